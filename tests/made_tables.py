@@ -190,6 +190,7 @@ def accepted(
     """
     date = f"{folder.name}T00:00:00+00:00"
     facts = {"protocol": protocol, "machine": {"cpu_model": machine}, "date_utc": date, "studies": studies}
+    facts["devices"] = {"cpu": {"present": True}}
     write_tables(folder, facts, **tables)
     runs.write_manifest(folder)
     return runs.Run(folder.name, folder, machine, protocol)

@@ -55,6 +55,11 @@ def torch_threads() -> int | None:
     return sys.modules["torch"].get_num_threads() if "torch" in sys.modules else None
 
 
+def allows_tf32() -> bool | None:
+    """Whether PyTorch's convolutions may round to TF32 on a GPU; None where it is not used."""
+    return sys.modules["torch"].backends.cudnn.allow_tf32 if "torch" in sys.modules else None
+
+
 def small(framework: str) -> dict:
     """What each verb does, on small sizes."""
     used = session(framework, SIZES["small"])
@@ -79,6 +84,7 @@ def small(framework: str) -> dict:
         "generated": generated,
         "forms": forms,
         "torch_threads": torch_threads(),
+        "allows_tf32": allows_tf32(),
         "loaded": [name for name in ("jax", "torch_xla", "tensorflow") if name in sys.modules],
         "compile_s": done.compile_s,
         "trace_s": done.trace_s,

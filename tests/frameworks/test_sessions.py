@@ -113,6 +113,11 @@ def test_asked_precision_stands_in_the_program(name):
     assert len(re.findall(r"stablehlo\.dot_general", found["stablehlo"])) == 2
 
 
+@pytest.mark.parametrize("name", ["torch_eager", "torch_inductor"])
+def test_highest_precision_is_that_of_convolutions_on_a_gpu_too(name):
+    assert probe(name, "small")["allows_tf32"] is False
+
+
 def test_forms_of_jax_go_from_the_jaxpr_to_the_optimised_hlo():
     forms = probe("jax", "small")["forms"]
     assert forms["jaxpr"].count("dot_general[") == 2

@@ -216,7 +216,8 @@ def test_child_sees_none_of_the_users_settings(toy):
     seen = dict(line.partition("=")[::2] for line in log.splitlines())
     assert not seen.keys() & (hostile.keys() - {"FAKE_PYTHON"})
     assert seen["PYTHONPATH"] == str(toy.folder / "src")
-    assert seen["XDG_CACHE_HOME"] == str(toy.folder / "spawned" / "cache")
+    for name in ("XDG_CACHE_HOME", "TMPDIR", "CUDA_CACHE_PATH"):
+        assert seen[name] == str(toy.folder / "spawned" / "cache")
     assert set(seen["STACKWARS_PADDING"]) <= {"x"}
 
 

@@ -37,6 +37,8 @@ def test_kind_of_machine_has_its_cache_and_peak_for_a_host_may_hide_the_processo
     machine = {"cpu_model": "A CPU", "cores": 8}
     known = {"machine": machine, "peaks": {"cpu": {"last_cache_bytes": 32e6}, "tpu": {}}}
     assert runs.kind(known) == "A CPU, 8 cores, 32 MB of cache"
+    known["peaks"]["cuda"] = {"device_kind": "A GPU"}
+    assert runs.kind(known) == "A CPU, 8 cores, 32 MB of cache, A GPU"
     assert runs.kind({}) == "unknown processor, ? cores, unknown cache"
     assert runs.identity({"date_utc": "2026-01-02T03:04:05+00:00"}) == "2026-01-02T0304"
 
@@ -230,3 +232,9 @@ def test_context_is_of_the_newest_run_of_the_first_study_and_lists_all(tmp_path)
     assert (found["origin"], found["run"], found["machine"]["cpu_model"]) == ("reference", "b", "b")
     assert [(one["run"], one["machine"]) for one in found["runs"]] == [(name, name) for name in "abc"]
     assert reference.context(config(), every[2:])["run"] == "c"
+
+
+def test_a_run_of_an_accelerator_alone_shows_no_study(folder):
+    change_context(folder / "runs" / "2026-02-01T0000", devices={"cuda": {"present": True}})
+    found = reference.context(config(), runs.read(folder))
+    assert [bool(one["studies"]) for one in found["runs"]] == [True, False]

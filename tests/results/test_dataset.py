@@ -50,6 +50,18 @@ def test_what_ran_out_of_memory_was_run_and_what_was_not_run_hides_nothing(tmp_p
     assert list(found["status"]) == ["oom", "ok"]
 
 
+def test_an_accelerator_s_cells_are_those_of_the_newest_run_that_has_it(tmp_path):
+    cells = [cell("jax", run="1"), cell("jax", run="1", device="cuda", **ABSENT)]
+    cells += [cell("jax", run=run, device="cuda") for run in "234"]
+    cells += [cell("jax", "mha", run="1"), cell("jax", "mha", run="1", device="cuda", **ABSENT)]
+    found = data(tmp_path, cells=cells).rows("cells", "stacks")
+    rows = list(zip(found["workload"], found["device"], found["run"], found["status"], strict=True))
+    assert rows == [
+        ("gemm", "cpu", "1", "ok"), ("gemm", "cuda", "4", "ok"),
+        ("mha", "cpu", "1", "ok"), ("mha", "cuda", "1", "not run"),
+    ]  # fmt: skip
+
+
 def test_rows_of_this_run_are_of_no_named_run(tmp_path):
     cells = [cell("jax"), cell("torch_xla", status="error")]
     assert len(data(tmp_path, cells=cells).rows("cells", "stacks")) == 2

@@ -1,7 +1,6 @@
 """PyTorch, operation by operation: nothing is traced and nothing compiled.
 
-On the CPU, an operation is done when it returns. On a GPU the fence waits for it (never run by the
-authors).
+On the CPU, an operation is done when it returns. On a GPU the fence waits for it.
 """
 
 from __future__ import annotations

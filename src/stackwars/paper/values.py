@@ -2,7 +2,9 @@
 
 steady/bert_base/torch_xla          a ratio (`comparison_key`); .../interval, .../share, .../runs
 n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../max, .../runs
-ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay
+ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay; with the
+                                    name of an accelerator, on that
+cores/stacks/bert_base/jax          how many cores the calls keep busy, likewise
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
 claim/ID/for                        votes for a claim; .../against, .../open, .../voted (not open), .../total
 setting/rounds                      a setting of the configuration
@@ -21,7 +23,7 @@ from stackwars.results import published, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
-from stackwars.setup.device import CPU
+from stackwars.setup.device import CPU, ONE_THREAD
 
 SUBJECT, BASELINE = "torch_xla", "jax"
 """The comparison that the prose is about, whatever else a configuration compares first."""
@@ -72,14 +74,14 @@ def _times(data: Dataset) -> Iterator[tuple[str, str]]:
     for study in data.config["studies"]:
         for mode in (schema.NATIVE, schema.REPLAY):
             cells = data.rows("cells", study, mode)
-            for row in cells[(cells["status"] == "ok") & (cells["device"] == CPU)].to_dict("records"):
-                where = [row["workload"], row["framework"], *filter(None, [row["compiler"]])]
+            for row in cells[(cells["status"] == "ok") & (cells["device"] != ONE_THREAD)].to_dict("records"):
+                device = "" if row["device"] == CPU else row["device"]
+                where = filter(None, [study, row["workload"], row["framework"], row["compiler"], device])
+                key = "/".join(where)
                 for stage in schema.STAGES:
                     value = row[f"{stage}_ms"]
-                    yield (
-                        "/".join(["ms", study, *where, stage]),
-                        None if is_missing(value) else latex.duration(value),
-                    )
+                    yield f"ms/{key}/{stage}", None if is_missing(value) else latex.duration(value)
+                yield f"cores/{key}", None if is_missing(row["cores"]) else latex.number(row["cores"])
 
 
 def _profiles(data: Dataset) -> Iterator[tuple[str, str]]:

@@ -12,12 +12,12 @@ from stackwars.measure import PROTOCOL, documents
 from stackwars.results import schema
 from stackwars.results.folder import REFERENCE_TABLES, Folder
 from stackwars.results.runs import ADDED, REFERENCE
-from stackwars.setup.device import CPU, CPUS
+from stackwars.setup.device import CPU, CPUS, NODES
 from stackwars.study.config import load
 from stackwars.study.studies import Study, full_study, measured_studies
 
 SIDES = ("framework", "subject")
-DEVICES = (*CPUS, "cuda", "tpu")
+DEVICES = (*CPUS, *NODES)
 """Devices of cells."""
 
 
@@ -26,9 +26,11 @@ def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = sche
 
     Of equals, one that was asked for the study: another run may have some of its workloads by the way. Times of two
     runs are not set beside each other, so all rows of a workload come from one run. Of this run's own tables it is
-    always the empty name.
+    always the empty name. What accelerators ran shows no study: see `Dataset.rows`.
     """
     rows = of_study(data.study(study), table)
+    if "device" in rows.columns:
+        rows = rows[~rows["device"].isin(NODES)]
     if "mode" in rows.columns:
         rows = rows[rows["mode"] == mode]
     status = rows["status"] if "status" in rows.columns else pd.Series("ok", index=rows.index)
@@ -65,6 +67,15 @@ def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
     place = {workload: number for number, workload in enumerate(workloads)}
     ordered = table.sort_values("workload", key=lambda names: names.map(place), kind="stable")
     return ordered.reset_index(drop=True)
+
+
+def _with_accelerators(cells: pd.DataFrame, is_shown: pd.Series) -> pd.Series:
+    """Return the mask of shown cells with what accelerators ran in place of the same cells that are not run."""
+    ran = cells[cells["device"].isin(NODES) & (cells["status"] != "not run")]
+    ran = ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
+    keys = ["workload", "framework", "device"]
+    has_run = pd.MultiIndex.from_frame(cells[keys]).isin(pd.MultiIndex.from_frame(ran[keys]))
+    return cells.index.isin(ran.index) | (is_shown & ~has_run)
 
 
 class Dataset:
@@ -109,14 +120,17 @@ class Dataset:
     def rows(self, name: str, study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
         """Return the rows of a table that show a study, every workload's from one run (`newest_runs`).
 
-        mode: of cells alone: which rows. Rows are in the order of the study's workloads.
+        mode: of cells alone: which rows. Cells of an accelerator are those of the newest run that has it. Rows are in
+        the order of the study's workloads.
         """
         table = of_study(self.study(study), self.table(name))
         if name == "cells":
             table = table[table["mode"] == mode]
         shown = table["workload"].map(newest_runs(self, self.table(name), study, mode))
-        table = table[table["run"] == shown.fillna("")]  # what this run did not run stays
-        return in_order(self.study(study).workloads, table)
+        is_shown = table["run"] == shown.fillna("")  # what this run did not run stays
+        if name == "cells":
+            is_shown = _with_accelerators(table, is_shown)
+        return in_order(self.study(study).workloads, table[is_shown])
 
     def comparisons(self, study: str | None = None, **where: str) -> pd.DataFrame:
         """Return the comparisons of a study (or of all) with these values, in the order of the workloads.

@@ -18,7 +18,7 @@ from stackwars.measure import PROTOCOL, documents
 from stackwars.results import schema
 from stackwars.results.folder import REFERENCE
 from stackwars.results.names import DEFAULT_PRECISION
-from stackwars.setup.device import CPU
+from stackwars.setup.device import CPU, CPUS
 
 FOLDER = "runs"
 MANIFEST = "manifest.json"
@@ -132,7 +132,7 @@ def digest(path: Path) -> str:
 
 
 def kind(context: dict) -> str:
-    """Return the kind of machine of a run, from its context.json: processor, cores, last-level cache, peak.
+    """Return the kind of machine of a run, from its context.json: processor, cores, cache, peak, accelerators.
 
     Hosts hide what processor they have, so two that run at different speeds are two kinds: a class of peaks is a
     factor of the square root of 2 wide. Runs accepted earlier lack family, model, stepping and flags.
@@ -148,7 +148,8 @@ def kind(context: dict) -> str:
         half_octave = math.floor(2 * math.log2(rate))
         low, high = (2 ** (end / 2) for end in (half_octave, half_octave + 1))
         parts.append(f"{low:.0f} to {high:.0f} GFLOP/s")
-    return ", ".join(parts)
+    others = (peak.get("device_kind") for name, peak in context.get("peaks", {}).items() if name not in CPUS)
+    return ", ".join([*parts, *filter(None, others)])
 
 
 def identity(context: dict) -> str:
