@@ -410,7 +410,7 @@ def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list],
     made = {"run": accepted(folder / "run", **run), "reference": accepted(folder / "reference", **reference)}
     path = folder / "reference" / "context.json"
     known = {"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"}
-    known |= {"studies": list(config["studies"]), "protocol": PROTOCOL}
+    known |= {"studies": list(config["studies"]), "devices": ["cpu"], "protocol": PROTOCOL}
     path.write_text(json.dumps({**documents.read(path), "runs": [known]}), encoding="utf-8")
     datasets = {name: Dataset(config, one.folder, name == "reference") for name, one in made.items()}
     return Sources(**datasets, measured=list(config["measure"]))

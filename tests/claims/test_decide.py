@@ -195,8 +195,9 @@ def test_text_goes_between_its_markers(tmp_path):
 
 def test_the_page_says_by_which_version_each_study_was_measured():
     runs = [
-        {"protocol": 2, "studies": ["tables", "matrix"]},
-        {"protocol": measure.PROTOCOL, "studies": ["tables"]},
+        {"protocol": 2, "studies": ["tables", "matrix"], "devices": ["cpu"]},
+        {"protocol": measure.PROTOCOL, "studies": ["tables"], "devices": ["cpu"]},
+        {"protocol": measure.PROTOCOL, "studies": ["matrix"], "devices": ["cuda"]},
     ]
     text = " ".join(pages.protocol(runs).split())
     assert "by which tables was measured" in text and text.endswith("as a ratio needed: matrix.")

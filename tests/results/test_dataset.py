@@ -20,6 +20,11 @@ def data(folder, **tables) -> Dataset:
     return Dataset(CONFIG, accepted(folder, **tables).folder)
 
 
+def accepted_run(name: str, study: str, device: str = "cpu") -> dict:
+    """What a context says of an accepted run."""
+    return {"run": name, "studies": [study], "devices": [device], "protocol": PROTOCOL, "machine": "a"}
+
+
 def shown(table) -> list[tuple]:
     return list(zip(table["workload"], table["framework"], table["run"], strict=True))
 
@@ -37,7 +42,7 @@ def test_all_rows_of_a_workload_are_of_one_run_and_in_the_order_of_the_study(tmp
 def test_of_runs_with_as_many_rows_one_that_was_asked_for_the_study_counts(tmp_path):
     cells = [cell("jax", run="1"), cell("torch_xla", run="1"), cell("jax", run="2"), cell("torch_xla", run="2")]
     found = Dataset(CONFIG, accepted(tmp_path, cells=cells).folder, is_reference=True)
-    found.context["runs"] = [{"run": "1", "studies": ["tables"]}, {"run": "2", "studies": ["matrix"]}]
+    found.context["runs"] = [accepted_run("1", "tables"), accepted_run("2", "matrix")]
     assert set(found.rows("cells", "tables")["run"]) == {"1"}
     assert set(found.rows("cells", "matrix")["run"]) == {"2"}
 
@@ -50,16 +55,20 @@ def test_what_ran_out_of_memory_was_run_and_what_was_not_run_hides_nothing(tmp_p
     assert list(found["status"]) == ["oom", "ok"]
 
 
-def test_an_accelerator_s_cells_are_those_of_the_newest_run_that_has_it(tmp_path):
+def test_an_accelerator_s_cells_are_those_of_the_newest_run_that_was_asked_for_the_study(tmp_path):
     cells = [cell("jax", run="1"), cell("jax", run="1", device="cuda", **ABSENT)]
     cells += [cell("jax", run=run, device="cuda") for run in "234"]
     cells += [cell("jax", "mha", run="1"), cell("jax", "mha", run="1", device="cuda", **ABSENT)]
-    found = data(tmp_path, cells=cells).rows("cells", "stacks")
-    rows = list(zip(found["workload"], found["device"], found["run"], found["status"], strict=True))
-    assert rows == [
-        ("gemm", "cpu", "1", "ok"), ("gemm", "cuda", "4", "ok"),
+    found = Dataset(CONFIG, accepted(tmp_path, cells=cells).folder, is_reference=True)
+    found.context["runs"] = [accepted_run("1", "stacks")] + [
+        accepted_run(run, study, "cuda") for run, study in (("2", "stacks"), ("3", "stacks"), ("4", "beyond"))
+    ]
+    table = found.rows("cells", "stacks")
+    assert list(zip(table["workload"], table["device"], table["run"], table["status"], strict=True)) == [
+        ("gemm", "cpu", "1", "ok"), ("gemm", "cuda", "3", "ok"),
         ("mha", "cpu", "1", "ok"), ("mha", "cuda", "1", "not run"),
     ]  # fmt: skip
+    assert [run["run"] for run in found.runs_of("stacks")] == ["1"]
 
 
 def test_rows_of_this_run_are_of_no_named_run(tmp_path):
@@ -101,7 +110,7 @@ def test_a_study_is_of_this_run_if_it_measured_it_and_else_of_the_reference(tmp_
     run = Dataset(CONFIG, accepted(tmp_path / "run").folder)
     studies = (["tables"], ["tables", "stacks"], ["stacks"])
     listed = [
-        {"run": str(n), "machine": machine, "studies": measured, "protocol": PROTOCOL}
+        accepted_run(str(n), "") | {"machine": machine, "studies": measured}
         for n, (machine, measured) in enumerate(zip("aab", studies, strict=True))
     ]
     folder = accepted(tmp_path / "reference").folder

@@ -97,7 +97,8 @@ def protocol(accepted: Iterable[dict]) -> str:
     """
     versions: dict[str, int] = {}
     for run in accepted:
-        versions |= {study: max(run["protocol"], versions.get(study, 0)) for study in run["studies"]}
+        if CPU in run["devices"]:
+            versions |= {study: max(run["protocol"], versions.get(study, 0)) for study in run["studies"]}
     older = [study for study, version in versions.items() if version < measure.PROTOCOL]
     newer = [study for study in versions if study not in older]
     text = f"This page describes version {measure.PROTOCOL} of the protocol, by which "

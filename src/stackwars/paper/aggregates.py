@@ -12,6 +12,7 @@ from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.measure import PROTOCOL
 from stackwars.paper import latex
 from stackwars.paper.tables import products
+from stackwars.paper.tables.formats import percentage
 from stackwars.results import causes, effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import MEASURED
@@ -65,12 +66,24 @@ def _overhead(data: Dataset) -> Named:
 
 
 def _causes(data: Dataset) -> Named:
-    """Yield how many gaps between torch_xla and JAX there are in replays, and how many were searched and found."""
-    sides = {"torch_xla", "jax"}
-    every = [row for row in causes.gaps_of(data, effects.STUDY) if {row["subject"], row["baseline"]} == sides]
+    """Yield how many gaps between the main programs there are in replays, how many were searched and explained, and
+    by layouts alone; and the shares of the gaps that the explanations close.
+    """
+    every = causes.main_gaps(data, effects.STUDY)
+    found = [row for row in every if row["verdict"] == causes.CAUSE]
     yield "causes/gaps", len(every)
     yield "causes/searched", sum(row["verdict"] != "" for row in every)
-    yield "causes/found", sum(row["verdict"] == causes.CAUSE for row in every)
+    yield "causes/found", len(found)
+    yield "causes/layouts", sum(row["what"] == causes.LAYOUT for row in found)
+    if found:
+        closed = [row["closed"] for row in found]
+        yield "causes/closed/least", percentage(min(closed))
+        yield "causes/closed/most", percentage(max(closed))
+    for row in found:
+        key = f"causes/{row['workload']}/{row['compiler']}"
+        yield f"{key}/closed", percentage(row["closed"])
+        yield f"{key}/gap", latex.duration(row["subject_ms"] - row["baseline_ms"])
+        yield from ((f"{key}/{name}", f"{row[name]:.0f}") for name in ("kinds", "count"))
 
 
 def _kernels(data: Dataset) -> Named:

@@ -18,6 +18,8 @@ from stackwars.setup.device import CPU
 from stackwars.study.studies import Study
 
 Row = dict[str, Any]
+DETAIL = 500
+"""Characters of a status's detail in the report: a compiler can print a whole program, which the tables have."""
 CELL = (
     *("mode", "workload", "title", "framework", "device", "compiler", "size", "value", "pass", "status"),
     *("status_detail", "rounds"),
@@ -206,8 +208,13 @@ def effects(sources: Sources) -> list[Row]:
 
 
 def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
-    """Return these columns as rows of plain values: what is missing is left out, numbers have six digits."""
-    rows = table[list(columns)].to_dict("records")
+    """Return these columns as rows of plain values: what is missing is left out, numbers have six digits, and what a
+    compiler said has DETAIL characters.
+    """
+    rows = table[list(columns)]
+    if "status_detail" in rows.columns:
+        rows = rows.assign(status_detail=rows["status_detail"].str.slice(0, DETAIL))
+    rows = rows.to_dict("records")
     return [{name: _plain(one) for name, one in row.items() if not _is_absent(one)} for row in rows]
 
 

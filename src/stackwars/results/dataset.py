@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = sche
     status = rows["status"] if "status" in rows.columns else pd.Series("ok", index=rows.index)
     ran = rows.assign(ok=status == "ok")[status != "not run"]
     counts = ran.groupby(["workload", "run"])["ok"].sum().reset_index()
-    counts["asked"] = counts["run"].isin(data.runs_of(study))
+    counts["asked"] = counts["run"].isin(run["run"] for run in data.runs_of(study))
     ordered = counts.sort_values(["ok", "asked", "run"], kind="stable")
     return dict(zip(ordered["workload"], ordered["run"], strict=True))
 
@@ -69,13 +69,11 @@ def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
     return ordered.reset_index(drop=True)
 
 
-def _with_accelerators(cells: pd.DataFrame, is_shown: pd.Series) -> pd.Series:
-    """Return the mask of shown cells with what accelerators ran in place of the same cells that are not run."""
-    ran = cells[cells["device"].isin(NODES) & (cells["status"] != "not run")]
-    ran = ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
-    keys = ["workload", "framework", "device"]
-    has_run = pd.MultiIndex.from_frame(cells[keys]).isin(pd.MultiIndex.from_frame(ran[keys]))
-    return cells.index.isin(ran.index) | (is_shown & ~has_run)
+def _of_accelerators(cells: pd.DataFrame, asked: Collection[tuple[str, str]]) -> pd.DataFrame:
+    """Return what accelerators ran, each workload from the newest of the runs with the device in `asked`."""
+    where = pd.MultiIndex.from_frame(cells[["run", "device"]])
+    ran = cells[where.isin(asked) & (cells["status"] != "not run")]
+    return ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
 
 
 class Dataset:
@@ -112,10 +110,10 @@ class Dataset:
         """Return a study at its full extent."""
         return full_study(self.config, name)
 
-    def runs_of(self, study: str) -> set[str]:
-        """Return the accepted runs that were asked for a study."""
+    def runs_of(self, study: str, device: str = CPU) -> list[dict]:
+        """Return the accepted runs that were asked for a study and had this device, as the context describes them."""
         every = self.context.get("runs", []) if self.is_reference else []
-        return {run["run"] for run in every if study in run["studies"]}
+        return [run for run in every if study in run["studies"] and device in run["devices"]]
 
     def rows(self, name: str, study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
         """Return the rows of a table that show a study, every workload's from one run (`newest_runs`).
@@ -129,7 +127,12 @@ class Dataset:
         shown = table["workload"].map(newest_runs(self, self.table(name), study, mode))
         is_shown = table["run"] == shown.fillna("")  # what this run did not run stays
         if name == "cells":
-            is_shown = _with_accelerators(table, is_shown)
+            # In place of the same cells that are not run.
+            asked = [(run["run"], name) for name in NODES for run in self.runs_of(study, name)]
+            ran = _of_accelerators(table, asked)
+            keys = ["workload", "framework", "device"]
+            has_run = pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(ran[keys]))
+            is_shown = (is_shown & ~has_run) | table.index.isin(ran.index)
         return in_order(self.study(study).workloads, table[is_shown])
 
     def comparisons(self, study: str | None = None, **where: str) -> pd.DataFrame:
@@ -164,8 +167,7 @@ class Sources:
         """Return one line that says where a study's results are from."""
         if not self.of(study).is_reference:
             return "Measured in this run."
-        every = self.reference.context["runs"]
-        runs = [run for run in every if study in run["studies"] and not run.get("archived")]
+        runs = [run for run in self.reference.runs_of(study) if not run.get("archived")]
         if not runs:
             return "No accepted run has this study."
         newest = max(run["protocol"] for run in runs)

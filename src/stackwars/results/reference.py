@@ -14,7 +14,6 @@ from stackwars.results import comparisons, deciding, effects, exact, pooled_effe
 from stackwars.results.folder import Folder, command
 from stackwars.results.pooling import RunTable
 from stackwars.results.runs import Run
-from stackwars.setup.device import CPU
 from stackwars.study.studies import of_tables
 
 CONCATENATED = ("cells", "programs", "rounds", "profile")
@@ -84,7 +83,7 @@ def _effects(config: dict, accepted: list[Run]) -> pd.DataFrame:
 def context(config: dict, accepted: list[Run]) -> dict:
     """Return the context of the newest run that measured the first study, with a list of all runs.
 
-    studies: those that the run measured on the CPU, which is what shows a study. archived: whether runs of a newer protocol have every ratio of a run, so that the reference rests on none of it.
+    devices: what the run had, of those that it was asked for. archived: whether runs of a newer protocol have every ratio of a run, so that the reference rests on none of it.
     """
     first = [run for run in accepted if of_tables(config).name in run.context["studies"]]
     newest = max(first or accepted, key=lambda run: (run.protocol, run.identity))
@@ -93,17 +92,14 @@ def context(config: dict, accepted: list[Run]) -> dict:
             "run": run.identity,
             "machine": run.machine,
             "date_utc": run.context["date_utc"],
-            "studies": run.context["studies"] if _has_cpu(run) else [],
+            "studies": run.context["studies"],
+            "devices": [name for name, one in run.context["devices"].items() if one["present"]],
             "protocol": run.protocol,
             "archived": _is_archived(run, accepted),
         }
         for run in accepted
     ]
     return {**newest.context, "origin": "reference", "run": newest.identity, "runs": described}
-
-
-def _has_cpu(run: Run) -> bool:
-    return run.context["devices"].get(CPU, {}).get("present", False)
 
 
 def _is_archived(run: Run, accepted: list[Run]) -> bool:

@@ -148,11 +148,16 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
 
 
 def newest_protocol(accepted: list[Run], fewest: int = 1) -> list[Run]:
-    """Return the runs with ratios of the newest protocol that has so many of them; none if no protocol has."""
-    timed = [run for run in accepted if run.table("rounds")["ratio"].notna().any()]
+    """Return the runs with ratios on a CPU of the newest protocol that has so many of them; none if no protocol has."""
+    timed = [run for run in accepted if _has_ratios(run)]
     counts = Counter(run.protocol for run in timed)
     newest = max((protocol for protocol, count in counts.items() if count >= fewest), default=None)
     return [run for run in timed if run.protocol == newest]
+
+
+def _has_ratios(run: Run) -> bool:
+    rounds = run.table("rounds")
+    return bool((rounds["ratio"].notna() & rounds["device"].isin(CPUS)).any())
 
 
 def _observed(run: Run) -> RunTable:

@@ -39,10 +39,10 @@ def _profile(data: Dataset) -> pd.DataFrame:
 
 
 def cause_rows(sources: Sources) -> pd.DataFrame:
-    """Return the gaps of the main comparison and those that were searched, with what is known of each."""
+    """Return the gaps of the main comparison, with what is known of each."""
     data = sources.of(STUDY)
     profiles = _profile(data)
-    return frame([_cause_row(row, carried(row, profiles)) for row in causes.gaps_of(data, STUDY)])
+    return frame([_cause_row(row, carried(row, profiles)) for row in causes.main_gaps(data, STUDY)])
 
 
 def _cause_row(row: dict, profile: dict) -> dict:
@@ -137,8 +137,8 @@ TABLES = (
         ),
         study=STUDY,
         group_by="workload",
-        note=r"""Replays that differ by more than 10\,\% with their whole interval: those of torch\_xla and JAX, and
-        those that a run searched. Ratio: replay of the slower program over the faster one's. Gap: the difference of
+        note=r"""Replays of torch\_xla's and JAX's programs that differ by more than 10\,\% with their whole interval;
+        the report has the gaps of other frontends. Ratio: replay of the slower program over the faster one's. Gap: the difference of
         the profiled calls; carried by: the class of operations that makes up most of it, and its share, above
         100\,\% if other classes narrow the gap; a dash: not profiled, or the profiles do not show the gap. Cause:
         the smallest set of operations or layouts of arguments whose exchange closes at least 80\,\% of the gap: the
