@@ -7,7 +7,6 @@ again.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import shutil
@@ -188,16 +187,9 @@ def command(audit: Callable[..., dict], doc: str | None, **options: dict[str, An
 
     options: arguments of the audit after the subject, each with its keywords of `add_argument`.
     """
-    parser = argparse.ArgumentParser(description=doc)
-    parser.add_argument("--job", required=True, type=documents.read)
-    for name in ("pins", "folder", "output"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
-    for name, keywords in options.items():
-        parser.add_argument(f"--{name}", **keywords)
-    a = parser.parse_args()
-    result = audit(subject(a.job, a.pins, a.folder), **{name: getattr(a, name) for name in options})
-    a.output.parent.mkdir(parents=True, exist_ok=True)
-    a.output.write_text(json.dumps(result, indent=1))
+    a = documents.parse_arguments(doc, "job", "pins", "folder", "output", **options)
+    audited = subject(documents.read(a.job), a.pins, a.folder)
+    documents.write(a.output, audit(audited, **{name: getattr(a, name) for name in options}))
     shutil.rmtree(a.folder)
 
 

@@ -6,10 +6,8 @@ use 8 GiB, dies with the workflow that started it, and takes no part in the orde
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import hashlib
-import json
 import shutil
 import sys
 import time
@@ -89,7 +87,7 @@ def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path)
     dumped = scratch / "dump"
     dumped.mkdir(parents=True)
     spec = {**asdict(job), "program": str(program.resolve())}
-    (scratch / "spec.json").write_text(json.dumps(spec))
+    documents.write(scratch / "spec.json", spec)
     started = datetime.now(UTC)
     early = {} if job.assumed_code_bytes is None else {"stop": _Stop(dumped)}
     report = launch.run_child(
@@ -133,7 +131,7 @@ def _write(found: dict, text: str | None, folder: Path) -> None:
         text = f"// no optimised HLO: {found['status']}: {why}\n"
     with gzip.GzipFile(folder / "optimised.hlo.gz", "wb", mtime=0) as file:
         file.write(text.encode())
-    (folder / "ahead.json").write_text(json.dumps(found, indent=1))
+    documents.write(folder / "ahead.json", found)
 
 
 def unsupported(job: CompileJob, program: Path, why: str, folder: Path) -> dict:
@@ -190,24 +188,18 @@ def compile_or_take(
         return result
     result = compile_into(job, pins, program, output) | {"key": key}
     result = ahead_reference.compared(result, earlier) if earlier else result
-    (output / "ahead.json").write_text(json.dumps(result, indent=1))
+    documents.write(output / "ahead.json", result)
     return result
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the CompileJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
-    parser.add_argument("--program", required=True, type=Path, help="StableHLO: .mlir or .mlir.gz")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
-    parser.add_argument(
-        "--code-from",
-        type=Path,
-        help="stop once the buffers are assigned, and take the size of the code from this ahead.json",
+    """`python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler.
+
+    --code-from: stop once the buffers are assigned, and take the size of the code from this ahead.json.
+    """
+    arguments = documents.parse_arguments(
+        main.__doc__, "job", "pins", "program", "output", "source", code_from={"type": Path}
     )
-    parser.add_argument("--source", required=True, help="file of the Source of what is not compiled, as JSON")
-    arguments = parser.parse_args()
     job = CompileJob(**documents.read(arguments.job))
     if arguments.code_from:
         code = documents.read(arguments.code_from)["code_bytes"] or 0

@@ -12,7 +12,6 @@ a batch that fits and one that does not, and where no line helps, the bracket is
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import json
@@ -292,14 +291,7 @@ def _scratch(output: Path) -> Path:
 
 def main() -> None:
     """`python -m stackwars.compilers.largest_batch`: one framework's model on one target."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the LargestBatchJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
-    parser.add_argument("--lower-pins", required=True, type=Path, help="of the framework")
-    parser.add_argument("--base", required=True, type=Path, help="ahead.json of the preset's sizes")
-    parser.add_argument("--output", required=True, type=Path, help="file to write")
-    parser.add_argument("--source", required=True, help="file of the Source of what is not searched, as JSON")
-    arguments = parser.parse_args()
+    arguments = documents.parse_arguments(main.__doc__, "job", "pins", "lower_pins", "base", "output", "source")
     job = LargestBatchJob(**documents.read(arguments.job))
     source = ahead_reference.Source(**documents.read(arguments.source))
     base, output, pins = documents.read(arguments.base), arguments.output, arguments.pins
@@ -314,7 +306,7 @@ def main() -> None:
         result = _search(job, base, pins, arguments.lower_pins, output) | {"key": key}
         result = ahead_reference.compared(result, earlier) if earlier else result
     part = output.with_name(output.name + ".part")
-    part.write_text(json.dumps(result, indent=1))
+    documents.write(part, result)
     part.replace(output)
     shutil.rmtree(_scratch(output), ignore_errors=True)
     said = f"{result['fits_batch']} fits, {result['oom_batch']} does not"

@@ -153,7 +153,7 @@ def _write(text: str, document: dict, output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
     with gzip.GzipFile(output / "program.mlir.gz", "wb", mtime=0) as file:
         file.write(text.encode())
-    (output / "arguments.json").write_text(json.dumps(document, indent=1) + "\n")
+    documents.write(output / "arguments.json", document)
 
 
 def serve(framework: str, dialect: str, workload: str) -> None:

@@ -6,7 +6,6 @@ optimised program, the line that says why.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import hashlib
 import json
@@ -113,12 +112,7 @@ def compile_here(folder: Path) -> None:
 
 def main() -> None:
     """`python -m stackwars.compilers.optimised`: one program, into one compressed file."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the OptimiseJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
-    parser.add_argument("--program", required=True, type=Path, help="StableHLO: .mlir or .mlir.gz")
-    parser.add_argument("--output", required=True, type=Path, help="file to write")
-    a = parser.parse_args()
+    a = documents.parse_arguments(main.__doc__, "job", "pins", "program", "output")
     text = optimise(OptimiseJob(**documents.read(a.job)), a.pins, a.program)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     with gzip.GzipFile(a.output, "wb", mtime=0) as file:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from stackwars.explain.question import Side
 from stackwars.explain.report import ReportJob
 from stackwars.explain.table import TableJob
 from stackwars.explain.workers import Refused, Worker
-from stackwars.measure import judge
+from stackwars.measure import documents, judge
 
 _PARSED_AT = re.compile(r'"?-"?:(\d+):(\d+)')
 SEED = 2025
@@ -54,15 +53,16 @@ def explain(
         job = OutcomesJob(**plan.reference_job(label))
         judge.write(Path(plan.expected(label)), *reference.reference(job))
     for compiler in plan.compilers:
-        _write(Path(plan.outcomes(compiler)), outcomes.outcomes(OutcomesJob(**plan.outcomes_job(compiler))))
+        found = outcomes.outcomes(OutcomesJob(**plan.outcomes_job(compiler)))
+        documents.write(Path(plan.outcomes(compiler)), found)
     found = table.build(TableJob(**plan.table_job()))
-    _write(root / "table.json", found)
+    documents.write(root / "table.json", found)
     say(console.wrapped(console.lines(found)))
     answers = []
     for row in found["questions"]:
         folder = Path(plan.answer(row))
         job = plan.question(row)
-        _write(folder / "question.json", job)
+        documents.write(folder / "question.json", job)
         answer = run_question.run(row["kind"], folder / "question.json", folder)
         answers.append(folder / f"{row['kind']}.json")
         say("\n" + console.wrapped([console.paragraph(row["kind"], job["a"]["label"], answer)]))
@@ -174,8 +174,3 @@ def check_inputs(path: Path, types: list[str]) -> None:
 
 def _stem(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".mlir")
-
-
-def _write(path: Path, document: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=1) + "\n")

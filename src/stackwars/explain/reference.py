@@ -5,7 +5,6 @@ Limits are those of `stackwars.compilers.expected`. `python -m stackwars.explain
 
 from __future__ import annotations
 
-import argparse
 import math
 import tempfile
 from pathlib import Path
@@ -97,10 +96,7 @@ def limits_of(text: str, graph: Graph, rounding: dict[str, float]) -> dict[str, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, help="file of an OutcomesJob of one program, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="folder of expected.json and expected.npz")
-    options = parser.parse_args()
+    options = documents.parse_arguments(__doc__, "job", "output")
     judge.write(options.output, *reference(OutcomesJob(**documents.read(options.job))))
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +30,7 @@ def run(kind: str, job: Path, output: Path) -> dict[str, Any]:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     if not path.exists():
         lines = launch.tail(output / LOG, 1) or f"exit status {done.returncode}"
-        path.write_text(json.dumps(_failed(kind, documents.read(job), lines), indent=1) + "\n")
+        documents.write(path, _failed(kind, documents.read(job), lines))
     return documents.read(path)
 
 

@@ -6,10 +6,8 @@ baseline's own cell has no partner, and the same steps.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import hashlib
-import json
 import random
 import shutil
 import time
@@ -208,18 +206,13 @@ def write(output: Path, records: list[dict], folders: list[Path], run_seed: int 
         with gzip.GzipFile(program, "wb", mtime=0) as file:
             file.write(reason.encode())
         sample.write_bytes(b"")
-    (output / "cell.json").write_text(json.dumps(cell, indent=1))
+    documents.write(output / "cell.json", cell)
     return cell
 
 
 def main() -> None:
     """`python -m stackwars.measure.cell`: measure a cell into a folder."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the job, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
-    parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write")
-    a = parser.parse_args()
+    a = documents.parse_arguments(main.__doc__, "job", "pins", "output", partner_pins={"type": Path})
     measure(ProcessJob(**documents.read(a.job)), a.pins, a.partner_pins, a.output)
 
 

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from stackwars.ir.program_text import missing_reason
+from stackwars.measure import documents
 from stackwars.results.folder import Folder, command
 from stackwars.setup.environments import why_unavailable
 from stackwars.study import programs
@@ -61,8 +62,7 @@ def build(config: dict, folder: Folder) -> None:
             names = {"workload": program.workload, "framework": program.framework}
             digest = hashlib.sha256(text.encode()).hexdigest()
             rows += [{**names, "sha256": digest, **row} for row in analyse(text)]
-    folder.results.mkdir(parents=True, exist_ok=True)
-    folder["program_forms"].write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    documents.write(folder["program_forms"], rows)
 
 
 if __name__ == "__main__":
