@@ -6,7 +6,6 @@ a compiler may end its process at any point, and what was known before stands.
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import stablehlo
+from stackwars.ir import program_text
 from stackwars.measure.documents import Events
 
 _PRECISIONS = re.compile(r"\bprecision(?:_config)? = \[[^\]]*\]")
@@ -30,7 +30,7 @@ def compile_ahead(spec: dict, events: Events) -> None:
     events.write("import")
     devices = open_target(spec["target_row"])
     events.write("open", device_kind=devices[0].device_kind, versions=versions())
-    text = program_text(Path(spec["program"])).decode()
+    text = program_text.read(Path(spec["program"]))
     if spec["precision"]:
         text = with_precision(text, spec["precision"])
     events.write("compile")
@@ -119,12 +119,6 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return result
-
-
-def program_text(path: Path) -> bytes:
-    """The bytes of a program's text, decompressed where the name ends in .gz."""
-    result = path.read_bytes()
-    return gzip.decompress(result) if path.suffix == ".gz" else result
 
 
 def with_precision(text: str, precision: str) -> str:

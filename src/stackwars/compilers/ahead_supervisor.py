@@ -6,7 +6,6 @@ use 8 GiB, dies with the workflow that started it, and takes no part in the orde
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import shutil
 import sys
@@ -16,9 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stackwars.compilers import ahead_reference, dump
-from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row, usable_bytes
-from stackwars.ir.program_text import missing_reason
+from stackwars.ir import program_text
 from stackwars.measure import documents, launch, limits, machine
 from stackwars.measure.documents import read_events
 from stackwars.measure.launch import ExitReport
@@ -112,7 +110,7 @@ def _document(
     return {
         "schema": 1,
         **{key: value for key, value in asdict(job).items() if key != "target_row"},
-        "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
+        "program_sha256": hashlib.sha256(program_text.read(program).encode()).hexdigest(),
         **row(outcome, usable_bytes(job.target_row, job.compiler), refuses),
         "wall_s": outcome.report.wall_s,
         "peak_rss_bytes": outcome.report.peak_rss_bytes,
@@ -129,8 +127,7 @@ def _write(found: dict, text: str | None, folder: Path) -> None:
     if text is None:
         why = (found["message"] or found["hlo_problem"]).splitlines()[0]
         text = f"// no optimised HLO: {found['status']}: {why}\n"
-    with gzip.GzipFile(folder / "optimised.hlo.gz", "wb", mtime=0) as file:
-        file.write(text.encode())
+    program_text.write(folder / "optimised.hlo.gz", text)
     documents.write(folder / "ahead.json", found)
 
 
@@ -162,7 +159,7 @@ def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> di
     """Compile in the environment of the pins; write the folder `output` whole or not at all."""
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(output.name + ".part")
-    why = missing_reason(program_text(program).decode())
+    why = program_text.missing_reason(program_text.read(program))
     try:
         python = ensure(pins)
     except Unavailable as error:
@@ -177,7 +174,7 @@ def compile_or_take(
     job: CompileJob, pins: Path, program: Path, output: Path, source: ahead_reference.Source
 ) -> dict:
     """Write the folder `output` from the reference if it has the same compilation, else as `compile_into`."""
-    digest = hashlib.sha256(program_text(program)).hexdigest()
+    digest = hashlib.sha256(program_text.read(program).encode()).hexdigest()
     key = ahead_reference.key(source.versions["ahead"], asdict(job), digest, pins)
     earlier = source.find(output / "ahead.json", key)
     if earlier and source.is_taken(output / "ahead.json"):

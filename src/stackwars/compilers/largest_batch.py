@@ -26,8 +26,8 @@ from functools import cache
 from pathlib import Path
 
 from stackwars.compilers import ahead_reference, ahead_supervisor
-from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import FITS, OOM
+from stackwars.ir import program_text
 from stackwars.measure import documents, launch
 from stackwars.setup.environments import clean_environ, ensure
 
@@ -224,7 +224,7 @@ def _compiled(
             "sizes": sizes, "status": "error", "verdict": "", "decided_by": "", "hbm_bytes": None,
             "message": f"the program was not lowered: {error}",
         }  # fmt: skip
-    digest = hashlib.sha256(program_text(program)).hexdigest()
+    digest = hashlib.sha256(program_text.read(program).encode()).hexdigest()
     folder = scratch / f"compiled-{digest[:16]}"
     earlier = folder / "ahead.json"
     if earlier.exists():

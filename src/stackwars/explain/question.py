@@ -5,7 +5,6 @@ A question is a JSON file, the job of `stackwars.explain.cause` and `stackwars.e
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -19,7 +18,7 @@ from stackwars import workloads
 from stackwars.compilers import arguments
 from stackwars.explain.graph import Graph, dtype, element, shape
 from stackwars.explain.workers import CompilerSpec
-from stackwars.ir.program_text import load_sources, missing_reason
+from stackwars.ir import program_text
 from stackwars.measure import documents
 from stackwars.measure.inputs import input_sets
 
@@ -38,10 +37,8 @@ class Side:
     @cached_property
     def text(self) -> str:
         """The program's text. Raises NotImplementedError with the reason in a file that holds no program."""
-        path = Path(self.program)
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-            text = file.read()
-        if why := missing_reason(text):
+        text = program_text.read(Path(self.program))
+        if why := program_text.missing_reason(text):
             raise NotImplementedError(why)
         return text
 
@@ -57,7 +54,7 @@ class Side:
     @cached_property
     def _sources(self) -> list[str | None]:
         document = documents.read(self.arguments) if self.arguments else {}
-        return load_sources(document["sources"]) if "sources" in document else []
+        return program_text.load_sources(document["sources"]) if "sources" in document else []
 
 
 @dataclass(frozen=True)

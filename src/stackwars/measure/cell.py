@@ -6,7 +6,6 @@ baseline's own cell has no partner, and the same steps.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import random
 import shutil
@@ -19,7 +18,7 @@ import jsonschema
 import yaml
 
 from stackwars import workloads
-from stackwars.ir.program_text import no_program_line, readback
+from stackwars.ir import program_text
 from stackwars.measure import FORMS, documents, judge, limits, nodes, progress
 from stackwars.measure.calls import THROUGHPUT
 from stackwars.measure.conduct import STEPS, SUBJECT_STEPS, Participant, run_round
@@ -178,11 +177,11 @@ def combine(records: list[dict], folders: list[Path], run_seed: int | None) -> d
 
 def _ir(folders: list[Path]) -> dict:
     files = [folder / "stablehlo.mlir.gz" for folder in folders]
-    texts = [gzip.decompress(file.read_bytes()) for file in files if file.exists()]
+    texts = [program_text.read(file) for file in files if file.exists()]
     return {
-        "sha256": _digest(texts[0]),
+        "sha256": _digest(texts[0].encode()),
         "same_in_every_process": len(set(texts)) == 1,
-        **readback(texts[0].decode()),
+        **program_text.readback(texts[0]),
     }
 
 
@@ -202,9 +201,8 @@ def write(output: Path, records: list[dict], folders: list[Path], run_seed: int 
         for form in folders[0].glob(f"{FORMS}/*"):
             shutil.copy(form, forms)
     else:
-        reason = no_program_line(f"{cell['status']}: {cell['status_detail']}")
-        with gzip.GzipFile(program, "wb", mtime=0) as file:
-            file.write(reason.encode())
+        reason = program_text.no_program_line(f"{cell['status']}: {cell['status_detail']}")
+        program_text.write(program, reason)
         sample.write_bytes(b"")
     documents.write(output / "cell.json", cell)
     return cell

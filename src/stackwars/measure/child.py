@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import gzip
 import json
 import os
 import sys
@@ -21,6 +20,7 @@ import numpy as np
 
 from stackwars import workloads
 from stackwars.frameworks import each
+from stackwars.ir import program_text
 from stackwars.measure import FORMS, judge, pages
 from stackwars.measure.calls import Stream, serve, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
@@ -148,11 +148,11 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         events.write("end")
         return
     # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
-    _write(folder / "stablehlo.mlir.gz", session.stablehlo())
+    program_text.write(folder / "stablehlo.mlir.gz", session.stablehlo())
     if spec["forms"] and hasattr(session, "forms"):
         (folder / FORMS).mkdir()
         for name, text in _forms(session).items():
-            _write(folder / FORMS / f"{name}.txt.gz", text)
+            program_text.write(folder / FORMS / f"{name}.txt.gz", text)
     events.write("end")
 
 
@@ -183,11 +183,6 @@ def _forms(session: Any) -> dict[str, str]:
         return session.forms()
     except Exception as error:
         return {"problem": f"{type(error).__name__}: {error}\n"}
-
-
-def _write(path: Path, text: str) -> None:
-    with gzip.GzipFile(path, "wb", mtime=0) as file:
-        file.write(text.encode())
 
 
 def surroundings() -> dict[str, Any]:
