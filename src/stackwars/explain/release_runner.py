@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,7 @@ class Runner:
     def write_program(self) -> str:
         """Write the artifact, the arguments and missing expected values; return why that is not possible, or ""."""
         job = self.folder / "job.json"
-        job.write_text(json.dumps(self.job))
+        documents.write(job, self.job)
         command = ["-m", release_program.__name__, "--job", str(job), "--output", str(self.folder)]
         python = environments.ensure(environments.REPOSITORY / self.job["pins"])
         report = self._launch(python, command, self.folder / "log.txt")
@@ -115,7 +114,7 @@ class Runner:
             "arguments": dict(enumerate(self.document["arguments"])), "folder": str(place),
             "judged": judged, "seconds": seconds, "least": LEAST, "flags": iree.FLAGS,
         }  # fmt: skip
-        (place / "job.json").write_text(json.dumps(given))
+        documents.write(place / "job.json", given)
         command = [str(CHILD), str(place / "job.json")]
         return place, self._launch(self._pythons[version], command, place / "log.txt")
 
