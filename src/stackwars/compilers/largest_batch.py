@@ -43,16 +43,7 @@ CLOSE = 0.02
 LARGEST = 2**20
 GROWTH = 4096
 """With nothing known not to fit, a guess is at most this many times the batch that does."""
-KEPT = (
-    "status",
-    "verdict",
-    "decided_by",
-    "hbm_bytes",
-    "code_bytes",
-    "wall_s",
-    "compile_s",
-    "message",
-)
+KEPT = ("status", "verdict", "decided_by", "hbm_bytes", "code_bytes", "wall_s", "compile_s", "message")
 
 
 @dataclass(frozen=True)

@@ -37,20 +37,9 @@ COPIES, OWN_BYTES = 3, 2**30
 LASTING = ("oom", "timeout", "unsupported")
 """How a partner ends that later rounds do not start again, because it would end so again."""
 NOT_OF_PARTNER = (
-    *(
-        "dialect",
-        "workload",
-        "device",
-        "preset",
-        "repetition",
-        "sizes",
-        "settings",
-        "partner",
-        "forms",
-        "machine",
-    ),
-    *("source", "values", "memory", "log_tail", "memory_cap_bytes", "repeated", "started_utc"),
-)
+    "dialect", "workload", "device", "preset", "repetition", "sizes", "settings", "partner", "forms", "machine",
+    "source", "values", "memory", "log_tail", "memory_cap_bytes", "repeated", "started_utc",
+)  # fmt: skip
 """Keys of a process that are left out of a partner's: they are as of the process that it is the partner of."""
 
 
