@@ -14,7 +14,7 @@ import numpy as np
 from stackwars.explain import console, outcomes, page, reference, run_question, table
 from stackwars.explain.graph import Graph, GraphError, dtype, shape
 from stackwars.explain.outcomes import OutcomesJob
-from stackwars.explain.plan import SETTINGS, Plan, Tried
+from stackwars.explain.plan import SETTINGS, Plan, Tried, labelled, stem
 from stackwars.explain.question import Side
 from stackwars.explain.report import ReportJob
 from stackwars.explain.table import TableJob
@@ -83,8 +83,7 @@ def planned(paths: list[Path], inputs: Path | None, bound: float, output: Path |
         version = metadata.version("jaxlib")
     except metadata.PackageNotFoundError:
         raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
-    files = labelled(paths)
-    name = name or "-".join(dict.fromkeys(_stem(path) for path in paths))
+    name = name or "-".join(dict.fromkeys(map(stem, paths)))
     given = f" --inputs {inputs}" if inputs else ""
     return Plan(
         name=name,
@@ -92,24 +91,12 @@ def planned(paths: list[Path], inputs: Path | None, bound: float, output: Path |
         root=str(output or Path("explain", name)),
         compilers={f"jaxlib-{version}": Tried()},
         evaluator=Tried(),
-        files=files,
+        files=labelled(paths),
         seed=SEED,
         inputs=str(inputs.resolve()) if inputs else "",
         settings={**SETTINGS, "bound": bound},
         command=f"stackwars explain {' '.join(map(str, paths))}{given}",
     )
-
-
-def labelled(paths: list[Path]) -> dict[str, str]:
-    """Return {label: path}: files' names without suffix, told apart by a and b if they are the same.
-
-    >>> labelled([Path("x/slow.mlir"), Path("y/slow.mlir.gz")])
-    {'slow-a': 'x/slow.mlir', 'slow-b': 'y/slow.mlir.gz'}
-    """
-    stems = list(map(_stem, paths))
-    if len(set(stems)) < len(stems):
-        stems = [f"{stem}-{side}" for stem, side in zip(stems, "ab", strict=False)]
-    return dict(zip(stems, map(str, paths), strict=True))
 
 
 def check(plan: Plan) -> None:
@@ -170,7 +157,3 @@ def check_inputs(path: Path, types: list[str]) -> None:
             raise BadInput(
                 f"{path}: {name}: expected {kind}, got {array.dtype} of shape {array.shape}; fix: that array"
             )
-
-
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".mlir")
