@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import arguments, hlo_facts, iree
+from stackwars.compilers import arguments, check, hlo_facts, iree
 from stackwars.explain import release_program
 from stackwars.explain.release_times import UNSUPPORTED, Release
 from stackwars.measure import documents, judge, launch, limits, process_status
@@ -135,12 +135,9 @@ def outcome(report: launch.ExitReport, events: list[dict]) -> tuple[str, str]:
 
 
 def last_line(log: str) -> str:
-    """Return the last line of a log that says more than a stack trace does."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    said = [
-        line for line in lines if not line.startswith(("@", "***", "Fatal Python", "Extension modules", "File"))
-    ]
-    return f"last line: {said[-1][:200]}" if said else "it said nothing"
+    """Return the last line of a log that says more than a stack trace does, in words."""
+    said = check.last_line(log)
+    return f"last line: {said}" if said else "it said nothing"
 
 
 def facts(path: Path) -> dict[str, int] | None:
