@@ -16,7 +16,7 @@ import numpy as np
 
 from stackwars import workloads
 from stackwars.compilers import arguments
-from stackwars.explain.graph import Graph, dtype, element, shape
+from stackwars.explain.graph import Graph, dtype, shape
 from stackwars.explain.workers import CompilerSpec
 from stackwars.ir import program_text
 from stackwars.measure import documents
@@ -159,13 +159,14 @@ def _plain(number: int, kind: str, given: dict[str, np.ndarray], seed: int) -> C
             raise ValueError(f"{names[0]}: expected {kind}, got shape {array.shape}; fix: the .npz")
         return _once(lambda _: array.astype(dtype(kind), copy=False))
 
-    def value(which: int) -> np.ndarray:
-        rng = np.random.default_rng([seed + which, number])
-        scalar, extents = element(kind), shape(kind)
-        if scalar == "i1":
-            return rng.random(extents) < 0.5
-        if "i" in scalar:
-            return rng.integers(0, INTEGERS, extents).astype(dtype(kind))
-        return rng.standard_normal(extents).astype(dtype(kind))
+    return lambda which: drawn(shape(kind), dtype(kind), number, seed + which)
 
-    return value
+
+def drawn(extents: tuple[int, ...], dtype: np.dtype, number: int, seed: int) -> np.ndarray:
+    """Return values for the argument of this number of a program that has no list of arguments."""
+    rng = np.random.default_rng([seed, number])
+    if dtype == np.bool_:
+        return rng.random(extents) < 0.5
+    if dtype.kind in "iu":
+        return rng.integers(0, INTEGERS, extents).astype(dtype)
+    return rng.standard_normal(extents).astype(dtype)

@@ -98,8 +98,7 @@ class Runner:
         for number, which in enumerate(CALLS):
             count = len(list(place.glob(f"result-{number}-*.npy")))
             results = [np.load(place / f"result-{number}-{at}.npy") for at in range(count)]
-            values = release_program.keyed(which, arguments.named(self.document, results))
-            outputs |= {f"{number}/{key}": value for key, value in values.items()}
+            outputs |= check.keyed(str(number), which, arguments.named(self.document, results))
         given = self.job["expected"]
         folder = environments.REPOSITORY / given if given else self.folder / release_program.EXPECTED
         return judge.judge(outputs, judge.read(folder))
