@@ -6,7 +6,6 @@ a compiler may end its process at any point, and what was known before stands.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -19,6 +18,7 @@ import numpy as np
 
 from stackwars.compilers import stablehlo
 from stackwars.ir import program_text
+from stackwars.measure import documents
 from stackwars.measure.documents import Events
 
 _PRECISIONS = re.compile(r"\bprecision(?:_config)? = \[[^\]]*\]")
@@ -130,7 +130,7 @@ def main() -> None:
     """`python -m stackwars.compilers.ahead FOLDER`: read FOLDER/spec.json, write FOLDER/events.jsonl."""
     folder = Path(sys.argv[1])
     events = Events(folder / "events.jsonl")
-    spec = json.loads((folder / "spec.json").read_text())
+    spec = documents.read(folder / "spec.json")
     try:
         compile_ahead(spec, events)
     except BaseException as error:

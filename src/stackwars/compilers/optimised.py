@@ -7,7 +7,6 @@ optimised program, the line that says why.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import sys
@@ -50,7 +49,7 @@ def optimise(job: OptimiseJob, pins: Path, program: Path) -> str:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         spec = {**asdict(job), "program": str(program.resolve())}
-        (folder / "spec.json").write_text(json.dumps(spec))
+        documents.write(folder / "spec.json", spec)
         why = _run(python, folder, job.timeout_s)
         if why is not None:
             return program_text.no_program_line(why)
@@ -97,7 +96,7 @@ def compile_here(folder: Path) -> None:
     from stackwars import compilers
     from stackwars.setup.device import CPU
 
-    spec = json.loads((folder / "spec.json").read_text())
+    spec = documents.read(folder / "spec.json")
     compiler = compilers.load(spec["module"]).Compiler(CPU, spec["options"])
     # As a replay compiles it, so that the operations have the names that they have in its profile.
     program = compiler.compile(program_text.not_donated(program_text.read(Path(spec["program"]))))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -21,7 +20,7 @@ import numpy as np
 from stackwars import workloads
 from stackwars.frameworks import each
 from stackwars.ir import program_text
-from stackwars.measure import FORMS, judge, pages
+from stackwars.measure import FORMS, documents, judge, pages
 from stackwars.measure.calls import Stream, serve, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
 from stackwars.measure.contention import frequencies_mhz, pressure
@@ -210,7 +209,7 @@ def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
     """`python -m <the child's module> FOLDER`: read FOLDER/spec.json, measure, write beside it."""
     folder = Path(sys.argv[1])
     events = Events(folder / EVENTS)
-    spec = json.loads((folder / "spec.json").read_text())
+    spec = documents.read(folder / "spec.json")
     try:
         measure(spec, events, folder)
     except BaseException as error:
