@@ -39,21 +39,10 @@ def _failed(kind: str, question: dict[str, Any], why: str) -> dict[str, Any]:
     names = {"schema": 1, "name": question["name"], "compiler": question["compiler"]["name"]}
     a, b, other = question["a"]["label"], question.get("b"), question.get("other")
     if kind == "fault":
-        return {
-            **names,
-            "program": a,
-            "kind": question["suspect"].get("status", ""),
-            "verdict": "failed",
-            "detail": why,
-        }
-    return {
-        **names,
-        "a": a,
-        "b": b and b["label"],
-        "other": other and other["name"],
-        "verdict": "failed",
-        "detail": why,
-    }
+        own = {"program": a, "kind": question["suspect"].get("status", "")}
+    else:
+        own = {"a": a, "b": b and b["label"], "other": other and other["name"]}
+    return {**names, **own, "verdict": "failed", "detail": why}
 
 
 def main() -> None:
