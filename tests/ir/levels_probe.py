@@ -6,7 +6,7 @@ from pathlib import Path
 
 import spellings
 
-from stackwars.ir import canonical, metrics, module, structure
+from stackwars.ir import canonical, metrics, module, program_text, structure
 from stackwars.ir.normalise import normalise
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -78,7 +78,7 @@ def levels(text: str) -> dict:
 
 
 def main() -> None:
-    programs = {p.name.split(".")[0]: module.read(p) for p in sorted(FIXTURES.glob("*.mlir*"))}
+    programs = {p.name.split(".")[0]: program_text.read(p) for p in sorted(FIXTURES.glob("*.mlir*"))}
     result = {
         "same": {name: list(map(hashed, pair)) for name, pair in spellings.SAME.items()},
         "different": {name: list(map(hashed, pair)) for name, pair in spellings.DIFFERENT.items()},

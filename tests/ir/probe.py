@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from stackwars.ir import drawing, excerpt, metrics, module
+from stackwars.ir import drawing, excerpt, metrics, module, program_text
 from stackwars.ir.program_text import missing_reason
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -73,7 +73,7 @@ def main() -> None:
     result = {"metrics": {}}
     for path in sorted(FIXTURES.glob("*.mlir*")):
         stem = path.name.split(".")[0]
-        text = module.read(path)
+        text = program_text.read(path)
         result["metrics"][stem] = metrics.metrics(module.parse(text))
         for cut in (excerpt.full_program, excerpt.projection, excerpt.normalisation):
             result.setdefault(cut.__name__, {})[stem] = attempt(cut, text)

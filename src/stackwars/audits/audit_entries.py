@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,7 +96,5 @@ def read(path: Path) -> Audits:
 
 def write(audits: Audits, path: Path) -> None:
     """Write the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     labels = {"run": audits.run, "revisions": audits.revisions, "machine": audits.machine}
-    document = {"schema": SCHEMA, **labels, "audits": audits.entries}
-    path.write_text(json.dumps(document, indent=1) + "\n")
+    documents.write(path, {"schema": SCHEMA, **labels, "audits": audits.entries})

@@ -7,9 +7,8 @@ again.
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -18,16 +17,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from stackwars import frameworks, workloads
+from stackwars import frameworks
 from stackwars.audits import mutant
 from stackwars.audits.mutant import HONEST
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import documents
 from stackwars.measure.documents import event
+from stackwars.measure.rounds import Rounds
 from stackwars.measure.supervisor import CELL, ProcessJob, exclusive, supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
-from stackwars.study.imports import imported_files
 
 REPLAY = "stackwars.compilers.replay"
 BROKEN = mutant.__name__
@@ -76,7 +75,7 @@ class CellSubject:
         """
         settings = {**self.job["settings"], **(settings or {})}
         wanted = CellAuditJob(**{**self.job, "settings": settings}, **own)
-        return require_ok(run_once(wanted, self.pins, self.folder / place, module))
+        return run_once(wanted, self.pins, self.folder / place, module)
 
     def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
         """Return the result of a process, broken or not, and the verdict on its outputs."""
@@ -109,7 +108,7 @@ class ReplaySubject(CellSubject):
         job["settings"] = {**job["settings"], **(settings or {})}
         own = {"check": "", "expected": "", **own}
         wanted = ReplayAuditJob(**job, **own, programs=programs, baseline=next(iter(programs)))
-        result = require_ok(run_once(wanted, self.pins, self.folder / place, module))
+        result = run_once(wanted, self.pins, self.folder / place, module)
         for one in result["events"]:
             if one["event"] == "refused" and one["status"] != "wrong":
                 raise RuntimeError(
@@ -154,23 +153,20 @@ def subject(job: dict, pins: Path, folder: Path) -> CellSubject | ReplaySubject:
 
 
 def run_once(job: ProcessJob | ReplayJob, pins: Path, folder: Path, module: str) -> dict:
-    """Return the result of the job's process; `folder` holds what it wrote, and process.json."""
-    finished, identity = folder / "process.json", _identity(job, pins, module)
-    if finished.exists():
-        result = documents.read(finished)
-        if (result["identity"], result["status"]) == (identity, "ok"):
-            return result
-    python = ensure(pins)
-    part = folder.with_name(folder.name + ".part")
-    with exclusive(job.settings):
-        result = supervise(job, python, part, module)
-    shutil.rmtree(part / "cache", ignore_errors=True)
-    (part / "process.json").write_text(json.dumps({**result, "identity": identity}))
-    shutil.rmtree(folder, ignore_errors=True)
-    part.rename(folder)
-    print(f"[audit] {folder.parent.name} {folder.name}: {result['status']} {result['status_detail']}"
-          f" [{result['wall_s']:.1f} s]", file=sys.stderr, flush=True)  # fmt: skip
-    return result
+    """Return the result of the job's process, which `folder` keeps. Raises RuntimeError unless it is ok."""
+    programs = [Path(paths["program"]) for paths in job.programs.values()] if isinstance(job, ReplayJob) else []
+    rounds = Rounds(folder / module.rpartition(".")[2], job, [pins, *programs])
+
+    def measure(part: Path, _: random.Random) -> dict:
+        python = ensure(pins)
+        with exclusive(job.settings):
+            result = supervise(job, python, part / "process", module)
+        shutil.rmtree(part / "process" / "cache", ignore_errors=True)
+        print(f"[audit] {folder.parent.name} {folder.name}: {result['status']} {result['status_detail']}"
+              f" [{result['wall_s']:.1f} s]", file=sys.stderr, flush=True)  # fmt: skip
+        return require_ok(result)
+
+    return rounds.run(0, measure)
 
 
 def require_ok(result: dict) -> dict:
@@ -188,28 +184,7 @@ def command(audit: Callable[..., dict], doc: str | None, **options: dict[str, An
 
     options: arguments of the audit after the subject, each with its keywords of `add_argument`.
     """
-    parser = argparse.ArgumentParser(description=doc)
-    parser.add_argument("--job", required=True, type=documents.read)
-    for name in ("pins", "folder", "output"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
-    for name, keywords in options.items():
-        parser.add_argument(f"--{name}", **keywords)
-    a = parser.parse_args()
-    result = audit(subject(a.job, a.pins, a.folder), **{name: getattr(a, name) for name in options})
-    a.output.parent.mkdir(parents=True, exist_ok=True)
-    a.output.write_text(json.dumps(result, indent=1))
+    a = documents.parse_arguments(doc, "job", "pins", "folder", "output", **options)
+    audited = subject(documents.read(a.job), a.pins, a.folder)
+    documents.write(a.output, audit(audited, **{name: getattr(a, name) for name in options}))
     shutil.rmtree(a.folder)
-
-
-def _identity(job: ProcessJob | ReplayJob, pins: Path, module: str) -> str:
-    """Return a digest of everything that the job's result depends on."""
-    modules = [module, f"stackwars.frameworks.{job.framework}", "stackwars.measure.supervisor"]
-    modules += workloads.sources(job.workload, job.dialect)
-    programs = []
-    if isinstance(job, ReplayJob):
-        modules.append(f"stackwars.compilers.{job.module}")
-        programs = [Path(paths["program"]) for paths in job.programs.values()]
-    digest = hashlib.sha256(json.dumps([asdict(job), module], sort_keys=True).encode())
-    for file in [pins, *programs, *sorted(imported_files(modules))]:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()

@@ -9,7 +9,6 @@ prediction interval of the reference's runs, cells by their status.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from stackwars.claims import definitions
 from stackwars.claims.decide import dataset_of
 from stackwars.claims.stability import ballot, on_shared
 from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED
+from stackwars.measure import documents
 from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, command
@@ -206,7 +206,7 @@ def write(config: dict, folder: Folder) -> None:
     else:
         document = compare(dataset_of(config, folder), dataset_of(config, reference))
         text = report(document)
-    folder["reproduction"].write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    documents.write(folder["reproduction"], document)
     folder["reproduction_text"].write_text(text, encoding="utf-8")
 
 

@@ -6,7 +6,6 @@ a configuration that has only the claim's workloads and frameworks, in a folder 
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.claims.leave_out import judge, votes_without
 from stackwars.claims.verdicts import NOT_TESTABLE, Vote, evidence, tally
 from stackwars.claims.votes import of_claim
+from stackwars.measure import documents
 from stackwars.results import schema, tables
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, chosen, parser
@@ -130,7 +130,7 @@ def main() -> None:
     except ClaimError as error:
         sys.exit(str(error))
     path = folder.results / "claims" / a.claim
-    path.with_suffix(".json").write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
+    documents.write(path.with_suffix(".json"), row)
     path.with_suffix(".txt").write_text(format_verdict(row), encoding="utf-8")
 
 

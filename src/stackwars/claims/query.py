@@ -10,7 +10,7 @@ from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
 from stackwars.claims.definitions import AUDITS, COLUMNS, Claim, listed, study_of
 from stackwars.results import runs, schema
-from stackwars.results.dataset import Dataset, newest_runs, of_study
+from stackwars.results.dataset import SIDES, Dataset, newest_runs, of_study
 from stackwars.results.folder import MEASURED
 from stackwars.results.names import compiler_title
 from stackwars.results.schema import is_missing
@@ -18,7 +18,6 @@ from stackwars.study import sharding
 
 KEYS = {**schema.KEYS, AUDITS: ["id"]}
 """The columns that identify a row of each table."""
-SIDES = ("framework", "subject")
 _TELLING = (
     *("baseline", "compiler", "variant", "size", "value", "pass", "device", "target", "mode"),
     *("level", "quantity", "baseline_workload", "baseline_compiler", "effect", "subset"),

@@ -6,8 +6,6 @@ a compiler may end its process at any point, and what was known before stands.
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import re
 import sys
@@ -19,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import stablehlo
+from stackwars.ir import program_text
+from stackwars.measure import documents
 from stackwars.measure.documents import Events
 
 _PRECISIONS = re.compile(r"\bprecision(?:_config)? = \[[^\]]*\]")
@@ -30,7 +30,7 @@ def compile_ahead(spec: dict, events: Events) -> None:
     events.write("import")
     devices = open_target(spec["target_row"])
     events.write("open", device_kind=devices[0].device_kind, versions=versions())
-    text = program_text(Path(spec["program"])).decode()
+    text = program_text.read(Path(spec["program"]))
     if spec["precision"]:
         text = with_precision(text, spec["precision"])
     events.write("compile")
@@ -121,12 +121,6 @@ def versions() -> dict[str, str]:
     return result
 
 
-def program_text(path: Path) -> bytes:
-    """The bytes of a program's text, decompressed where the name ends in .gz."""
-    result = path.read_bytes()
-    return gzip.decompress(result) if path.suffix == ".gz" else result
-
-
 def with_precision(text: str, precision: str) -> str:
     """Return a program's text with every product whose operands are at the highest precision at this one."""
     return _PRECISIONS.sub(lambda found: found[0].replace("HIGHEST", precision.upper()), text)
@@ -136,7 +130,7 @@ def main() -> None:
     """`python -m stackwars.compilers.ahead FOLDER`: read FOLDER/spec.json, write FOLDER/events.jsonl."""
     folder = Path(sys.argv[1])
     events = Events(folder / "events.jsonl")
-    spec = json.loads((folder / "spec.json").read_text())
+    spec = documents.read(folder / "spec.json")
     try:
         compile_ahead(spec, events)
     except BaseException as error:

@@ -6,10 +6,7 @@ use 8 GiB, dies with the workflow that started it, and takes no part in the orde
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import hashlib
-import json
 import shutil
 import sys
 import time
@@ -18,9 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stackwars.compilers import ahead_reference, dump
-from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import Outcome, row, usable_bytes
-from stackwars.ir.program_text import missing_reason
+from stackwars.ir import program_text
 from stackwars.measure import documents, launch, limits, machine
 from stackwars.measure.documents import read_events
 from stackwars.measure.launch import ExitReport
@@ -89,7 +85,7 @@ def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path)
     dumped = scratch / "dump"
     dumped.mkdir(parents=True)
     spec = {**asdict(job), "program": str(program.resolve())}
-    (scratch / "spec.json").write_text(json.dumps(spec))
+    documents.write(scratch / "spec.json", spec)
     started = datetime.now(UTC)
     early = {} if job.assumed_code_bytes is None else {"stop": _Stop(dumped)}
     report = launch.run_child(
@@ -114,7 +110,7 @@ def _document(
     return {
         "schema": 1,
         **{key: value for key, value in asdict(job).items() if key != "target_row"},
-        "program_sha256": hashlib.sha256(program_text(program)).hexdigest(),
+        "program_sha256": hashlib.sha256(program_text.read(program).encode()).hexdigest(),
         **row(outcome, usable_bytes(job.target_row, job.compiler), refuses),
         "wall_s": outcome.report.wall_s,
         "peak_rss_bytes": outcome.report.peak_rss_bytes,
@@ -131,9 +127,8 @@ def _write(found: dict, text: str | None, folder: Path) -> None:
     if text is None:
         why = (found["message"] or found["hlo_problem"]).splitlines()[0]
         text = f"// no optimised HLO: {found['status']}: {why}\n"
-    with gzip.GzipFile(folder / "optimised.hlo.gz", "wb", mtime=0) as file:
-        file.write(text.encode())
-    (folder / "ahead.json").write_text(json.dumps(found, indent=1))
+    program_text.write(folder / "optimised.hlo.gz", text)
+    documents.write(folder / "ahead.json", found)
 
 
 def unsupported(job: CompileJob, program: Path, why: str, folder: Path) -> dict:
@@ -164,7 +159,7 @@ def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> di
     """Compile in the environment of the pins; write the folder `output` whole or not at all."""
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(output.name + ".part")
-    why = missing_reason(program_text(program).decode())
+    why = program_text.missing_reason(program_text.read(program))
     try:
         python = ensure(pins)
     except Unavailable as error:
@@ -179,7 +174,7 @@ def compile_or_take(
     job: CompileJob, pins: Path, program: Path, output: Path, source: ahead_reference.Source
 ) -> dict:
     """Write the folder `output` from the reference if it has the same compilation, else as `compile_into`."""
-    digest = hashlib.sha256(program_text(program)).hexdigest()
+    digest = hashlib.sha256(program_text.read(program).encode()).hexdigest()
     key = ahead_reference.key(source.versions["ahead"], asdict(job), digest, pins)
     earlier = source.find(output / "ahead.json", key)
     if earlier and source.is_taken(output / "ahead.json"):
@@ -190,24 +185,18 @@ def compile_or_take(
         return result
     result = compile_into(job, pins, program, output) | {"key": key}
     result = ahead_reference.compared(result, earlier) if earlier else result
-    (output / "ahead.json").write_text(json.dumps(result, indent=1))
+    documents.write(output / "ahead.json", result)
     return result
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the CompileJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
-    parser.add_argument("--program", required=True, type=Path, help="StableHLO: .mlir or .mlir.gz")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
-    parser.add_argument(
-        "--code-from",
-        type=Path,
-        help="stop once the buffers are assigned, and take the size of the code from this ahead.json",
+    """`python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler.
+
+    --code-from: stop once the buffers are assigned, and take the size of the code from this ahead.json.
+    """
+    arguments = documents.parse_arguments(
+        main.__doc__, "job", "pins", "program", "output", "source", code_from={"type": Path}
     )
-    parser.add_argument("--source", required=True, help="file of the Source of what is not compiled, as JSON")
-    arguments = parser.parse_args()
     job = CompileJob(**documents.read(arguments.job))
     if arguments.code_from:
         code = documents.read(arguments.code_from)["code_bytes"] or 0

@@ -12,7 +12,6 @@ a batch that fits and one that does not, and where no line helps, the bracket is
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import json
@@ -27,8 +26,8 @@ from functools import cache
 from pathlib import Path
 
 from stackwars.compilers import ahead_reference, ahead_supervisor
-from stackwars.compilers.ahead import program_text
 from stackwars.compilers.ahead_row import FITS, OOM
+from stackwars.ir import program_text
 from stackwars.measure import documents, launch
 from stackwars.setup.environments import clean_environ, ensure
 
@@ -44,16 +43,7 @@ CLOSE = 0.02
 LARGEST = 2**20
 GROWTH = 4096
 """With nothing known not to fit, a guess is at most this many times the batch that does."""
-KEPT = (
-    "status",
-    "verdict",
-    "decided_by",
-    "hbm_bytes",
-    "code_bytes",
-    "wall_s",
-    "compile_s",
-    "message",
-)
+KEPT = ("status", "verdict", "decided_by", "hbm_bytes", "code_bytes", "wall_s", "compile_s", "message")
 
 
 @dataclass(frozen=True)
@@ -225,7 +215,7 @@ def _compiled(
             "sizes": sizes, "status": "error", "verdict": "", "decided_by": "", "hbm_bytes": None,
             "message": f"the program was not lowered: {error}",
         }  # fmt: skip
-    digest = hashlib.sha256(program_text(program)).hexdigest()
+    digest = hashlib.sha256(program_text.read(program).encode()).hexdigest()
     folder = scratch / f"compiled-{digest[:16]}"
     earlier = folder / "ahead.json"
     if earlier.exists():
@@ -292,14 +282,7 @@ def _scratch(output: Path) -> Path:
 
 def main() -> None:
     """`python -m stackwars.compilers.largest_batch`: one framework's model on one target."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the LargestBatchJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
-    parser.add_argument("--lower-pins", required=True, type=Path, help="of the framework")
-    parser.add_argument("--base", required=True, type=Path, help="ahead.json of the preset's sizes")
-    parser.add_argument("--output", required=True, type=Path, help="file to write")
-    parser.add_argument("--source", required=True, help="file of the Source of what is not searched, as JSON")
-    arguments = parser.parse_args()
+    arguments = documents.parse_arguments(main.__doc__, "job", "pins", "lower_pins", "base", "output", "source")
     job = LargestBatchJob(**documents.read(arguments.job))
     source = ahead_reference.Source(**documents.read(arguments.source))
     base, output, pins = documents.read(arguments.base), arguments.output, arguments.pins
@@ -314,7 +297,7 @@ def main() -> None:
         result = _search(job, base, pins, arguments.lower_pins, output) | {"key": key}
         result = ahead_reference.compared(result, earlier) if earlier else result
     part = output.with_name(output.name + ".part")
-    part.write_text(json.dumps(result, indent=1))
+    documents.write(part, result)
     part.replace(output)
     shutil.rmtree(_scratch(output), ignore_errors=True)
     said = f"{result['fits_batch']} fits, {result['oom_batch']} does not"

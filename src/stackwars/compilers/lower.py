@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
-import gzip
 import hashlib
 import json
 import math
@@ -28,6 +27,7 @@ from unittest import mock
 from stackwars import workloads
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered
+from stackwars.ir import program_text
 from stackwars.ir.program_text import dump_sources, no_program_line, sources_of_plain
 from stackwars.measure import documents
 from stackwars.setup.environments import why_unavailable
@@ -150,10 +150,8 @@ def write_in_child(job: LowerJob, output: Path) -> int:
 
 
 def _write(text: str, document: dict, output: Path) -> None:
-    output.mkdir(parents=True, exist_ok=True)
-    with gzip.GzipFile(output / "program.mlir.gz", "wb", mtime=0) as file:
-        file.write(text.encode())
-    (output / "arguments.json").write_text(json.dumps(document, indent=1) + "\n")
+    documents.write(output / "arguments.json", document)
+    program_text.write(output / "program.mlir.gz", text)
 
 
 def serve(framework: str, dialect: str, workload: str) -> None:

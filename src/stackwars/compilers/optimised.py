@@ -6,10 +6,7 @@ optimised program, the line that says why.
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import hashlib
-import json
 import os
 import re
 import sys
@@ -17,8 +14,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from stackwars.compilers.ahead import program_text
-from stackwars.ir.program_text import missing_reason, no_program_line
+from stackwars.ir import program_text
 from stackwars.measure import documents, launch, limits
 from stackwars.measure.launch import printable
 from stackwars.setup.environments import Unavailable, clean_environ, ensure
@@ -42,22 +38,22 @@ class OptimiseJob:
 
 def optimise(job: OptimiseJob, pins: Path, program: Path) -> str:
     """The text to keep: a line that says of which program and by which compiler, and the HLO."""
-    text = program_text(program)
-    why = missing_reason(text.decode())
+    text = program_text.read(program)
+    why = program_text.missing_reason(text)
     if why is not None:
-        return no_program_line(why)
+        return program_text.no_program_line(why)
     try:
         python = ensure(pins)
     except Unavailable as error:
-        return no_program_line(str(error))
+        return program_text.no_program_line(str(error))
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         spec = {**asdict(job), "program": str(program.resolve())}
-        (folder / "spec.json").write_text(json.dumps(spec))
+        documents.write(folder / "spec.json", spec)
         why = _run(python, folder, job.timeout_s)
         if why is not None:
-            return no_program_line(why)
-        return f"{head(job.compiler, text)}\n{(folder / TEXT).read_text()}"
+            return program_text.no_program_line(why)
+        return f"{head(job.compiler, text.encode())}\n{(folder / TEXT).read_text()}"
 
 
 def head(compiler: str, program: bytes) -> str:
@@ -69,8 +65,8 @@ def read(kept: Path, program: bytes) -> tuple[str, str]:
     """(the compiler's name, the HLO) of a kept file. Raises ValueError, which says why there is none."""
     if not kept.exists():
         raise ValueError("this run has kept none")
-    text = gzip.decompress(kept.read_bytes()).decode()
-    if why := missing_reason(text):
+    text = program_text.read(kept)
+    if why := program_text.missing_reason(text):
         raise ValueError(why)
     first, _, hlo = text.partition("\n")
     result = _HEAD.match(first)
@@ -98,13 +94,12 @@ def _run(python: Path, folder: Path, timeout_s: float) -> str | None:
 def compile_here(folder: Path) -> None:
     """Compile the program of `folder`/spec.json for this machine's CPU, in the compiler's own environment."""
     from stackwars import compilers
-    from stackwars.ir.program_text import not_donated
     from stackwars.setup.device import CPU
 
-    spec = json.loads((folder / "spec.json").read_text())
+    spec = documents.read(folder / "spec.json")
     compiler = compilers.load(spec["module"]).Compiler(CPU, spec["options"])
     # As a replay compiles it, so that the operations have the names that they have in its profile.
-    program = compiler.compile(not_donated(program_text(Path(spec["program"])).decode()))
+    program = compiler.compile(program_text.not_donated(program_text.read(Path(spec["program"]))))
     (folder / TEXT).write_text(program.optimised_hlo())
     sys.stdout.flush()
     # Nothing is left to clean up, and the compiler's own teardown can crash.
@@ -113,16 +108,10 @@ def compile_here(folder: Path) -> None:
 
 def main() -> None:
     """`python -m stackwars.compilers.optimised`: one program, into one compressed file."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the OptimiseJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler")
-    parser.add_argument("--program", required=True, type=Path, help="StableHLO: .mlir or .mlir.gz")
-    parser.add_argument("--output", required=True, type=Path, help="file to write")
-    a = parser.parse_args()
+    a = documents.parse_arguments(main.__doc__, "job", "pins", "program", "output")
     text = optimise(OptimiseJob(**documents.read(a.job)), a.pins, a.program)
     a.output.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.GzipFile(a.output, "wb", mtime=0) as file:
-        file.write(text.encode())
+    program_text.write(a.output, text)
 
 
 if __name__ == "__main__":

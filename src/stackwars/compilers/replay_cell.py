@@ -7,8 +7,6 @@ processes take their turns in the same rounds: the controls.
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import shutil
 import time
@@ -151,12 +149,7 @@ def expected_bytes(own: ReplayJob, natives: int) -> int:
 
 def main() -> None:
     """Run the command: see the description of this module."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, help="file of the ReplayCellJob, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the compiler's environment")
-    parser.add_argument("--peak", required=True, type=Path, help="file of the device's peak")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
-    arguments = parser.parse_args()
+    arguments = documents.parse_arguments(__doc__, "job", "pins", "peak", "output")
     job, output = ReplayCellJob(**documents.read(arguments.job)), arguments.output
     output.mkdir(parents=True, exist_ok=True)
     records, rounds = measure(job, arguments.pins, output)
@@ -171,9 +164,8 @@ def write(
     cells = {name: Path(folder) for name, folder in job.cells.items()}
     check, seed = documents.read(job.replay["check"]), rounds and rounds.seed
     result = replay_result.combine(records, cells, check, peak, seed)
-    profiles = replay_result.profiles(records, result)
-    (output / "profile.json").write_text(json.dumps(profiles, indent=1))
-    (output / "replay.json").write_text(json.dumps(result, indent=1))
+    documents.write(output / "profile.json", replay_result.profiles(records, result))
+    documents.write(output / "replay.json", result)
     if rounds:
         rounds.remove()
 

@@ -17,7 +17,6 @@ what the compiler made of it.
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +27,7 @@ import numpy as np
 from stackwars import workloads
 from stackwars.compilers import hlo, hlo_facts
 from stackwars.compilers.arguments import Leaf
+from stackwars.ir import program_text
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.child import run_child
 from stackwars.measure.documents import Events
@@ -83,8 +83,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         events.write("run")
         divided = session.run(*given, Division(workload, spec["way"], spec["devices"]))
         for name, text in ((EMITTED, session.emitted), (OPTIMISED, session.optimised)):
-            with gzip.GzipFile(folder / name, "wb", mtime=0) as file:
-                file.write(text.encode())
+            program_text.write(folder / name, text)
         alone = session.alone(*given)
     events.write(
         "compared",

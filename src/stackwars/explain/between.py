@@ -34,30 +34,12 @@ from stackwars.measure.log_ratio import Estimate, geometric_mean
 ANCHORS = {
     f"stablehlo.{name}"
     for name in (
-        *(
-            "dot_general",
-            "dot",
-            "convolution",
-            "reduce",
-            "reduce_window",
-            "select_and_scatter",
-            "sort",
-            "while",
-            "if",
-        ),
-        *(
-            "case",
-            "gather",
-            "scatter",
-            "dynamic_update_slice",
-            "custom_call",
-            "fft",
-            "cholesky",
-            "triangular_solve",
-        ),
-        *("batch_norm_training", "batch_norm_grad", "batch_norm_inference", "rng_bit_generator", "composite"),
+        "dot_general", "dot", "convolution", "reduce", "reduce_window", "select_and_scatter", "sort", "while",
+        "if", "case", "gather", "scatter", "dynamic_update_slice", "custom_call", "fft", "cholesky",
+        "triangular_solve", "batch_norm_training", "batch_norm_grad", "batch_norm_inference",
+        "rng_bit_generator", "composite",
     )
-}
+}  # fmt: skip
 """Operations that begin a region."""
 ROUNDS = 5
 """Fresh processes of each compiler that time the program."""

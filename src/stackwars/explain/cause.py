@@ -6,8 +6,6 @@ layouts that close the gap. Writes cause.json, the hybrid program and the region
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 import time
@@ -42,7 +40,7 @@ from stackwars.explain.paired import pair
 from stackwars.explain.question import Question, Side
 from stackwars.explain.search import ENOUGH, MOST_KINDS, Outcome, Program, Retimed, Search, merged, retime
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
-from stackwars.measure import machine
+from stackwars.measure import documents, machine
 
 SCHEMA = 1
 SETTINGS = {"bound": 0.10, "seconds": 0.3, "budget_s": 600, "memory_cap_gib": "auto", "timeout_s": 300}
@@ -326,14 +324,11 @@ def _brief(row: dict[str, Any]) -> str:
 
 def main() -> None:
     """`python -m stackwars.explain.cause --job JOB --output FOLDER`."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", type=Path, required=True)
-    parser.add_argument("--output", type=Path, required=True)
-    options = parser.parse_args()
+    options = documents.parse_arguments(__doc__, "job", "output")
     options.output.mkdir(parents=True, exist_ok=True)
     question = Question.read(options.job)
     result = between.run(question) if question.other else Finder(question, options.output).run()
-    (options.output / "cause.json").write_text(json.dumps(result, indent=1) + "\n")
+    documents.write(options.output / "cause.json", result)
     sys.stdout.flush()
 
 

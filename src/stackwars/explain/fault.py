@@ -7,9 +7,7 @@ process.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -35,6 +33,7 @@ from stackwars.explain.trial_outcomes import HANG, RIGHT, UNKNOWN, WRONG, Outcom
 from stackwars.explain.trials import Trials, fixed
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Reduction
+from stackwars.measure import documents
 from stackwars.measure.inputs import INPUT_SETS
 
 BUDGET_S, TIMEOUT_S, HANG_S = 300.0, 60.0, 20.0
@@ -242,15 +241,12 @@ def lowering(question: Question) -> Iterator[shapes.Lower | None]:
 
 def main() -> None:
     """`python -m stackwars.explain.fault --job FILE --output DIR`: write fault.json, reduced.mlir, reproduce.py."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the Question, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
-    options = parser.parse_args()
+    options = documents.parse_arguments(main.__doc__, "job", "output")
     question = Question.read(options.job)
     options.output.mkdir(parents=True, exist_ok=True)
     with lowering(question) as lower:
         document = find(question, options.output, lower)
-    (options.output / "fault.json").write_text(json.dumps(document, indent=1) + "\n")
+    documents.write(options.output / "fault.json", document)
     print(document["detail"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -15,12 +14,12 @@ import numpy as np
 from stackwars.explain import console, outcomes, page, reference, run_question, table
 from stackwars.explain.graph import Graph, GraphError, dtype, shape
 from stackwars.explain.outcomes import OutcomesJob
-from stackwars.explain.plan import SETTINGS, Plan, Tried
+from stackwars.explain.plan import SETTINGS, Plan, Tried, labelled, stem
 from stackwars.explain.question import Side
 from stackwars.explain.report import ReportJob
 from stackwars.explain.table import TableJob
 from stackwars.explain.workers import Refused, Worker
-from stackwars.measure import judge
+from stackwars.measure import documents, judge
 
 _PARSED_AT = re.compile(r'"?-"?:(\d+):(\d+)')
 SEED = 2025
@@ -54,15 +53,16 @@ def explain(
         job = OutcomesJob(**plan.reference_job(label))
         judge.write(Path(plan.expected(label)), *reference.reference(job))
     for compiler in plan.compilers:
-        _write(Path(plan.outcomes(compiler)), outcomes.outcomes(OutcomesJob(**plan.outcomes_job(compiler))))
+        found = outcomes.outcomes(OutcomesJob(**plan.outcomes_job(compiler)))
+        documents.write(Path(plan.outcomes(compiler)), found)
     found = table.build(TableJob(**plan.table_job()))
-    _write(root / "table.json", found)
+    documents.write(root / "table.json", found)
     say(console.wrapped(console.lines(found)))
     answers = []
     for row in found["questions"]:
         folder = Path(plan.answer(row))
         job = plan.question(row)
-        _write(folder / "question.json", job)
+        documents.write(folder / "question.json", job)
         answer = run_question.run(row["kind"], folder / "question.json", folder)
         answers.append(folder / f"{row['kind']}.json")
         say("\n" + console.wrapped([console.paragraph(row["kind"], job["a"]["label"], answer)]))
@@ -83,8 +83,7 @@ def planned(paths: list[Path], inputs: Path | None, bound: float, output: Path |
         version = metadata.version("jaxlib")
     except metadata.PackageNotFoundError:
         raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
-    files = labelled(paths)
-    name = name or "-".join(dict.fromkeys(_stem(path) for path in paths))
+    name = name or "-".join(dict.fromkeys(map(stem, paths)))
     given = f" --inputs {inputs}" if inputs else ""
     return Plan(
         name=name,
@@ -92,24 +91,12 @@ def planned(paths: list[Path], inputs: Path | None, bound: float, output: Path |
         root=str(output or Path("explain", name)),
         compilers={f"jaxlib-{version}": Tried()},
         evaluator=Tried(),
-        files=files,
+        files=labelled(paths),
         seed=SEED,
         inputs=str(inputs.resolve()) if inputs else "",
         settings={**SETTINGS, "bound": bound},
         command=f"stackwars explain {' '.join(map(str, paths))}{given}",
     )
-
-
-def labelled(paths: list[Path]) -> dict[str, str]:
-    """Return {label: path}: files' names without suffix, told apart by a and b if they are the same.
-
-    >>> labelled([Path("x/slow.mlir"), Path("y/slow.mlir.gz")])
-    {'slow-a': 'x/slow.mlir', 'slow-b': 'y/slow.mlir.gz'}
-    """
-    stems = list(map(_stem, paths))
-    if len(set(stems)) < len(stems):
-        stems = [f"{stem}-{side}" for stem, side in zip(stems, "ab", strict=False)]
-    return dict(zip(stems, map(str, paths), strict=True))
 
 
 def check(plan: Plan) -> None:
@@ -170,12 +157,3 @@ def check_inputs(path: Path, types: list[str]) -> None:
             raise BadInput(
                 f"{path}: {name}: expected {kind}, got {array.dtype} of shape {array.shape}; fix: that array"
             )
-
-
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".mlir")
-
-
-def _write(path: Path, document: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=1) + "\n")

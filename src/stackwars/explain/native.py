@@ -5,8 +5,6 @@ Runs in the framework's environment. `python -m stackwars.explain.native --job F
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
 from dataclasses import dataclass
@@ -132,13 +130,8 @@ def _run(job: NativeJob, events: Events) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, help="file of the NativeJob, as JSON")
-    parser.add_argument("--output", required=True, type=Path)
-    options = parser.parse_args()
-    document = native(NativeJob(**documents.read(options.job)))
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(document, indent=1) + "\n")
+    options = documents.parse_arguments(__doc__, "job", "output")
+    documents.write(options.output, native(NativeJob(**documents.read(options.job))))
 
 
 if __name__ == "__main__":

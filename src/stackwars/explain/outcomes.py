@@ -6,8 +6,6 @@ A program that ends its process takes no other program with it: the worker is st
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -280,13 +278,8 @@ def operation_in(message: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, help="file of the OutcomesJob, as JSON")
-    parser.add_argument("--output", required=True, type=Path)
-    options = parser.parse_args()
-    document = outcomes(OutcomesJob(**documents.read(options.job)))
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(document, indent=1) + "\n")
+    options = documents.parse_arguments(__doc__, "job", "output")
+    documents.write(options.output, outcomes(OutcomesJob(**documents.read(options.job))))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +84,9 @@ def written(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, help="file of the ReportJob, as JSON")
-    parser.add_argument("--table", required=True)
-    parser.add_argument("--answers", nargs="*", default=[], type=Path)
-    parser.add_argument("--output", required=True, type=Path)
-    options = parser.parse_args()
+    options = documents.parse_arguments(
+        __doc__, "job", "table", "output", answers={"nargs": "*", "default": [], "type": Path}
+    )
     job, table = ReportJob(**documents.read(options.job)), documents.read(options.table)
     document = write(job, table, options.answers, options.output)
     print(console.logged([document["headline"], *written(options.output)]))

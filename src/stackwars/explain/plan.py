@@ -5,6 +5,7 @@ Made for a user's program file, a workload or program files; the workflow and th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,6 @@ SETTINGS = {
 }
 """bound, compiler_gap: gaps between programs and between compilers that are explained. questions: at most so many of
 each kind. seconds: each program is timed so long. budget_s: of a search; timeout_s: of a compilation or call."""
-
-
 STATUSES = {HANG: "timeout", REFUSED: "unsupported"}
 
 
@@ -41,9 +40,30 @@ class Tried:
     options: dict[str, str] = field(default_factory=dict)
     environment: str = ""
 
+    def named(self, name: str) -> dict[str, Any]:
+        """Return the compiler as JSON, without its environment."""
+        return {"name": name, "module": self.module, "options": self.options}
+
     def spec(self, name: str) -> CompilerSpec:
         """Return the compiler in its environment."""
-        return CompilerSpec(name, self.module, self.options, _python(self.environment))
+        return CompilerSpec(**self.named(name), python=_python(self.environment))
+
+
+def labelled(paths: Sequence[Path | str]) -> dict[str, str]:
+    """Return {label: path}: files' names without suffix, told apart by a and b if they are the same.
+
+    >>> labelled(["x/slow.mlir", "y/slow.mlir.gz"])
+    {'slow-a': 'x/slow.mlir', 'slow-b': 'y/slow.mlir.gz'}
+    """
+    stems = list(map(stem, paths))
+    if len(set(stems)) < len(stems):
+        stems = [f"{one}-{side}" for one, side in zip(stems, "ab", strict=False)]
+    return dict(zip(stems, map(str, paths), strict=True))
+
+
+def stem(path: Path | str) -> str:
+    """Return the name of a program's file without its suffix."""
+    return Path(path).name.removesuffix(".gz").removesuffix(".mlir").removesuffix(".py")
 
 
 def _python(pins: str) -> str:
@@ -145,9 +165,9 @@ class Plan:
 
     def expected_job(self) -> dict[str, Any]:
         """Return the ExpectedJob of a workload; the second program is a witness if there is no reference in NumPy."""
+        sides = {label: self.side(label) for label in list(self.frontends)[:2]}
         programs = {
-            label: {"program": side["program"], "arguments": side["arguments"]}
-            for label, side in ((label, self.side(label)) for label in list(self.frontends)[:2])
+            label: {key: side[key] for key in ("program", "arguments")} for label, side in sides.items()
         }
         return {
             "workload": self.workload,
@@ -163,9 +183,7 @@ class Plan:
         """Return the NativeJob of a framework."""
         return {
             "framework": framework,
-            "workload": self.workload,
-            "sizes": self.sizes,
-            "seed": self.seed,
+            **self._fields("workload", "sizes", "seed"),
             "expected": self.expected(framework),
             "settings": self.settings,
         }
@@ -194,10 +212,7 @@ class Plan:
             compiler=self.compilers[row["compiler"]].spec(row["compiler"]),
             other=self.compilers[other].spec(other) if other else None,
             evaluator=self.evaluator.spec("evaluator"),
-            workload=self.workload,
-            sizes=self.sizes,
-            seed=self.seed,
-            inputs=self.inputs,
+            **self._fields("workload", "sizes", "seed", "inputs"),
             suspect=_suspect(row),
             settings=self.settings | self._lowering(row),
         ).dump()
@@ -212,32 +227,22 @@ class Plan:
     def report_job(self) -> dict[str, Any]:
         """Return the job of `stackwars.explain.report`."""
         return {
-            "name": self.name,
-            "title": self.title,
-            "root": self.root,
+            **self._fields("name", "title", "root"),
             "programs": {label: self.files.get(label, self.side(label)["program"]) for label in self.labels},
-            "workload": self.workload,
-            "sizes": self.sizes,
-            "seed": self.seed,
-            "inputs": self.inputs,
-            "command": self.command,
+            **self._fields("workload", "sizes", "seed", "inputs", "command"),
         }
+
+    def _fields(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
 
     def _tries(self, labels: list[str], name: str, compiler: Tried) -> dict[str, Any]:
         return {
             "name": self.name,
             "sides": [self.side(label) for label in labels],
-            "compiler": {"name": name, "module": compiler.module, "options": compiler.options},
-            "evaluator": {
-                "name": "evaluator",
-                "module": self.evaluator.module,
-                "options": self.evaluator.options,
-            },
+            "compiler": compiler.named(name),
+            "evaluator": self.evaluator.named("evaluator"),
             "expected": {label: self.expected(label) for label in labels},
-            "workload": self.workload,
-            "sizes": self.sizes,
-            "seed": self.seed,
-            "inputs": self.inputs,
+            **self._fields("workload", "sizes", "seed", "inputs"),
             "environment": compiler.environment,
             "evaluator_environment": self.evaluator.environment,
             "settings": self.settings,

@@ -5,7 +5,6 @@ A question is a JSON file, the job of `stackwars.explain.cause` and `stackwars.e
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -17,9 +16,9 @@ import numpy as np
 
 from stackwars import workloads
 from stackwars.compilers import arguments
-from stackwars.explain.graph import Graph, dtype, element, shape
+from stackwars.explain.graph import Graph, dtype, shape
 from stackwars.explain.workers import CompilerSpec
-from stackwars.ir.program_text import load_sources, missing_reason
+from stackwars.ir import program_text
 from stackwars.measure import documents
 from stackwars.measure.inputs import input_sets
 
@@ -38,10 +37,8 @@ class Side:
     @cached_property
     def text(self) -> str:
         """The program's text. Raises NotImplementedError with the reason in a file that holds no program."""
-        path = Path(self.program)
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-            text = file.read()
-        if why := missing_reason(text):
+        text = program_text.read(Path(self.program))
+        if why := program_text.missing_reason(text):
             raise NotImplementedError(why)
         return text
 
@@ -57,7 +54,7 @@ class Side:
     @cached_property
     def _sources(self) -> list[str | None]:
         document = documents.read(self.arguments) if self.arguments else {}
-        return load_sources(document["sources"]) if "sources" in document else []
+        return program_text.load_sources(document["sources"]) if "sources" in document else []
 
 
 @dataclass(frozen=True)
@@ -162,13 +159,14 @@ def _plain(number: int, kind: str, given: dict[str, np.ndarray], seed: int) -> C
             raise ValueError(f"{names[0]}: expected {kind}, got shape {array.shape}; fix: the .npz")
         return _once(lambda _: array.astype(dtype(kind), copy=False))
 
-    def value(which: int) -> np.ndarray:
-        rng = np.random.default_rng([seed + which, number])
-        scalar, extents = element(kind), shape(kind)
-        if scalar == "i1":
-            return rng.random(extents) < 0.5
-        if "i" in scalar:
-            return rng.integers(0, INTEGERS, extents).astype(dtype(kind))
-        return rng.standard_normal(extents).astype(dtype(kind))
+    return lambda which: drawn(shape(kind), dtype(kind), number, seed + which)
 
-    return value
+
+def drawn(extents: tuple[int, ...], dtype: np.dtype, number: int, seed: int) -> np.ndarray:
+    """Return values for the argument of this number of a program that has no list of arguments."""
+    rng = np.random.default_rng([seed, number])
+    if dtype == np.bool_:
+        return rng.random(extents) < 0.5
+    if dtype.kind in "iu":
+        return rng.integers(0, INTEGERS, extents).astype(dtype)
+    return rng.standard_normal(extents).astype(dtype)

@@ -5,8 +5,6 @@ Limits are those of `stackwars.compilers.expected`. `python -m stackwars.explain
 
 from __future__ import annotations
 
-import argparse
-import math
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from stackwars.explain.evaluated import evaluate, unsupported
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.outcomes import OutcomesJob
 from stackwars.explain.question import Side
-from stackwars.explain.terms import sum_terms
+from stackwars.explain.trial_outcomes import rounding_limit
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import documents, judge
 from stackwars.measure.agreement import agreement
@@ -29,15 +27,8 @@ from stackwars.setup import environments
 
 def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return (the expected values by key, the document of expected.json) of the job's first program."""
-    empty = {
-        "schema": 1,
-        "judge": "",
-        "reason": "",
-        "limits": {},
-        "rounding": {},
-        "witness": None,
-        "disputed": False,
-    }
+    empty = {"schema": 1, "judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None}
+    empty["disputed"] = False
     try:
         values, found = _evaluated(job)
     except NotImplementedError as error:
@@ -85,9 +76,7 @@ def _made(folder: str, name: str) -> Path:
 
 def limits_of(text: str, graph: Graph, rounding: dict[str, float]) -> dict[str, float]:
     """Return the limit of every value's errors, as `stackwars.compilers.expected` derives it. rounding: by result."""
-    roundoff = unit_roundoff(text)
-    terms = max((sum_terms(op, graph) for op in graph.ops), default=1)
-    least = max(expected.ROUNDINGS, expected.DEVIATIONS * math.sqrt(terms)) * roundoff
+    least = rounding_limit(graph, unit_roundoff(text))
     result = {}
     for name, measured in rounding.items():
         margin = expected.MARGIN * measured if np.isfinite(measured) else 0.0
@@ -97,10 +86,7 @@ def limits_of(text: str, graph: Graph, rounding: dict[str, float]) -> dict[str, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, help="file of an OutcomesJob of one program, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="folder of expected.json and expected.npz")
-    options = parser.parse_args()
+    options = documents.parse_arguments(__doc__, "job", "output")
     judge.write(options.output, *reference(OutcomesJob(**documents.read(options.job))))
 
 

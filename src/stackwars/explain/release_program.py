@@ -9,9 +9,6 @@ Runs in the environment of the compiler that judges: the newest XLA.
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
 import math
 import re
 from dataclasses import dataclass
@@ -26,6 +23,8 @@ from stackwars.compilers.evaluate import Program, unit_roundoff
 from stackwars.compilers.expected import DEVIATIONS, MARGIN, ROUNDINGS
 from stackwars.compilers.iree import rewritten
 from stackwars.compilers.xla import Compiler
+from stackwars.explain.question import drawn
+from stackwars.ir import program_text
 from stackwars.ir.program_text import missing_reason, not_donated, readable
 from stackwars.measure import documents, judge
 from stackwars.measure.agreement import agreement
@@ -33,8 +32,6 @@ from stackwars.measure.inputs import INPUT_SETS
 
 ARTIFACT, DOCUMENT, EXPECTED = "program.bin", "program.json", "expected"
 """The artifact, what is known of it, and the folder of the expected values of a program without a workload."""
-INTEGERS = 8
-"""Integers of arguments without values are below this."""
 _ERF = re.compile(r"chlo\.erf (%[\w#]+) : (tensor<\S+>) -> (tensor<\S+>)")
 _CUSTOM_ERF = r"stablehlo.custom_call @mhlo.erf(\1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (\2) -> \3"
 _LEGALISE = (
@@ -53,7 +50,7 @@ class Placed:
 
 def write(job: dict[str, Any], folder: Path) -> None:
     """Write a program's artifact, arguments and program.json. job: the fields of `releases.ReleasesJob`."""
-    text = read_text(job["program"])
+    text = program_text.read(Path(job["program"]))
     if why := missing_reason(text):
         raise ValueError(why)
     artifact, version = portable(for_iree(text) if job["project"] == "iree" else for_xla(text))
@@ -65,12 +62,12 @@ def write(job: dict[str, Any], folder: Path) -> None:
         results = document.get("results", [{"name": OUTPUT}])
     else:
         buffers = [
-            [plain(kind, number, job["seed"] + which) for number, kind in enumerate(types)]
+            [drawn(*kind, number, job["seed"] + which) for number, kind in enumerate(types)]
             for which in range(2)
         ]
         results = [{"name": f"result{number}" if number else OUTPUT} for number in range(count)]
     document = {"version": version, "arguments": dump(buffers, folder), "results": results}
-    (folder / DOCUMENT).write_text(json.dumps(document, indent=1) + "\n")
+    documents.write(folder / DOCUMENT, document)
     if not job["expected"]:
         try:
             judge.write(folder / EXPECTED, *evaluated(text, buffers, results))
@@ -83,12 +80,6 @@ def write(job: dict[str, Any], folder: Path) -> None:
 def write_no_judge(folder: Path, reason: str) -> None:
     """Write that there are no expected values, and why."""
     judge.write(folder / EXPECTED, {}, {"schema": 1, "judge": "", "reason": reason, "limits": {}})
-
-
-def read_text(path: str) -> str:
-    """Return the text of a program's file, compressed or not."""
-    data = Path(path).read_bytes()
-    return (gzip.decompress(data) if path.endswith(".gz") else data).decode()
 
 
 def portable(text: str) -> tuple[bytes, str]:
@@ -141,26 +132,18 @@ def placed(types: Types, entries: list[Entry], document: dict[str, Any]) -> list
     return program.buffers
 
 
-def plain(kind: tuple[tuple[int, ...], np.dtype], number: int, seed: int) -> np.ndarray:
-    """Return values for an argument of a program that has no list of arguments."""
-    extents, dtype = kind
-    generator = np.random.default_rng([seed, number])
-    if dtype == np.bool_:
-        return generator.random(extents) < 0.5
-    if dtype.kind in "iu":
-        return generator.integers(0, INTEGERS, extents).astype(dtype)
-    return generator.standard_normal(extents).astype(dtype)
-
-
 def evaluated(text: str, buffers: list[list[np.ndarray]], results: list[dict]) -> tuple[dict, dict[str, Any]]:
     """Return (expected values by key, their document) of a program without a workload, as `compilers.expected` does."""
     compiler = Compiler("cpu", {})
     program, roundoff = Program(text), unit_roundoff(text)
     evaluate = program.interpreter if program.interpretable else program.compiled
-    exact, rounded = {}, {}
-    for which, given in enumerate(buffers):
-        exact |= keyed(which, arguments.named({"results": results}, evaluate(True)(given)))
-    rounded = keyed(0, arguments.named({"results": results}, evaluate(False)(buffers[0])))
+
+    def keyed(which: int, double: bool) -> dict[str, np.ndarray]:
+        named = arguments.named({"results": results}, evaluate(double)(buffers[which]))
+        return {key: value for name, value in named.items() if (key := judge.value_key(name, which))}
+
+    exact = {key: value for which in range(len(buffers)) for key, value in keyed(which, True).items()}
+    rounded = keyed(0, False)
     least = max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(program.accumulation) * roundoff)
     limits = {}
     for key, value in exact.items():
@@ -169,12 +152,6 @@ def evaluated(text: str, buffers: list[list[np.ndarray]], results: list[dict]) -
     jaxlib = compiler.versions()["jaxlib"]
     by = "the StableHLO interpreter" if program.interpretable else f"jaxlib {jaxlib}, passes off,"
     return exact, {"schema": 1, "judge": f"{by} in float64", "reason": "", "limits": limits}
-
-
-def keyed(which: int, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return results by the keys of expected values, which have all but the output for the first set alone."""
-    others = {f"state/{name}": value for name, value in values.items() if name != OUTPUT and not which}
-    return {f"{OUTPUT}{which}": values[OUTPUT], **others}
 
 
 def dump(buffers: list[list[np.ndarray]], folder: Path) -> list[list[str]]:
@@ -190,17 +167,13 @@ def dump(buffers: list[list[np.ndarray]], folder: Path) -> list[list[str]]:
 
 def main() -> None:
     """`python -m stackwars.explain.release_program --job FILE --output DIR`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of a ReleasesJob, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
-    options = parser.parse_args()
+    options = documents.parse_arguments(main.__doc__, "job", "output")
     options.output.mkdir(parents=True, exist_ok=True)
     Compiler("cpu", {})
     try:
         write(documents.read(options.job), options.output)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        (options.output / DOCUMENT).write_text(json.dumps({"reason": said[:2000]}) + "\n")
+        documents.write(options.output / DOCUMENT, {"reason": f"{type(error).__name__}: {error}"[:2000]})
 
 
 if __name__ == "__main__":

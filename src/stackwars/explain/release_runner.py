@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import arguments, hlo_facts, iree
+from stackwars.compilers import arguments, check, hlo_facts, iree
 from stackwars.explain import release_program
 from stackwars.explain.release_times import UNSUPPORTED, Release
 from stackwars.measure import documents, judge, launch, limits, process_status
@@ -36,7 +35,7 @@ class Runner:
     def write_program(self) -> str:
         """Write the artifact, the arguments and missing expected values; return why that is not possible, or ""."""
         job = self.folder / "job.json"
-        job.write_text(json.dumps(self.job))
+        documents.write(job, self.job)
         command = ["-m", release_program.__name__, "--job", str(job), "--output", str(self.folder)]
         python = environments.ensure(environments.REPOSITORY / self.job["pins"])
         report = self._launch(python, command, self.folder / "log.txt")
@@ -99,8 +98,7 @@ class Runner:
         for number, which in enumerate(CALLS):
             count = len(list(place.glob(f"result-{number}-*.npy")))
             results = [np.load(place / f"result-{number}-{at}.npy") for at in range(count)]
-            values = release_program.keyed(which, arguments.named(self.document, results))
-            outputs |= {f"{number}/{key}": value for key, value in values.items()}
+            outputs |= check.keyed(str(number), which, arguments.named(self.document, results))
         given = self.job["expected"]
         folder = environments.REPOSITORY / given if given else self.folder / release_program.EXPECTED
         return judge.judge(outputs, judge.read(folder))
@@ -115,7 +113,7 @@ class Runner:
             "arguments": dict(enumerate(self.document["arguments"])), "folder": str(place),
             "judged": judged, "seconds": seconds, "least": LEAST, "flags": iree.FLAGS,
         }  # fmt: skip
-        (place / "job.json").write_text(json.dumps(given))
+        documents.write(place / "job.json", given)
         command = [str(CHILD), str(place / "job.json")]
         return place, self._launch(self._pythons[version], command, place / "log.txt")
 
@@ -136,12 +134,9 @@ def outcome(report: launch.ExitReport, events: list[dict]) -> tuple[str, str]:
 
 
 def last_line(log: str) -> str:
-    """Return the last line of a log that says more than a stack trace does."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    said = [
-        line for line in lines if not line.startswith(("@", "***", "Fatal Python", "Extension modules", "File"))
-    ]
-    return f"last line: {said[-1][:200]}" if said else "it said nothing"
+    """Return the last line of a log that says more than a stack trace does, in words."""
+    said = check.last_line(log)
+    return f"last line: {said}" if said else "it said nothing"
 
 
 def facts(path: Path) -> dict[str, int] | None:

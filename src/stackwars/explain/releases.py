@@ -8,10 +8,7 @@ cannot be had, or cannot read the program, is `unsupported`. In the order `all` 
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
@@ -190,15 +187,11 @@ def console(document: dict[str, Any]) -> str:
 
 def main() -> None:
     """`python -m stackwars.explain.releases --job FILE --output releases.json`: measure, write and print."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the ReleasesJob, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="file to write")
-    options = parser.parse_args()
+    options = documents.parse_arguments(main.__doc__, "job", "output")
     with tempfile.TemporaryDirectory(prefix="releases-") as folder:
         document = measure(ReleasesJob(**documents.read(options.job)), Path(folder))
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(document, indent=1) + "\n")
-    print(console(document), file=sys.stdout)
+    documents.write(options.output, document)
+    print(console(document))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ The replay says which programs differ by more than the bound. The search for eac
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import subprocess
 import sys
@@ -122,8 +120,7 @@ def question(job: CausesJob, gap: dict[str, Any], compiler: CompilerSpec, evalua
 
 def ask(question: Question, folder: Path) -> dict[str, Any]:
     """Search for a cause and return its cause.json; a search that leaves none has failed."""
-    folder.mkdir(parents=True)
-    (folder / QUESTION).write_text(json.dumps(question.dump(), indent=1) + "\n")
+    documents.write(folder / QUESTION, question.dump())
     command = [sys.executable, "-m", "stackwars.explain.cause", "--job", str(folder / QUESTION)]
     start = time.monotonic()
     with (folder / LOG).open("wb") as log:
@@ -167,16 +164,11 @@ def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
 
 def main() -> None:
     """`python -m stackwars.explain.replay_causes`: search the causes of the gaps of one replay."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the CausesJob, as JSON")
-    parser.add_argument("--replay", required=True, help="replay.json of its programs")
-    parser.add_argument("--output", required=True, type=Path, help="causes.json to write")
-    parser.add_argument("--answers", required=True, type=Path, help="folder of the answers to write")
-    options = parser.parse_args()
+    options = documents.parse_arguments(main.__doc__, "job", "replay", "output", "answers")
     options.answers.mkdir(parents=True, exist_ok=True)
     job, replay = CausesJob(**documents.read(options.job)), documents.read(options.replay)
     result = explain(job, replay, options.answers)
-    options.output.write_text(json.dumps(result, indent=1) + "\n")
+    documents.write(options.output, result)
 
 
 if __name__ == "__main__":

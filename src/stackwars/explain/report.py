@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -129,7 +128,7 @@ def headline(table: dict[str, Any], answers: list[dict[str, Any]]) -> str:
 
 def write(document: dict[str, Any], folder: Path) -> None:
     """Write explain.json, and beside it the reproducer and the reduced program of the first fault that has them."""
-    (folder / "explain.json").write_text(json.dumps(document, indent=1) + "\n")
+    documents.write(folder / "explain.json", document)
     for name, key in ((REPRODUCER, "script"), (REDUCED, "reduced")):
         (folder / name).unlink(missing_ok=True)
         with_one = [answer for answer in document["answers"] if answer[key]]

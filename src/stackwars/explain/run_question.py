@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +30,7 @@ def run(kind: str, job: Path, output: Path) -> dict[str, Any]:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     if not path.exists():
         lines = launch.tail(output / LOG, 1) or f"exit status {done.returncode}"
-        path.write_text(json.dumps(_failed(kind, documents.read(job), lines), indent=1) + "\n")
+        documents.write(path, _failed(kind, documents.read(job), lines))
     return documents.read(path)
 
 
@@ -40,21 +39,10 @@ def _failed(kind: str, question: dict[str, Any], why: str) -> dict[str, Any]:
     names = {"schema": 1, "name": question["name"], "compiler": question["compiler"]["name"]}
     a, b, other = question["a"]["label"], question.get("b"), question.get("other")
     if kind == "fault":
-        return {
-            **names,
-            "program": a,
-            "kind": question["suspect"].get("status", ""),
-            "verdict": "failed",
-            "detail": why,
-        }
-    return {
-        **names,
-        "a": a,
-        "b": b and b["label"],
-        "other": other and other["name"],
-        "verdict": "failed",
-        "detail": why,
-    }
+        own = {"program": a, "kind": question["suspect"].get("status", "")}
+    else:
+        own = {"a": a, "b": b and b["label"], "other": other and other["name"]}
+    return {**names, **own, "verdict": "failed", "detail": why}
 
 
 def main() -> None:

@@ -5,8 +5,6 @@ Made from what `outcomes` and `native` wrote: `python -m stackwars.explain.table
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -176,12 +174,9 @@ def _faults(cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, help="file of the TableJob, as JSON")
-    parser.add_argument("--output", required=True, type=Path)
-    options = parser.parse_args()
+    options = documents.parse_arguments(__doc__, "job", "output")
     table = build(TableJob(**documents.read(options.job)))
-    options.output.write_text(json.dumps(table, indent=1) + "\n")
+    documents.write(options.output, table)
     print(console.logged(console.lines(table)))
 
 

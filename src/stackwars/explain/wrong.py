@@ -22,15 +22,9 @@ SOURCES = ("stablehlo.constant", "stablehlo.iota")
 NOT_CONSTANT = {
     f"stablehlo.{name}"
     for name in (
-        "rng",
-        "rng_bit_generator",
-        "infeed",
-        "create_token",
-        "after_all",
-        "partition_id",
-        "replica_id",
+        "rng", "rng_bit_generator", "infeed", "create_token", "after_all", "partition_id", "replica_id",
     )
-}
+}  # fmt: skip
 """Operations that may give other values in every call, or no values."""
 Item = TypeVar("Item")
 

@@ -14,11 +14,10 @@ from pathlib import Path
 
 from jaxlib.mlir import ir
 
-from stackwars.ir import module, queries
+from stackwars.ir import module, program_text, queries
 from stackwars.ir.constants import splat
 from stackwars.ir.module import CONTROL_FLOW, ProgramError
 from stackwars.ir.normalise import normalise
-from stackwars.ir.program_text import missing_reason
 
 ARGUMENT, RESULT, NOTE = "argument", "result", "note"
 """Kinds of boxes; any other box has the name of its operation."""
@@ -96,8 +95,8 @@ def read(path: Path) -> list[Box]:
 
     :raises OSError: if the file cannot be read.
     """
-    text = module.read(path)
-    reason = missing_reason(text)
+    text = program_text.read(path)
+    reason = program_text.missing_reason(text)
     if reason is None:
         try:
             return boxes(normalise(module.parse(text)))

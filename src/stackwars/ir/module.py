@@ -1,11 +1,9 @@
-"""A StableHLO program as MLIR operations: read a file, parse it, walk it."""
+"""A StableHLO program as MLIR operations: parse it, walk it."""
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
@@ -19,12 +17,6 @@ CONTROL_FLOW = {"stablehlo.while", "stablehlo.case", "stablehlo.if"}
 
 class ProgramError(ValueError):
     """The text is no StableHLO program that this version of the bindings can read."""
-
-
-def read(path: Path) -> str:
-    """Return the text of a file, unpacked if its name ends in .gz. Raises OSError."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-        return file.read()
 
 
 @cache

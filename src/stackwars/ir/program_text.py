@@ -1,14 +1,15 @@
-"""Read facts from a program's text alone: why there is none, precision and type, source lines.
+"""Read and write a program's text, and tell from it alone why there is none, precision and type, source lines.
 
 For processes that have no MLIR bindings, such as torch's, or must not wait for a parser.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
@@ -34,6 +35,18 @@ _ERF = re.compile(
     r"stablehlo\.custom_call @mhlo\.erf\((%[\w#]+)\)(?: \{.*\})? : \((tensor<\S+>)\) -> (tensor<\S+>)"
 )
 _FILE = re.compile(r'"([^"]+)":(\d+):\d+')
+
+
+def read(path: Path) -> str:
+    """Return the text of a file, unpacked if its name ends in .gz. Raises OSError."""
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text into a packed file, whose bytes depend on its name and the text alone."""
+    with gzip.GzipFile(path, "wb", mtime=0) as file:
+        file.write(text.encode())
 
 
 def no_program_line(why: str) -> str:

@@ -6,10 +6,7 @@ baseline's own cell has no partner, and the same steps.
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import hashlib
-import json
 import random
 import shutil
 import time
@@ -21,7 +18,7 @@ import jsonschema
 import yaml
 
 from stackwars import workloads
-from stackwars.ir.program_text import no_program_line, readback
+from stackwars.ir import program_text
 from stackwars.measure import FORMS, documents, judge, limits, nodes, progress
 from stackwars.measure.calls import THROUGHPUT
 from stackwars.measure.conduct import STEPS, SUBJECT_STEPS, Participant, run_round
@@ -40,20 +37,9 @@ COPIES, OWN_BYTES = 3, 2**30
 LASTING = ("oom", "timeout", "unsupported")
 """How a partner ends that later rounds do not start again, because it would end so again."""
 NOT_OF_PARTNER = (
-    *(
-        "dialect",
-        "workload",
-        "device",
-        "preset",
-        "repetition",
-        "sizes",
-        "settings",
-        "partner",
-        "forms",
-        "machine",
-    ),
-    *("source", "values", "memory", "log_tail", "memory_cap_bytes", "repeated", "started_utc"),
-)
+    "dialect", "workload", "device", "preset", "repetition", "sizes", "settings", "partner", "forms", "machine",
+    "source", "values", "memory", "log_tail", "memory_cap_bytes", "repeated", "started_utc",
+)  # fmt: skip
 """Keys of a process that are left out of a partner's: they are as of the process that it is the partner of."""
 
 
@@ -180,11 +166,11 @@ def combine(records: list[dict], folders: list[Path], run_seed: int | None) -> d
 
 def _ir(folders: list[Path]) -> dict:
     files = [folder / "stablehlo.mlir.gz" for folder in folders]
-    texts = [gzip.decompress(file.read_bytes()) for file in files if file.exists()]
+    texts = [program_text.read(file) for file in files if file.exists()]
     return {
-        "sha256": _digest(texts[0]),
+        "sha256": _digest(texts[0].encode()),
         "same_in_every_process": len(set(texts)) == 1,
-        **readback(texts[0].decode()),
+        **program_text.readback(texts[0]),
     }
 
 
@@ -204,22 +190,16 @@ def write(output: Path, records: list[dict], folders: list[Path], run_seed: int 
         for form in folders[0].glob(f"{FORMS}/*"):
             shutil.copy(form, forms)
     else:
-        reason = no_program_line(f"{cell['status']}: {cell['status_detail']}")
-        with gzip.GzipFile(program, "wb", mtime=0) as file:
-            file.write(reason.encode())
+        reason = program_text.no_program_line(f"{cell['status']}: {cell['status_detail']}")
+        program_text.write(program, reason)
         sample.write_bytes(b"")
-    (output / "cell.json").write_text(json.dumps(cell, indent=1))
+    documents.write(output / "cell.json", cell)
     return cell
 
 
 def main() -> None:
     """`python -m stackwars.measure.cell`: measure a cell into a folder."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the job, as JSON")
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
-    parser.add_argument("--partner-pins", type=Path, help="pins file of the partner's environment")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write")
-    a = parser.parse_args()
+    a = documents.parse_arguments(main.__doc__, "job", "pins", "output", partner_pins={"type": Path})
     measure(ProcessJob(**documents.read(a.job)), a.pins, a.partner_pins, a.output)
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import gzip
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -21,7 +19,8 @@ import numpy as np
 
 from stackwars import workloads
 from stackwars.frameworks import each
-from stackwars.measure import FORMS, judge, pages
+from stackwars.ir import program_text
+from stackwars.measure import FORMS, documents, judge, pages
 from stackwars.measure.calls import Stream, serve, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
 from stackwars.measure.contention import frequencies_mhz, pressure
@@ -148,11 +147,11 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         events.write("end")
         return
     # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
-    _write(folder / "stablehlo.mlir.gz", session.stablehlo())
+    program_text.write(folder / "stablehlo.mlir.gz", session.stablehlo())
     if spec["forms"] and hasattr(session, "forms"):
         (folder / FORMS).mkdir()
         for name, text in _forms(session).items():
-            _write(folder / FORMS / f"{name}.txt.gz", text)
+            program_text.write(folder / FORMS / f"{name}.txt.gz", text)
     events.write("end")
 
 
@@ -185,11 +184,6 @@ def _forms(session: Any) -> dict[str, str]:
         return {"problem": f"{type(error).__name__}: {error}\n"}
 
 
-def _write(path: Path, text: str) -> None:
-    with gzip.GzipFile(path, "wb", mtime=0) as file:
-        file.write(text.encode())
-
-
 def surroundings() -> dict[str, Any]:
     """What else goes on around this process: cores it may use, load, frequencies, pressure, flags of XLA."""
     return {
@@ -215,7 +209,7 @@ def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
     """`python -m <the child's module> FOLDER`: read FOLDER/spec.json, measure, write beside it."""
     folder = Path(sys.argv[1])
     events = Events(folder / EVENTS)
-    spec = json.loads((folder / "spec.json").read_text())
+    spec = documents.read(folder / "spec.json")
     try:
         measure(spec, events, folder)
     except BaseException as error:

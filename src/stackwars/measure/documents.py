@@ -1,10 +1,12 @@
-"""JSON on disk: documents, and the event file in which a child says line by line what it has done so far.
+"""JSON on disk: documents, the event file in which a child says line by line what it has done so far, and the command
+line of steps that read and write such files.
 
 An error names the file, and what a kill left half-written is told from a result.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
 from pathlib import Path
@@ -28,6 +30,24 @@ def read(path: Path | str) -> Any:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:  # JSON's and Unicode's errors both are
         raise Damaged(Path(path), f"it ends or breaks off: {error}") from None
+
+
+def write(path: Path, document: Any) -> None:
+    """Write a document as a JSON file, in a folder that is made if it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def parse_arguments(description: str | None, *paths: str, **others: dict[str, Any]) -> argparse.Namespace:
+    """Return the arguments of the command line: `--<name> PATH` for each of the paths, which it requires, and others.
+
+    others: of each the keywords of `add_argument`.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    required = {name: {"required": True, "type": Path} for name in paths}
+    for name, keywords in (required | others).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", **keywords)
+    return parser.parse_args()
 
 
 class Events:

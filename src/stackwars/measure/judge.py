@@ -8,7 +8,6 @@ the errors. Both are made by `stackwars.compilers.expected`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +77,7 @@ def write(folder: Path, values: Mapping[str, np.ndarray], document: dict[str, An
         for key, value in values.items()
     }
     np.savez(folder / ARRAYS, **small)
-    (folder / DOCUMENT).write_text(json.dumps(document, indent=1) + "\n")
+    documents.write(folder / DOCUMENT, document)
 
 
 def _fits_float32(values: np.ndarray) -> bool:

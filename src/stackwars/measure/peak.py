@@ -7,13 +7,12 @@ Runs in JAX's environment for the device.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from stackwars.measure import machine
+from stackwars.measure import documents, machine
 from stackwars.setup.device import CPUS, cores, platform, variables
 from stackwars.setup.environments import why_unavailable
 
@@ -94,16 +93,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="for each operation")
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
     # Before this process is pinned to the device's cores.
     where = machine.record()
     if why := why_unavailable():
         result = {"device": arguments.device, "unavailable": why, "machine": where}
-        arguments.output.write_text(json.dumps(result, indent=1))
+        documents.write(arguments.output, result)
         print(f"[stackwars] {arguments.device}: no peak: {why}")
         return
     result = {**measure(arguments.device, arguments.seconds), "machine": where}
-    arguments.output.write_text(json.dumps(result, indent=1))
+    documents.write(arguments.output, result)
     print(f"[stackwars] {arguments.device}: {result['gflop_per_s']:.0f} GFLOP/s, "
           f"{result['copy_gb_per_s']:.1f} GB/s")  # fmt: skip
 

@@ -5,9 +5,7 @@ It always leaves a result, whatever the child does, and it dies with the workflo
 
 from __future__ import annotations
 
-import argparse
 import fcntl
-import json
 import random
 import shutil
 from collections.abc import Iterator
@@ -79,7 +77,7 @@ def supervise(
     # An empty cache folder for each process: a first run must not find what another one compiled.
     cache = (folder / "cache").resolve()
     cache.mkdir(parents=True)
-    (folder / "spec.json").write_text(json.dumps(asdict(job), indent=1))
+    documents.write(folder / "spec.json", asdict(job))
     started, cap = datetime.now(UTC), limits.cap_bytes(job.settings["memory_cap_gib"])
     report = launch.run_child(
         python, ["-m", child_module, str(folder.resolve())],
@@ -141,15 +139,11 @@ def _when(started: datetime) -> dict:
 
 
 def main() -> None:
-    """`python -m stackwars.measure.supervisor`: run one process, into one folder."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the job, as JSON")
-    parser.add_argument(
-        "--child", default=CELL, help="the module to run, which has the class of its jobs as JOB"
-    )
-    parser.add_argument("--pins", required=True, type=Path, help="pins file of the environment")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write, made afresh")
-    a = parser.parse_args()
+    """`python -m stackwars.measure.supervisor`: run one process, into one folder.
+
+    --child: the module to run, which has the class of its jobs as JOB.
+    """
+    a = documents.parse_arguments(main.__doc__, "job", "pins", "output", child={"default": CELL})
     job_class = ProcessJob if a.child == CELL else import_module(a.child).JOB
     run(job_class(**documents.read(a.job)), a.pins, a.output, a.child)
 
@@ -168,7 +162,7 @@ def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
     shutil.rmtree(part / "cache", ignore_errors=True)
-    (part / "process.json").write_text(json.dumps(result, indent=1))
+    documents.write(part / "process.json", result)
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)
     progress.report(result)

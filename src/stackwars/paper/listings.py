@@ -12,8 +12,7 @@ from pathlib import Path
 
 from stackwars import workloads
 from stackwars.frameworks import title
-from stackwars.ir import layout
-from stackwars.ir.program_text import missing_reason
+from stackwars.ir import layout, program_text
 from stackwars.paper import listing_text
 from stackwars.results.folder import REFERENCE, Folder, command, form
 from stackwars.setup.environments import why_unavailable
@@ -54,8 +53,8 @@ def lines(cut: str, path: Path, limit: int) -> list[str]:
     """
     if why := why_unavailable():
         return layout.wrap(f"// nothing to show: {why}", CHARACTERS, 0)
-    text = module.read(path)
-    reason = missing_reason(text)
+    text = program_text.read(path)
+    reason = program_text.missing_reason(text)
     if reason is not None:
         return layout.wrap(f"// no program: {reason}", CHARACTERS, 0)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from stackwars import workloads
 from stackwars.compilers import optimised
-from stackwars.ir.program_text import load_sources, missing_reason
+from stackwars.ir import program_text
 from stackwars.report.align import form, hlo_side, side
 from stackwars.results.folder import ACCEPTED, Folder, command
 from stackwars.setup.environments import why_unavailable
@@ -69,8 +68,8 @@ def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]])
 def first_program(paths: list[Path]) -> tuple[Path, str] | None:
     """Return (the first of these files that has a program, its text); None if none has."""
     for path in paths:
-        text = gzip.decompress(path.read_bytes()).decode()
-        if not missing_reason(text):
+        text = program_text.read(path)
+        if not program_text.missing_reason(text):
             return path, text
     return None
 
@@ -86,7 +85,7 @@ def located(path: Path, text: str) -> list[str | None] | None:
     digest = hashlib.sha256(text.encode()).hexdigest()
     if "sources" not in document or document["program_sha256"] != digest:
         return None
-    return load_sources(document["sources"])
+    return program_text.load_sources(document["sources"])
 
 
 def compiled(

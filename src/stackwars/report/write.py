@@ -15,22 +15,9 @@ from stackwars.results.folder import chosen, parser
 
 PAGE = Path(__file__).with_name("page")
 SCRIPTS = (
-    "base",
-    "tables",
-    "plots",
-    "start",
-    "calls",
-    "cells",
-    "values",
-    "comparisons",
-    "causes",
-    "programs",
-    "timeline",
-    "releases",
-    "why",
-    "against",
-    "views",
-)
+    "base", "tables", "plots", "start", "calls", "cells", "values", "comparisons", "causes", "programs",
+    "timeline", "releases", "why", "against", "views",
+)  # fmt: skip
 """In the order in which they stand in the page; the last one draws it."""
 MOST_BYTES = 15_000_000
 

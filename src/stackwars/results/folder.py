@@ -15,19 +15,9 @@ from stackwars.measure import FORMS, documents
 from stackwars.setup.environments import REPOSITORY
 
 TABLES = (
-    *(
-        "cells",
-        "programs",
-        "rounds",
-        "comparisons",
-        "claims",
-        "profile",
-        "effects",
-        "values",
-        "causes",
-        "releases",
-    ),
-)
+    "cells", "programs", "rounds", "comparisons", "claims", "profile", "effects", "values", "causes",
+    "releases",
+)  # fmt: skip
 """The seven tables and two summaries: stackwars.results.schema describes their columns."""
 FIGURES = ("cell_figures", "compiler_figures")
 """Folders of figures, by what they are made from."""

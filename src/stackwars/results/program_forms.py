@@ -9,7 +9,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from stackwars.ir.program_text import missing_reason
+from stackwars.ir import program_text
+from stackwars.measure import documents
 from stackwars.results.folder import Folder, command
 from stackwars.setup.environments import why_unavailable
 from stackwars.study import programs
@@ -25,7 +26,7 @@ Row = dict[str, object]
 
 def analyse(text: str) -> list[Row]:
     """Return the rows of both levels of one program; the normalised one has the four structural forms."""
-    reason, status = missing_reason(text), MISSING
+    reason, status = program_text.missing_reason(text), MISSING
     if reason is None:
         try:
             raw = module.parse(text)
@@ -57,12 +58,11 @@ def build(config: dict, folder: Folder) -> None:
     for program in [] if why_unavailable() else programs.base_programs(config):
         path = Path(folder.measured) / program.path / "program.mlir.gz"
         if path.exists():
-            text = module.read(path)
+            text = program_text.read(path)
             names = {"workload": program.workload, "framework": program.framework}
             digest = hashlib.sha256(text.encode()).hexdigest()
             rows += [{**names, "sha256": digest, **row} for row in analyse(text)]
-    folder.results.mkdir(parents=True, exist_ok=True)
-    folder["program_forms"].write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    documents.write(folder["program_forms"], rows)
 
 
 if __name__ == "__main__":

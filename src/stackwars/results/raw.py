@@ -4,7 +4,6 @@ compilations.
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars.ir.program_text import missing_reason
+from stackwars.ir import program_text
 from stackwars.measure import documents, nodes, process_value
 from stackwars.measure.process_value import ProcessValue
 from stackwars.study import cells, growth, programs, releases, sharding
@@ -127,8 +126,8 @@ def _growth(config: dict, folder: Path) -> dict[growth.Point, dict]:
 def _operations(path: Path) -> int | None:
     if not path.exists():
         return None
-    text = gzip.decompress(path.read_bytes()).decode()
-    return None if missing_reason(text) else len(_OPERATION.findall(text))
+    text = program_text.read(path)
+    return None if program_text.missing_reason(text) else len(_OPERATION.findall(text))
 
 
 def _documents(folder: Path, paths: dict) -> dict:

@@ -42,16 +42,8 @@ PASSED = frozenset(
         "CXX",
         # How a child that builds an environment reaches the package index.
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC"),
-        *(
-            "HTTP_PROXY",
-            "HTTPS_PROXY",
-            "ALL_PROXY",
-            "NO_PROXY",
-            "http_proxy",
-            "https_proxy",
-            "all_proxy",
-            "no_proxy",
-        ),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+        *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
         # Which accelerators a scheduler gave to this job, and the place of a TPU in its host.
         *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
         *("TPU_ACCELERATOR_TYPE", "TPU_CHIPS_PER_HOST_BOUNDS", "TPU_HOST_BOUNDS", "TPU_LIBRARY_PATH"),

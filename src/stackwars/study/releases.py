@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackwars.explain.release_runner import PINS
 from stackwars.explain.releases import ALL, ReleasesJob
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs
 from stackwars.study.programs import Program
 from stackwars.study.studies import folder, studies
 
 SETTINGS = ("rounds", "seconds", "bound")
-PINS = REPOSITORY / "envs" / "releases"
 
 
 @dataclass(frozen=True, order=True)

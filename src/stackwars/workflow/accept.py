@@ -6,7 +6,6 @@ with every cell of the first study.
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -192,8 +191,7 @@ def replace_measured(full: Path, reference: Path, identity: str) -> int:
 
 def _name_run(path: Path, identity: str) -> None:
     """Write into a compilation's document the run that made it, unless it has one: it was taken from that."""
-    document = documents.read(path)
-    path.write_text(json.dumps({"run": identity} | document, indent=1))
+    documents.write(path, {"run": identity} | documents.read(path))
 
 
 def _delete(reference: Path, stay: set[Path]) -> None:

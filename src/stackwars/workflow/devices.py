@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 from pathlib import Path
 
@@ -69,8 +68,7 @@ def main() -> None:
     else:
         answers = {path.parent.name: documents.read(path) for path in arguments.answers}
         result = {device: answer for device, answer in answers.items() if answer}
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(result, indent=1))
+    documents.write(arguments.output, result)
 
 
 if __name__ == "__main__":

@@ -12,20 +12,19 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks, workloads
 from stackwars.compilers import XLA
-from stackwars.explain.plan import SETTINGS, Plan, Tried
+from stackwars.explain.plan import SETTINGS, Plan, Tried, labelled, stem
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import cells, imports, programs
 from stackwars.study.config import read
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Wildcards
+from stackwars.workflow.release_jobs import FOLDER, STABLEHLO
 from stackwars.workloads import sized
 
-FOLDER = "explain"
 GIVEN = ("program", "program_a", "program_b", "inputs")
 """Keys of the configuration that only a command gives."""
 NATIVES = ("torch_eager", "numpy")
 DEFAULTS = {"frontends": ["jax"], "compilers": []}
-PROGRAM_FILES = (".mlir", ".mlir.gz")
 VERSION = "1"
 """Of the protocol by which outcomes and times are found."""
 
@@ -55,14 +54,14 @@ class ExplainJobs:
                 "explain: expected program=<file or workload>, or program_a=<file.mlir>, and program_b=<file.mlir> "
                 f"to compare it with, got {given or 'none'}; fix: make explain PROGRAM=softmax.py"
             )
-        name = "-".join(dict.fromkeys(_stem(path) for path in given.values()))
+        name = "-".join(dict.fromkeys(map(stem, given.values())))
         return [f"{FOLDER}/{name}/explain.html"]
 
     def _program(self, name: str) -> str:
         """Return the program file or workload of a name: the command's, or one of the working directory."""
         if self._options["program"]:
             return self._options["program"]
-        candidates = [f"{name}{suffix}" for suffix in (".py", *PROGRAM_FILES)]
+        candidates = [f"{name}{suffix}" for suffix in (".py", *STABLEHLO)]
         found = next((path for path in candidates if Path(path).is_file()), None)
         if found or name in workloads.names():
             return found or name
@@ -77,7 +76,7 @@ class ExplainJobs:
                 name, [path for path in (self._options["program_a"], self._options["program_b"]) if path]
             )
         program = self._program(name)
-        if program.endswith(PROGRAM_FILES):
+        if program.endswith(STABLEHLO):
             return self._of_files(name, [program])
         return self._of_workload(name, program)
 
@@ -85,13 +84,10 @@ class ExplainJobs:
         for path in paths:
             if not Path(path).is_file():
                 raise WorkflowError(f"{path}: expected a StableHLO file, got none; fix: the path")
-        labels = list(map(_stem, paths))
-        if len(set(labels)) < len(labels):
-            labels = [f"{label}-{side}" for label, side in zip(labels, "ab", strict=False)]
         return Plan(
             name=name,
             title=" and ".join(paths),
-            files=dict(zip(labels, paths, strict=True)),
+            files=labelled(paths),
             inputs=self._options["inputs"],
             command=self._command({"A": paths[0], "B": paths[1] if len(paths) > 1 else ""}),
             not_tried={"compilers": self._left("compilers")},
@@ -266,7 +262,3 @@ class ExplainJobs:
             raise WorkflowError(
                 f"target: expected one of {', '.join(names) or 'no names'}, got {name}; fix: change the path"
             )
-
-
-def _stem(path: str) -> str:
-    return Path(path).name.removesuffix(".gz").rpartition(".")[0] or Path(path).name

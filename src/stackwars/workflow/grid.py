@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from snakemake.exceptions import WorkflowError
 
-from stackwars.measure import FORMS
+from stackwars.measure import FORMS, documents
 from stackwars.results import runs
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPU, CPUS
@@ -120,7 +119,7 @@ class Grid:
         others = [cell for cell in self.selected_cells if cell.device not in CPUS]
         if not self.is_measured or not others:
             return self.cpu_cells
-        answers = json.loads(Path(self._devices()).read_text())
+        answers = documents.read(self._devices())
         return self.cpu_cells + [c for c in others if answers[c.device][c.framework]["present"]]
 
     def files(self, cells_: Iterable[Cell], name: str) -> list[str]:

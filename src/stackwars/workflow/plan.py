@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stackwars.measure import documents
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
+from stackwars.results.folder import REFERENCE
 from stackwars.setup.environments import REPOSITORY, folder
 from stackwars.setup.needed import sizes_gb
 from stackwars.study import cells, growth, programs, run_environments, sharding
@@ -18,23 +19,14 @@ from stackwars.study.config import ConfigError, load, validate
 from stackwars.study.programs import ReplayCell
 from stackwars.study.studies import measured_studies, of_tables
 
-REFERENCE = REPOSITORY / "results" / "reference"
 PRESET = "full"
 """The preset of the reference."""
 TIMED = ("cell", "replay")
 """The rules whose jobs are most of a run's time."""
 GUESSED_S = {
-    **{
-        "lower": 10.0,
-        "expected": 10.0,
-        "check": 15.0,
-        "optimised": 10.0,
-        "growth_process": 15.0,
-        "sharded": 20.0,
-        "ahead": 20.0,
-    },
-    **{"largest_batch": 60.0, "audit": 90.0, "causes": 120.0},
-}
+    "lower": 10.0, "expected": 10.0, "check": 15.0, "optimised": 10.0, "growth_process": 15.0, "sharded": 20.0,
+    "ahead": 20.0, "largest_batch": 60.0, "audit": 90.0, "causes": 120.0,
+}  # fmt: skip
 """Seconds of a job of other rules, until one of the rule has ended."""
 
 
