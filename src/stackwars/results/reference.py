@@ -83,7 +83,8 @@ def _effects(config: dict, accepted: list[Run]) -> pd.DataFrame:
 def context(config: dict, accepted: list[Run]) -> dict:
     """Return the context of the newest run that measured the first study, with a list of all runs.
 
-    devices: what the run had, of those that it was asked for. archived: whether runs of a newer protocol have every ratio of a run, so that the reference rests on none of it.
+    devices: what the run had, of those that it was asked for. archived: whether runs of a newer protocol have every
+    ratio of a run, so that the reference rests on none of it.
     """
     first = [run for run in accepted if of_tables(config).name in run.context["studies"]]
     newest = max(first or accepted, key=lambda run: (run.protocol, run.identity))

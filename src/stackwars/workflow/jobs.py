@@ -17,8 +17,8 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks
 from stackwars.measure import PROTOCOL, judge
-from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, growth, programs, releases, run_environments, sharding
+from stackwars.setup.device import CPU
+from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.growth import Point as GrowthPoint
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
@@ -399,7 +399,5 @@ KINDS = {
         pins=lambda grid, w: programs.compiler_pins(grid.config, programs.native_compiler(grid.config)),
         spec=lambda grid, w: programs.optimise_job(grid.config),
     ),
-    "peak": Kind(
-        "1", lambda grid, w: cells.pins(grid.config, "jax", w.device)
-    ),
+    "peak": Kind("1", lambda grid, w: cells.pins(grid.config, "jax", w.device)),
 }
