@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 import yaml
 
+from running import run
 from stackwars.setup.environments import REPOSITORY
 
 OVERLAY = "config/toy.yaml"
@@ -30,15 +30,13 @@ def _listed() -> list[str]:
         return _list_files()
     with tempfile.TemporaryDirectory() as folder:
         history = [f"--git-dir={folder}", f"--work-tree={REPOSITORY}"]
-        subprocess.run(["git", *history, "init", "--quiet"], check=True)
+        run("git", *history, "init", "--quiet", env=None)
         return _list_files(*history)
 
 
 def _list_files(*options: str) -> list[str]:
-    listed = subprocess.run(
-        ["git", *options, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=REPOSITORY, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    listing = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = run("git", *options, *listing, cwd=REPOSITORY, env=None).stdout
     return [name for name in listed.split("\0") if name]
 
 

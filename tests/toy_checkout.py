@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
+from running import python, run
 from stackwars.setup.environments import REPOSITORY
 from stackwars.workflow import job_files
 
@@ -198,15 +199,9 @@ class ToyCheckout:
         )
 
     def _run(self, command: list[str], environ: dict[str, str], result: Path) -> dict:
-        done = subprocess.run(
-            command, cwd=self.folder, env=environ, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
+        done = run(*command, cwd=self.folder, env=environ, timeout=120)
         return {**json.loads((self.folder / result).read_text()), "printed": done.stderr}
 
-    def python(self, *arguments: str) -> subprocess.CompletedProcess:
+    def python(self, *arguments: str) -> CompletedProcess[str]:
         """Run this Python with the checkout's package."""
-        return subprocess.run(
-            [sys.executable, *arguments], cwd=self.folder, env=self.variables,
-            capture_output=True, text=True, check=True, timeout=60,
-        )  # fmt: skip
+        return python(*arguments, cwd=self.folder, env=self.variables, timeout=60)

@@ -1,17 +1,17 @@
 """The audits of the timed process with the real frameworks, and with one that is broken."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from running import python
 from stackwars import frameworks
 from stackwars.audits import fences, independent, mutant, mutants, subjects
 from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.audits.mutant import HONEST
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY
 
 pytestmark = pytest.mark.env
 DIALECTS = {name: frameworks.load(name).DIALECT for name in ("jax", "torch_xla")}
@@ -27,11 +27,7 @@ def pins(framework: str) -> Path:
 
 
 def run(framework: str, *arguments: str) -> None:
-    done = subprocess.run(
-        [ensure(pins(framework)), *arguments],
-        env=clean_environ({}), cwd=REPOSITORY, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    python(*arguments, pins=f"envs/{framework}.txt", cwd=REPOSITORY)
 
 
 def measured_peak(device: str, folder: Path) -> dict:

@@ -1,13 +1,13 @@
 """Checks of programs by real processes: each program has an outcome of its own."""
 
 import json
-import subprocess
 
 import handmade
 import pytest
 
+from running import run
 from stackwars.compilers.check import EXECUTABLES, keyed, last_line
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, ensure
 
 COMPILERS = {
     "xla": ("xla-0.10.2", "xla", {}),
@@ -74,10 +74,7 @@ class Checks:
         output = self.folder / "check"
         module = ["-c", code] if code else ["-m", "stackwars.compilers.check"]
         command = [*module, "--job", self.folder / "job.json", "--output", output]
-        done = subprocess.run(
-            [self.python, *command], env=clean_environ({}), capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
+        run(self.python, *command)
         return json.loads((output / "check.json").read_text())
 
     def write(self, name: str, text: str, **more) -> dict:

@@ -2,14 +2,13 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from running import python
 from stackwars.compilers.evaluate import float64_text, unit_roundoff
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 WAYS = ("interpreter32", "interpreter64", "compiled32", "compiled64")
 MIXED = """
@@ -139,11 +138,7 @@ def evaluated(tmp_path_factory):
     )
     arrays = {f"{name}/{n}": one for name, every in ARGUMENTS.items() for n, one in enumerate(every)}
     np.savez(folder / "arguments.npz", **arrays)
-    python = ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")
-    command = [python, Path(__file__).with_name("evaluate_probe.py"), folder]
-    environ = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-3000:]
+    python(Path(__file__).with_name("evaluate_probe.py"), folder, pins="envs/xla-0.10.2.txt")
     return json.loads((folder / "facts.json").read_text()), dict(np.load(folder / "results.npz"))
 
 

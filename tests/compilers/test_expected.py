@@ -1,17 +1,17 @@
 """Who computes the expected values, from small programs, and how far from them a right result may be."""
 
 import json
-import subprocess
 
 import handmade
 import numpy as np
 import pytest
 
+from running import run
 from stackwars import workloads
 from stackwars.compilers import expected
 from stackwars.measure import judge
 from stackwars.measure.inputs import input_sets
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, ensure
 from stackwars.workloads import values
 
 SIZES = {"m": 3, "k": 40, "n": 5}
@@ -68,9 +68,7 @@ def compute(python, folder, texts: dict, workload="gemm", sizes=SIZES, rows=OPER
     (folder / "job.json").write_text(json.dumps(job))
     output = folder / "expected"
     module = ["-c", code] if code else ["-m", "stackwars.compilers.expected"]
-    command = [python, *module, "--job", folder / "job.json", "--output", output]
-    done = subprocess.run(command, env=clean_environ({}), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-3000:]
+    run(python, *module, "--job", folder / "job.json", "--output", output)
     return judge.read(output), json.loads((output / judge.DOCUMENT).read_text())
 
 

@@ -2,15 +2,15 @@
 
 import json
 import random
-import subprocess
 
 import handmade
 import pytest
 
+from running import python
 from stackwars.compilers import iree, replay_cell, replay_result
 from stackwars.compilers.replay import ReplayJob
 from stackwars.measure.conduct import Participant, run_round
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, ensure
 
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 300,
@@ -85,11 +85,7 @@ except ValueError as error:
 
 @pytest.mark.env
 def test_unsigned_arguments_and_results_are_unsigned():
-    command = [ensure(REPOSITORY / "envs" / "iree.txt"), "-c", CALL, UNSIGNED]
-    environ = clean_environ({"PYTHONPATH": str(REPOSITORY / "src")})
-    done = subprocess.run(command, env=environ, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found, refused = done.stdout.splitlines()
+    found, refused = python("-c", CALL, UNSIGNED, pins="envs/iree.txt").stdout.splitlines()
     assert json.loads(found) == [["uint32", "int64"], [[[613566756, 0], [1, 2]], -1]]
     assert refused.endswith("got f8E4M3FN")
 

@@ -3,13 +3,13 @@
 import gzip
 import hashlib
 import re
-import subprocess
 from collections import Counter
 from dataclasses import asdict
 
 import numpy as np
 import pytest
 
+from running import run
 from stackwars.compilers import arguments, largest_batch, sharded
 from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.lower import LowerJob
@@ -17,7 +17,7 @@ from stackwars.compilers.sharded import ShardedJob
 from stackwars.ir.program_text import load_sources, readback
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.supervisor import supervise
-from stackwars.setup.environments import REPOSITORY, clean_environ
+from stackwars.setup.environments import REPOSITORY
 from stackwars.study import config, programs, sharding
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files
@@ -59,13 +59,6 @@ results = program.call(0)
 program.fence(results)
 np.savez(folder / "results.npz", **arguments.named(document, program.fetch(results)))
 """
-
-
-def run(python, *arguments_):
-    done = subprocess.run(
-        [python, *map(str, arguments_)], env=clean_environ({}), capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def main_of(text):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from measured import PROGRAM
+from running import python
 from stackwars.compilers import hlo, optimised
 from stackwars.compilers.optimised import OptimiseJob
 from stackwars.ir.program_text import missing_reason
@@ -93,8 +92,7 @@ def test_the_command_writes_what_the_compiler_makes_the_same_each_time(tmp_path)
     for number, text in enumerate((PROGRAM, DONATED)):
         output = tmp_path / "made" / f"{number}.gz"
         handed = ["--job", tmp_path / "job.json", "--pins", PINS, "--program", program(tmp_path, text)]
-        command = [sys.executable, "-m", "stackwars.compilers.optimised", *handed, "--output", output]
-        subprocess.run(command, check=True)
+        python("-m", "stackwars.compilers.optimised", *handed, "--output", output)
         compiler, found = optimised.read(output, text.encode())
         assert compiler == "jaxlib-0.7.1"
         texts.append(found)

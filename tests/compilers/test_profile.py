@@ -1,14 +1,13 @@
 """Profiles: of events made up, and of programs whose class is known in both generations of XLA."""
 
 import json
-import subprocess
 from types import SimpleNamespace
 
 import pytest
 
+from running import python
 from stackwars.compilers import profile
 from stackwars.compilers.profile import Call, Span
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 CALL = Span("jax", 100, 1100)
 
@@ -105,10 +104,7 @@ def test_an_operation_lasts_until_its_end_event():
 @pytest.fixture(scope="module", params=["xla-0.7.1", "xla-0.10.2"])
 def profiled(request):
     """{program: its profile, with the median wall time of the same calls by Python's clock}."""
-    python = ensure(REPOSITORY / "envs" / f"{request.param}.txt")
-    done = subprocess.run([str(python), "-c", _PROFILE], env=clean_environ({}), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(python("-c", _PROFILE, pins=f"envs/{request.param}.txt").stdout)
 
 
 _PROFILE = '''

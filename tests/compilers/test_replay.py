@@ -2,20 +2,20 @@
 
 import json
 import random
-import subprocess
 from pathlib import Path
 
 import handmade
 import numpy as np
 import pytest
 
+from running import run
 from stackwars.compilers import replay, replay_cell, replay_result
 from stackwars.compilers.check import EXECUTABLES
 from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import judge
 from stackwars.measure.conduct import Participant, run_round
 from stackwars.measure.documents import Events, read_events
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, ensure
 
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 120,
@@ -242,11 +242,7 @@ def test_weight_in_another_layout_than_the_programs_is_an_error(python, tmp_path
 
 @pytest.mark.env
 def test_options_are_those_of_jit(each_python):
-    done = subprocess.run(
-        [str(each_python), "-c", _OPTIONS], env=clean_environ({}), capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    jits, ours = done.stdout.split()
+    jits, ours = run(each_python, "-c", _OPTIONS).stdout.split()
     assert ours == jits
 
 
@@ -301,8 +297,7 @@ assert found.astype(int).tolist() == [[1, 0, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1], [1
 
 @pytest.mark.env
 def test_packed_truth_values_are_read_by_every_generation(each_python):
-    done = subprocess.run([each_python, "-c", MASK], env=clean_environ({}), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    run(each_python, "-c", MASK)
 
 
 def test_programs_must_be_right_with_every_set_of_inputs_and_the_baseline_is_judged_as_any_other(
@@ -362,8 +357,7 @@ def test_first_process_runs_what_the_check_compiled_and_the_later_ones_compile_a
         "--output",
         tmp_path / "check",
     ]
-    done = subprocess.run([each_python, *command], env=clean_environ({}), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    run(each_python, *command)
     check = tmp_path / "check" / "check.json"
     seconds = json.loads(check.read_text())["programs"]["jax"]["compile_s"]
 
@@ -380,10 +374,7 @@ def test_first_process_runs_what_the_check_compiled_and_the_later_ones_compile_a
     other["programs"] = {"jax": handmade.write(tmp_path / "other", "jax", handmade.OTHER_CONSTANT)}
     other["expected"] = handmade.write_expected(tmp_path / "other", reason="none")
     (tmp_path / "job.json").write_text(json.dumps(other))
-    done = subprocess.run(
-        [each_python, *command[:-1], tmp_path / "other" / "check"], env=clean_environ({}), capture_output=True
-    )
-    assert done.returncode == 0
+    run(each_python, *command[:-1], tmp_path / "other" / "check")
     (tmp_path / "other" / "check" / EXECUTABLES / "jax").rename(tmp_path / "check" / EXECUTABLES / "jax")
     assert list(of(replayed(0), "refused")) == list(of(replayed(1), "refused")) == ["jax"]
     # A machine with other instructions compiles its own.

@@ -1,7 +1,6 @@
 """Rounds of a replay: their native processes, memory, and a job that was killed; then a whole one of GEMM."""
 
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import handmade
 import pytest
 
 from made_tables import OLD, only
+from running import python
 from stackwars import workloads
 from stackwars.compilers import replay_cell
 from stackwars.compilers.lower import LowerJob
@@ -17,7 +17,7 @@ from stackwars.compilers.replay_cell import ReplayCellJob
 from stackwars.measure import documents, limits, loops
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY
 from stackwars.study.programs import ReplayCell
 
 PINS = REPOSITORY / "envs" / "xla-0.7.1.txt"
@@ -160,11 +160,7 @@ def lowered(home: Path, framework: str) -> dict[str, str]:
     own = LowerJob(framework, NATIVES[framework], "gemm", "base", SIZES, handmade.SEED, "highest")
     (home / "job.json").write_text(json.dumps(own.__dict__))
     command = ["-m", "stackwars.compilers.lower", "--job", home / "job.json", "--output", home]
-    python = ensure(REPOSITORY / "envs" / f"{framework}.txt")
-    done = subprocess.run(
-        [python, *command], env=clean_environ({}), cwd=REPOSITORY, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    python(*command, pins=f"envs/{framework}.txt", cwd=REPOSITORY)
     return {"program": str(home / "program.mlir.gz"), "arguments": str(home / "arguments.json")}
 
 

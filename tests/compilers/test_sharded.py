@@ -1,11 +1,11 @@
 """One call on several devices, in the real frameworks: the output, and what the programs send."""
 
 import json
-import subprocess
 from dataclasses import asdict
 
 import pytest
 
+from running import run
 from stackwars.compilers import sharded
 from stackwars.compilers.ahead_supervisor import CompileJob, compile_in_child
 from stackwars.compilers.hlo_facts import COLLECTIVES
@@ -13,7 +13,7 @@ from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.sharded import ShardedJob
 from stackwars.measure.documents import event, read_events
 from stackwars.measure.supervisor import supervise
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, ensure
 from stackwars.study import config, programs, sharding
 from stackwars.study.sharding import Point
 
@@ -82,8 +82,7 @@ def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
     folder.mkdir()
     (folder / "spec.json").write_text(json.dumps(spec))
     script.write_text(WRONG)
-    done = subprocess.run([jax_python, script, folder], env=clean_environ({}), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    run(jax_python, script, folder)
     compared = event({"events": read_events(folder)}, "compared")
     assert compared["rel_l2"] > 1e-3
 
@@ -101,10 +100,7 @@ def test_a_slice_has_its_collectives_and_the_bytes_of_one_chip(framework, reques
         lower = LowerJob(**programs.lower_job(whole, program))
         (tmp_path / "lower.json").write_text(json.dumps(asdict(lower)))
         made = tmp_path / f"program-{chips}"
-        subprocess.run(
-            [python, "-m", "stackwars.compilers.lower", "--job", tmp_path / "lower.json", "--output", made],
-            env=clean_environ({}), capture_output=True, check=True,
-        )  # fmt: skip
+        run(python, "-m", "stackwars.compilers.lower", "--job", tmp_path / "lower.json", "--output", made)
         job = CompileJob(**sharding.job(whole, compilation))
         pins = REPOSITORY / programs.compiler_pins(whole, compilation.compiler, chips)
         text = made / "program.mlir.gz"

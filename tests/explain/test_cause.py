@@ -1,20 +1,19 @@
 """The finder on small programs in the environment of a compiler."""
 
 import json
-import subprocess
-import sys
 from dataclasses import asdict
 
 import numpy as np
 import pytest
 
+from running import python
 from stackwars.explain.bench import Arrays
 from stackwars.explain.cause import Finder
 from stackwars.explain.hybrids import A, B
 from stackwars.explain.paired import pair
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import CompilerSpec, Worker
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, ensure
 
 pytestmark = pytest.mark.env
 ATTENTION = """
@@ -132,12 +131,7 @@ def test_a_slow_operation_is_named(tmp_path, spec):
     """The product as a sum of products is so much slower that a busy machine shows it too."""
     job = tmp_path / "job.json"
     job.write_text(json.dumps(asdict(question(tmp_path, spec, FAST, SLOW))))
-    subprocess.run(
-        [sys.executable, "-m", "stackwars.explain.cause", "--job", str(job), "--output", str(tmp_path)],
-        env=clean_environ({"PYTHONPATH": str(REPOSITORY / "src")}),
-        check=True,
-        capture_output=True,
-    )
+    python("-m", "stackwars.explain.cause", "--job", job, "--output", tmp_path)
     answer = json.loads((tmp_path / "cause.json").read_text())
     assert answer["verdict"] == "cause", answer["detail"]
     # The slower program is A, whichever was given first.

@@ -3,19 +3,19 @@
 import gzip
 import json
 import os
-import subprocess
-import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
 
+from running import python
 from stackwars.explain import __main__ as command
 from stackwars.explain import local
 from stackwars.explain.local import BadInput
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.setup.environments import REPOSITORY
 
 ADD = """module {
   func.func public @main(%arg0: tensor<64x64xf32>, %arg1: tensor<64xi32>) -> tensor<64x64xf32> {
@@ -54,14 +54,11 @@ def write(folder: Path, **texts: str) -> list[str]:
     return [f"{name}.mlir" for name in texts]
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *arguments: str) -> CompletedProcess[str]:
     """Run the command in a folder, by the Python of a compiler's environment, with what it lacks of the harness's."""
-    python = ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")
-    return subprocess.run(
-        [python, "-m", "stackwars.explain", "explain", *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=500,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), *jinja2(folder)])},
-    )  # fmt: skip
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), *jinja2(folder)])}
+    options = {"cwd": folder, "env": environ, "timeout": 500, "check": False}
+    return python("-m", "stackwars.explain", "explain", *arguments, pins="envs/xla-0.10.2.txt", **options)
 
 
 def jinja2(folder: Path) -> list[str]:
@@ -204,5 +201,4 @@ def test_the_command_imports_nothing_of_the_workflow_or_the_study():
         "print([m for m in sys.modules if m.startswith(('snakemake', 'pandas', 'yaml', 'matplotlib', "
         "'stackwars.study', 'stackwars.results', 'stackwars.workflow'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY / "src")
-    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+    assert python("-c", code).stdout.strip() == "[]"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
+from subprocess import CompletedProcess
 
+from running import python
 from stackwars.setup.device import CPU
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import cells
 from stackwars.study.config import load
 
@@ -21,20 +22,15 @@ def pins(framework: str) -> Path:
     return REPOSITORY / cells.pins(load(), framework, CPU)
 
 
-def run_code(framework: str, code: str, *arguments: object, **variables: str) -> subprocess.CompletedProcess:
+def run_code(framework: str, code: str, *arguments: object, **variables: str) -> CompletedProcess[str]:
     """Run Python code in a framework's environment."""
-    command = [ensure(pins(framework)), "-c", code, *map(str, arguments)]
-    return subprocess.run(command, env=clean_environ(variables), capture_output=True, text=True)
+    options = {"env": clean_environ(variables), "timeout": 600, "check": False}
+    return python("-c", code, *arguments, pins=pins(framework), **options)
 
 
 @cache
 def probe(framework: str, what: str) -> dict:
     """The answer of `probe.py FRAMEWORK small|fences`."""
-    python = ensure(pins(framework))
     with tempfile.TemporaryDirectory() as empty:
-        done = subprocess.run(
-            [python, PROBE, framework, what],
-            env=clean_environ({"TMPDIR": empty}), capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+        done = python(PROBE, framework, what, pins=pins(framework), env=clean_environ({"TMPDIR": empty}))
     return json.loads(done.stdout.splitlines()[-1])

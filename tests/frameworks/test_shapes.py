@@ -1,14 +1,14 @@
 """What each framework compiles for shapes that it has not seen, by the process that tells."""
 
 import json
-import subprocess
 
 import pytest
 
 from frameworks.probed import pins
+from running import python
 from stackwars import frameworks
 from stackwars.measure.supervisor import CELL
-from stackwars.setup.environments import clean_environ, ensure
+from stackwars.setup.environments import clean_environ
 
 pytestmark = pytest.mark.env
 VALUES = [8, 12, 16]
@@ -31,11 +31,7 @@ def test_every_shape_is_compiled_once_or_all_at_once(framework, tmp_path):
         },
     }  # fmt: skip
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    done = subprocess.run(
-        [ensure(pins(framework)), "-m", CELL, str(tmp_path)],
-        env=clean_environ({"TMPDIR": str(tmp_path)}), capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    python("-m", CELL, tmp_path, pins=pins(framework), env=clean_environ({"TMPDIR": str(tmp_path)}))
     lines = (tmp_path / "events.jsonl").read_text().splitlines()
     calls = [one for one in map(json.loads, lines) if one["event"] == "shape"]
     assert [(one["turn"], one["value"]) for one in calls] == [

@@ -1,23 +1,19 @@
 """Normal form, canonical hash, numbers and structural claims, found in the jax environment."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 from spellings import DIFFERENT, SAME
 
-from stackwars.setup.environments import clean_environ
+from running import run
 
 pytestmark = pytest.mark.env
 
 
 @pytest.fixture(scope="module")
 def probed(jax_python):
-    probe = Path(__file__).parent / "levels_probe.py"
-    done = subprocess.run([str(jax_python), str(probe)], env=clean_environ({}), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(run(jax_python, Path(__file__).with_name("levels_probe.py")).stdout)
 
 
 @pytest.mark.parametrize("pair", SAME)

@@ -1,12 +1,11 @@
 """Counts and excerpts of both frameworks' programs, found in the jax environment."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from running import run
 
 FIXTURES = Path(__file__).parent / "fixtures"
 DOT = "stablehlo.dot_general"
@@ -15,12 +14,8 @@ pytestmark = pytest.mark.env
 
 
 @pytest.fixture(scope="module")
-def probed():
-    python = ensure(REPOSITORY / "envs" / "jax.txt")
-    probe = Path(__file__).parent / "probe.py"
-    done = subprocess.run([str(python), str(probe)], env=clean_environ({}), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def probed(jax_python):
+    return json.loads(run(jax_python, Path(__file__).with_name("probe.py")).stdout)
 
 
 def test_counts_are_of_the_text(probed):

@@ -3,12 +3,11 @@
 import itertools
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from running import python
 from stackwars.measure import conduct, loops
 from stackwars.measure.conduct import IN_TURN, INTERLEAVED, SUBJECT_STEPS, Participant, run_round
 from stackwars.measure.supervisor import ProcessJob
@@ -49,11 +48,8 @@ def ran(toy: ToyCheckout, subject: str = "ok", partner: str = "ok", seed: int = 
     if partner:
         jobs["partner"] = {"framework": "toy_partner", "writes_files": False, **common}
     given = {"jobs": jobs, "settings": settings, "seed": seed, "bytes": needed}
-    done = subprocess.run(
-        [sys.executable, "-c", ROUND, json.dumps(given)], cwd=toy.folder,
-        env=toy.environ(subject, STACKWARS_TOY_PARTNER=partner), capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    environ = toy.environ(subject, STACKWARS_TOY_PARTNER=partner)
+    python("-c", ROUND, json.dumps(given), cwd=toy.folder, env=environ, timeout=120)
     return json.loads((toy.folder / "records.json").read_text())
 
 

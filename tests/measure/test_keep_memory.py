@@ -1,15 +1,13 @@
 """The C library keeps memory in workloads that update a state, in a cell and in the replay of its program alike."""
 
-import subprocess
-import sys
 
 import pytest
 
+from running import python
 from stackwars import workloads
 from stackwars.compilers import replay
 from stackwars.measure import child
 from stackwars.measure.documents import Events
-from stackwars.setup.environments import clean_environ
 
 FAULTS = """
 import resource, sys
@@ -28,11 +26,7 @@ print(faults() - before)
 
 def faults(workload: str) -> int:
     """Page faults of allocating 16 MiB twenty times after the first."""
-    done = subprocess.run(
-        [sys.executable, "-c", FAULTS, workload], env=clean_environ({}), capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
+    return int(python("-c", FAULTS, workload).stdout)
 
 
 def test_memory_that_a_step_freed_is_there_in_the_next_step():

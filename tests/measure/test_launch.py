@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from report_fixture import HOSTILE
+from running import python
 from stackwars.measure import launch, limits
 from stackwars.measure.pipes import Control
 from stackwars.setup.environments import REPOSITORY
@@ -50,10 +51,9 @@ def test_child_is_first_to_be_killed_has_its_cores_leads_its_group_and_leaves_no
 
 
 def test_child_of_a_dead_parent_does_not_start():
-    done = subprocess.run(
-        [sys.executable, "-c", "print('started')"], capture_output=True, text=True,
-        preexec_fn=lambda: limits.enter_child(256 * MIB, 1),
-    )  # fmt: skip
+    done = python(
+        "-c", "print('started')", check=False, preexec_fn=lambda: limits.enter_child(256 * MIB, 1)
+    )
     assert (done.returncode, done.stdout) == (1, "")
 
 

@@ -4,10 +4,10 @@ import json
 import os
 import platform
 import re
-import subprocess
 
 import pytest
 
+from running import run
 from stackwars.measure import machine
 
 
@@ -22,7 +22,7 @@ def test_machine_is_described():
 
 
 def test_processor_and_caches_are_those_that_lscpu_reports():
-    told = subprocess.run(["lscpu", "--bytes"], capture_output=True, text=True, env={"LC_ALL": "C"})
+    told = run("lscpu", "--bytes", env={"LC_ALL": "C"}, check=False)
     lines = dict(line.split(":", 1) for line in told.stdout.splitlines() if ":" in line)
     found = machine.record()
     names = {"CPU family": "cpu_family", "Model": "cpu_model_number", "Stepping": "cpu_stepping",
@@ -107,9 +107,7 @@ def checkout(tmp_path, monkeypatch):
 
     def git(*arguments: str) -> str:
         author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-        return subprocess.run(
-            ["git", "-C", tmp_path, *author, *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
+        return run("git", "-C", tmp_path, *author, *arguments, env=None).stdout.strip()
 
     return git
 

@@ -2,14 +2,13 @@
 
 import json
 import os
-import subprocess
 import time
 
 import pytest
 
+from running import run
 from stackwars.measure import peak
 from stackwars.measure.peak import floor_ms
-from stackwars.setup.environments import clean_environ
 
 pytestmark = pytest.mark.alone
 
@@ -49,9 +48,7 @@ def test_last_cache_is_the_largest(monkeypatch, tmp_path):
 @pytest.mark.env
 @pytest.mark.parametrize("device", ["cpu", "cpu-1t"])
 def test_peak_is_at_least_what_numpy_reaches(jax_python, tmp_path, device):
-    command = [jax_python, "-m", peak.__name__, device, str(tmp_path / "cpu" / "peak.json")]
-    command += ["--seconds", "0.5"]
-    subprocess.run(command, env=clean_environ({}), check=True, capture_output=True)
+    run(jax_python, "-m", peak.__name__, device, tmp_path / "cpu" / "peak.json", "--seconds", "0.5")
     found = json.loads((tmp_path / "cpu" / "peak.json").read_text())
     assert found["device"] == device
     # Any processor of the last ten years is between these, for each of its cores.

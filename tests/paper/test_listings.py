@@ -3,17 +3,16 @@
 import gzip
 import re
 import shutil
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from measured import config
+from running import python
 from stackwars.ir.layout import LEFT_OUT
 from stackwars.paper.listing_text import page_lines
 from stackwars.results.folder import REFERENCE
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.programs import Program
@@ -37,10 +36,7 @@ def run(folder: Path, texts: dict[Cell | Program, str], **changes) -> dict[str, 
     asked = config(workloads=workloads, preset="full", paper=paper, **changes)
     made = job_files.file("config", asked, folder)
     command = ["-m", "stackwars.paper.listings", "--config", made, "--results", folder]
-    python = ensure(REPOSITORY / "envs" / "jax.txt")
-    done = subprocess.run([python, *command], env=clean_environ({}), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    (folder / "said").write_text(done.stderr)
+    (folder / "said").write_text(python(*command, pins="envs/jax.txt").stderr)
     written = {path.stem: path.read_text() for path in (folder / "listings").glob("*.tex")}
     return {**written, **{path.name: path.read_text() for path in (folder / "graphs").glob("*.dot")}}
 

@@ -5,17 +5,16 @@ import gzip
 import json
 import math
 import re
-import subprocess
 
 import pytest
 
 from report_fixture import DOCUMENT, HOSTILE, reference_document
+from running import run
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.report.raw import digits
 from stackwars.report.write import MOST_BYTES, pack, page
 from stackwars.results.runs import REFERENCE
 from stackwars.setup.device import CPU, NODES
-from stackwars.setup.environments import clean_environ
 from stackwars.study.config import load
 from stackwars.workflow import job_files
 
@@ -130,7 +129,7 @@ def test_every_vote_of_the_reference_is_found_in_a_view(document):
 def test_programs_of_the_reference_stand_beside_each_other(jax_python, tmp_path):
     config = job_files.file("config", {**load(), "source": "reference"}, tmp_path)
     step = ("--config", config, "--results", tmp_path, "--measured", REFERENCE)
-    subprocess.run([jax_python, "-m", "stackwars.report.programs", *step], env=clean_environ({}), check=True)
+    run(jax_python, "-m", "stackwars.report.programs", *step)
     found = json.loads((tmp_path / "report_programs.json").read_text())["programs"]
     found = {one["workload"]: one for one in found}
     listings = load()["paper"]["listings"]

@@ -3,14 +3,13 @@
 import gzip
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from measured import config
+from running import run
 from stackwars.results import schema
-from stackwars.setup.environments import clean_environ
 from stackwars.study.programs import Program
 from stackwars.workflow import job_files
 
@@ -34,9 +33,7 @@ def rows(jax_python, tmp_path_factory):
         path.write_bytes(gzip.compress(text.encode()))
     asked = config(workloads=["gemm", "ffn", "llama3_8b", "conv"], preset="full")
     made = job_files.file("config", asked, folder)
-    command = [jax_python, "-m", "stackwars.results.program_forms", "--config", made, "--results", folder]
-    done = subprocess.run(command, env=clean_environ({}), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    run(jax_python, "-m", "stackwars.results.program_forms", "--config", made, "--results", folder)
     found = json.loads((folder / "program_forms.json").read_text())
     return {(row["workload"], row["framework"], row["level"]): row for row in found}
 

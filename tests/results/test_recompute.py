@@ -1,11 +1,10 @@
 """An independent script finds every interval of the reference again, and notices one that was changed."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from running import python
 from stackwars.results import reference, runs, schema
 from stackwars.study.config import load
 
@@ -20,8 +19,7 @@ def comparisons(tmp_path_factory):
 
 
 def recompute(comparisons):
-    command = [sys.executable, SCRIPT, runs.REFERENCE / runs.FOLDER, comparisons]
-    return subprocess.run(command, capture_output=True, text=True)
+    return python(SCRIPT, runs.REFERENCE / runs.FOLDER, comparisons, check=False)
 
 
 def test_shares_no_code_with_the_source():

@@ -1,17 +1,15 @@
 """From a folder of measurements to all tables of a run."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from made_tables import OLD, measured_replay, only
 from measured import config, process, with_partner, write_cell, write_results
+from running import python
 from stackwars.results import schema, tables
 from stackwars.results.folder import Folder
-from stackwars.setup.environments import clean_environ
 from stackwars.study.cells import Cell, asked
 from stackwars.workflow import job_files
 
@@ -70,8 +68,7 @@ def test_command_writes_the_same_bytes(results, tmp_path):
     tables.write(config(), Folder(tmp_path / "one", results))
     given = job_files.file("config", config(), tmp_path)
     command = ["-m", "stackwars.results.tables", "--config", given, "--measured", results]
-    command += ["--results", tmp_path / "two"]
-    subprocess.run([sys.executable, *command], env=clean_environ({}), check=True)
+    python(*command, "--results", tmp_path / "two")
     for name in MADE:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 

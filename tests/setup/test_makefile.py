@@ -2,20 +2,17 @@
 
 import os
 import re
-import subprocess
 
 import pytest
 
+from running import run
 from stackwars.setup.environments import REPOSITORY
 
 
 def run_make(*targets: str) -> str:
     """Return what make prints, as from a terminal even if the tests run in a make."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    command = ["make", *targets]
-    return subprocess.run(
-        command, cwd=REPOSITORY, env=environ, capture_output=True, text=True, check=True
-    ).stdout
+    return run("make", *targets, cwd=REPOSITORY, env=environ).stdout
 
 
 def test_plain_make_lists_every_command_and_does_nothing_else():

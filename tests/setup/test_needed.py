@@ -1,10 +1,9 @@
 """What set-up builds and counts of the environments that are named by studies."""
 
-import subprocess
-import sys
 
 import pytest
 
+from running import python
 from stackwars.setup import environments, needed
 from stackwars.setup.environments import REPOSITORY
 
@@ -57,12 +56,10 @@ def test_studies_are_set_up_by_name(monkeypatch):
 
 
 def test_a_study_that_there_is_not_is_refused():
-    done = subprocess.run(
-        [sys.executable, "-m", "stackwars.setup.needed", "tabels"], capture_output=True, text=True
-    )
+    done = python("-m", "stackwars.setup.needed", "tabels", check=False)
     assert done.returncode == 1 and "got tabels" in done.stderr and "tables" in done.stderr
 
 
 def test_no_package_is_needed_to_ask():
     code = f"import sys; sys.path.insert(0, {str(REPOSITORY / 'src')!r}); from stackwars.setup import needed"
-    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, timeout=20)
+    python("-I", "-S", "-c", code, timeout=20)

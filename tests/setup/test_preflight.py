@@ -2,12 +2,12 @@
 
 import ctypes
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from running import python
 from stackwars.setup import needed, preflight, tools
 from stackwars.setup.environments import REPOSITORY
 from stackwars.setup.preflight import Missing
@@ -196,7 +196,7 @@ def test_tex_can_be_left_out(monkeypatch):
 def test_check_needs_no_package_and_takes_seconds():
     # -S: without site-packages, as in a Python that nobody prepared; -I: without this one's paths.
     code = f"import sys; sys.path.insert(0, {str(REPOSITORY / 'src')!r}); from stackwars.setup import preflight"
-    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, timeout=10)
+    python("-I", "-S", "-c", code, timeout=10)
     assert Path(preflight.__file__).is_file()
 
 

@@ -1,11 +1,10 @@
 """Which environments a study needs: what its jobs run in, and what set-up is told of that."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
+from running import python
 from stackwars.setup import needed
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import run_environments
@@ -47,11 +46,8 @@ def test_every_environment_of_set_up_has_pins():
 @pytest.mark.parametrize("study", ["tables", "successor"])
 def test_these_are_the_pins_of_the_jobs_that_a_run_plans(study):
     overrides = [f"measure=[{study}]", "recompile=true"]  # its folder may have results, but hardly all
-    command = [sys.executable, "-m", "snakemake", "results", "--dry-run", "--forceall", "--cores", "1"]
-    done = subprocess.run(
-        [*command, "--quiet", "host", "--config", *overrides], cwd=REPOSITORY, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = ["-m", "snakemake", "results", "--dry-run", "--forceall", "--cores", "1", "--quiet", "host"]
+    done = python(*command, "--config", *overrides, cwd=REPOSITORY, env=None)
     rule, pins = "", set()
     for line in (done.stdout + done.stderr).splitlines():
         if named := re.match(r" *(?:rule|checkpoint|localrule) (\w+):", line):

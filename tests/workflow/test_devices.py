@@ -1,16 +1,15 @@
 """Which devices this machine has."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from measured import config
+from running import python
 from stackwars.setup import device as machine_device
 from stackwars.setup import environments
-from stackwars.setup.environments import REPOSITORY, clean_environ
+from stackwars.setup.environments import REPOSITORY
 from stackwars.workflow import devices, job_files
 
 JAX = REPOSITORY / "envs" / "jax.txt"
@@ -93,11 +92,7 @@ def asked(folder: Path, *arguments: object) -> dict:
     """What the command writes."""
     chosen = job_files.file("config", config(devices=["cpu", "tpu"]), folder)
     output = folder / "new" / "found.json"
-    subprocess.run(
-        [sys.executable, "-m", "stackwars.workflow.devices", "--config", chosen,
-         *map(str, arguments), "--output", output],
-        env=clean_environ({}), check=True,
-    )  # fmt: skip
+    python("-m", "stackwars.workflow.devices", "--config", chosen, *arguments, "--output", output)
     return json.loads(output.read_text())
 
 

@@ -1,12 +1,12 @@
 """Runs code in a framework's environment; each framework calls all small workloads once."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from running import python
 from stackwars import workloads
 from stackwars.setup import environments
 from workloads.presets import ODD, SMALL, UPDATING
@@ -41,13 +41,10 @@ def in_dialect():
     """A function (dialect, arguments of Python) that runs them there and gives their output."""
 
     def run(dialect: str, *arguments: str) -> str:
-        python = environments.ensure(REPOSITORY / PINS[dialect])
         extra = {"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU", "TOKENIZERS_PARALLELISM": "false"}
         variables = environments.clean_environ(extra)
         variables["PYTHONPATH"] += f":{HERE.parent}"
-        done = subprocess.run([python, *arguments], env=variables, capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return done.stdout
+        return python(*arguments, pins=PINS[dialect], env=variables, timeout=600).stdout
 
     return run
 

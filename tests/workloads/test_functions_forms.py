@@ -2,15 +2,16 @@
 
 import gzip
 import json
-import subprocess
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
 
+from running import python
 from stackwars import frameworks, workloads
 from stackwars.measure import judge
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, clean_environ
 
 pytestmark = pytest.mark.env
 PROGRAMS = Path(__file__).parent / "programs"
@@ -36,11 +37,10 @@ MEASURED = {
 SEED = 1
 
 
-def python(pins: str, *arguments: object) -> subprocess.CompletedProcess:
+def run_module(pins: str, *arguments: object, check: bool = True) -> CompletedProcess[str]:
     """Run this project's Python module in an environment."""
-    command = [ensure(REPOSITORY / "envs" / f"{pins}.txt"), "-m", *map(str, arguments)]
     environ = clean_environ({"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU"})
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=300)
+    return python("-m", *arguments, pins=f"envs/{pins}.txt", env=environ, check=check)
 
 
 def job(folder: Path, **content: object) -> Path:
@@ -62,8 +62,7 @@ class Lowered:
                 folder, framework=framework, dialect=frameworks.load(framework).DIALECT, workload=str(path),
                 variant="base", sizes=workloads.load(str(path)).DEFAULTS, seed=SEED, matmul_precision="highest",
             )  # fmt: skip
-            done = python(PINS[framework], "stackwars.compilers.lower", "--job", handed, "--output", folder)
-            assert done.returncode == 0, done.stderr[-3000:]
+            run_module(PINS[framework], "stackwars.compilers.lower", "--job", handed, "--output", folder)
         return {"program": str(folder / "program.mlir.gz"), "arguments": str(folder / "arguments.json")}
 
     def expected(self, path: Path, *names: str) -> Path:
@@ -73,8 +72,7 @@ class Lowered:
                 folder, workload=str(path), variant="base", sizes=workloads.load(str(path)).DEFAULTS, seed=SEED,
                 memory_cap_gib=8, timeout_s=120, programs={name: self.program(path, name) for name in names},
             )  # fmt: skip
-            done = python("xla-0.10.2", "stackwars.compilers.expected", "--job", handed, "--output", folder)
-            assert done.returncode == 0, done.stderr[-3000:]
+            run_module("xla-0.10.2", "stackwars.compilers.expected", "--job", handed, "--output", folder)
         return folder
 
 
@@ -110,8 +108,7 @@ def test_every_result_of_every_program_is_judged_and_right(lowered, path, compil
         settings={"seed": SEED, "memory_cap_gib": 8, "check_timeout_s": 120},
         programs={name: lowered.program(path, name) for name in LOWERED[path]},
     )  # fmt: skip
-    done = python(compiler, "stackwars.compilers.check", "--job", handed, "--output", tmp_path)
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_module(compiler, "stackwars.compilers.check", "--job", handed, "--output", tmp_path)
     programs = json.loads((tmp_path / "check.json").read_text())["programs"]
     found = {name: (one["status"], one["status_detail"], one["wrong"]) for name, one in programs.items()}
     assert found == dict.fromkeys(LOWERED[path], ("ok", "", 0))
@@ -133,7 +130,7 @@ def test_a_cell_is_measured_and_all_of_its_results_are_right(lowered, path, fram
         },
     }  # fmt: skip
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    done = python(PINS[framework], "stackwars.measure.child", tmp_path)
+    done = run_module(PINS[framework], "stackwars.measure.child", tmp_path, check=False)
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     assert events[-1]["event"] == "end", (events[-1], done.stderr[-2000:])
     values, right = np.load(tmp_path / judge.OUTPUTS), judge.read(expected)

@@ -1,0 +1,27 @@
+"""Commands that tests run to their end, as the workflow runs its own: with its variables alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+
+
+def run(*command: object, check: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command and return the finished process with its output as text.
+
+    options: of `subprocess.run`, in place of the usual ones. Raises AssertionError with the end of its output if it
+    fails, unless `check` is false.
+    """
+    usual = {"env": clean_environ({}), "capture_output": True, "text": True, "timeout": 300}
+    done = subprocess.run(list(map(str, command)), **usual | options)
+    assert not check or done.returncode == 0, f"{done.stdout or ''}{done.stderr or ''}"[-3000:]
+    return done
+
+
+def python(*arguments: object, pins: str | Path = "", **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run this Python likewise, or that of an environment. pins: its file, relative to the repository."""
+    return run(ensure(REPOSITORY / pins) if pins else sys.executable, *arguments, **options)
