@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import measured
+from stackwars.compilers.op_classes import CLASSES
 from stackwars.measure import PROTOCOL
 from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import comparisons, runs, schema, summaries
@@ -35,6 +36,19 @@ def program(framework: str, workload: str = "gemm", **columns: object) -> dict:
     level = "optimised" if "target" in columns else "normalised"
     names = {"workload": workload, "framework": framework, "level": level, "variant": "base"}
     return {**names, "status": "ok", **columns}
+
+
+def checked(framework: str = "jax", status: str = "ok", **columns: object) -> dict:
+    """Return a row of values.csv: a program of GEMM, compared with its expected values in a compiler."""
+    names = {"workload": "gemm", "title": "GEMM", "variant": "base", "sizes": "m=16 k=32", "framework": framework}
+    return {**names, "compiler": OLD, "status": status, "status_detail": "", **columns}
+
+
+def class_times(framework: str, ms: dict[str, float], workload: str = "gemm", **columns: object) -> list[dict]:
+    """Return rows of profile.csv: one a class, 0 ms of classes that are not given."""
+    names = {"workload": workload, "framework": framework, "compiler": OLD, "device": "cpu"}
+    names |= {"profile_consistent": True, **columns}
+    return [{**names, "class": name, "ms": ms.get(name, 0.0)} for name in CLASSES]
 
 
 def rounds(quantity: str, subject: str, ratios: tuple, baseline: str = "jax", **columns) -> list[dict]:

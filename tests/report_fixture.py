@@ -8,7 +8,7 @@ from typing import Any
 
 import hlo_pair
 import measured
-from made_tables import accepted
+from made_tables import accepted, cell, checked, comparison, program, replay
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.measure import PROTOCOL, documents
 from stackwars.report.align import form, hlo_side, side
@@ -20,20 +20,14 @@ from stackwars.study.config import load
 
 HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \\ {\\tt x} $x_1$ \N{SNOWMAN} \N{PILE OF POO}"
 RUN = "2026-01-01T0000"
-CELL = {
-    **{"study": "tables", "mode": "native", "workload": "mha", "title": "MHA", "framework": "jax"},
-    **{"device": "cpu", "status": "ok", "first_ms": 80.0, "second_ms": 3.0, "steady_ms": 2.0, "rounds": 3},
-    **{"steady_low_ms": 1.9, "steady_high_ms": 2.1},
-}
+STEADY_MS = {"steady_ms": 2.0, "steady_low_ms": 1.9, "steady_high_ms": 2.1}
+CELL = cell("jax", "mha", study="tables", title="MHA", first_ms=80.0, second_ms=3.0, **STEADY_MS)
 FAILED = {**CELL, "title": HOSTILE, "status": "error", "status_detail": HOSTILE, "workload": "gemm"}
 ABSENT = {**CELL, "device": "tpu", "status": "not run", "status_detail": "no driver"}
 ELSEWHERE = {**CELL, "study": "stacks", "run": RUN, "steady_ms": 7.0, "reference": True}
 GROWN = {**CELL, "study": "stacks", "mode": "growth", "size": "layers", "value": 4, "run": RUN}
-REPLAYED = {
-    **{"study": "tables", "mode": "replay", "workload": "mha", "title": "MHA", "framework": "jax"},
-    **{"compiler": "an XLA", "device": "cpu", "status": "ok", "steady_ms": 2.0, "steady_low_ms": 1.9},
-    **{"steady_high_ms": 2.1, "over_best": 1.0, "compile_s": 0.5, "rounds": 2, "fusions": 7},
-}
+REPLAYED = replay("jax", "an XLA", "mha", study="tables", title="MHA", rounds=2, fusions=7, **STEADY_MS)
+REPLAYED |= {"over_best": 1.0, "compile_s": 0.5}
 WRONG = {**CELL, "framework": "torchax", "status": "wrong", "status_detail": "96 of 128 elements wrong"}
 WRONG |= {
     "struck_ms": 1.25,
@@ -45,42 +39,17 @@ WRONG |= {
 WRONG = {key: value for key, value in WRONG.items() if "ms" not in key or key == "struck_ms"}
 REFUSED = {**REPLAYED, "framework": "torch_xla", "status": "unsupported", "status_detail": HOSTILE}
 REFUSED = {key: value for key, value in REFUSED.items() if "ms" not in key and key != "over_best"}
-RATIO = {
-    **{"quantity": "steady", "studies": ["tables"], "workload": "mha", "title": "MHA", "device": "cpu"},
-    **{"subject": "torch_xla", "baseline": "jax", "rounds": 3, "runs": 2, "ratio": 1.5, "low": 1.4},
-    **{"high": 1.6, "verdict": "slower", "confidence": 0.98, "detectable": 0.07, "gated": False},
-    "contended": True,
-    "each": [["", 0, 1.45], ["", 1, 1.55]],
-}
+RATIO = comparison("mha", 1.5, studies=["tables"], title="MHA", runs=2, low=1.4, high=1.6, gated=False)
+RATIO |= {"confidence": 0.98, "detectable": 0.07, "contended": True, "each": [["", 0, 1.45], ["", 1, 1.55]]}
 OPEN = {**RATIO, "workload": "gemm", "title": "GEMM", "verdict": "inconclusive", "each": []}
-REPLAY_RATIO = {
-    **{"quantity": "replay", "studies": ["tables"], "workload": "mha", "title": "MHA", "device": "cpu"},
-    **{"compiler": "an XLA", "subject": "torch_xla", "baseline": "jax", "rounds": 1, "runs": 1, "ratio": 1.25},
-    **{"low": 1.2, "high": 1.3, "verdict": "slower", "each": [["", 0, 1.25]]},
-}
-COMPILED = {
-    **{"study": "tables", "workload": "mha", "title": "MHA", "framework": "jax", "target": "a TPU"},
-    **{"compiler": "an XLA", "variant": "base", "status": "ok", "verdict": "fits", "hbm_bytes": 3 * 2**20},
-}
-CHECKED = {
-    **{
-        "workload": "mha",
-        "title": "MHA",
-        "variant": "base",
-        "framework": "jax",
-        "compiler": "an-xla",
-        "total": 64,
-    },
-    **{"status": "ok", "judge": "NumPy in float64", "wrong": 0, "l2": 1.5e-7, "sizes": "batch=2"},
-}
-MISCOMPILED = {
-    **CHECKED,
-    "status": "wrong",
-    "status_detail": HOSTILE,
-    "wrong": 12,
-    "variant": "odd1",
-    "sizes": "batch=3",
-}
+REPLAY_RATIO = comparison("mha", 1.25, quantity="replay", compiler="an XLA", rounds=1, low=1.2, high=1.3)
+REPLAY_RATIO |= {"studies": ["tables"], "title": "MHA", "each": [["", 0, 1.25]]}
+COMPILED = program("jax", "mha", study="tables", title="MHA", target="a TPU", compiler="an XLA")
+COMPILED |= {"verdict": "fits", "hbm_bytes": 3 * 2**20}
+CHECKED = checked(workload="mha", title="MHA", compiler="an-xla", sizes="batch=2", total=64, wrong=0, l2=1.5e-7)
+CHECKED |= {"judge": "NumPy in float64"}
+MISCOMPILED = CHECKED | {"status": "wrong", "status_detail": HOSTILE, "wrong": 12}
+MISCOMPILED |= {"variant": "odd1", "sizes": "batch=3"}
 EFFECT = {
     **{"subset": "all", "workload": "mha", "effect": "compiler", "share": 0.75, "factor": 1.6},
     "largest": "compiler",

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from audits.made import FENCES, MUTANTS, pairs
+from made_tables import cell
 from measured import GEMM, config, process, write_cell, write_results
 from stackwars.audits import audit_entries, report
 from stackwars.results import runs, tables
@@ -87,11 +88,9 @@ def test_pairs_of_another_machine_are_refused(folder, monkeypatch):
 
 def table(**changes: object) -> pd.DataFrame:
     """Return two frameworks' rows of one workload; changes are of the second."""
-    one = {
-        "mode": "native", "framework": "jax", "workload": "ffn", "device": "cpu", "status": "ok",
-        "status_detail": None, "floor_ms": 4.0, "parity_rel_l2": 1e-7, "parity_limit": 1e-5,
-        "precision": "HIGHEST", "dtype": "f32", "compiles_first": 1, "cache_hits_first": 0,
-    }  # fmt: skip
+    known = {"status_detail": None, "floor_ms": 4.0, "parity_rel_l2": 1e-7, "parity_limit": 1e-5}
+    known |= {"precision": "HIGHEST", "dtype": "f32", "compiles_first": 1, "cache_hits_first": 0}
+    one = cell("jax", "ffn", **known)
     return pd.DataFrame([one, {**one, "framework": "torch_xla", **changes}])
 
 

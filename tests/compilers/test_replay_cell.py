@@ -7,7 +7,7 @@ from pathlib import Path
 import handmade
 import pytest
 
-from made_tables import OLD, only
+from made_tables import OLD, cell, only
 from running import python
 from stackwars import workloads
 from stackwars.compilers import replay_cell
@@ -182,10 +182,7 @@ def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path)
         assert [process["status"] for process in found["natives"][name]] == ["ok"] * 2
         assert [len(one) for one in found["programs"][name]["loops"]] == [4, 4]
     place = ReplayCell("cpu", OLD, "gemm")
-    cells = [
-        {"mode": "native", "workload": "gemm", "framework": name, "device": "cpu", "status": "ok"}
-        for name in NATIVES
-    ]
+    cells = [cell(name) for name in NATIVES]
     config = {
         "comparisons": [{"subject": "torch_xla", "baseline": "jax", "compare": ["cells", "programs"]}],
         "studies": {},

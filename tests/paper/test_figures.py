@@ -12,8 +12,8 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgba
 from pypdf import PdfReader
 
-from made_tables import NEW, OLD, cell, comparison, measured_cell, replay, write_tables
-from stackwars.compilers.op_classes import CLASSES
+from made_tables import NEW, OLD, cell, class_times, comparison, measured_cell, replay, write_tables
+from stackwars.compilers.op_classes import PRODUCTS, TRANSPOSES
 from stackwars.frameworks import title
 from stackwars.paper.figures import heat, layouts, of_cells, of_compilers, ratios
 from stackwars.paper.figures.style import LOOKS, draw_graphs, round_ticks, save
@@ -52,14 +52,6 @@ def replayed(name: str, compiler: str, ratio: float, **columns) -> dict:
     return comparison(name, ratio, **{"quantity": "replay", "compiler": compiler, **columns})
 
 
-def profile(name: str, framework: str, ms: tuple, compiler: str = OLD, consistent: bool = True) -> list[dict]:
-    """Rows of profile.csv with these ms of the first classes."""
-    times = [*ms, *[0.0] * (len(CLASSES) - len(ms))]
-    head = {"workload": name, "framework": framework, "compiler": compiler, "device": "cpu"}
-    head |= {"profile_consistent": consistent}
-    return [{**head, "class": kind, "ms": value} for kind, value in zip(CLASSES, times, strict=True)]
-
-
 def folder_of(path: Path, cells=(), comparisons=(), profiles=()) -> Folder:
     """Return a folder of results with these rows of its tables, without a graph."""
     tables = {"cells": cells, "comparisons": comparisons, "profile": profiles}
@@ -72,7 +64,8 @@ def filled(path: Path) -> Folder:
     replays = [replay(name, one, "mha", steady_ms=3.0) for name in ("jax", "torch_xla") for one in (OLD, NEW)]
     rows = [comparison("mha", 2.0), replayed("mha", OLD, 1.6), replayed("mha", NEW, 1.1)]
     rows += [comparison("mha", 1.25, quantity=name, compiler=OLD) for name in ("native", "everything else")]
-    profiles = [row for name in ("jax", "torch_xla") for row in profile("mha", name, (2.0, 1.0))]
+    ms = {PRODUCTS: 2.0, TRANSPOSES: 1.0}
+    profiles = [row for name in ("jax", "torch_xla") for row in class_times(name, ms, "mha")]
     files = folder_of(path, natives + replays, rows, profiles)
     for name in ("jax", "torch_xla"):
         home = path / "cpu" / name / "mha"

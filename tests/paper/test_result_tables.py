@@ -8,6 +8,7 @@ import re
 import pandas as pd
 import yaml
 
+from made_tables import checked
 from stackwars.paper.tables import claims
 from stackwars.paper.tables.write import render
 from stackwars.results.dataset import Dataset, Sources
@@ -52,17 +53,6 @@ def test_a_cell_whose_baseline_has_no_time_says_so(tmp_path):
     rows = [compared("steady", NAN)]
     found, *_ = shown(tmp_path, "published", cells=[cell("torch_xla")], comparisons=rows)
     assert found[5] == r"\multicolumn{4}{c}{no time of the baseline}"
-
-
-def checked(framework: str = "jax", status: str = "ok", **columns: object) -> dict:
-    known = {
-        "workload": "gemm",
-        "title": "GEMM",
-        "variant": "base",
-        "sizes": "m=16 k=32",
-        "framework": framework,
-    }
-    return known | {"compiler": "jaxlib-0.7.1", "status": status, "status_detail": ""} | columns
 
 
 def test_a_fault_has_its_smallest_sizes_and_who_else_is_right(tmp_path):

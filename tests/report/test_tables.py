@@ -2,7 +2,7 @@
 
 import pytest
 
-from made_tables import NEW, OLD, cell, comparison, program, replay, rounds
+from made_tables import NEW, OLD, cell, checked, comparison, program, replay, rounds
 from report_fixture import made_sources
 from stackwars.report import tables
 
@@ -93,10 +93,7 @@ def test_programs_that_were_compiled_for_targets(tmp_path):
 
 
 def test_checks_are_of_this_run_or_else_of_the_reference_and_faults_come_first(tmp_path):
-    names = {"workload": "gemm", "compiler": OLD, "variant": "base"}
-    rows = [
-        {**names, "framework": name, "status": status} for name, status in (("jax", "ok"), ("torchax", "crash"))
-    ]
+    rows = [checked("jax"), checked("torchax", "crash")]
     found = tables.values(made_sources(tmp_path / "a", {"values": rows[:1]}, {"values": rows}))
     assert [(row["framework"], row["status"]) for row in found] == [("jax", "ok")]
     found = tables.values(made_sources(tmp_path / "b", {}, {"values": rows}))

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from made_tables import accepted, cell, comparison, only, program, replay, summary
+from made_tables import accepted, cell, checked, comparison, only, program, replay, summary
 from measured import config
 from stackwars.results import reference, runs
 from stackwars.results.runs import DamagedRunError
@@ -115,19 +115,9 @@ def test_a_run_that_is_older_than_a_table_has_an_empty_one(folder):
 
 
 def test_values_are_the_newest_of_each_program_compiler_and_size(tmp_path):
-    def found(status: str, framework: str = "jax", variant: str = "base") -> dict:
-        return {
-            "workload": "gemm",
-            "framework": framework,
-            "compiler": "x",
-            "variant": variant,
-            "status": status,
-        }
-
-    every = [
-        accepted(tmp_path / "a", values=[found("wrong"), found("crash", "numpy"), found("ok", variant="odd1")]),
-        accepted(tmp_path / "b", values=[found("ok"), found("wrong", variant="odd2")]),
-    ]
+    older = [checked("jax", "wrong"), checked("numpy", "crash"), checked("jax", variant="odd1")]
+    newer = [checked("jax"), checked("jax", "wrong", variant="odd2")]
+    every = [accepted(tmp_path / name, values=rows) for name, rows in (("a", older), ("b", newer))]
     table = reference.tables(config(), every)["values"]
     assert [tuple(row) for row in table[["framework", "variant", "status", "run"]].to_numpy()] == [
         ("numpy", "base", "crash", "a"), ("jax", "odd1", "ok", "a"),

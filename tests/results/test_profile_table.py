@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from made_tables import measured_replay
+from made_tables import OLD, class_times, comparison, measured_replay
 from stackwars.compilers.op_classes import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
 from stackwars.results import profile, schema
 from stackwars.results.profile import carried
@@ -64,43 +64,34 @@ def test_workloads_are_in_the_order_of_the_configuration_and_no_profile_is_an_em
     assert table().empty and list(table()) == list(schema.PROFILE)
 
 
-PLACE = {"workload": "mha", "title": "MHA", "device": "cpu", "compiler": "jaxlib-0.7.1"}
-
-
-def class_times(framework: str, is_consistent: bool = True, **times: float) -> list[dict]:
-    head = PLACE | {"framework": framework, "profile_consistent": is_consistent}
-    return [head | {"class": name, "ms": times.get(name, 0.0)} for name in CLASSES]
-
-
 def carried_by(ratio: float, profiles: list[dict]) -> dict:
-    pair = PLACE | {"subject": "torch_xla", "baseline": "jax", "ratio": ratio}
-    return carried(pair, schema.table("profile", profiles))
+    return carried(comparison("gemm", ratio, compiler=OLD), schema.table("profile", profiles))
 
 
 def test_a_gap_without_a_profile_of_both_has_no_class():
-    others = class_times("torch_xla", products=3.0)
-    for profiles in (class_times("jax", products=2.0), [row | {"compiler": "another"} for row in others]):
+    others = class_times("torch_xla", {PRODUCTS: 3.0})
+    for profiles in (class_times("jax", {PRODUCTS: 2.0}), [row | {"compiler": "another"} for row in others]):
         found = carried_by(1.5, profiles)
         assert (found["op_class"], found["profile_consistent"]) == ("", False) and math.isnan(found["gap_ms"])
 
 
 def test_the_class_with_the_largest_difference_carries_the_gap():
-    profiles = class_times("jax", **{PRODUCTS: 2.0, ELEMENTWISE: 2.0})
-    profiles += class_times("torch_xla", **{PRODUCTS: 4.0, TRANSPOSES: 3.0, ELEMENTWISE: 1.0})
+    profiles = class_times("jax", {PRODUCTS: 2.0, ELEMENTWISE: 2.0})
+    profiles += class_times("torch_xla", {PRODUCTS: 4.0, TRANSPOSES: 3.0, ELEMENTWISE: 1.0})
     found = {"gap_ms": 4.0, "profile_consistent": True, "op_class": TRANSPOSES, "share": 0.75}
     assert carried_by(1.9, profiles) == found
 
 
 def test_profiles_that_differ_the_other_way_or_hardly_show_no_class():
-    base = class_times("jax", **{PRODUCTS: 4.0})
+    base = class_times("jax", {PRODUCTS: 4.0})
     for ms in (2.0, 4.2):
-        found = carried_by(1.5, base + class_times("torch_xla", **{PRODUCTS: ms}))
+        found = carried_by(1.5, base + class_times("torch_xla", {PRODUCTS: ms}))
         assert found["op_class"] == "" and math.isnan(found["share"])
         assert found["gap_ms"] == ms - 4.0
-    assert carried_by(0.5, base + class_times("torch_xla", **{PRODUCTS: 2.0}))["op_class"] == PRODUCTS
+    assert carried_by(0.5, base + class_times("torch_xla", {PRODUCTS: 2.0}))["op_class"] == PRODUCTS
 
 
 def test_one_profile_that_misses_its_call_is_enough_to_doubt_the_gap():
-    profiles = class_times("jax", products=2.0)
-    profiles += class_times("torch_xla", is_consistent=False, products=4.0)
+    profiles = class_times("jax", {PRODUCTS: 2.0})
+    profiles += class_times("torch_xla", {PRODUCTS: 4.0}, profile_consistent=False)
     assert not carried_by(2.0, profiles)["profile_consistent"]

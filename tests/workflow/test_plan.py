@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from made_tables import cell
 from measured import config
 from stackwars.results import schema
 from stackwars.setup.environments import REPOSITORY, folder
@@ -13,23 +14,21 @@ from stackwars.study import programs
 from stackwars.workflow import plan
 
 GEMM = [
-    {"framework": "jax", "rounds": 2, "wall_s": 20.0, "peak_rss_bytes": 3 * 2**30},
-    {"framework": "torch_xla", "rounds": 4, "wall_s": 100.0, "peak_rss_bytes": 5 * 2**30},
+    cell("jax", rounds=2, wall_s=20.0, peak_rss_bytes=3 * 2**30),
+    cell("torch_xla", rounds=4, wall_s=100.0, peak_rss_bytes=5 * 2**30),
 ]
 
 
 def accept(reference: Path, run: str, rows: list[dict]) -> None:
-    """Add a run with these native cells on the CPU to a reference."""
-    cell = {"mode": schema.NATIVE, "workload": "gemm", "device": "cpu", "status": "ok"}
-    table = schema.table("cells", [cell | row for row in rows])
-    schema.write(table, reference / "runs" / run / "cells.csv")
+    """Add a run with these cells to a reference."""
+    schema.write(schema.table("cells", rows), reference / "runs" / run / "cells.csv")
 
 
 @pytest.fixture
 def reference(tmp_path, monkeypatch):
     """A reference of one run, which has cells of GEMM, and of FFN one that did not run."""
     monkeypatch.setattr(plan, "REFERENCE", tmp_path)
-    accept(tmp_path, "2026-01-01", [*GEMM, {"framework": "jax", "workload": "ffn", "rounds": 0}])
+    accept(tmp_path, "2026-01-01", [*GEMM, cell("jax", "ffn", rounds=0)])
     return tmp_path
 
 
@@ -56,8 +55,8 @@ def test_nothing_is_expected_of_what_the_reference_did_not_run(reference, unknow
 
 
 def test_the_newest_run_that_measured_a_cell_says_what_it_takes(reference):
-    accept(reference, "2026-01-02", [{"framework": "jax", "rounds": 3, "wall_s": 6.0}])
-    accept(reference, "2026-01-03", [{"framework": "jax", "rounds": 0, "status": "not run"}])
+    accept(reference, "2026-01-02", [cell("jax", rounds=3, wall_s=6.0)])
+    accept(reference, "2026-01-03", [cell("jax", rounds=0, status="not run")])
     outputs = [output(framework, "gemm") for framework in ("jax", "torch_xla")]
     assert list(plan.timed_s(outputs).values()) == [6.0, 100.0]
 
