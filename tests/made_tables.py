@@ -40,7 +40,13 @@ def program(framework: str, workload: str = "gemm", **columns: object) -> dict:
 
 def checked(framework: str = "jax", status: str = "ok", **columns: object) -> dict:
     """Return a row of values.csv: a program of GEMM, compared with its expected values in a compiler."""
-    names = {"workload": "gemm", "title": "GEMM", "variant": "base", "sizes": "m=16 k=32", "framework": framework}
+    names = {
+        "workload": "gemm",
+        "title": "GEMM",
+        "variant": "base",
+        "sizes": "m=16 k=32",
+        "framework": framework,
+    }
     return {**names, "compiler": OLD, "status": status, "status_detail": "", **columns}
 
 

@@ -1,6 +1,5 @@
 """The C library keeps memory in workloads that update a state, in a cell and in the replay of its program alike."""
 
-
 import pytest
 
 from running import python

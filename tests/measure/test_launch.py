@@ -51,9 +51,7 @@ def test_child_is_first_to_be_killed_has_its_cores_leads_its_group_and_leaves_no
 
 
 def test_child_of_a_dead_parent_does_not_start():
-    done = python(
-        "-c", "print('started')", check=False, preexec_fn=lambda: limits.enter_child(256 * MIB, 1)
-    )
+    done = python("-c", "print('started')", check=False, preexec_fn=lambda: limits.enter_child(256 * MIB, 1))
     assert (done.returncode, done.stdout) == (1, "")
 
 

@@ -1,5 +1,6 @@
 """What set-up builds and counts of the environments that are named by studies."""
 
+import sys
 
 import pytest
 
