@@ -25,9 +25,9 @@ def folder(tmp_path):
     """Six rounds of the GEMM in both frameworks, and the tables from them."""
     write_results(tmp_path)
     output = np.arange(8, dtype=np.float32)
-    for cell in (GEMM, TORCH):
+    for one in (GEMM, TORCH):
         results = [
-            process(cell, round_, steady_ms=(1.0 + 0.01 * (round_ % 3), 1.0, 1.0)) for round_ in range(ROUNDS)
+            process(one, round_, steady_ms=(1.0 + 0.01 * (round_ % 3), 1.0, 1.0)) for round_ in range(ROUNDS)
         ]
         write_cell(tmp_path, results, output)
     tables.write(config(), Folder(tmp_path))

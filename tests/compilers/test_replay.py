@@ -39,7 +39,7 @@ def each_python(request):
     return of_generation(request.param)
 
 
-def run(python, folder, programs: dict, repetition: int = 0, steps: bool = False, **bad: dict) -> dict:
+def replayed(python, folder, programs: dict, repetition: int = 0, steps: bool = False, **bad: dict) -> dict:
     """One process, as a round runs it. bad: outcomes of the check."""
     folder.parent.mkdir(exist_ok=True)
     check = handmade.write_check(folder.parent / "check.json", programs, **bad)
@@ -87,7 +87,7 @@ def two(each_python, tmp_path_factory):
     programs = {name: handmade.write(home, name, text) for name, text in texts.items()}
     programs["jax+results"] = handmade.write(home, "jax+results", handmade.JAX, steps=True)
     cells = {name: handmade.write_cell(home / "cells" / name, texts[name]) for name in ("jax", "torch_xla")}
-    results = [run(each_python, home / f"process-{r}", programs, r, **bad) for r in (0, 1)]
+    results = [replayed(each_python, home / f"process-{r}", programs, r, **bad) for r in (0, 1)]
     return results, combined(results, cells, handmade.checked(programs, **bad))
 
 
@@ -177,7 +177,7 @@ def test_what_a_program_updates_is_compared_and_each_call_begins_anew(each_pytho
         "jax": handmade.write(tmp_path, "jax", handmade.JAX_STEP, steps=True),
         "torch_xla": handmade.write(tmp_path, "torch_xla", text, steps=True),
     }
-    result = run(each_python, tmp_path / "process-0", programs, steps=True)
+    result = replayed(each_python, tmp_path / "process-0", programs, steps=True)
     assert (result["status"], result["status_detail"]) == ("ok", "")
     verdict = of(result, "values")["torch_xla"]["verdict"]
     if text == handmade.TORCH_STEP:
@@ -196,7 +196,7 @@ def test_another_program_than_listed_is_invalid(python, tmp_path):
         "jax": handmade.write(tmp_path, "jax", handmade.JAX),
         "torch_xla": handmade.write(tmp_path, "torch_xla", handmade.TORCH, listed="0" * 64),
     }
-    result = run(python, tmp_path / "process-0", programs)
+    result = replayed(python, tmp_path / "process-0", programs)
     assert result["status"] == "ok"
     assert "its list of arguments is for 0000" in of(result, "refused")["torch_xla"]["detail"]
     assert list(of(result, "steady")) == ["jax"]
@@ -211,7 +211,7 @@ def test_without_the_baseline_the_others_keep_their_times(python, tmp_path, how)
         "jax": handmade.write(tmp_path, "jax", text, listed="0" * 64 if how == "another program" else None),
     }
     bad = {"jax": CRASHED} if how == "crashed" else {}
-    result = run(python, tmp_path / "process-0", programs, **bad)
+    result = replayed(python, tmp_path / "process-0", programs, **bad)
     assert result["status"] == "ok"
     found = combined([result], {}, handmade.checked(programs, **bad))
     statuses = {"crashed": "crash", "another program": "invalid", "wrong": "wrong"}
@@ -224,7 +224,7 @@ def test_without_the_baseline_the_others_keep_their_times(python, tmp_path, how)
 @pytest.mark.env
 def test_without_any_program_that_is_ok_nothing_is_called(python, tmp_path):
     programs = {"jax": handmade.write(tmp_path, "jax", handmade.JAX)}
-    result = run(python, tmp_path / "process-0", programs, jax=CRASHED)
+    result = replayed(python, tmp_path / "process-0", programs, jax=CRASHED)
     assert (result["status"], of(result, "first"), of(result, "steady")) == ("ok", {}, {})
     found = combined([result], {}, handmade.checked(programs, jax=CRASHED))
     assert (found["status"], found["programs"]["jax"]["status"]) == ("ok", "crash")
@@ -235,7 +235,7 @@ def test_weight_in_another_layout_than_the_programs_is_an_error(python, tmp_path
     programs = {"jax": handmade.write(tmp_path, "jax", handmade.JAX)}
     path = tmp_path / "jax" / "arguments.json"
     path.write_text(path.read_text().replace('"axes": [1, 0]', '"axes": [0, 1]'))
-    result = run(python, tmp_path / "process-0", programs)
+    result = replayed(python, tmp_path / "process-0", programs)
     assert result["status"] == "error"
     assert "expected the program's shape (32, 64), got (64, 32)" in result["status_detail"]
 
@@ -333,7 +333,7 @@ def test_weights_over_the_cap_are_refused_before_they_are_made(python, tmp_path)
     listed = json.loads((REPOSITORY / program["arguments"]).read_text())
     next(row for row in listed["arguments"] if row["kind"] == "weight")["shape"] = [2**20, 2**12]
     (REPOSITORY / program["arguments"]).write_text(json.dumps(listed))
-    result = run(python, tmp_path / "process-0", {"jax": program})
+    result = replayed(python, tmp_path / "process-0", {"jax": program})
     assert result["status"] == "oom"
     assert "they are 16.0 GiB, this process may use 4.0 GiB" in result["status_detail"]
     assert result["wall_s"] < 60

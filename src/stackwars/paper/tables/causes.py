@@ -139,11 +139,11 @@ TABLES = (
         group_by="workload",
         note=r"""Replays of torch\_xla's and JAX's programs that differ by more than 10\,\% with their whole interval;
         the report has the gaps of other frontends. Ratio: replay of the slower program over the faster one's. Gap:
-        the difference of the profiled calls; carried by: the class of operations that makes up most of it, and its share, above
-        100\,\% if other classes narrow the gap; a dash: not profiled, or the profiles do not show the gap. Cause:
-        the smallest set of operations or layouts of arguments whose exchange closes at least 80\,\% of the gap: the
-        slower program's, and what the faster one has in their place. Closed: share of the gap that the exchange
-        closes in fresh processes. Not searched: no run has searched it.""",
+        the difference of the profiled calls; carried by: the class of operations that makes up most of it,
+        and its share, above 100\,\% if other classes narrow the gap; a dash: not profiled, or the profiles do
+        not show the gap. Cause: the smallest set of operations or layouts of arguments whose exchange closes
+        at least 80\,\% of the gap: the slower program's, and what the faster one has in their place. Closed:
+        share of the gap that the exchange closes in fresh processes. Not searched: no run has searched it.""",
         empty="no gap is over the bound",
         max_rows=40,
     ),
