@@ -15,7 +15,8 @@ from stackwars.study.config import load
 NAN = float("nan")
 BY_NAME = {table.name: table for table in REGISTRY}
 STUDIES = ["tables", "stacks", "matrix", "beyond", "sharding", "successor"]
-RUN = {"run": "r1", "machine": "one", "date_utc": "2026-01-01", "studies": STUDIES, "protocol": PROTOCOL}
+RUN = {"run": "r1", "machine": "one", "date_utc": "2026-01-01", "studies": STUDIES}
+RUN |= {"devices": ["cpu"], "protocol": PROTOCOL}
 
 
 def sources(folder, **rows: list[dict]) -> Sources:

@@ -45,11 +45,11 @@ def test_page_has_the_whole_document_and_fetches_nothing():
     # What one view alone needs is packed.
     for name in ("details", "replays", "why"):
         assert {key: unpack(one) for key, one in data[name].items()} == whole[name] != {}
-    for name in ("comparisons", "compiled", "values", "releases", "explained"):
+    for name in ("comparisons", "compiled", "values", "releases", "explained", "effects"):
         assert unpack(data[name]) == whole[name] != []
     for name, key in (("programs", "forms"), ("claims", "votes")):
         assert [unpack(one[key]) for one in data[name]] == [one[key] for one in whole[name]]
-    for name in ("cells", "studies", "frameworks", "causes", "effects", "audits", "overview", "against"):
+    for name in ("cells", "studies", "frameworks", "causes", "audits", "overview", "against"):
         assert data[name] == whole[name]
     without = (
         text.partition('<script type="application/json"')[0]

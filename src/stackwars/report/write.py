@@ -48,7 +48,7 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
         },
         **{
             name: pack(document[name])
-            for name in ("comparisons", "compiled", "values", "releases", "explained")
+            for name in ("comparisons", "compiled", "values", "releases", "explained", "effects")
         },
         "claims": [{**one, "votes": pack(one["votes"])} for one in document["claims"]],
         "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],

@@ -70,9 +70,14 @@ def gaps_of(data: Dataset, study: str) -> list[dict[str, Any]]:
 
 
 def main_gaps(data: Dataset, study: str) -> list[dict[str, Any]]:
-    """Return those of `gaps_of` that are of the main comparison."""
+    """Return those of `gaps_of` that are of the main comparison and a workload of the study."""
     sides = [{pair.subject, pair.baseline} for pair in comparisons(data.config, PROGRAMS)[:1]]
-    return [row for row in gaps_of(data, study) if {row["subject"], row["baseline"]} in sides]
+    known = data.study(study).workloads
+    return [
+        row
+        for row in gaps_of(data, study)
+        if row["workload"] in known and {row["subject"], row["baseline"]} in sides
+    ]
 
 
 def explained(replays: pd.DataFrame, causes: pd.DataFrame, bound: float) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION, SLOWER
 
 STUDY = effects.STUDY
-DETAIL = 240
+DETAIL = 120
 """Characters of a cause that are shown."""
 PARTS = (FRONTEND, COMPILER, INTERACTION)
 SUBSETS = {

@@ -3,7 +3,7 @@ const clipped = (text) => (text.length > 160 ? `${text.slice(0, 160)} ...` : tex
 
 const counted = (values) => unique(values).map((one) => `${values.filter((value) => value === one).length} ${one}`).join(", ");
 
-function start(at) {
+async function start(at) {
   const machine = DATA.meta.machine || {}, isReference = DATA.meta.origin === "reference";
   return [
     h("h2", {}, isReference ? "The reference" : "This run"),
@@ -14,7 +14,7 @@ function start(at) {
     ...overview(),
     table("What is in this report", [["Study", ([name, one]) => `${name}${signed(one)}`], ["Where it is from", ([, { origin: from }]) => from], ["Cells", ([name]) => modesOf(name)]],
       Object.entries(DATA.studies).filter(([name]) => modesOf(name).textContent)),
-    ...heat(at),
+    ...(await heat(at)),
     ...notRun(),
     h("h2", {}, "Words"),
     h("dl", {}, Object.entries(DATA.glossary).flatMap(([word, text]) => [h("dt", {}, word), h("dd", {}, `${sentence(text)}.`)])),
@@ -68,7 +68,7 @@ function notRun() {
 const MOST_WORKLOADS = 40;
 
 // The matrix of frontends and compilers, a row for each program.
-function heat(at) {
+async function heat(at) {
   const replays = DATA.cells.filter((row) => row.mode === "replay");
   if (!replays.length) return [h("p", {}, "No program was given to another compiler.")];
   const largest = (names) => names.reduce((a, b) => (replays.filter((row) => row.study === b).length > replays.filter((row) => row.study === a).length ? b : a));
@@ -91,7 +91,7 @@ function heat(at) {
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Matrix" }, h("table", {},
       h("thead", {}, h("tr", {}, ["Workload", "Frontend", ...compilers].map((text) => h("th", { scope: "col", title: meaning(text) }, text)))),
       roving(h("tbody", {}, lines)))),
-    ...factors(at)];
+    ...(await factors(at))];
 }
 
 function heatCell(row, over) {
@@ -105,8 +105,8 @@ function heatCell(row, over) {
 }
 
 // By what factor frontend, compiler and their interaction move a time, for each workload of the matrix.
-function factors(at) {
-  const rows = wanted(DATA.effects, at, "workload");
+async function factors(at) {
+  const rows = wanted(await unpack(DATA.effects), at, "workload");
   if (!rows.length) return [];
   return [h("details", {}, h("summary", {}, "By what factor frontend and compiler move a time"), table("Factors, and the shares of the variance that they stand for", [
     ["Workload", (row) => titleOf(row.workload)], ["Of", (row) => row.subset], ["Effect", (row) => row.effect], ["Factor", (row) => number(row.factor), "number"],
