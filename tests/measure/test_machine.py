@@ -22,8 +22,8 @@ def test_machine_is_described():
 
 
 def test_processor_and_caches_are_those_that_lscpu_reports():
-    told = run("lscpu", "--bytes", env={"LC_ALL": "C"}, check=False)
-    lines = dict(line.split(":", 1) for line in told.stdout.splitlines() if ":" in line)
+    output = run("lscpu", "--bytes", env={"LC_ALL": "C"}, check=False)
+    lines = dict(line.split(":", 1) for line in output.stdout.splitlines() if ":" in line)
     found = machine.record()
     names = {"CPU family": "cpu_family", "Model": "cpu_model_number", "Stepping": "cpu_stepping",
              "Socket(s)": "sockets", "NUMA node(s)": "numa_nodes"}  # fmt: skip

@@ -16,7 +16,7 @@ from stackwars.paper.tables.formats import percentage
 from stackwars.results import causes, effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import MEASURED
-from stackwars.results.verdicts import COMPILER, COUNTS_DISAGREE, NO_DATA, NOT_DECIDED
+from stackwars.results.verdicts import COMPILER
 from stackwars.setup.device import CPU
 
 Named = Iterator[tuple[str, object]]
@@ -33,15 +33,11 @@ def named(data: Dataset) -> Named:
 
 
 def _tables(data: Dataset) -> Named:
-    """Yield the largest errors, and the slow runs that are known, of the original's tables."""
+    """Yield the largest errors of the original's tables."""
     cells = _ok(data.rows("cells", "tables"))
     replays = _ok(data.rows("cells", "tables", schema.REPLAY))
     yield "parity/native", latex.scientific(cells["parity_rel_l2"].max())
     yield "parity/replay", latex.scientific(replays["parity_rel_l2"].max())
-    on_cpu = cells[cells["device"] == CPU]
-    known = on_cpu[~on_cpu["slow_runs"].isin([NO_DATA, NOT_DECIDED, ""])]
-    yield "slow_runs/known", len(known)
-    yield "slow_runs/agree", (known["slow_runs"] != COUNTS_DISAGREE).sum()
 
 
 def _values(data: Dataset) -> Named:
@@ -66,19 +62,13 @@ def _overhead(data: Dataset) -> Named:
 
 
 def _causes(data: Dataset) -> Named:
-    """Yield how many gaps between the main programs there are in replays, how many were searched and explained, and
-    by layouts alone; and the shares of the gaps that the explanations close.
-    """
+    """Yield how many gaps between the main programs were searched and explained, and what each explanation closes."""
     every = causes.main_gaps(data, effects.STUDY)
     found = [row for row in every if row["verdict"] == causes.CAUSE]
     yield "causes/gaps", len(every)
     yield "causes/searched", sum(row["verdict"] != "" for row in every)
     yield "causes/found", len(found)
     yield "causes/layouts", sum(row["what"] == causes.LAYOUT for row in found)
-    if found:
-        closed = [row["closed"] for row in found]
-        yield "causes/closed/least", percentage(min(closed))
-        yield "causes/closed/most", percentage(max(closed))
     for row in found:
         key = f"causes/{row['workload']}/{row['compiler']}"
         yield f"{key}/closed", percentage(row["closed"])
@@ -123,28 +113,19 @@ def _products(data: Dataset) -> Named:
 
 
 def _matrix(data: Dataset) -> Named:
-    """Yield how many cells the matrix has, and how much one program's time depends on the compiler."""
+    """Yield how many cells the matrix has."""
     cells = data.rows("cells", "matrix", schema.REPLAY)
     yield "matrix/total", len(cells)
     yield "matrix/ok", (cells["status"] == "ok").sum()
-    times = _ok(cells).pivot_table(index=["workload", "framework"], columns="compiler", values="steady_ms")
-    yield "matrix/spread", latex.number((times.max(axis=1) / times.min(axis=1)).max(), 2)
-    xla = times.filter(like="jaxlib-")
-    yield "matrix/spread/xla", latex.number((xla.max(axis=1) / xla.min(axis=1)).max(), 2)
 
 
 def _effects(data: Dataset) -> Named:
-    """Yield on how many workloads the compiler moves a time most, by how little on some of them, and on how many
-    without each compiler.
-    """
+    """Yield on how many workloads the compiler is the largest part but moves little, and in a restricted matrix."""
     table = data.table("effects")
     table = table[(table["effect"] == COMPILER) & (table["largest"] == COMPILER)]
     largest = table[table["subset"] == effects.ALL]
     yield "effects/compiler/small", (largest["factor"] < SMALL_FACTOR).sum()
     yield "effects/restricted", (table["subset"] == effects.BOTH).sum()
-    for compiler in data.study(effects.STUDY).compilers:
-        own = table["subset"] == effects.without(COMPILER, compiler)
-        yield f"effects/without/{compiler}", own.sum()
 
 
 def _stacks(data: Dataset) -> Named:

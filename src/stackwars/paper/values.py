@@ -4,7 +4,7 @@ steady/bert_base/torch_xla          a ratio (`comparison_key`); .../interval, ..
 n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../max, .../runs
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay; with the
                                     name of an accelerator, on that
-cores/stacks/bert_base/jax          how many cores the calls keep busy, likewise
+returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
 claim/ID/for                        votes for a claim; .../against, .../open, .../voted (not open), .../total
 setting/rounds                      a setting of the configuration
@@ -81,7 +81,10 @@ def _times(data: Dataset) -> Iterator[tuple[str, str]]:
                 for stage in schema.STAGES:
                     value = row[f"{stage}_ms"]
                     yield f"ms/{key}/{stage}", None if is_missing(value) else latex.duration(value)
-                yield f"cores/{key}", None if is_missing(row["cores"]) else latex.number(row["cores"])
+                yield (
+                    f"returned/{key}",
+                    None if is_missing(row["returned_share"]) else percent(row["returned_share"]),
+                )
 
 
 def _profiles(data: Dataset) -> Iterator[tuple[str, str]]:
