@@ -25,7 +25,8 @@ SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 COMMA = ,
 SPACE := $(subst ,, )
-ADDED_STUDIES = 'measure=[tables,$(STUDIES)]'
+ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
+ADDED_STUDIES = 'measure=[tables$(addprefix $(COMMA),$(filter-out tables,$(ASKED_STUDIES)))]'
 CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 # Of make explain: what is explained, and what is chosen of the configuration's frontends and compilers.
 EXPLAINED = $(strip $(if $(PROGRAM),'program=$(PROGRAM)') $(if $(A),'program_a=$(A)') $(if $(B),'program_b=$(B)') \
@@ -80,7 +81,7 @@ compare: set-up
 	@.venv/bin/python -m stackwars.report.compare $(RUN) $(WITH)
 
 plan: set-up
-	@.venv/bin/python -m stackwars.workflow.plan --preset $(PRESET) --studies $(subst $(COMMA), ,$(STUDIES))
+	@.venv/bin/python -m stackwars.workflow.plan --preset $(PRESET) --studies $(ASKED_STUDIES)
 
 debian: set-up
 	.venv/bin/python tests/debian/try_smoke.py
@@ -103,7 +104,6 @@ lint: set-up
 	.venv/bin/python -m stackwars.workflow.lint
 
 # Set-up checks the disk for the environments that the command may build.
-ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
 NEEDED = $(ASKED_STUDIES)
 paper: NEEDED = tables $(ASKED_STUDIES)
 audits: NEEDED = audits

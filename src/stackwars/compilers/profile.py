@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 
 from stackwars.compilers import hlo
 from stackwars.compilers.op_classes import callers, class_of
+from stackwars.measure.loops import LONG_S
 
 LEAST, MOST = 3, 25
-"""Blocks of profiled calls of each program."""
+"""Blocks of profiled calls of each program; one is enough where a call takes over LONG_S in the mean."""
 SECONDS = 0.5
 """Once there are LEAST, there are no further ones after so long for each program."""
 DESCRIBED = 20
@@ -164,10 +165,12 @@ def _events(calls: Mapping[str, Callable[[int], Any]], block: int) -> list[tuple
         jax.profiler.start_trace(folder, profiler_options=options)
         try:
             # The first calls find threads that the profiler has not seen yet; they are not counted.
+            start, blocks = time.perf_counter(), 0
             for call in calls.values():
                 call(0)
-            start, blocks = time.perf_counter(), 0
-            while blocks < LEAST or (blocks < MOST and time.perf_counter() - start < SECONDS * len(calls)):
+            least = 1 if time.perf_counter() - start > LONG_S * len(calls) else LEAST
+            start = time.perf_counter()
+            while blocks < least or (blocks < MOST and time.perf_counter() - start < SECONDS * len(calls)):
                 for name, call in calls.items():
                     for number in range(blocks * block, (blocks + 1) * block):
                         with jax.profiler.TraceAnnotation(_CALL + name):

@@ -186,7 +186,7 @@ def main() -> None:
         config = load()
         chosen = {"preset": arguments.preset} if arguments.preset else {}
         if arguments.studies:
-            chosen["measure"] = [of_tables(config).name, *arguments.studies]
+            chosen["measure"] = list(dict.fromkeys([of_tables(config).name, *arguments.studies]))
         config = validate(config | chosen)
     except ConfigError as error:
         sys.exit(str(error))
