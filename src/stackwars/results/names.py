@@ -23,16 +23,6 @@ def by_age(names: Iterable[str]) -> list[str]:
     return sorted(dict.fromkeys(names), key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
 
 
-def generations(names: Iterable[str]) -> list[str]:
-    """Return the generations of XLA among them, from the oldest to the newest."""
-    return by_age(filter(is_generation, names))
-
-
-def is_generation(compiler: str) -> bool:
-    """Return whether it is a release of jaxlib with its default options: ``jaxlib-0.10.2``."""
-    return bool(re.fullmatch(r"jaxlib-[0-9.]+", compiler))
-
-
 def base_compiler(compiler: str) -> str:
     """Return the compiler without what is left out: ``jaxlib-0.10.2`` for ``jaxlib-0.10.2-no-ynn``."""
     return compiler.partition(_WITHOUT)[0]

@@ -101,15 +101,6 @@ def shape(is_first: bool, compiles: float) -> str:
     return COMPILED_AGAIN if compiles > 0 else REUSED
 
 
-def same_direction(one: str, other: str) -> str:
-    """Return whether two verdicts on ratios are the same direction, opposite ones, or not both decided."""
-    if NO_DATA in (one, other):
-        return NO_DATA
-    if not {one, other} <= set(DECIDED):
-        return NOT_DECIDED
-    return AGREES if one == other else DIFFERS
-
-
 def control(ratio: Estimate | None) -> str:
     """Return whether a native call takes the time of the replay of its program, by the interval of their ratio."""
     if ratio is None or ratio.low is None:
