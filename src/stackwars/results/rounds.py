@@ -99,18 +99,12 @@ def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
 
 
 def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:
-    """Yield the first, second and steady times of a process and its partner, and those of other ways to time a call.
+    """Yield the first, second and steady times of a process and its partner.
 
-    The steady times are of loops. Undisturbed: of the series that no loop of the other interrupts. Throughput: of
-    calls with one fence for many.
+    The steady times are of loops. Undisturbed: of the series that no loop of the other interrupts.
     """
     number, sides = process["repetition"], (process, partner)
-    for quantity, name in (
-        (schema.FIRST, "first"),
-        (schema.SECOND, "second"),
-        (schema.UNDISTURBED, "steady"),
-        (schema.THROUGHPUT, "throughput"),
-    ):
+    for quantity, name in ((schema.FIRST, "first"), (schema.SECOND, "second"), (schema.UNDISTURBED, "steady")):
         events = [event(side, name) for side in sides]
         if all(events):
             yield _row(quantity, number, *map(_call_ms, events), CALL, **names)

@@ -57,7 +57,14 @@ KEYS = {
 """The columns that identify a row of each table."""
 YOUNGER = ("variant", "baseline_workload")
 """Keys that rounds.csv of runs that were accepted earlier lacks: there they are empty."""
-RETIRED = {"cells": ("native_rel_l2", "stop_reason", "used_cores"), "comparisons": ("p", "p_adjusted")}
+RETIRED = {
+    "cells": (
+        *("native_rel_l2", "stop_reason", "used_cores", "steady_calls", "gflop_per_s", "second_over_steady"),
+        *("first_largest", "first_largest_share", "returned_ms", "parameter_bytes"),
+        *("loss_steps", "loss_first", "loss_last"),
+    ),
+    "comparisons": ("p", "p_adjusted"),
+}
 """Columns of runs that were accepted earlier; they are not read."""
 RENAMED = {"comparisons": {"runtime": "everything else"}}
 """Quantities of runs that were accepted earlier, and their names today."""
@@ -71,7 +78,6 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
 PROCESS, CONTROL, COMPILER, UNDISTURBED = "process", "control", "compiler", "undisturbed"
-THROUGHPUT = "throughput"
 NATIVE_CALLS = "native"
 """Native calls in the rounds of a replay."""
 EVERYTHING_ELSE, MARGIN, PAIRWISE, FORM, SCALING = "everything else", "margin", "pairwise", "form", "scaling"
