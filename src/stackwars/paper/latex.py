@@ -124,8 +124,3 @@ def series(items: Iterable[object]) -> Latex:
     if any("," in word for word in words):
         return Latex("; ".join(words[:-1]) + "; and " + words[-1])
     return Latex(", ".join(words[:-1]) + " and " + words[-1])
-
-
-def count(amount: int, noun: str) -> Latex:
-    """Return ``1 cell``, ``12 cells``."""
-    return Latex(f"{int(amount)} {escape(noun)}{'' if amount == 1 else 's'}")

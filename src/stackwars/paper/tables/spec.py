@@ -93,7 +93,6 @@ class Table:
     empty: str = "no result in this run"
     wide: bool = True
     loose: bool = False
-    size: str = r"\scriptsize"
     separation: str = "3pt"
     max_rows: int = 64
 
