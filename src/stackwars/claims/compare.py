@@ -1,16 +1,11 @@
-"""Which results of the reference a run reproduces: reproduction.json and .txt of a run.
+"""Which results of the reference a run reproduces, or one run of another: reproduction.json and .txt of a run.
 
-Two runs: ``python -m stackwars.claims.compare RUN [OTHER]``; ``make compare RUN=... [WITH=...]``. Each is a
-folder with the tables of a run, such as results/full or one of results/reference/runs; the other is the
-reference by default. Claims are compared by their verdicts on the rows that both have, ratios by the
-prediction interval of the reference's runs, cells by their status.
+Claims are compared by their verdicts on the rows that both have, ratios by the prediction interval of the
+reference's runs, cells by their status. `stackwars.report.compare` compares any two runs.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from pathlib import Path
 from typing import Any
 
 from stackwars import frameworks
@@ -23,13 +18,11 @@ from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, command
 from stackwars.results.schema import is_missing
-from stackwars.study.config import load
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_DECIDED_HERE = "not decided here"
 NOT_DECIDED_THERE = "not decided in the reference"
-NEEDED = ("cells", "programs", "comparisons", "effects", "claims", "context")
 _DECIDED = (SUPPORTED, CONTRADICTED)
 _RATIOS = (*schema.STAGES, schema.REPLAY)
 _CELL_KEYS = ["workload", "framework", "device"]
@@ -210,25 +203,5 @@ def write(config: dict, folder: Folder) -> None:
     folder["reproduction_text"].write_text(text, encoding="utf-8")
 
 
-def main() -> None:
-    """Compare the two runs that the command names or, as a step of a run, that run with the reference."""
-    if "--config" in sys.argv:
-        return command(write, definitions.ClaimError)
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("other", type=Path, nargs="?", default=REFERENCE_TABLES)
-    a = parser.parse_args()
-    folders = [Folder(a.run), Folder(a.other)]
-    for folder in folders:
-        missing = [folder[name].name for name in NEEDED if not folder[name].exists()]
-        if missing:
-            sys.exit(
-                f"{folder.results}: expected the tables of a run, got no {', '.join(missing)}; fix: make "
-                "paper (make reference for the reference's), or name one of results/reference/runs"
-            )
-    config = load()
-    print(report(compare(*(dataset_of(config, folder) for folder in folders))), end="")
-
-
 if __name__ == "__main__":
-    main()
+    command(write, definitions.ClaimError)
