@@ -69,7 +69,7 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
     if result["status"] == "ok":
         row |= numbers(result, raw.cell_values[cell], workload)
         row |= {name: result["ir"][name] for name in ("dtype", "precision")}
-        if peak := nodes.peak_of(raw.every_peak(cell.device), result["machine"]):
+        if peak := nodes.peak_of(raw.peaks.get(cell.device, []), result["machine"]):
             row["floor_ms"] = floor_ms(row["flops"], workload.minimum_bytes(sizes), peak)
     return row
 
@@ -144,7 +144,7 @@ def provenance_error(cell: Cell, raw: Raw) -> str:
     if measured != cell:
         return f"expected the result of this cell, got that of {measured.path}; {again}"
     # The floor under every time is that of the machine that it was measured on.
-    peaks = raw.every_peak(cell.device)
+    peaks = raw.peaks.get(cell.device, [])
     records = [process["machine"] for process in result["processes"]]
     others = {machine.described(r) for r in records if peaks and not nodes.peak_of(peaks, r)}
     if others:

@@ -28,7 +28,7 @@ class Raw:
     """The results of a folder. Everything is in the order of the grid; what has no result is missing.
 
     outputs: output samples of the ok cells. devices: what was found of each device for each framework.
-    node_peaks: by device, the peaks of a cluster's nodes beside the run's own.
+    peaks: of each device, the run's own first, then those of a cluster's other nodes.
     """
 
     cells: dict[Cell, dict] = field(default_factory=dict)
@@ -40,8 +40,7 @@ class Raw:
     growth: dict[growth.Point, dict] = field(default_factory=dict)
     sharded: dict[sharding.Point, dict] = field(default_factory=dict)
     compiled: list[dict] = field(default_factory=list)
-    peaks: dict[str, dict] = field(default_factory=dict)
-    node_peaks: dict[str, list[dict]] = field(default_factory=dict)
+    peaks: dict[str, list[dict]] = field(default_factory=dict)
     devices: dict[str, dict[str, dict]] = field(default_factory=dict)
 
     @cached_property
@@ -77,11 +76,6 @@ class Raw:
                 found[key.workload, key.device, process["repetition"]] += seconds
         return found
 
-    def every_peak(self, device: str) -> list[dict]:
-        """Return all peaks of a device, the run's own first."""
-        own = [self.peaks[device]] if device in self.peaks else []
-        return own + self.node_peaks.get(device, [])
-
 
 def read(config: dict, folder: Path) -> Raw:
     """Read everything that the configuration asks for and the folder has."""
@@ -103,8 +97,7 @@ def read(config: dict, folder: Path) -> Raw:
         growth=_growth(config, folder),
         sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
         compiled=compiled,
-        peaks={device: own for device, (own, *_) in peaks.items()},
-        node_peaks={device: others for device, (_, *others) in peaks.items() if others},
+        peaks={device: every for device, every in peaks.items() if every},
         devices=documents.read(devices) if devices.exists() else {},
     )
 
