@@ -110,7 +110,7 @@ def _keep(rows: dict[str, Row], name: str, key: str, row: Row) -> None:
     """Keep a ratio of a framework, unless this run has one and this is the reference's."""
     known = rows.setdefault(name, {})
     if key not in known or "reference" in known[key]:
-        known[key] = ratio_of(row) | {"study": row["studies"][0]}
+        known[key] = ratio_of(row)
 
 
 def _turned(row: Row) -> Row:

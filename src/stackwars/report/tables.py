@@ -26,7 +26,7 @@ CELL = (
     *(f"{stage}_{end}" for stage in schema.STAGES for end in ("ms", "low_ms", "high_ms")),
     *("steady_class", "kept_share", "peak_rss_bytes", "shape", "collectives", "struck_ms", "judge"),
     *("parity_rel_l2", "largest_error", "wrong_elements"),
-    *("first_trace_ms", "first_compile_ms", "first_execute_ms", "compiles_first", "compiles_second", "run"),
+    *("first_trace_ms", "first_compile_ms", "first_execute_ms", "run"),
 )
 COMPARISON = (
     *schema.COMPARISON_KEYS,

@@ -213,7 +213,7 @@ class Pages:
                 for name, part in one["parts"].items()
                 if name in other["parts"]
             ]
-            named = {"study": one["study"], "run": one["run"], **mark_of(one)}
+            named = {"run": one["run"], **mark_of(one)}
             consistent = bool(one.get("profile_consistent") and other.get("profile_consistent"))
             result.append({"compiler": compiler, **named, "consistent": consistent, "rows": rows})
         return result

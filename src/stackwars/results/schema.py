@@ -63,7 +63,8 @@ RETIRED = {
         *("first_largest", "first_largest_share", "returned_ms", "parameter_bytes"),
         *("loss_steps", "loss_first", "loss_last"),
     ),
-    "comparisons": ("p", "p_adjusted"),
+    "comparisons": ("p", "p_adjusted", "spread"),
+    "releases": ("processes", "cores", "fusions", "library_calls"),
 }
 """Columns of runs that were accepted earlier; they are not read."""
 RENAMED = {"comparisons": {"runtime": "everything else"}}

@@ -44,7 +44,7 @@ def write(config: dict, folder: Folder) -> None:
     tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], result)
     tables["values"] = values.build(config, result)
     tables["causes"] = causes.build(result)
-    tables["releases"] = releases.build(config, result)
+    tables["releases"] = releases.build(result)
     for name, table in tables.items():
         schema.write(table, folder[name])
     facts = context(config, result)

@@ -20,9 +20,7 @@ from stackwars.setup.device import CPUS
 
 LEVELS = ("process", "round", "run", "machine")
 LATENCY, RATIO = "latency", "ratio"
-COLUMNS = ["quantity", "device", "level", "deviation", "count"]
-
-
+COLUMNS = ["quantity", "device", "level", "deviation"]
 MEAN = ["key", "machine", "log", "variance"]
 """One run's estimate of a cell or a ratio: its key, the kind of machine, the mean logarithm and its variance."""
 
@@ -31,8 +29,7 @@ def table(accepted: list[Run]) -> pd.DataFrame:
     """Return COLUMNS, a row for each quantity, device of the CPU and level.
 
     quantity: LATENCY (steady state of a cell) or RATIO (steady ratio of a comparison). deviation: standard
-    deviation of the logarithm at this level, empty if there are too few to tell. count: cells or ratios that it
-    is pooled over.
+    deviation of the logarithm at this level, empty if there are too few to tell.
     """
     rows, newest = [], newest_protocol(accepted)
     for device in CPUS:
@@ -41,8 +38,7 @@ def table(accepted: list[Run]) -> pd.DataFrame:
             for level in LEVELS:
                 known = variances.get(level, [])
                 deviation = math.sqrt(max(0.0, float(np.mean(known)))) if known else None
-                names = {"quantity": quantity, "device": device, "level": level}
-                rows.append(names | {"deviation": deviation, "count": len(known)})
+                rows.append((quantity, device, level, deviation))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
