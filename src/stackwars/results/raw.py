@@ -4,7 +4,6 @@ compilations.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,13 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars.ir import program_text
 from stackwars.measure import documents, nodes, process_value
 from stackwars.measure.process_value import ProcessValue
 from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
 
-_OPERATION = re.compile(r"= \"?(?:stablehlo|chlo|mhlo)\.")
 Values = dict[int, ProcessValue]
 """{round: what the steady calls of its process say}."""
 
@@ -94,7 +91,7 @@ def read(config: dict, folder: Path) -> Raw:
         causes=list(_documents(folder, _causes_paths(config)).values()),
         checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
         releases=list(_documents(folder, {one: one.path for one in releases.asked(config)}).values()),
-        growth=_growth(config, folder),
+        growth=_documents(folder, {one: one.path / "process.json" for one in growth.asked(config)}),
         sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
         compiled=compiled,
         peaks={device: every for device, every in peaks.items() if every},
@@ -105,22 +102,6 @@ def read(config: dict, folder: Path) -> Raw:
 def _causes_paths(config: dict) -> dict[programs.ReplayCell, Path]:
     searched = programs.searched(config)
     return {replay: programs.causes_path(replay.compiler, replay.workload) for replay in searched}
-
-
-def _growth(config: dict, folder: Path) -> dict[growth.Point, dict]:
-    """Read the processes of growing sizes, each with the number of operations of its program, if it has one."""
-    result = _documents(folder, {one: one.path / "process.json" for one in growth.asked(config)})
-    return {
-        point: process | {"operations": _operations(folder / point.path / "stablehlo.mlir.gz")}
-        for point, process in result.items()
-    }
-
-
-def _operations(path: Path) -> int | None:
-    if not path.exists():
-        return None
-    text = program_text.read(path)
-    return None if program_text.missing_reason(text) else len(_OPERATION.findall(text))
 
 
 def _documents(folder: Path, paths: dict) -> dict:

@@ -61,8 +61,9 @@ RETIRED = {
     "cells": (
         *("native_rel_l2", "stop_reason", "used_cores", "steady_calls", "gflop_per_s", "second_over_steady"),
         *("first_largest", "first_largest_share", "returned_ms", "parameter_bytes"),
-        *("loss_steps", "loss_first", "loss_last"),
+        *("loss_steps", "loss_first", "loss_last", "operations"),
     ),
+    "programs": ("fused",),
     "comparisons": ("p", "p_adjusted", "spread"),
     "releases": ("processes", "cores", "fusions", "library_calls"),
 }
