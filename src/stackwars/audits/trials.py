@@ -118,11 +118,11 @@ def exceeds(found: dict[str, Any], limit: float, level: float = ALPHA) -> bool:
     return stats.binomtest(found["count"], found["trials"], limit, "greater").pvalue < level
 
 
-def falls_short(found: dict[str, Any], limit: float, level: float = ALPHA) -> bool:
-    """Return whether fewer trials have it than chance explains at this level if the limit is the true rate."""
+def falls_short(found: dict[str, Any], limit: float) -> bool:
+    """Return whether fewer trials have it than chance explains if the limit is the true rate."""
     from scipy import stats
 
-    return stats.binomtest(found["count"], found["trials"], limit, "less").pvalue < level
+    return stats.binomtest(found["count"], found["trials"], limit, "less").pvalue < ALPHA
 
 
 def quotients(numerators: Sequence[Trial], denominators: Sequence[Trial]) -> list[LogRatio]:

@@ -119,16 +119,6 @@ def _call_ms(timed: dict) -> float:
     return (statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns) / 1e6
 
 
-def _each(
-    quantity: str, rounds: tuple[set, set], times: tuple[dict, dict], basis: str, **names: str
-) -> Iterator[Row]:
-    """Yield the times of both sides in each round. rounds: those measured together, and apart, which have no ratio."""
-    together, apart = rounds
-    for number in sorted(together | apart):
-        row = _row(quantity, number, *(side[number] for side in times), basis, **names)
-        yield row if number in together else row | {"ratio": None, "basis": APART}
-
-
 def _replayed(config: dict, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
     """Yield the ratios of a replay's rounds: of programs and, in the native compiler, of native calls beside them."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
@@ -211,9 +201,11 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
         names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
         names |= {"subject": name, "baseline": name, "baseline_compiler": other.compiler}
         results = (raw.replays[replay], raw.replays[other])
-        rounds = measured_together(raw, *results, (replay.workload, replay.device))
-        times = tuple({n: value.loops_ms for n, value in side.items()} for side in (values, base))
-        yield from _each(schema.COMPILER, rounds, times, IN_TURN, **names)
+        together, apart = measured_together(raw, *results, (replay.workload, replay.device))
+        for number in sorted(together | apart):
+            times = (side[number].loops_ms for side in (values, base))
+            row = _row(schema.COMPILER, number, *times, IN_TURN, **names)
+            yield row if number in together else row | {"ratio": None, "basis": APART}
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
