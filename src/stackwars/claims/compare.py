@@ -36,13 +36,11 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
     """
     own, other = run.context, reference.context
     same = {w for w, sizes in own["sizes"].items() if other["sizes"].get(w) == sizes}
-    known = other.get("runs", [])
     document: dict[str, Any] = {
-        "schema": 1,
-        "run": {"date_utc": own["date_utc"], "machine": runs.kind(own)},
+        "run": {"machine": runs.kind(own)},
         "reference": {
-            "runs": [one["run"] for one in known],
-            "machines": list(dict.fromkeys(one["machine"] for one in known)) or [runs.kind(other)],
+            "machines": list(dict.fromkeys(one["machine"] for one in other.get("runs", [])))
+            or [runs.kind(other)]
         },
         "claims": _claims(run, reference) if same and set(other["sizes"]) <= same else [],
         "ratios": [one for one in _ratios(run, reference) if one["workload"] in same],
@@ -191,7 +189,7 @@ def report(document: dict) -> str:
 def write(config: dict, folder: Folder) -> None:
     """Write reproduction.json and .txt of a run; of the reference itself, that it is the reference."""
     reference = Folder(REFERENCE_TABLES)
-    document: dict[str, Any] = {"schema": 1, "summary": ""}
+    document: dict[str, Any] = {"summary": ""}
     if config["source"] == "reference":
         text = "This paper is made from the reference, not from a run of this machine.\n"
     elif not reference["context"].exists():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from stackwars import workloads
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.report import operations, ratios, sentences
 from stackwars.report.ratios import mark_of, numbers_of, ratio_of
@@ -34,11 +35,6 @@ class Pages:
         self._sources, self._document, self._config = sources, document, sources.run.config
         pairs = comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS)
         self.subject, self.baseline = (pairs[0].subject, pairs[0].baseline) if pairs else ("", "")
-        self._titles = {
-            row["workload"]: row.get("title", row["workload"])
-            for name in ("cells", "comparisons")
-            for row in document[name]
-        }
         self._pair = (self.subject, self.baseline)
         self._known = {one["run"]: one for one in sources.reference.context.get("runs", [])}
         every = self._config["compilers"]
@@ -77,9 +73,7 @@ class Pages:
         calls = [call for call in document["timeline"]["calls"] if call["workload"] == workload]
         program = next((one for one in document["programs"] if one["workload"] == workload), None)
         return {
-            "title": self._titles.get(workload, workload),
-            "subject": self.subject,
-            "baseline": self.baseline,
+            "title": workloads.load(workload).TITLE,
             "sentences": [
                 sentences.verdict(native, *self._pair),
                 *sentences.share(margin),

@@ -2,7 +2,7 @@
 async function why(at) {
   const known = DATA.overview.map((one) => one.workload), workload = known.includes(at.parts[1]) ? at.parts[1] : known[0];
   if (!workload) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
-  const page = await unpack(DATA.why[workload]), { subject, baseline } = page;
+  const { subject, baseline } = DATA.pair, page = { ...await unpack(DATA.why[workload]), ...DATA.pair };
   const answers = (await unpack(DATA.explained)).filter((row) => row.workload === workload);
   const released = (await unpack(DATA.releases)).filter((row) => row.workload === workload && row.change);
   const here = { parts: ["why", workload], query: at.query };
