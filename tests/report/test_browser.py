@@ -94,7 +94,14 @@ VIEWS = {
     "compiled": ["fits", "a TPU", "3.00", "Measured in this run."],
     "values": ["2 of 2 checks", "wrong: &lt;/script", "batch=3", "the study's", "1.50e-7", "NumPy in float64"],
     "values?status=ok": ["1 of 2 checks"],
-    "programs/mha": [*("of both", "\u2260 %1 = stablehlo.exponential", "numpy is not shown: it is too long")],
+    "programs/mha": [
+        *(
+            "of both",
+            "1 of 2 operations differ in number",
+            "\u2260 %1 = stablehlo.exponential",
+            "numpy is not shown: it is too long",
+        )
+    ],
     "programs/mha?left=torchax&right=jax": ["of both", "negate", "accepted run 2026-01-01T0000"],
     "programs/mha?form=optimised": ["HLO as an-xla has optimised", "\u2260 %bitcast = f32[4]"],
     "timeline/mha": [

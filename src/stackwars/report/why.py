@@ -84,7 +84,6 @@ class Pages:
             "waterfall": self._waterfall(workload),
             "compilers": compilers,
             "classes": self._classes(calls),
-            "kinds": operations.kinds(program, *self._pair) if program else None,
             "operations": operations.largest(program, _one_study(calls), *self._pair),
             "not_optimised": (program or {}).get("not_optimised", {}).get(self.subject, ""),
             "runs": ratios.runs(document, workload, self._pair, self._known),

@@ -16,7 +16,7 @@ async function why(at) {
     ...byCompiler(page, workload),
     ...byClass(page, here),
     ...closedBy(page, workload, answers),
-    ...named(page, workload),
+    ...(await named(page, workload)),
     ...longest(page, workload),
     ...byRun(page, workload),
     ...others(page),
@@ -78,11 +78,13 @@ function closedBy({ subject, baseline }, workload, answers) {
     isKnown ? null : missing("Its cause was not searched.", command)];
 }
 
-function named({ kinds, subject, baseline }, workload) {
-  const head = h("h3", {}, "Which operations differ");
-  if (!kinds) return [head, missing("The programs of the two are not in this report.", "make report")];
-  const differing = kinds.rows.filter(([, one, other]) => one !== other);
-  return [head, h("p", {}, `Programs, ${kinds.form}. `, link("Both programs, line by line", ["programs", workload], [["form", kinds.form], ["lines", "both"], ["left", baseline], ["right", subject]]), "."),
+// Of the normalised programs if there are any: they count what is computed, not how it is spelled.
+async function named({ subject, baseline }, workload) {
+  const head = h("h3", {}, "Which operations differ"), shown = DATA.programs.find((one) => one.workload === workload), forms = shown ? await unpack(shown.forms) : {};
+  const form = ["normalised", "as emitted"].find((name) => forms[name] && [subject, baseline].every((side) => forms[name].sides[side]));
+  if (!form) return [head, missing("The programs of the two are not in this report.", "make report")];
+  const differing = kindRows([baseline, subject].map((side) => forms[form].sides[side].kinds)).filter(([, one, other]) => one !== other);
+  return [head, h("p", {}, `Programs, ${form}. `, link("Both programs, line by line", ["programs", workload], [["form", form], ["lines", "both"], ["left", baseline], ["right", subject]]), "."),
     differing.length ? kindsTable(differing, [baseline, subject]) : h("p", {}, "Both have the same operations, each as often.")];
 }
 
