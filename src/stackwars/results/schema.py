@@ -63,7 +63,7 @@ RETIRED = {
         *("first_largest", "first_largest_share", "returned_ms", "parameter_bytes"),
         *("loss_steps", "loss_first", "loss_last", "operations"),
     ),
-    "programs": ("fused",),
+    "programs": ("fused", "form_evidence"),
     "comparisons": ("p", "p_adjusted", "spread"),
     "releases": ("processes", "cores", "fusions", "library_calls"),
 }
