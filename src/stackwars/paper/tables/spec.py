@@ -90,7 +90,7 @@ class Table:
     study: str = ""
     group_by: str = ""
     note: str = ""
-    empty: str = "no result in this run"
+    empty: str = "no result"
     wide: bool = True
     loose: bool = False
     separation: str = "3pt"

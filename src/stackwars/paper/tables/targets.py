@@ -121,7 +121,6 @@ TABLES = (
         torch\_xla over JAX, of memory and of the bytes of generated code. Published: the original's
         outcome under JAX / PyTorch. Largest batch, by bisection: one number: it fits and the next does
         not; a range: it lies there.""",
-        empty="no model was compiled for this device",
         wide=False,
         separation="2.6pt",
     ),
@@ -140,7 +139,6 @@ TABLES = (
         note=r"""Tensors divided among the chips. GiB: what each chip needs, its code left out. Collectives that
         the TPU's compiler chose: all-reduces (AR), all-gathers (AG), reduce-scatters (RS), all-to-alls
         (A2A) and permutes (CP); MiB: of their results, on one chip.""",
-        empty="nothing was compiled for a slice",
         wide=False,
     ),
 )
