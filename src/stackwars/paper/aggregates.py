@@ -18,6 +18,7 @@ from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import MEASURED
 from stackwars.results.verdicts import COMPILER
 from stackwars.setup.device import CPU
+from stackwars.study.programs import native_compiler
 
 Named = Iterator[tuple[str, object]]
 PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
@@ -53,9 +54,8 @@ def _overhead(data: Dataset) -> Named:
     """Yield how much longer a native call takes than the replay of its program, in the run of the tables."""
     native, replays = (_ok(data.rows("cells", "tables", mode)) for mode in (schema.NATIVE, schema.REPLAY))
     native = native[native["device"] == CPU].set_index(["workload", "framework"])["steady_ms"]
-    compilers = data.config["compilers"]
-    own = next(name for name in compilers if compilers[name].get("native"))
-    replayed = replays[replays["compiler"] == own].set_index(["workload", "framework"])["steady_ms"]
+    replays = replays[replays["compiler"] == native_compiler(data.config)]
+    replayed = replays.set_index(["workload", "framework"])["steady_ms"]
     for (workload, framework), value in (native - replayed).dropna().items():
         yield f"overhead/{framework}/{workload}", latex.duration(value)
 

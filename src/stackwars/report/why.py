@@ -16,13 +16,13 @@ from stackwars.report.raw import digits
 from stackwars.results import schema
 from stackwars.results.causes import CAUSE
 from stackwars.results.dataset import Sources
+from stackwars.results.effects import ALL
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.printed import OPTIMISED
+from stackwars.study.programs import native_compiler
 
 Row = dict[str, Any]
-EVERY = "all"
-"""The subset of the effects that leaves nothing out."""
 
 
 class Pages:
@@ -36,8 +36,7 @@ class Pages:
         pair = (comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS))[0]
         self.subject, self.baseline = self._pair = (pair.subject, pair.baseline)
         self._known = {one["run"]: one for one in sources.reference.context.get("runs", [])}
-        every = self._config["compilers"]
-        self._native = next((name for name, one in every.items() if one.get("native")), "")
+        self._native = native_compiler(self._config) or ""
 
     @cached_property
     def pages(self) -> dict[str, Row]:
@@ -138,7 +137,7 @@ class Pages:
         return [
             row
             for row in self._document["effects"]
-            if (row["workload"], row["subset"]) == (workload, EVERY) and "factor" in row
+            if (row["workload"], row["subset"]) == (workload, ALL) and "factor" in row
         ]
 
     def _waterfall(self, workload: str) -> Row | None:

@@ -13,10 +13,11 @@ import pandas as pd
 
 from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.results import schema, verdicts
-from stackwars.results.names import BASE, DEFAULT_PRECISION, TARGET, by_age
+from stackwars.results.names import DEFAULT_PRECISION, TARGET, by_age
 from stackwars.results.schema import is_missing
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
+from stackwars.study.programs import BASE
 
 Row = dict[str, Any]
 AMOUNTS = {schema.HBM: "hbm_bytes", schema.TEMPORARIES: "temp_bytes"}

@@ -15,11 +15,11 @@ from stackwars.compilers import ahead_reference
 from stackwars.measure import documents
 from stackwars.results import published, schema
 from stackwars.results.folder import Folder
-from stackwars.results.names import BASE, TARGET
+from stackwars.results.names import TARGET
 from stackwars.results.raw import Raw
 from stackwars.setup.device import CPU
 from stackwars.study import programs, sharding
-from stackwars.study.programs import Compilation
+from stackwars.study.programs import BASE, Compilation
 from stackwars.workloads import parallel
 
 Row = dict[str, Any]

@@ -12,9 +12,10 @@ from stackwars.frameworks import title
 from stackwars.paper.tables.programs import DASH
 from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
 from stackwars.results.dataset import Sources, newest_runs
-from stackwars.results.names import BASE, TARGET, by_age, compiler_title, variant_title
+from stackwars.results.names import TARGET, by_age, compiler_title, variant_title
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import FITS, TOO_LARGE
+from stackwars.study.programs import BASE
 
 STUDY, SHARDING, LLAMA = "tables", "sharding", "llama3_8b"
 MIB, GIB = 2**20, 2**30
