@@ -57,7 +57,8 @@ def residual(session: Any) -> dict[str, float]:
         again = seconds(lambda out=output: session.fence(out))
         fetched = [seconds(lambda out=output: session.fetch(out)) for _ in range(2)]
         rows.append((called, again, fetched[0] - fetched[1]))
-    return dict(zip(("call_ms", "again_ms", "fetch_ms"), _medians_ms(rows), strict=True))
+    medians_ms = (1e3 * statistics.median(column) for column in zip(*rows, strict=True))
+    return dict(zip(("call_ms", "again_ms", "fetch_ms"), medians_ms, strict=True))
 
 
 def depth_scaling_ms(sessions: list[Any]) -> list[float]:
@@ -119,7 +120,9 @@ def audit_fences(
         session.build(build, step, SEED, input_sets(depth_scaling, step, SEED))
         session.settle()
         for which in (0, 1, 0):  # compiled, and a compilation that comes one call late
-            session.fetch(_fenced(session, which))
+            output = session.call(which)
+            session.fence(output)
+            session.fetch(output)
         sessions.append(session)
     gc.collect()
     gc.disable()
@@ -135,16 +138,6 @@ def audit_fences(
     }
     ok = verdicts(result)
     return {**result, "limits": {"residual": RESIDUAL, "depth_scaling": TOLERANCE}, "ok": ok}
-
-
-def _fenced(session: Any, which: int) -> Any:
-    output = session.call(which)
-    session.fence(output)
-    return output
-
-
-def _medians_ms(rows: list) -> list[float]:
-    return [1e3 * statistics.median(column) for column in zip(*rows, strict=True)]
 
 
 def main() -> None:
