@@ -6,14 +6,11 @@ output is dropped still takes its time, or is below the floor.
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 import os
 import statistics
 import time
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from stackwars import workloads
@@ -141,18 +138,12 @@ def audit_fences(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("framework", "dialect", "device", "precision"):
-        parser.add_argument(f"--{name}", required=True)
-    for name in ("peak", "output"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
-    a = parser.parse_args()
-    sizes = SIZES[device.platform(a.device)]
-    peak = documents.read(a.peak)
+    names = {name: {"required": True} for name in ("framework", "dialect", "device", "precision")}
+    a = documents.parse_arguments(__doc__, "peak", "output", **names)
+    sizes, peak = SIZES[device.platform(a.device)], documents.read(a.peak)
     with exclusive({}):
         result = audit_fences(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
-    a.output.parent.mkdir(parents=True, exist_ok=True)
-    a.output.write_text(json.dumps(result, indent=1))
+    documents.write(a.output, result)
     print(f"[audit] fences of {a.framework} on {a.device}: {result['ok']}")
 
 

@@ -128,7 +128,7 @@ def summary(document: dict) -> str:
     )
     decided = sum(claim["reference"] in _DECIDED for claim in claims)
     inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
-    same = sum(_is_same(cell) for cell in cells)
+    same = sum(cell["run"] == cell["reference"] for cell in cells)
     sentences = []
     if claims:
         left = decided - reproduced - not_reproduced
@@ -143,17 +143,10 @@ def summary(document: dict) -> str:
     if cells:
         sentences.append(f"Of {len(cells)} cells, {same} have the same status as in the reference.")
     if not_reproduced or not all(inside) or same < len(cells):
-        sentences.append(f"The machine is of {_kind(document)}.")
+        is_known = document["run"]["machine"] in document["reference"]["machines"]
+        kind = "a kind that the reference has runs of" if is_known else "another kind than the reference's"
+        sentences.append(f"The machine is of {kind}.")
     return " ".join(sentences)
-
-
-def _is_same(cell: dict) -> bool:
-    return cell["run"] == cell["reference"]
-
-
-def _kind(document: dict) -> str:
-    is_known = document["run"]["machine"] in document["reference"]["machines"]
-    return "a kind that the reference has runs of" if is_known else "another kind than the reference's"
 
 
 def report(document: dict) -> str:
@@ -178,7 +171,7 @@ def report(document: dict) -> str:
                 f"{ratio['run']:.3g}, predicted {low:.3g} to {high:.3g}"
             )
     for cell in document["cells"]:
-        if not _is_same(cell):
+        if cell["run"] != cell["reference"]:
             lines.append(
                 f"  another status: {cell['workload']}, {frameworks.title(cell['framework'])}, "
                 f"{cell['device']}: {cell['run']}, in the reference {cell['reference']}"
