@@ -36,12 +36,10 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
     """
     own, other = run.context, reference.context
     same = {w for w, sizes in own["sizes"].items() if other["sizes"].get(w) == sizes}
+    machines = dict.fromkeys(one["machine"] for one in other.get("runs", []))
     document: dict[str, Any] = {
         "run": {"machine": runs.kind(own)},
-        "reference": {
-            "machines": list(dict.fromkeys(one["machine"] for one in other.get("runs", [])))
-            or [runs.kind(other)]
-        },
+        "reference": {"machines": list(machines) or [runs.kind(other)]},
         "claims": _claims(run, reference) if same and set(other["sizes"]) <= same else [],
         "ratios": [one for one in _ratios(run, reference) if one["workload"] in same],
         "cells": [one for one in _cells(run, reference) if one["workload"] in same],

@@ -47,9 +47,8 @@ def rows(claim: Claim, dataset: Dataset) -> pd.DataFrame:
     else:
         result = of_study(dataset.study(study), dataset.table(table))
     result = result[matches(result, where)]
-    if (
-        table == "programs"
-    ):  # one run may have more programs of a workload than another, and none for this target
+    if table == "programs":
+        # Chosen from what the claim is about: a run may have more programs of a workload and none for this target.
         result = result[result["run"] == result["workload"].map(newest_runs(dataset, result, study)).fillna("")]
     return result
 
