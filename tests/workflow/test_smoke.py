@@ -328,6 +328,4 @@ def test_one_changed_weight_makes_its_own_cell_wrong(smoke):
 def test_a_claim_is_decided_by_the_reference(smoke):
     """The last test, because a run of the reference makes its tables again."""
     done = smoke[0].snakemake("claim_pending_two_runs", "--config", "source=reference")
-    assert done.returncode == 0 and "pending_two_runs: " in done.stdout, done.stdout[-3000:]
-    path = smoke[0].folder / "results" / "from-reference" / "claims" / "pending_two_runs.json"
-    assert json.loads(path.read_text())["verdict"] == "supported"
+    assert done.returncode == 0 and "pending_two_runs: supported" in done.stdout, done.stdout[-3000:]
