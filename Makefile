@@ -77,7 +77,6 @@ archive: set-up
 	@.venv/bin/python -m stackwars.workflow.archive
 
 compare: set-up
-	@.venv/bin/python -m stackwars.claims.compare $(RUN) $(WITH)
 	@.venv/bin/python -m stackwars.report.compare $(RUN) $(WITH)
 
 plan: set-up

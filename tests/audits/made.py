@@ -88,8 +88,8 @@ FENCES = {
 MUTANTS = {
     "framework": "jax", "device": "cpu-1t", "floor_ms": 9.0, "ok": True,
     "processes": [
-        {"mutant": "honest", "steady_ms": 20.0, "rejected_by": [], "problems": []},
-        {"mutant": "no_fence", "steady_ms": 0.1, "rejected_by": ["floor"], "problems": ["floor: 100%"]},
+        {"mutant": "honest", "rejected_by": [], "problems": []},
+        {"mutant": "no_fence", "rejected_by": ["floor"], "problems": ["floor: 100%"]},
     ],
 }  # fmt: skip
 INDEPENDENT = {

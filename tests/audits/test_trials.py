@@ -59,7 +59,6 @@ def test_rate_has_the_exact_interval():
     found = rate(3, 60)
     assert (found["count"], found["rate"]) == (3, 0.05)
     assert (found["low"], found["high"]) == pytest.approx((0.0104, 0.1392), abs=1e-4)
-    assert rate(0, 0)["rate"] is None
 
 
 def test_chance_explains_two_of_ten_and_not_five():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
@@ -119,18 +118,6 @@ def test_the_reference_itself_is_compared_with_nothing(tmp_path):
     compare.write({"source": "reference"}, folder)
     assert json.loads(folder["reproduction"].read_text())["summary"] == ""
     assert "from the reference" in folder["reproduction_text"].read_text()
-
-
-def test_two_folders_are_compared_by_a_command(tmp_path, monkeypatch, capsys):
-    for name in ("here", "there"):
-        results(tmp_path / name, {"ffn": 2.0})
-    monkeypatch.setattr(sys, "argv", ["compare", str(tmp_path / "here"), str(tmp_path / "there")])
-    compare.main()
-    assert "Of 1 ratios, 1 lie within the reference's prediction intervals." in capsys.readouterr().out
-    (tmp_path / "there" / "cells.csv").unlink()
-    said = r"there: expected the tables of a run, got no cells.csv; fix: make paper"
-    with pytest.raises(SystemExit, match=said):
-        compare.main()
 
 
 def test_the_step_writes_both_files(tmp_path, monkeypatch):

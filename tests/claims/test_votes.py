@@ -95,8 +95,8 @@ def test_a_study_that_is_not_configured_has_no_rows(tmp_path):
     ("value", "vote"), [(12.0, "for"), (10.5, "open"), (9.5, "open"), (8.0, "against"), (math.nan, "open")]
 )
 def test_a_number_without_an_interval_votes_beyond_its_tolerance(value, vote, tmp_path):
-    query = {**CELLS, "number": "second_over_steady", "at_least": 10}
-    assert said(query, tmp_path, 0.1, cells=[cell("jax", second_over_steady=value)])[0][0] == vote
+    query = {**CELLS, "number": "items_per_s", "at_least": 10}
+    assert said(query, tmp_path, 0.1, cells=[cell("jax", items_per_s=value)])[0][0] == vote
 
 
 @pytest.mark.parametrize(("limit", "word"), [("at_most", "at most 1.05"), ("at_least", "under 1.05")])

@@ -73,7 +73,7 @@ def levels(text: str) -> dict:
         "raw": metrics.metrics(raw),
         "normalised": metrics.metrics(settled),
         "again": again,
-        "claims": {d.claim: [d.verdict, d.evidence] for d in structure.decide(settled)},
+        "claims": structure.decide(settled),
     }
 
 

@@ -116,18 +116,9 @@ CLAIMS = {
 def test_claims_are_decided_by_the_program(probed, name):
     claims = probed["programs"][name]["claims"]
     assert list(claims) == ["flattening", "layernorm", "qkv", "contraction"]
-    assert tuple(verdict for verdict, _ in claims.values()) == CLAIMS[name]
-
-
-def test_evidence_has_the_counts(probed):
-    claims = probed["programs"]["mha_torch_xla"]["claims"]
-    assert "reading merged leading dimensions: 2, keeping two or more: 0" in claims["flattening"][1]
-    assert "1 (1 times)" in claims["qkv"][1]
+    assert tuple(claims.values()) == CLAIMS[name]
 
 
 def test_separate_projections_and_a_root_mean_square_are_told_apart(probed):
     claims = probed["separate"]["claims"]
-    assert claims["qkv"][0] == "separate"
-    assert "projections of each for queries, keys and values: 3 (1 times)" in claims["qkv"][1]
-    assert claims["layernorm"][0] == "not applicable"
-    assert claims["layernorm"][1].endswith("takes off no mean: 1")
+    assert (claims["qkv"], claims["layernorm"]) == ("separate", "not applicable")

@@ -111,10 +111,9 @@ def test_no_two_comparisons_of_other_keys_have_the_same_name():
 
 
 def test_a_ratio_is_printed_with_three_digits_and_its_interval(tmp_path):
-    found = values.values(dataset(tmp_path, [comparison(ratio=2.5268, low=1.8541, high=3.4449, share=0.766)]))
+    found = values.values(dataset(tmp_path, [comparison(ratio=2.5268, low=1.8541, high=3.4449)]))
     assert found["steady/bert_base/torch_xla"] == r"\num{2.53}"
     assert found["steady/bert_base/torch_xla/interval"] == r"[\num{1.85}, \num{3.44}]"
-    assert found["steady/bert_base/torch_xla/share"] == r"77\,\%"
 
 
 def test_a_missing_ratio_has_no_key_so_naming_it_is_an_error(tmp_path):

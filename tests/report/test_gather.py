@@ -78,7 +78,8 @@ def folders(tmp_path):
 
 def test_ratios_of_the_other_run_stand_beside_those_of_the_first(folders):
     config = load()
-    found = compare.compared(*(dataset_of(config, Folder(folder)) for folder in folders))
+    both = [dataset_of(config, Folder(folder)) for folder in folders]
+    found = compare.compared(*both, compare.compare(*both))
     assert [row["ratio"] for row in found["comparisons"]] == [1.5]
     assert [row["ratio"] for row in found["other"]["comparisons"]] == [3]
     assert found["other"]["name"] == "2026-02-02 of 2026-02-02 00:00"
@@ -86,13 +87,18 @@ def test_ratios_of_the_other_run_stand_beside_those_of_the_first(folders):
     assert found["programs"] == [] and found["details"] == {}
 
 
-def test_both_are_in_a_page(folders, tmp_path, monkeypatch, capsys):
+def test_two_folders_are_compared_by_a_command_as_text_and_in_a_page(folders, tmp_path, monkeypatch, capsys):
     output = tmp_path / "compare.html"
     arguments = ["compare", *map(str, folders), "--output", str(output)]
     monkeypatch.setattr("sys.argv", arguments)
     compare.main()
-    assert str(output) in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert str(output) in printed and "Of 2 cells, 2 have the same status as in the reference." in printed
     assert '"other":{"name":"2026-02-02 of ' in output.read_text()
+    (folders[1] / "cells.csv").unlink()
+    said = r"2026-02-02: expected the tables of a run, got no cells\.csv; fix: make paper"
+    with pytest.raises(SystemExit, match=said):
+        compare.main()
 
 
 def test_the_answers_of_make_explain_are_shown_with_what_cures_and_reproduces_a_fault():

@@ -32,11 +32,9 @@ def assert_rows_known(found: pd.DataFrame, known: pd.DataFrame, keys: list[str])
 def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
     parts = {name: run.table(name) for name in ("rounds", "cells", "programs")}
     found, known = comparisons.build(CONFIG, **parts), run.table("comparisons")
-    # Runs accepted before it was asked what YNN removes have another row on two compilers.
-    found, known = (
-        found[found["quantity"] != schema.REMOVAL],
-        known[~known["quantity"].isin(["reversal", schema.REMOVAL])],
-    )
+    # Runs accepted earlier have other quantities too, and none of what YNN removes.
+    kept = schema.QUANTITIES.keys() - {schema.REMOVAL}
+    found, known = (table[table["quantity"].isin(kept)] for table in (found, known))
     if run.protocol < PROTOCOL:
         found, known = found[OF_EVERY_PROTOCOL], known[OF_EVERY_PROTOCOL]
         # Their replays had no native processes: those rows are the steady ratios', or without data.

@@ -320,26 +320,6 @@ def test_frameworks_with_a_baseline_in_common_are_compared_pairwise():
 
 
 @pytest.mark.parametrize(
-    ("one_core", "verdict"),
-    [
-        ((3.0, 3.1, 3.05), "agrees"),
-        ((0.3, 0.31, 0.3), "differs"),
-        ((0.5, 2.0, 1.0), "not decided"),
-        ((), "no data"),
-    ],
-)
-def test_one_core_and_all_cores_may_give_a_ratio_two_directions(one_core, verdict):
-    paired = rounds("steady", "torch_xla", STEADY)
-    paired += rounds("steady", "torch_xla", one_core, device="cpu-1t")
-    table = compared([TORCH, cell("torch_xla", device="cpu-1t")], paired)
-    found = only(table, quantity="cores")
-    assert found["verdict"] == verdict
-    if one_core:
-        ratios = table[table["quantity"] == "steady"].set_index("device")["ratio"]
-        assert found["ratio"] == pytest.approx(ratios["cpu-1t"] / ratios["cpu"])
-
-
-@pytest.mark.parametrize(
     ("with_it", "verdict", "share"),
     [
         ((1.02, 1.01, 1.03), "most removed", 0.97),

@@ -25,12 +25,7 @@ def test_a_row_has_no_interval_and_is_of_one_run():
     assert tuple(found[["device", "compiler", "variant", "title"]]) == ("tpu-v6e", NEW, "base", "GEMM")
 
 
-COLUMNS = {
-    "hbm": "hbm_bytes",
-    "temporaries": "temp_bytes",
-    "cycles": "estimated_cycles",
-    "layout": "layout_bytes",
-}
+COLUMNS = {"hbm": "hbm_bytes", "temporaries": "temp_bytes", "layout": "layout_bytes"}
 
 
 @pytest.mark.parametrize("quantity", COLUMNS)
@@ -115,28 +110,6 @@ def test_the_words_of_the_forms_are_those_that_the_rules_give():
     rules = Path(__file__).parents[2] / "src" / "stackwars" / "ir" / "structure.py"
     said = {said for pair in exact.AS_CLAIMED.values() for said in pair} | set(schema.FORMS)
     assert [one for one in said - {None} if f'"{one}"' not in rules.read_text()] == []
-
-
-@pytest.mark.parametrize(
-    ("older", "newer", "verdict"), [("fits", "fits", "agrees"), ("fits", "oom", "differs"), ("", "fits", None)]
-)
-def test_two_generations_may_differ_on_what_fits(older, newer, verdict):
-    programs = [
-        program("jax", target="tpu-v6e", compiler=OLD, verdict=older, hbm_bytes=4),
-        program("jax", verdict=newer, hbm_bytes=5, **TPU),
-        program("jax+default_precision", verdict="fits", **TPU),
-    ]
-    table = compared(programs=programs)
-    assert word(table, "fit", compiler=NEW, baseline_compiler=OLD) == verdict
-    assert verdict is None or only(table, quantity="fit")["ratio"] == 1.25
-    assert word(compared(programs=programs[1:]), "fit") is None
-
-
-def test_resident_sets_of_cells_are_over_their_baseline_s():
-    cells = [cell("jax", peak_rss_bytes=100), cell("torch_xla", peak_rss_bytes=150)]
-    cells += [cell("numpy", peak_rss_bytes=9, status="oom")]
-    found = only(compared(cells), quantity="rss")
-    assert tuple(found[["subject", "device", "ratio", "verdict"]]) == ("torch_xla", "cpu", 1.5, "more")
 
 
 def collectives(**counts: int) -> str:

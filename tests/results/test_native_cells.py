@@ -10,7 +10,7 @@ from made_tables import only, values_of
 from measured import PEAK, config, process, write_cell, write_results
 from stackwars.results import cells as table_of_cells
 from stackwars.results import majority, raw, schema
-from stackwars.results.cell_numbers import loss_numbers, losses_apart
+from stackwars.results.cell_numbers import losses_apart
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
@@ -72,7 +72,7 @@ def test_ok_row_holds_the_numbers_of_the_cell(results):
     ends = [f"steady_{end}_ms" for end in ("low", "high", "min", "max")]
     assert tuple(found[ends]) == pytest.approx((2.0,) * 4)
     assert tuple(found[["compiles_first", "compiles_second", "compiles_steady"]]) == (1, 0, 0)
-    assert (found["rounds"], found["steady_calls"], found["wall_s"]) == (2, 18, 20.0)
+    assert (found["rounds"], found["wall_s"]) == (2, 20.0)
     assert found["steady_class"] == "steady at once"
     assert (found["precision"], found["dtype"]) == ("HIGHEST", "f32")
     assert found["peak_rss_bytes"] == 2**28 + 1
@@ -227,7 +227,7 @@ def test_losses_of_two_frameworks_that_part_make_both_invalid(results, change, s
     for framework in ("jax", "torch_xla"):
         cell = Cell(framework, "train_mlp", "cpu")
         found = row(results, cell, workloads=["train_mlp"], measure=["beyond"])
-        assert (found["status"], found["loss_steps"], found["loss_first"]) == (status, 2, 2.0)
+        assert found["status"] == status
         assert found["losses"] == ("differs" if status == "invalid" else "agrees")
         assert found["losses_apart"] == pytest.approx(change - 1, rel=0.1)
         assert found["status_detail"].startswith("losses part by ") == (status == "invalid")
@@ -250,7 +250,6 @@ def test_losses_that_differ_from_those_of_most_make_one_cell_invalid(results):
 def test_losses_are_compared_step_by_step():
     assert losses_apart([2.0, 1.0], [2.0, 1.01]) == pytest.approx(0.01 / 1.01)
     assert losses_apart([2.0], [2.0, 1.0]) == np.inf
-    assert loss_numbers({"processes": [{"events": []}]}) == {}
 
 
 def test_outputs_that_agree_and_are_those_of_other_inputs_too_are_invalid(results):
@@ -266,10 +265,10 @@ def test_invalid_row_has_nothing_that_follows_from_a_time(results):
     timed = [name for name in schema.CELLS if name.endswith(derived)]
     timed = [name for name in timed if name not in ("floor_ms", "kept_share")]
     known = row(results, TORCH)[timed].notna().sum()
-    assert known >= 20
+    assert known >= 19
     np.save(results / TORCH.path / "output.npy", np.tile(OUTPUT, 2))
     found = row(results, TORCH)
-    assert (found["status"], found["slow_runs"], found["first_largest"]) == ("invalid", "", "")
+    assert (found["status"], found["slow_runs"]) == ("invalid", "")
     assert found[timed].isna().all()
 
 

@@ -34,7 +34,6 @@ def test_runs_of_one_kind_without_a_family_have_students_intervals():
     # One more run: Student's prediction interval.
     reach = stats.t.ppf(0.975, 3) * np.std(values, ddof=1) * math.sqrt(1 + 1 / 4)
     assert ends(found.next_run) == pytest.approx((np.mean(values) - reach, np.mean(values) + reach))
-    assert found.deviation == pytest.approx(np.std(values, ddof=1))
 
 
 def test_kinds_are_the_units_if_runs_of_a_kind_agree():

@@ -52,10 +52,9 @@ def test_operations_are_counted(rows):
         assert one["canonical_hash"] != other["canonical_hash"]
 
 
-def test_the_normalised_level_has_the_forms_and_what_they_were_decided_by(rows):
+def test_the_normalised_level_has_the_forms(rows):
     jax, torch = (rows["ffn", name, "normalised"] for name in ("jax", "torch_xla"))
     assert (jax["flattening"], torch["flattening"]) == ("preserved", "flattened")
-    assert json.loads(jax["form_evidence"])["flattening"].startswith("dots: 2")
     assert "flattening" not in rows["ffn", "jax", "raw"]
 
 

@@ -9,11 +9,10 @@ from made_tables import OLD, measured_replay, only
 from measured import config
 from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.results import programs, schema
-from stackwars.results.folder import REFERENCE, Folder
+from stackwars.results.folder import Folder
 from stackwars.results.raw import Raw
 from stackwars.study import programs as study
 from stackwars.study import sharding
-from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
 
 HLO = {
@@ -147,17 +146,3 @@ def test_programs_of_a_replay_have_what_its_compiler_made_of_them(tmp_path):
     found = table.loc["jax", ["target", "compiler", "compile_s", "fusions", "ynn", "copies"]]
     assert tuple(found) == ("cpu", OLD, 2.0, 4, 1, 0)
     assert tuple(table.loc["torch_xla", ["status", "status_detail"]]) == ("unsupported", "no such operation")
-
-
-def test_the_sum_of_the_elementwise_chain_is_fused_by_one_compiler_alone(tmp_path):
-    """By the forms of cells that are committed; a run without forms tells nothing."""
-    names = ["ffn", "elementwise_chain"]
-    whole = {key: load()[key] for key in ("frameworks", "comparisons")}
-    whole["paper"] = {**load()["paper"], "forms": names, "forms_of": ["jax", "torch_inductor"]}
-    asked = config(workloads=names, measure=["stacks"], **whole)
-    table = programs.build(asked, Folder(tmp_path, REFERENCE), Raw())
-    rows = table[table["fused"] != ""].set_index(["workload", "framework"])["fused"].map(json.loads)
-    assert rows["elementwise_chain", "jax"]["sum"] == "apart"
-    assert rows["elementwise_chain", "torch_inductor"]["sum"] == "fused"
-    assert rows["ffn", "torch_inductor"]["product"] == "apart"
-    assert (built(asked, tmp_path)["fused"] == "").all()

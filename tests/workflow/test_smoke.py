@@ -84,7 +84,7 @@ def test_first_runs_are_first(smoke):
         nothing = frame.index.get_level_values("framework").isin(COMPILE_NOTHING)
         assert frame.loc[nothing, "compiles_first"].isna().all()
         assert (frame.loc[~nothing, "compiles_first"] >= 1).all()
-        assert (frame["returned_share"] <= 1).all() and (frame["returned_ms"] > 0).all()
+        assert frame["returned_share"].between(0, 1, inclusive="right").all()
 
 
 def test_what_dynamo_and_inductor_counted_is_told_and_of_nobody_else(smoke):
@@ -328,6 +328,4 @@ def test_one_changed_weight_makes_its_own_cell_wrong(smoke):
 def test_a_claim_is_decided_by_the_reference(smoke):
     """The last test, because a run of the reference makes its tables again."""
     done = smoke[0].snakemake("claim_pending_two_runs", "--config", "source=reference")
-    assert done.returncode == 0 and "pending_two_runs: " in done.stdout, done.stdout[-3000:]
-    path = smoke[0].folder / "results" / "from-reference" / "claims" / "pending_two_runs.json"
-    assert json.loads(path.read_text())["verdict"] == "supported"
+    assert done.returncode == 0 and "pending_two_runs: supported" in done.stdout, done.stdout[-3000:]

@@ -52,7 +52,6 @@ rule claim_decision:
         results=CLAIM_JOBS.results,
         devices=f"{CELLS}/devices.json",
     output:
-        f"{CLAIM_JOBS.folder}/{{claim}}.json",
         f"{CLAIM_JOBS.folder}/{{claim}}.txt",
     log:
         f"{OUT}/logs/claims/{{claim}}.txt",

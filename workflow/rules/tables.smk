@@ -44,7 +44,6 @@ rule tables:
         slices=GRID.slices(),
         compiled=GRID.compiled("ahead.json"),
         largest_batches=GRID.largest_batches(),
-        compiler_forms=GRID.own_forms(),
         program_forms=[f"{ROOT}/program_forms.json"] if GRID.base_programs() else [],
     output:
         [f"{ROOT}/{Path(path).name}" for path in GRID.result_paths(*MEASURED_TABLES)],

@@ -6,14 +6,11 @@ output is dropped still takes its time, or is below the floor.
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 import os
 import statistics
 import time
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from stackwars import workloads
@@ -57,7 +54,8 @@ def residual(session: Any) -> dict[str, float]:
         again = seconds(lambda out=output: session.fence(out))
         fetched = [seconds(lambda out=output: session.fetch(out)) for _ in range(2)]
         rows.append((called, again, fetched[0] - fetched[1]))
-    return dict(zip(("call_ms", "again_ms", "fetch_ms"), _medians_ms(rows), strict=True))
+    medians_ms = (1e3 * statistics.median(column) for column in zip(*rows, strict=True))
+    return dict(zip(("call_ms", "again_ms", "fetch_ms"), medians_ms, strict=True))
 
 
 def depth_scaling_ms(sessions: list[Any]) -> list[float]:
@@ -119,7 +117,9 @@ def audit_fences(
         session.build(build, step, SEED, input_sets(depth_scaling, step, SEED))
         session.settle()
         for which in (0, 1, 0):  # compiled, and a compilation that comes one call late
-            session.fetch(_fenced(session, which))
+            output = session.call(which)
+            session.fence(output)
+            session.fetch(output)
         sessions.append(session)
     gc.collect()
     gc.disable()
@@ -137,29 +137,13 @@ def audit_fences(
     return {**result, "limits": {"residual": RESIDUAL, "depth_scaling": TOLERANCE}, "ok": ok}
 
 
-def _fenced(session: Any, which: int) -> Any:
-    output = session.call(which)
-    session.fence(output)
-    return output
-
-
-def _medians_ms(rows: list) -> list[float]:
-    return [1e3 * statistics.median(column) for column in zip(*rows, strict=True)]
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("framework", "dialect", "device", "precision"):
-        parser.add_argument(f"--{name}", required=True)
-    for name in ("peak", "output"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
-    a = parser.parse_args()
-    sizes = SIZES[device.platform(a.device)]
-    peak = documents.read(a.peak)
+    names = {name: {"required": True} for name in ("framework", "dialect", "device", "precision")}
+    a = documents.parse_arguments(__doc__, "peak", "output", **names)
+    sizes, peak = SIZES[device.platform(a.device)], documents.read(a.peak)
     with exclusive({}):
         result = audit_fences(a.framework, a.dialect, a.device, a.precision, peak, sizes, LAYERS)
-    a.output.parent.mkdir(parents=True, exist_ok=True)
-    a.output.write_text(json.dumps(result, indent=1))
+    documents.write(a.output, result)
     print(f"[audit] fences of {a.framework} on {a.device}: {result['ok']}")
 
 

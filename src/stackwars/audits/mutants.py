@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from stackwars.audits import subjects
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.subjects import CellSubject
 from stackwars.measure import documents, judge
 from stackwars.measure.checks import problems
-from stackwars.measure.documents import event
 from stackwars.measure.peak import floor_ms
 from stackwars.workloads.gemm import WORKLOAD as gemm
 
@@ -41,7 +38,6 @@ def audit_mutants(subject: CellSubject, peak: dict) -> dict:
         rows.append(
             {
                 "mutant": mutant,
-                "steady_ms": float(np.median(event(process, "steady")["ns"])) / 1e6,
                 "rejected_by": sorted({problem.partition(":")[0] for problem in result}),
                 "problems": result,
             }

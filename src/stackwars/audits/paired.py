@@ -6,8 +6,6 @@ undisturbed series of each follows them. An audit that was killed resumes after 
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import shutil
 import statistics
@@ -123,14 +121,8 @@ def summary(records: list[dict]) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, type=documents.read)
-    for name in ("folder", "output"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
-    a = parser.parse_args()
-    result = measure(PairJob(**a.job), a.folder)
-    a.output.parent.mkdir(parents=True, exist_ok=True)
-    a.output.write_text(json.dumps(result, indent=1))
+    a = documents.parse_arguments(__doc__, "job", "folder", "output")
+    documents.write(a.output, measure(PairJob(**documents.read(a.job)), a.folder))
     shutil.rmtree(a.folder)
 
 

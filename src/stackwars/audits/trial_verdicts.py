@@ -83,10 +83,6 @@ def power(found: Sequence[dict]) -> Entry:
                 **{"percent": percent, "known_ratio": known_ratio(percent), "ratio": ratio},
                 "layers": rate(sum(one.found for one in real), len(real)),
                 "workloads": rate(sum(one.found for one in multiplied), len(multiplied)),
-                "by_framework": {
-                    name: rate(sum(one.found for one in of_it), len(of_it))
-                    for name, of_it in _by_framework(multiplied).items()
-                },
                 "error_points": errors,
             }
         )

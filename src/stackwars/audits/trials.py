@@ -2,19 +2,30 @@
 
 A trial has as many rounds as the study measures of its workload, one after the other. Trials of the same number, of
 all pairs, stand for one run: its ratios are a family, whose variance between rounds moderates each ratio's own, and
-which the correction for the number of comparisons counts.
+which the correction for the number of comparisons counts. As `stackwars.results.deciding` has it, the intervals that
+decide have one level, and undisturbed series must agree with the loops in sign.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from stackwars.audits.study_interval import Decided, decide, moderated
-from stackwars.measure.log_ratio import ALPHA, LEVEL, SLOWER, LogRatio
+import numpy as np
+
+from stackwars.measure.log_ratio import ALPHA, INCONCLUSIVE, LEVEL, SLOWER, LogRatio, direction
+from stackwars.results import moderation, multiplicity
 from stackwars.results.verdicts import DECIDED
+
+
+class Decided(NamedTuple):
+    """What the study says of a ratio, and the interval that says it."""
+
+    verdict: str
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -65,10 +76,35 @@ def trials(pairs: Sequence[dict], factor: float = 1.0) -> list[Trial]:
     return result
 
 
+def moderated(rounds: Mapping[str, Sequence[float]]) -> dict[str, LogRatio]:
+    """Return each ratio of one run from those of its rounds, two at least, with its moderated error."""
+    plain = {name: LogRatio.of_rounds(ratios) for name, ratios in rounds.items()}
+    rows = [
+        {"error": one.error, "dof": one.freedom, "rounds": len(rounds[name])} for name, one in plain.items()
+    ]
+    return {
+        name: LogRatio(one.log, row["error"], row["dof"])
+        for (name, one), row in zip(plain.items(), moderation.lend(rows), strict=True)
+    }
+
+
+def decide(ratios: Mapping[str, LogRatio], undisturbed: Mapping[str, Sequence[float]]) -> dict[str, Decided]:
+    """Return what the study says of the ratios of one run. undisturbed: those of the series before the loops."""
+    agrees = {name: ratio.log * np.log(undisturbed[name]).mean() >= 0 for name, ratio in ratios.items()}
+
+    def word(name: str, level: float) -> str:
+        found = direction(ratios[name].estimate(level))
+        return found if agrees[name] or found not in DECIDED else INCONCLUSIVE
+
+    def count_decided(level: float) -> int:
+        return sum(word(name, level) != INCONCLUSIVE for name in ratios)
+
+    level = multiplicity.level(len(ratios), count_decided)
+    return {name: Decided(word(name, level), *ratio.estimate(level)[1:]) for name, ratio in ratios.items()}
+
+
 def rate(count: int, total: int) -> dict[str, Any]:
     """Return {"trials", "count", "rate", "low", "high"}, with the exact binomial 95 % interval (Clopper-Pearson)."""
-    if not total:
-        return {"trials": 0, "count": 0, "rate": None, "low": None, "high": None}
     from scipy import stats  # takes a second to load, and planning a run loads this module
 
     low, high = stats.binomtest(count, total).proportion_ci(LEVEL, method="exact")
@@ -82,11 +118,11 @@ def exceeds(found: dict[str, Any], limit: float, level: float = ALPHA) -> bool:
     return stats.binomtest(found["count"], found["trials"], limit, "greater").pvalue < level
 
 
-def falls_short(found: dict[str, Any], limit: float, level: float = ALPHA) -> bool:
-    """Return whether fewer trials have it than chance explains at this level if the limit is the true rate."""
+def falls_short(found: dict[str, Any], limit: float) -> bool:
+    """Return whether fewer trials have it than chance explains if the limit is the true rate."""
     from scipy import stats
 
-    return stats.binomtest(found["count"], found["trials"], limit, "less").pvalue < level
+    return stats.binomtest(found["count"], found["trials"], limit, "less").pvalue < ALPHA
 
 
 def quotients(numerators: Sequence[Trial], denominators: Sequence[Trial]) -> list[LogRatio]:

@@ -20,7 +20,7 @@ def fences(found: list[dict]) -> Entry:
     ratios = [[ms / one["depth_scaling_ms"][0] for ms in one["depth_scaling_ms"][1:]] for one in found]
     twice, four_times = ([r[i] for r in ratios] for i in (0, 1))
     detail = (
-        f"{subject_labels(found)}: after a fence at most {percent(left)} of a call is left; twice and four "
+        f"{subject_labels(found)}: after a fence at most {100 * left:.2g} % of a call is left; twice and four "
         f"times the work takes {_range(twice)} and {_range(four_times)} times as long"
     )
     if wrong:
@@ -71,11 +71,6 @@ def subject_labels(found: list[dict]) -> str:
     """Return what was audited on which devices, each once."""
     names = dict.fromkeys(f"{subject_label(one)} on {one['device']}" for one in found)
     return ", ".join(names)
-
-
-def percent(share: float) -> str:
-    """Format a share of 1 as a percentage with two digits."""
-    return f"{100 * share:.2g} %"
 
 
 def _range(values: list[float]) -> str:

@@ -1,16 +1,11 @@
-"""Which results of the reference a run reproduces: reproduction.json and .txt of a run.
+"""Which results of the reference a run reproduces, or one run of another: reproduction.json and .txt of a run.
 
-Two runs: ``python -m stackwars.claims.compare RUN [OTHER]``; ``make compare RUN=... [WITH=...]``. Each is a
-folder with the tables of a run, such as results/full or one of results/reference/runs; the other is the
-reference by default. Claims are compared by their verdicts on the rows that both have, ratios by the
-prediction interval of the reference's runs, cells by their status.
+Claims are compared by their verdicts on the rows that both have, ratios by the prediction interval of the
+reference's runs, cells by their status. `stackwars.report.compare` compares any two runs.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from pathlib import Path
 from typing import Any
 
 from stackwars import frameworks
@@ -23,13 +18,11 @@ from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, command
 from stackwars.results.schema import is_missing
-from stackwars.study.config import load
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_DECIDED_HERE = "not decided here"
 NOT_DECIDED_THERE = "not decided in the reference"
-NEEDED = ("cells", "programs", "comparisons", "effects", "claims", "context")
 _DECIDED = (SUPPORTED, CONTRADICTED)
 _RATIOS = (*schema.STAGES, schema.REPLAY)
 _CELL_KEYS = ["workload", "framework", "device"]
@@ -43,14 +36,10 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
     """
     own, other = run.context, reference.context
     same = {w for w, sizes in own["sizes"].items() if other["sizes"].get(w) == sizes}
-    known = other.get("runs", [])
+    machines = dict.fromkeys(one["machine"] for one in other.get("runs", []))
     document: dict[str, Any] = {
-        "schema": 1,
-        "run": {"date_utc": own["date_utc"], "machine": runs.kind(own)},
-        "reference": {
-            "runs": [one["run"] for one in known],
-            "machines": list(dict.fromkeys(one["machine"] for one in known)) or [runs.kind(other)],
-        },
+        "run": {"machine": runs.kind(own)},
+        "reference": {"machines": list(machines) or [runs.kind(other)]},
         "claims": _claims(run, reference) if same and set(other["sizes"]) <= same else [],
         "ratios": [one for one in _ratios(run, reference) if one["workload"] in same],
         "cells": [one for one in _cells(run, reference) if one["workload"] in same],
@@ -137,7 +126,7 @@ def summary(document: dict) -> str:
     )
     decided = sum(claim["reference"] in _DECIDED for claim in claims)
     inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
-    same = sum(_is_same(cell) for cell in cells)
+    same = sum(cell["run"] == cell["reference"] for cell in cells)
     sentences = []
     if claims:
         left = decided - reproduced - not_reproduced
@@ -152,17 +141,10 @@ def summary(document: dict) -> str:
     if cells:
         sentences.append(f"Of {len(cells)} cells, {same} have the same status as in the reference.")
     if not_reproduced or not all(inside) or same < len(cells):
-        sentences.append(f"The machine is of {_kind(document)}.")
+        is_known = document["run"]["machine"] in document["reference"]["machines"]
+        kind = "a kind that the reference has runs of" if is_known else "another kind than the reference's"
+        sentences.append(f"The machine is of {kind}.")
     return " ".join(sentences)
-
-
-def _is_same(cell: dict) -> bool:
-    return cell["run"] == cell["reference"]
-
-
-def _kind(document: dict) -> str:
-    is_known = document["run"]["machine"] in document["reference"]["machines"]
-    return "a kind that the reference has runs of" if is_known else "another kind than the reference's"
 
 
 def report(document: dict) -> str:
@@ -187,7 +169,7 @@ def report(document: dict) -> str:
                 f"{ratio['run']:.3g}, predicted {low:.3g} to {high:.3g}"
             )
     for cell in document["cells"]:
-        if not _is_same(cell):
+        if cell["run"] != cell["reference"]:
             lines.append(
                 f"  another status: {cell['workload']}, {frameworks.title(cell['framework'])}, "
                 f"{cell['device']}: {cell['run']}, in the reference {cell['reference']}"
@@ -198,7 +180,7 @@ def report(document: dict) -> str:
 def write(config: dict, folder: Folder) -> None:
     """Write reproduction.json and .txt of a run; of the reference itself, that it is the reference."""
     reference = Folder(REFERENCE_TABLES)
-    document: dict[str, Any] = {"schema": 1, "summary": ""}
+    document: dict[str, Any] = {"summary": ""}
     if config["source"] == "reference":
         text = "This paper is made from the reference, not from a run of this machine.\n"
     elif not reference["context"].exists():
@@ -210,25 +192,5 @@ def write(config: dict, folder: Folder) -> None:
     folder["reproduction_text"].write_text(text, encoding="utf-8")
 
 
-def main() -> None:
-    """Compare the two runs that the command names or, as a step of a run, that run with the reference."""
-    if "--config" in sys.argv:
-        return command(write, definitions.ClaimError)
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("other", type=Path, nargs="?", default=REFERENCE_TABLES)
-    a = parser.parse_args()
-    folders = [Folder(a.run), Folder(a.other)]
-    for folder in folders:
-        missing = [folder[name].name for name in NEEDED if not folder[name].exists()]
-        if missing:
-            sys.exit(
-                f"{folder.results}: expected the tables of a run, got no {', '.join(missing)}; fix: make "
-                "paper (make reference for the reference's), or name one of results/reference/runs"
-            )
-    config = load()
-    print(report(compare(*(dataset_of(config, folder) for folder in folders))), end="")
-
-
 if __name__ == "__main__":
-    main()
+    command(write, definitions.ClaimError)

@@ -18,7 +18,6 @@ from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.claims.leave_out import judge, votes_without
 from stackwars.claims.verdicts import NOT_TESTABLE, Vote, evidence, tally
 from stackwars.claims.votes import of_claim
-from stackwars.measure import documents
 from stackwars.results import schema, tables
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, chosen, parser
@@ -95,7 +94,7 @@ def decide_one(identity: str, config: dict, folder: Folder) -> dict[str, Any]:
         tables.write(only, own)
         result = decide_all(Claims([claim]), dataset_of(only, own))
         schema.write(result, own["claims"])
-    return {key: None if value != value else value for key, value in result.iloc[0].to_dict().items()}
+    return result.iloc[0].to_dict()
 
 
 def format_verdict(row: dict[str, Any]) -> str:
@@ -129,9 +128,7 @@ def main() -> None:
         row = decide_one(a.claim, config, folder)
     except ClaimError as error:
         sys.exit(str(error))
-    path = folder.results / "claims" / a.claim
-    documents.write(path.with_suffix(".json"), row)
-    path.with_suffix(".txt").write_text(format_verdict(row), encoding="utf-8")
+    (folder.results / "claims" / f"{a.claim}.txt").write_text(format_verdict(row), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from stackwars.audits import audit_entries
 from stackwars.claims.verdicts import OURS
 from stackwars.results import causes, verdicts
 from stackwars.results import schema as tables
-from stackwars.results.cell_numbers import PARTS
 from stackwars.results.schema import Column
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
@@ -128,7 +127,7 @@ def _check_schema(document: Any) -> None:
 def _vocabularies() -> dict[str, dict]:
     """Return the words and names that the schema allows. A misspelt verdict would vote for nothing."""
     words = {word for name, word in vars(verdicts).items() if name.isupper() and isinstance(word, str)}
-    words |= {*PARTS, *STATUSES, audit_entries.PASS, audit_entries.FAIL}
+    words |= {*STATUSES, audit_entries.PASS, audit_entries.FAIL}
     words |= {causes.LAYOUT, causes.OPERATIONS, causes.BOTH}
     return {
         "table": {"enum": list(COLUMNS)},

@@ -21,7 +21,7 @@ STAGES = {
     **dict.fromkeys(
         (schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE), (CELLS, REPLAYS)
     ),
-    **dict.fromkeys((schema.HBM, schema.TEMPORARIES, schema.CYCLES, schema.FIT, schema.OPTIMISED), (AHEAD,)),
+    **dict.fromkeys((schema.HBM, schema.TEMPORARIES, schema.OPTIMISED), (AHEAD,)),
     **dict.fromkeys((schema.LAYOUT, schema.FUSIONS), (AHEAD, PROGRAMS)),
     **dict.fromkeys((schema.OPERATIONS, schema.PROGRAM, schema.STRUCTURE, schema.LIKENESS), (PROGRAMS,)),
     **dict.fromkeys((schema.RAW, schema.NORMALISED), (PROGRAMS,)),
@@ -47,7 +47,7 @@ def stages(config: dict, claim: Claim) -> set[str]:
 def devices(config: dict, claim: Claim) -> list[str]:
     """Return the devices that its cells run on; the CPU if it names none, or a target."""
     where = claim.query["where"]
-    if claim.query["table"] == AUDITS or where.get("quantity") == schema.CORES:
+    if claim.query["table"] == AUDITS:
         return list(CPUS)
     return [CPU if name in config["targets"] else name for name in listed(where.get("device", CPU))]
 
@@ -143,11 +143,10 @@ def _workloads(config: dict, claim: Claim) -> list[str]:
 
 
 def _ahead(config: dict, claim: Claim) -> list[dict]:
-    """Return which compiler compiles for which target for it: the first one, unless it compares them."""
+    """Return which compiler compiles for which target for it: the first one."""
     where = claim.query["where"]
     named = listed(where.get("target", where.get("device", list(config["targets"]))))
     first = programs.first_compilers(config)
-    compares = where.get("quantity") == schema.FIT
     precisions = {
         name.partition("+")[2].removesuffix(programs.PRECISION) for name in listed(where.get("subject", []))
     }
@@ -155,6 +154,6 @@ def _ahead(config: dict, claim: Claim) -> list[dict]:
         row
         for row in config["aot_compilations"]
         if row["target"] in named
-        and (compares or row["compiler"] == first[row["target"]])
+        and row["compiler"] == first[row["target"]]
         and row.get("precision") in {None, *precisions}
     ]

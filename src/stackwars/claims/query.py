@@ -47,7 +47,10 @@ def rows(claim: Claim, dataset: Dataset) -> pd.DataFrame:
     else:
         result = of_study(dataset.study(study), dataset.table(table))
     result = result[matches(result, where)]
-    return _of_one_run(dataset, result, study) if table == "programs" else result
+    if table == "programs":
+        # Chosen from what the claim is about: a run may have more programs of a workload and none for this target.
+        result = result[result["run"] == result["workload"].map(newest_runs(dataset, result, study)).fillna("")]
+    return result
 
 
 def matches(table: pd.DataFrame, where: dict[str, Any]) -> pd.Series:
@@ -86,13 +89,6 @@ def _audits(dataset: Dataset) -> pd.DataFrame:
     """Return the audits of a run; those of the reference lie beside what it keeps of the measurements."""
     folder = runs.REFERENCE if dataset.is_reference else dataset.measured
     return pd.DataFrame(audit_entries.read(folder / MEASURED["audits"]).entries)[list(COLUMNS[AUDITS])]
-
-
-def _of_one_run(dataset: Dataset, found: pd.DataFrame, study: str) -> pd.DataFrame:
-    """Return the rows of the run that shows each workload: chosen from what the claim is about, since a run may
-    have more programs of a workload and none for this target."""
-    shown = newest_runs(dataset, found, study)
-    return found[found["run"] == found["workload"].map(shown).fillna("")]
 
 
 def _title(row: dict[str, Any]) -> str:

@@ -62,31 +62,20 @@ def tally(votes: Iterable[Vote]) -> Tally:
 
 
 def quantified(quantifier: str, votes: Tally, spare: int = 1) -> str:
-    """Return the verdict of a claim with this quantifier.
+    """Return the verdict of a claim with this quantifier: ``every``, or ``most``, which is more than half of all votes.
 
-    quantifier: ``every``, ``most`` (more than half of all votes), ``any`` or ``none``. A claim is
-    supported or contradicted only if the open votes cannot change that any more. spare: so many votes
-    on the winning side of ``most`` may turn to the other side without another verdict; unanimous votes
-    need none.
-
-    :raises ValueError: for another quantifier.
+    A claim is supported or contradicted only if the open votes cannot change that any more. spare: so many votes
+    on the winning side of ``most`` may turn to the other side without another verdict; unanimous votes need none.
     """
     total = sum(votes)
     if not total:
         return NOT_TESTABLE
     supports, contradicts, _ = votes
-    match quantifier:
-        case "every":
-            is_supported, is_contradicted = supports == total, contradicts > 0
-        case "most":
-            is_supported = supports == total or 2 * (supports - spare) > total
-            is_contradicted = contradicts == total or 2 * (contradicts - spare) >= total
-        case "any":
-            is_supported, is_contradicted = supports > 0, contradicts == total
-        case "none":
-            is_supported, is_contradicted = contradicts == total, supports > 0
-        case _:
-            raise ValueError(f"quantifier: expected every, most, any or none, got {quantifier!r}")
+    if quantifier == "every":
+        is_supported, is_contradicted = supports == total, contradicts > 0
+    else:
+        is_supported = supports == total or 2 * (supports - spare) > total
+        is_contradicted = contradicts == total or 2 * (contradicts - spare) >= total
     if is_supported:
         return SUPPORTED
     return CONTRADICTED if is_contradicted else NOT_DECIDED
@@ -95,8 +84,8 @@ def quantified(quantifier: str, votes: Tally, spare: int = 1) -> str:
 def margin(quantifier: str, votes: Tally) -> str:
     """Return the count that decides, ``9 of 15, needs 8 + 1``: a majority, and one vote to spare."""
     total = sum(votes)
-    needed = {"every": total, "most": total // 2 + 1, "any": 1, "none": 0}[quantifier]
-    spare = " + 1" if quantifier == "most" and needed < total else ""
+    needed = total if quantifier == "every" else total // 2 + 1
+    spare = " + 1" if needed < total else ""
     return f"{votes.supports} of {total}, needs {needed}{spare}"
 
 

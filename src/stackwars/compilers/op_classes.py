@@ -1,4 +1,4 @@
-"""The class of work of each operation of an optimised program, and which operations share a kernel.
+"""The class of work of each operation of an optimised program.
 
 Standard library only: it runs in a compiler's environment, and the tables name the classes by it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from stackwars.compilers.hlo import CALLS, Instruction, Module, read
+from stackwars.compilers.hlo import CALLS, Instruction, Module
 from stackwars.compilers.hlo_facts import FORWARDS, LAYOUT
 
 PRODUCTS, TRANSPOSES, REDUCTIONS = "products", "transposes", "reductions"
@@ -32,19 +32,6 @@ _CONTROL = {"while", "conditional"}
 # Library calls that multiply: oneDNN's __onednn$matmul, cuBLAS's __cublas$gemm and the like.
 _MULTIPLIES = re.compile(r"matmul|gemm|dot|conv", re.IGNORECASE)
 _NORMALISES = re.compile(r"layernorm|batchnorm|softmax|reduce", re.IGNORECASE)
-
-FUSED, APART, IN_PART = "fused", "apart", "in part"
-KINDS = {
-    **dict.fromkeys(("dot_general", "mm", "addmm", "bmm", "baddbmm"), "product"),
-    **dict.fromkeys(("reduce_sum", "sum", "mean", "var_mean"), "sum"),
-    "logistic": "sigmoid",
-}
-"""A mean is a sum; an addmm is a product, although it adds the bias too."""
-_FREE = {*FORWARDS, *LAYOUT, "call", "slice", "concatenate", "pad"}
-_OP_NAME = re.compile(r'op_name="(?:[^"]*/)?([\w-]+)"')
-_VIEWS = {"view", "reshape", "permute", "expand", "slice", "clone", "cat", "squeeze", "unsqueeze"}
-_NODE = re.compile(r"^ +(\w+)(?:: \"[^\"]*\")? = torch\.ops\.aten\.(\w+)", re.MULTILINE)
-_KERNEL = re.compile(r"^cpp_fused_(\w+)_\d+ = async_compile", re.MULTILINE)
 
 
 def class_of(module: Module, instruction: Instruction) -> str:
@@ -92,64 +79,3 @@ def callers(module: Module) -> dict[str, str]:
                     inner = module.computations[name].instructions
                     result |= dict.fromkeys(inner, instruction.name)
     return result
-
-
-def fused_by_xla(text: str) -> dict[str, str]:
-    """Kind of operation -> FUSED, APART or IN_PART, from an optimised module of a JAX program.
-
-    An instruction is fused where its fusion also computes an operation of another kind. Instructions that
-    only move elements are left out, and those of which XLA does not tell what they come from. Raises
-    ValueError for a text that is no HLO module.
-    """
-    module = read(text)
-    kernels = [
-        _origins(module, module.inside(i) if i.opcode == "fusion" else [i])
-        for name in module.runs
-        for i in module.computations[name].instructions.values()
-    ]
-    return _verdicts(kernels)
-
-
-def fused_by_inductor(graph: str, code: str) -> dict[str, str]:
-    """The same of TorchInductor, from its FX graph and the code whose kernels are named by the graph's nodes.
-
-    A node that no kernel computes is a library's call, and apart. Raises ValueError where there is no node.
-    """
-    nodes = {name: kind(op) for name, op in _NODE.findall(graph) if op not in _VIEWS}
-    if not nodes:
-        raise ValueError("expected an FX graph with nodes of torch.ops.aten; got none")
-    # add_1 before add, which it begins with.
-    names = "|".join(sorted(nodes, key=len, reverse=True))
-    result = [re.findall(rf"(?<![^_])({names})(?=_|$)", kernel) for kernel in _KERNEL.findall(code)]
-    computed = {name for kernel in result for name in kernel}
-    kernels = [[nodes[name] for name in kernel] for kernel in result]
-    return _verdicts(kernels + [[nodes[name]] for name in nodes if name not in computed])
-
-
-def kind(operation: str) -> str:
-    """The name that an operation has here, whichever program it is of."""
-    return KINDS.get(operation, operation)
-
-
-def _origins(module: Module, instructions: list[Instruction]) -> list[str]:
-    result = [_origin(module, i) for i in instructions if i.opcode not in _FREE]
-    return [kind(name) for name in result if name]
-
-
-def _origin(module: Module, i: Instruction) -> str:
-    """The primitive that the instruction comes from; of a reduction also told by what it applies."""
-    applied = [module.computations[name].root for name in i.called if i.opcode != "fusion"]
-    op_names = (_OP_NAME.search(one.attributes) for one in (i, *applied))
-    return next((match.group(1) for match in op_names if match), "")
-
-
-def _verdicts(kernels: list[list[str]]) -> dict[str, str]:
-    """Kind -> verdict; kernels: the kinds of what each computes, once for each operation."""
-    fused: dict[str, set[bool]] = {}
-    for kinds in kernels:
-        for one in kinds:
-            fused.setdefault(one, set()).add(len(set(kinds)) > 1)
-    return {
-        one: IN_PART if len(result) == 2 else FUSED if True in result else APART
-        for one, result in sorted(fused.items())
-    }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jaxlib.mlir import ir
 
 from stackwars.ir import queries
@@ -42,14 +40,6 @@ def attentions(function: ir.Operation) -> list[list[ir.Operation]]:
     return matches
 
 
-def activation(projection: ir.Operation) -> ir.Value:
-    """Return what a projection reads besides its weight, as it was before it was moved."""
-    left, right = projection.operands
-    # If both are arguments, the input comes with a batch and so has the higher rank.
-    options = [value for value in (left, right) if not _is_weight(value)] or [left, right]
-    return max(map(origin, options), key=lambda value: len(shape(value)))
-
-
 def _passes(op: ir.Operation) -> bool:
     return op.name not in _BOUNDARY and not is_product(op)
 
@@ -76,27 +66,18 @@ def _is_weight(value: ir.Value) -> bool:
     return all(producer(source) is None and len(shape(source)) >= 2 for source in sources)
 
 
-@dataclass(frozen=True)
-class Norms:
-    """How often each form occurs in a function.
+def norms(function: ir.Operation) -> tuple[int, int]:
+    """Return how many layer normalisations of a function are one operation, and how many are arithmetic.
 
-    `batch_norm`: batch_norm_training that scales by 1 and shifts by 0, over another axis than the
-    feature's: layer normalisation in other words. `arithmetic`: a root of a variance, made from the
-    sum of a value and the sum of its squares over the last axis. `rms`: a root of a mean of
-    squares over the last axis, without a mean that is taken off.
+    The first: batch_norm_training that scales by 1 and shifts by 0, over another axis than the feature's. The second:
+    a root of a variance, made from the sum of a value and the sum of its squares over the last axis. A root of a mean
+    of squares without a mean that is taken off is neither.
     """
-
-    batch_norm: int
-    arithmetic: int
-    rms: int
-
-
-def norms(function: ir.Operation) -> Norms:
-    """Count the normalisations of a function, by their form."""
     every = list(walk(function))
-    roots = [_root(op) for op in every if op.name in _ROOTS]
-    plain = [op for op in every if op.name == "stablehlo.batch_norm_training" and _plain(op)]
-    return Norms(len(plain), roots.count("arithmetic"), roots.count("rms"))
+    return (
+        sum(op.name == "stablehlo.batch_norm_training" and _plain(op) for op in every),
+        sum(op.name in _ROOTS and _is_of_variance(op) for op in every),
+    )
 
 
 def _plain(op: ir.Operation) -> bool:
@@ -104,18 +85,14 @@ def _plain(op: ir.Operation) -> bool:
     return splat(scale) == 1 and splat(shift) == 0
 
 
-def _root(op: ir.Operation) -> str | None:
-    """Return what a root is taken of: a variance (`arithmetic`), a mean of squares (`rms`), or neither."""
+def _is_of_variance(op: ir.Operation) -> bool:
+    """Return whether a root is taken of a variance, and not of a mean of squares or of anything else."""
     above = queries.before(op.operands, lambda made_by: made_by.name in _STEPS)
     operands = [operand for step in [op, *above] for operand in step.operands]
     sums = [source for value in operands if (source := _summed(value)) is not None]
     squared = [value for total in sums if (value := _unsquared(total)) is not None]
-    if not squared:
-        return None
     summed = [origin(total) for total in sums]
-    if any(value in summed or _is_centred(value) for value in squared):
-        return "arithmetic"
-    return "rms"
+    return any(value in summed or _is_centred(value) for value in squared)
 
 
 def _summed(value: ir.Value) -> ir.Value | None:

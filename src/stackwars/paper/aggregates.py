@@ -18,12 +18,12 @@ from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import MEASURED
 from stackwars.results.verdicts import COMPILER
 from stackwars.setup.device import CPU
+from stackwars.study.programs import native_compiler
 
 Named = Iterator[tuple[str, object]]
 PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
 """The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
-_AA_COUNTS = {"claimed": "count", "trials": "trials"}
 
 
 def named(data: Dataset) -> Named:
@@ -54,9 +54,8 @@ def _overhead(data: Dataset) -> Named:
     """Yield how much longer a native call takes than the replay of its program, in the run of the tables."""
     native, replays = (_ok(data.rows("cells", "tables", mode)) for mode in (schema.NATIVE, schema.REPLAY))
     native = native[native["device"] == CPU].set_index(["workload", "framework"])["steady_ms"]
-    compilers = data.config["compilers"]
-    own = next(name for name in compilers if compilers[name].get("native"))
-    replayed = replays[replays["compiler"] == own].set_index(["workload", "framework"])["steady_ms"]
+    replays = replays[replays["compiler"] == native_compiler(data.config)]
+    replayed = replays.set_index(["workload", "framework"])["steady_ms"]
     for (workload, framework), value in (native - replayed).dropna().items():
         yield f"overhead/{framework}/{workload}", latex.duration(value)
 
@@ -156,10 +155,10 @@ def _audits(data: Dataset) -> Named:
     """Yield the figures of the reference's audits: trials of A/A and of power, and how far loops are off."""
     found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
     figures = {one["id"]: one["figures"] for one in found}
-    yield "audits/failed", sum(one["verdict"] == audit_entries.FAIL for one in found)
     if figures["aa"]:
         claims = figures["aa"]["groups"]["all"]["claims"]
-        yield from ((f"audits/aa/{key}", claims[name]) for key, name in _AA_COUNTS.items())
+        yield "audits/aa/claimed", claims["count"]
+        yield "audits/aa/trials", claims["trials"]
     for size in figures["power"].get("sizes", []):
         key = f"audits/power/{size['percent']}"
         yield f"{key}/found", size["workloads"]["count"]
@@ -193,19 +192,6 @@ def _ok(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 _GROUPS: tuple[Callable[[Dataset], Named], ...] = (
-    *(
-        _tables,
-        _values,
-        _overhead,
-        _causes,
-        _kernels,
-        _products,
-        _matrix,
-        _effects,
-        _stacks,
-        _memory,
-        _audits,
-        _held_out,
-        _claims,
-    ),
+    *(_tables, _values, _overhead, _causes, _kernels, _products, _matrix, _effects, _stacks, _memory),
+    *(_audits, _held_out, _claims),
 )

@@ -112,20 +112,10 @@ def scientific(value: float) -> Latex:
 
 
 def series(items: Iterable[object]) -> Latex:
-    """Return ``a, b and c``, each item escaped; if an item has a comma of its own, ``a, b; c; and d``.
-
-    :raises ValueError: for an empty list, of which no sentence can be made.
-    """
+    """Return ``a, b and c``, each of one item at least escaped; if one has a comma of its own, ``a, b; c; and d``."""
     words = [escape(item) for item in items]
-    if not words:
-        raise ValueError("expected at least one item to list, got none; fix: write another sentence")
     if len(words) == 1:
         return words[0]
     if any("," in word for word in words):
         return Latex("; ".join(words[:-1]) + "; and " + words[-1])
     return Latex(", ".join(words[:-1]) + " and " + words[-1])
-
-
-def count(amount: int, noun: str) -> Latex:
-    """Return ``1 cell``, ``12 cells``."""
-    return Latex(f"{int(amount)} {escape(noun)}{'' if amount == 1 else 's'}")

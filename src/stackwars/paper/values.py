@@ -1,12 +1,12 @@
 """The numbers of the reference as LaTeX, by key: what \\val{...} prints in the prose.
 
-steady/bert_base/torch_xla          a ratio (`comparison_key`); .../interval, .../share, .../runs
+steady/bert_base/torch_xla          a ratio (`comparison_key`); .../interval
 n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../max, .../runs
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay; with the
                                     name of an accelerator, on that
 returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
-claim/ID/for                        votes for a claim; .../against, .../open, .../voted (not open), .../total
+claim/ID/for                        votes for a claim; .../against, .../open, .../total
 setting/rounds                      a setting of the configuration
 published/gemm/torch_xla/first      a time of the original
 n/...                               anything else: `stackwars.paper.aggregates`
@@ -48,14 +48,10 @@ def _ratios(data: Dataset) -> Iterator[tuple[str, str]]:
         yield key, latex.number(row.ratio)
         if not is_missing(row.low):
             yield f"{key}/interval", f"[{latex.number(row.low)}, {latex.number(row.high)}]"
-        if not is_missing(row.share):
-            yield f"{key}/share", percent(row.share)
-        if not is_missing(row.runs):
-            yield f"{key}/runs", latex.count(row.runs, "run")
 
 
 def _tallies(data: Dataset) -> Iterator[tuple[str, str]]:
-    """Yield how many comparisons of a study have each verdict, and their extremes, by the key without the workload."""
+    """Yield how many comparisons of a study have each verdict, and the largest, by the key without the workload."""
     for study in data.config["studies"]:
         table = data.comparisons(study)
         table = table[table["verdict"] != NO_DATA]
@@ -64,8 +60,8 @@ def _tallies(data: Dataset) -> Iterator[tuple[str, str]]:
             key = f"n/{study}/{name}"
             yield f"{key}/compared", str(len(rows))
             yield from ((f"{key}/{word}", str(count)) for word, count in rows["verdict"].value_counts().items())
-            for name, value in (("min", rows["ratio"].min()), ("max", rows["ratio"].max())):
-                yield f"{key}/{name}", None if is_missing(value) else latex.number(value)
+            largest = rows["ratio"].max()
+            yield f"{key}/max", None if is_missing(largest) else latex.number(largest)
             for name in ("runs", "machines"):
                 yield f"{key}/{name}", None if is_missing(rows[name].max()) else f"{rows[name].max():.0f}"
 
@@ -98,7 +94,7 @@ def _claims(data: Dataset) -> Iterator[tuple[str, str]]:
     for row in data.table("claims").to_dict("records"):
         votes = [row[f"votes_{name}"] for name in VOTES]
         if not any(map(is_missing, votes)):
-            counts = {**dict(zip(VOTES, votes, strict=True)), "voted": votes[0] + votes[1], "total": sum(votes)}
+            counts = {**dict(zip(VOTES, votes, strict=True)), "total": sum(votes)}
             yield from ((f"claim/{row['id']}/{name}", f"{count:.0f}") for name, count in counts.items())
 
 

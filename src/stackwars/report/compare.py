@@ -1,16 +1,18 @@
-"""Two runs in one report: ``python -m stackwars.report.compare RUN [OTHER]``, which writes compare.html.
+"""Two runs: ``python -m stackwars.report.compare RUN [OTHER]``; ``make compare RUN=... [WITH=...]``.
 
-Each is a folder of tables, as for `stackwars.claims.compare`: everything is from the first one, and its ratios stand
-next to those of the other.
+Each is a folder with the tables of a run, such as results/full or one of results/reference/runs; the other is the
+reference by default. It prints what the first one reproduces of the other, and writes compare.html: everything in it is
+from the first one, and its ratios stand next to those of the other.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
-from stackwars.claims.compare import compare
+from stackwars.claims.compare import compare, report
 from stackwars.claims.decide import dataset_of
 from stackwars.report import tables
 from stackwars.report.against import against
@@ -18,14 +20,17 @@ from stackwars.report.gather import gather, titled
 from stackwars.report.write import write
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import REFERENCE_TABLES, Folder
+from stackwars.results.runs import ADDED, OF_A_RUN
 from stackwars.study.config import load
 
 OUTPUT = Path("compare.html")
 
 
-def compared(run: Dataset, other: Dataset) -> dict[str, Any]:
-    """Return the document of a run with the comparisons of another one, and what it reproduces of that one."""
-    found = compare(run, other)
+def compared(run: Dataset, other: Dataset, found: dict[str, Any]) -> dict[str, Any]:
+    """Return the document of a run with the comparisons of another one, and what it reproduces of that one.
+
+    found: by `stackwars.claims.compare`.
+    """
     return gather(Sources(run, run, list(run.config["studies"]))) | {
         "against": against(found),
         "other": {
@@ -42,8 +47,18 @@ def main() -> None:
     parser.add_argument("other", type=Path, nargs="?", default=REFERENCE_TABLES)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     a = parser.parse_args()
+    for folder in (a.run, a.other):
+        missing = [name for name in OF_A_RUN if name not in ADDED and not (folder / name).exists()]
+        if missing:
+            sys.exit(
+                f"{folder}: expected the tables of a run, got no {', '.join(missing)}; fix: make paper (make "
+                "reference for the reference's), or name one of results/reference/runs"
+            )
     config = load()
-    write(compared(*(dataset_of(config, Folder(path)) for path in (a.run, a.other))), a.output)
+    run, other = (dataset_of(config, Folder(path)) for path in (a.run, a.other))
+    found = compare(run, other)
+    print(report(found), end="")
+    write(compared(run, other, found), a.output)
     print(f"Both are in the comparisons of {a.output}.")
 
 

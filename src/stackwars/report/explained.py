@@ -17,7 +17,7 @@ def explained(reference: Path) -> list[Row]:
     """Return the answers of every document in the folder, those about workloads first.
 
     Each: the document's name, title, workload and command; kind (cause or fault), compiler, subject and baseline
-    (or the other compiler), verdict, sentence, ratio, share that is closed and its interval, regions, cures (what
+    (or the other compiler), verdict, sentence, share that is closed and its interval, regions, cures (what
     makes the fault or the gap go away), the program that it was reduced to and the script that reproduces it.
     """
     found = [documents.read(path) for path in sorted((reference / FOLDER).glob("*.json"))]
@@ -39,7 +39,6 @@ def _answers(document: Row) -> Iterator[Row]:
             "other": asked.get("other") or "",
             "verdict": found["verdict"],
             "sentence": answer["text"],
-            "ratio": _digits((found.get("ratio") or {}).get("value")),
             **{name: _digits((found.get("closed") or {}).get(name)) for name in ("share", "low", "high")},
             "regions": [_region(one) for one in found.get("regions", [])],
             "cures": [*_cures(found)],

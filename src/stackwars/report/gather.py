@@ -43,7 +43,9 @@ def gather(sources: Sources) -> Row:
     cells, comparisons, compiled = (
         make(sources) for make in (tables.cells, tables.comparisons, tables.compiled)
     )
-    programs, timeline = _listed(folder, "report_programs", "programs"), profiles(sources, raw_run)
+    listed = folder["report_programs"]
+    programs = documents.read(listed)["programs"] if listed.exists() else []
+    timeline = profiles(sources, raw_run)
     checked, gaps, released = tables.values(sources), tables.causes(sources), tables.releases(sources)
     names = [row["framework"] for row in (*cells, *checked, *released, *timeline["calls"])]
     names += [row[side] for row in (*comparisons, *gaps) for side in ("subject", "baseline")]
@@ -131,11 +133,6 @@ def _study(sources: Sources, name: str, compiled: list[Row]) -> dict[str, Any]:
 def titled(run: Dataset) -> str:
     """Return the name of a run for a reader: where its tables are, and when it ended."""
     return f"{run.folder.name} of {run.context['date_utc'][:16].replace('T', ' ')}"
-
-
-def _listed(folder: Folder, name: str, key: str) -> Any:
-    """Return what a file has under a key; nothing if there is no such file."""
-    return documents.read(folder[name])[key] if folder[name].exists() else []
 
 
 def _framework(name: str) -> dict[str, str]:

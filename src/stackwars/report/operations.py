@@ -1,4 +1,4 @@
-"""What differs between the programs of two frontends: their operations by name, and those that take most time."""
+"""The operations of two frontends' programs that take most time."""
 
 from __future__ import annotations
 
@@ -14,21 +14,6 @@ MOST = 10
 """Operations of a list of the largest."""
 _HLO = re.compile(r" = (\([^)]*\)|\S+) ([\w-]+)")
 _LAYOUT = re.compile(r"\{[\d,]*\}")
-
-
-def kinds(program: Row, subject: str, baseline: str) -> Row | None:
-    """Return {"form": its name, "rows": [operation, number in the baseline's program, in the subject's]}: the
-    operations by name, those first whose numbers differ most. None if a program is missing.
-
-    program: of report_programs.json. The normalised form is taken if there is one: it counts programs, not spelling.
-    """
-    for form in ("normalised", "as emitted"):
-        sides = program["forms"].get(form, {}).get("sides", {})
-        if {subject, baseline} <= sides.keys():
-            one, other = (sides[name]["kinds"] for name in (baseline, subject))
-            rows = [[name, one.get(name, 0), other.get(name, 0)] for name in {**one, **other}]
-            return {"form": form, "rows": sorted(rows, key=lambda row: (-abs(row[2] - row[1]), row[0]))}
-    return None
 
 
 def largest(program: Row | None, calls: list[Row], subject: str, baseline: str) -> Row | None:

@@ -26,7 +26,7 @@ CELL = (
     *(f"{stage}_{end}" for stage in schema.STAGES for end in ("ms", "low_ms", "high_ms")),
     *("steady_class", "kept_share", "peak_rss_bytes", "shape", "collectives", "struck_ms", "judge"),
     *("parity_rel_l2", "largest_error", "wrong_elements"),
-    *("first_trace_ms", "first_compile_ms", "first_execute_ms", "compiles_first", "compiles_second", "run"),
+    *("first_trace_ms", "first_compile_ms", "first_execute_ms", "run"),
 )
 COMPARISON = (
     *schema.COMPARISON_KEYS,
@@ -48,7 +48,7 @@ RELEASE = (
     *("low", "high", "change", "change_ratio", "change_low", "change_high", "previous", "where", "run"),
 )
 EFFECT = ("subset", "workload", "effect", "share", "share_low", "share_high", "factor", "largest", "run")
-_NATIVE = (*schema.STAGES, schema.PAIRWISE, schema.FORM, schema.SCALING, schema.CORES, schema.RSS)
+_NATIVE = (*schema.STAGES, schema.PAIRWISE, schema.FORM, schema.SCALING)
 """Quantities of native calls."""
 RELEASES = "releases"
 """The study of the releases of compilers."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from stackwars import workloads
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.report import operations, ratios, sentences
 from stackwars.report.ratios import mark_of, numbers_of, ratio_of
@@ -15,13 +16,13 @@ from stackwars.report.raw import digits
 from stackwars.results import schema
 from stackwars.results.causes import CAUSE
 from stackwars.results.dataset import Sources
+from stackwars.results.effects import ALL
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.printed import OPTIMISED
+from stackwars.study.programs import native_compiler
 
 Row = dict[str, Any]
-EVERY = "all"
-"""The subset of the effects that leaves nothing out."""
 
 
 class Pages:
@@ -32,17 +33,10 @@ class Pages:
         studies.
         """
         self._sources, self._document, self._config = sources, document, sources.run.config
-        pairs = comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS)
-        self.subject, self.baseline = (pairs[0].subject, pairs[0].baseline) if pairs else ("", "")
-        self._titles = {
-            row["workload"]: row.get("title", row["workload"])
-            for name in ("cells", "comparisons")
-            for row in document[name]
-        }
-        self._pair = (self.subject, self.baseline)
+        pair = (comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS))[0]
+        self.subject, self.baseline = self._pair = (pair.subject, pair.baseline)
         self._known = {one["run"]: one for one in sources.reference.context.get("runs", [])}
-        every = self._config["compilers"]
-        self._native = next((name for name, one in every.items() if one.get("native")), "")
+        self._native = native_compiler(self._config) or ""
 
     @cached_property
     def pages(self) -> dict[str, Row]:
@@ -77,9 +71,7 @@ class Pages:
         calls = [call for call in document["timeline"]["calls"] if call["workload"] == workload]
         program = next((one for one in document["programs"] if one["workload"] == workload), None)
         return {
-            "title": self._titles.get(workload, workload),
-            "subject": self.subject,
-            "baseline": self.baseline,
+            "title": workloads.load(workload).TITLE,
             "sentences": [
                 sentences.verdict(native, *self._pair),
                 *sentences.share(margin),
@@ -90,14 +82,12 @@ class Pages:
             "waterfall": self._waterfall(workload),
             "compilers": compilers,
             "classes": self._classes(calls),
-            "kinds": operations.kinds(program, *self._pair) if program else None,
             "operations": operations.largest(program, _one_study(calls), *self._pair),
             "not_optimised": (program or {}).get("not_optimised", {}).get(self.subject, ""),
             "runs": ratios.runs(document, workload, self._pair, self._known),
             "frameworks": ratios.of_frameworks(document, workload, self._pair),
             "memory": needs,
             "fits": sentences.fits(needs, self._more(workload), *self._pair),
-            "times": ratios.times(document, workload, self._pair, calls),
             "commands": self._commands(workload),
         }
 
@@ -147,7 +137,7 @@ class Pages:
         return [
             row
             for row in self._document["effects"]
-            if (row["workload"], row["subset"]) == (workload, EVERY) and "factor" in row
+            if (row["workload"], row["subset"]) == (workload, ALL) and "factor" in row
         ]
 
     def _waterfall(self, workload: str) -> Row | None:
@@ -213,7 +203,7 @@ class Pages:
                 for name, part in one["parts"].items()
                 if name in other["parts"]
             ]
-            named = {"study": one["study"], "run": one["run"], **mark_of(one)}
+            named = {"run": one["run"], **mark_of(one)}
             consistent = bool(one.get("profile_consistent") and other.get("profile_consistent"))
             result.append({"compiler": compiler, **named, "consistent": consistent, "rows": rows})
         return result

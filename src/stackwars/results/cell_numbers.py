@@ -39,7 +39,6 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
     # What most processes are, of two equally frequent classes the less steady one.
     usual = max(CLASSES, key=lambda kind: (kinds.count(kind), CLASSES.index(kind)))
     warmup = statistics.median_low(value.warmup for value in values.values() if value.kind == usual)
-    seconds, sizes = row["steady_ms"] / 1e3, result["sizes"]
     kept_share = statistics.fmean(value.kept for value in values.values())
     return {
         **row,
@@ -48,7 +47,6 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         "kept_share": kept_share,
         "steady_class": usual,
         "warmup_points": warmup,
-        "steady_calls": sum(map(_steady_calls, processes)),
         **of_loops(map(loops.loops_of, processes)),
         **_throughput([event(process, "throughput") for process in processes]),
         # The most that any process did: a compilation in one process of ten must not disappear.
@@ -57,21 +55,13 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         "cache_hits_first": max(one["cache_hits"] for one in calls["first"]),
         **_first_split(calls["first"]),
         **_slow_runs(calls["second"], usual, warmup),
-        "second_over_steady": row["second_ms"] / row["steady_ms"],
         **_returned([event(process, "dispatch") for process in processes], row["steady_ms"]),
         **{
             name: _maximum(event(process, "timed").get(name) for process in processes)
             for name in (*GENERATED, "huge_page_bytes", "subnormals")
         },
-        "items_per_s": workload.items(sizes) / seconds,
-        "gflop_per_s": workload.flops(sizes) / seconds / 1e9,
+        "items_per_s": workload.items(result["sizes"]) / (row["steady_ms"] / 1e3),
     }
-
-
-def _steady_calls(process: dict) -> int:
-    """Return the calls of a process after the second one that are timed in blocks."""
-    every = [event(process, "steady"), *loops.loops_of(process)]
-    return sum(len(one["ns"]) * one["calls"] for one in every)
 
 
 def of_loops(rounds: Iterable[Sequence[dict]]) -> dict[str, float]:
@@ -106,28 +96,22 @@ def times(name: str, series: Sequence[float]) -> dict[str, float | None]:
     return result | {f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)}
 
 
-PARTS = {"tracing": "first_trace_ms", "compiling": "first_compile_ms", "executing": "first_execute_ms"}
+def _first_split(events: list[dict]) -> dict[str, float]:
+    """Return medians of run 1 in ms: tracing, compiling, and the rest.
 
-
-def _first_split(events: list[dict]) -> dict[str, float | str | None]:
-    """Return medians of run 1 in ms (tracing, compiling, and the rest), and the largest of these parts.
-
-    The trace alone if the framework does not say how long it compiled; nothing if it compiles nothing. The
-    share is of the parts' sum: they are medians, and the first run a geometric mean."""
+    The trace alone if the framework does not say how long it compiled; nothing if it compiles nothing.
+    """
     if any(one["trace_s"] is None for one in events):
         return {}
     trace = [1e3 * one["trace_s"] for one in events]
+    split = {"first_trace_ms": statistics.median(trace)}
     if any(one["compile_s"] is None for one in events):
-        return {PARTS["tracing"]: statistics.median(trace)}
+        return split
     compiling = [1e3 * one["compile_s"] for one in events]
     rest = [e["ns"] / 1e6 - t - c for e, t, c in zip(events, trace, compiling, strict=True)]
-    medians = map(statistics.median, (trace, compiling, rest))
-    parts = dict(zip(PARTS, medians, strict=True))
-    largest = max(parts, key=lambda name: parts[name])
-    return {
-        **{PARTS[name]: value for name, value in parts.items()},
-        "first_largest": largest,
-        "first_largest_share": parts[largest] / sum(parts.values()),
+    return split | {
+        "first_compile_ms": statistics.median(compiling),
+        "first_execute_ms": statistics.median(rest),
     }
 
 
@@ -139,33 +123,23 @@ def _slow_runs(second: list[dict], steady_class: str, warmup: float) -> dict[str
 
 
 def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
-    """Return how soon a steady call returns, in ms and as a share of the time until it is done.
+    """Return how soon a steady call returns, as a share of the time until it is done and of the steady state.
 
-    The median over the processes of the median of their calls. Nothing if a process has not measured it.
+    Medians over the processes of the median of their calls. Nothing if a process has not measured it.
     """
     if not all(events):
         return {}
     returned = [statistics.median(one["returned_ns"]) for one in events]
     done = [statistics.median(one["total_ns"]) for one in events]
-    ms = statistics.median(returned) / 1e6
     return {
-        "returned_ms": ms,
         "returned_share": statistics.median(part / whole for part, whole in zip(returned, done, strict=True)),
-        "returned_over_steady": min(1.0, ms / steady_ms),
+        "returned_over_steady": min(1.0, statistics.median(returned) / 1e6 / steady_ms),
     }
 
 
 def losses_of(result: dict) -> list[float]:
     """Return the losses of a cell's first process; none if nothing is trained."""
     return event(result["processes"][0], "losses").get("values", [])
-
-
-def loss_numbers(result: dict) -> dict[str, float | int | None]:
-    """Return {column: value} of one cell, without the comparison."""
-    found = losses_of(result)
-    if not found:
-        return {}
-    return {"loss_steps": len(found), "loss_first": found[0], "loss_last": found[-1]}
 
 
 def losses_apart(one: list[float], other: list[float]) -> float:

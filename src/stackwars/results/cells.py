@@ -105,7 +105,6 @@ def _compile_cost(process: dict, series_nodes: set[str]) -> Row:
     return {
         "first_ms": first["ns"] / 1e6,
         "steady_ms": statistics.median(steady["ns"]) / steady["calls"] / 1e6,
-        "operations": process.get("operations"),
         **{name: None if seconds is None else 1e3 * seconds for name, seconds in parts.items()},
     }
 

@@ -40,8 +40,10 @@ FAMILY = ("quantity", "device", "compiler", "variant")
 LARGE = 1.1
 """A ratio from which on it is asked what removes the difference."""
 
+NOTHING = {"verdict": NO_DATA}
+"""The columns of a ratio that was not measured."""
 Measured = dict[tuple[str, ...], Row]
-"""Ratios by schema.ROUND_KEYS: their columns, and `basis`."""
+"""Ratios by schema.ROUND_KEYS: their columns, those keys among them, and `basis`."""
 
 
 def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:
@@ -70,11 +72,7 @@ def timed(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
 
 def observed(rounds: pd.DataFrame) -> pd.DataFrame:
     """Return comparisons.csv of what rounds.csv has ratios of, whatever the configuration compares."""
-    rows = [
-        _row(columns=result, **dict(zip(schema.ROUND_KEYS, key, strict=True)))
-        for key, result in _measured(rounds).items()
-    ]
-    return schema.table("comparisons", rows)
+    return schema.table("comparisons", [_row(one["quantity"], one) for one in _measured(rounds).values()])
 
 
 def _ratio_of(rounds: list[Row]) -> LogRatio:
@@ -98,7 +96,7 @@ def _measured(rounds: pd.DataFrame) -> Measured:
     result = {}
     for key, rows in by_key.items():
         known = [row for row in rows if not is_missing(row["ratio"])]
-        ratio = _columns(_ratio_of(known), sum(row["rounds"] for row in known)) if known else _columns(None)
+        ratio = _columns(_ratio_of(known), sum(row["rounds"] for row in known)) if known else NOTHING
         result[key] = ratio | {"basis": known[0]["basis"] if known else ""} | _medians(known)
         left_out = [LEFT_OUT[row["basis"]] for row in rows if row["basis"] in LEFT_OUT]
         if left_out:
@@ -117,10 +115,8 @@ def _medians(rounds: list[Row]) -> Row:
     return result
 
 
-def _columns(ratio: LogRatio | None, rounds: float | None = None) -> Row:
-    """Return the columns of a ratio that one run has measured; no data if it has not."""
-    if ratio is None:
-        return {"verdict": NO_DATA}
+def _columns(ratio: LogRatio, rounds: float) -> Row:
+    """Return the columns of a ratio that one run has measured."""
     return {
         **{"rounds": rounds, "ratio": math.exp(ratio.log), "error": ratio.error, "dof": ratio.freedom},
         **{"runs": 1, "machines": 1},
@@ -128,14 +124,13 @@ def _columns(ratio: LogRatio | None, rounds: float | None = None) -> Row:
 
 
 def _row(quantity: str, columns: Row, **names: str) -> Row:
-    """Return a row; the identifying columns that `names` lacks are empty.
+    """Return a row; the identifying columns that nothing gives are empty.
 
     interleaved: of ratios that are not of single calls, whether both sides alternated.
     """
-    numbers = {name: value for name, value in columns.items() if name not in ("basis", *schema.ROUND_KEYS)}
-    if columns.get("basis") and columns["basis"] != CALL:
-        numbers["interleaved"] = columns["basis"] == INTERLEAVED
-    return {**dict.fromkeys(schema.COMPARISON_KEYS, ""), "quantity": quantity, **names, **numbers}
+    row = {**dict.fromkeys(schema.COMPARISON_KEYS, ""), **columns, "quantity": quantity, **names}
+    basis = row.pop("basis", "")
+    return row | ({"interleaved": basis == INTERLEAVED} if basis and basis != CALL else {})
 
 
 def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
@@ -149,7 +144,7 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
             result = measured.get(_round_key(stage, **names))
             if result is None and stage == schema.UNDISTURBED:
                 continue
-            result = result or _columns(None)
+            result = result or NOTHING
             marks = {}
             if stage == schema.STEADY and result.get("basis"):
                 sides = [(cell.workload, side, cell.device) for side in (cell.framework, cell.baseline)]
@@ -184,15 +179,14 @@ def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured
             ratios += [(schema.CONTROL, name, name) for name in own]
         for quantity, subject, baseline in ratios:
             sides = {**names, "subject": subject, "baseline": baseline}
-            yield _row(quantity, measured.get(_round_key(quantity, **sides), _columns(None)), **sides)
+            yield _row(quantity, measured.get(_round_key(quantity, **sides), NOTHING), **sides)
 
 
 def _others(measured: Measured) -> Iterator[Row]:
     """Yield every program's time in a compiler over that in the compiler before it; forms; growing sizes."""
-    for key, result in measured.items():
-        names = dict(zip(schema.ROUND_KEYS, key, strict=True))
-        if names["quantity"] in (schema.COMPILER, schema.FORM, schema.SCALING):
-            yield _row(names.pop("quantity"), result, **names)
+    for result in measured.values():
+        if result["quantity"] in (schema.COMPILER, schema.FORM, schema.SCALING):
+            yield _row(result["quantity"], result)
 
 
 def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
@@ -211,8 +205,7 @@ def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
         for quantity, own, others in ((schema.EVERYTHING_ELSE, 1.0, -1.0), (schema.MARGIN, -1.0, 2.0)):
             factors[quantity] = _combined(native, row, own, others)
         for quantity, columns in factors.items():
-            shown = {name: value for name, value in columns.items() if name not in schema.COMPARISON_KEYS}
-            yield _row(quantity, shown, **names, compiler=row["compiler"])
+            yield _row(quantity, columns, **names, compiler=row["compiler"])
 
 
 def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
@@ -258,6 +251,6 @@ def _combined(one: Row, other: Row, own: float, others: float) -> Row:
     """Return the columns of own * one + others * the other one, of two independent logarithms."""
     logs = [log_ratio(row) for row in (one, other)]
     if not all(logs):
-        return _columns(None)
+        return NOTHING
     result = _columns(logs[0].plus(logs[1], own, others), min(one["rounds"], other["rounds"]))
     return result | {"interleaved": one["interleaved"] is True and other["interleaved"] is True}

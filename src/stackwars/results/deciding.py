@@ -15,7 +15,6 @@ from stackwars.measure.log_ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
 from stackwars.results import multiplicity, published, schema, verdicts
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
-from stackwars.setup.device import CPU, ONE_THREAD
 
 Row = dict[str, Any]
 """A row of comparisons.csv; columns may be missing."""
@@ -23,8 +22,8 @@ SIGNS_DIFFER = "the two estimators differ in sign"
 
 
 def decide(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with intervals and verdicts, and the rows that compare one core with all cores."""
-    rows = table[table["quantity"] != schema.CORES].to_dict("records")
+    """Return the table with intervals and verdicts."""
+    rows = table.to_dict("records")
     by_key = {key_of(row): row for row in rows}
     families: dict[tuple, list[Row]] = {}
     for row in rows:
@@ -32,7 +31,6 @@ def decide(table: pd.DataFrame) -> pd.DataFrame:
             families.setdefault(tuple(row[name] for name in multiplicity.FAMILY), []).append(row)
     for family in families.values():
         _decide(family, by_key)
-    rows += _cores(rows, by_key)
     for row in rows:
         workload = workloads.load(row["workload"])
         row |= {"title": workload.TITLE, "kind": workload.KIND}
@@ -148,23 +146,3 @@ def _rest(row: Row) -> Row:
 
 def _where(row: Row) -> Row:
     return {name: row[name] for name in ("workload", "device", "compiler", "subject", "baseline")}
-
-
-def _cores(rows: list[Row], by_key: dict[tuple, Row]) -> list[Row]:
-    """Return whether one core and all cores give the steady ratio one direction."""
-    result = []
-    for row in rows:
-        if (row["quantity"], row["device"]) != (schema.STEADY, ONE_THREAD):
-            continue
-        every = by_key.get(key_of({**_where(row), "quantity": schema.STEADY, "device": CPU}))
-        if every is None:
-            continue
-        known = NO_DATA not in (row["verdict"], every["verdict"])
-        result.append({
-            **dict.fromkeys(schema.COMPARISON_KEYS, ""),
-            **_where(row),
-            "quantity": schema.CORES,
-            "ratio": row["ratio"] / every["ratio"] if known else None,
-            "verdict": verdicts.same_direction(row["verdict"], every["verdict"]),
-        })  # fmt: skip
-    return result

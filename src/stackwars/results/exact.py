@@ -11,14 +11,16 @@ from typing import Any
 
 import pandas as pd
 
+from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.results import schema, verdicts
-from stackwars.results.names import BASE, DEFAULT_PRECISION, TARGET, by_age, generations
+from stackwars.results.names import DEFAULT_PRECISION, TARGET, by_age
 from stackwars.results.schema import is_missing
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
+from stackwars.study.programs import BASE
 
 Row = dict[str, Any]
-AMOUNTS = {schema.HBM: "hbm_bytes", schema.TEMPORARIES: "temp_bytes", schema.CYCLES: "estimated_cycles"}
+AMOUNTS = {schema.HBM: "hbm_bytes", schema.TEMPORARIES: "temp_bytes"}
 """Quantities compared of two programs compiled for a target: columns of programs.csv."""
 AS_CLAIMED = {
     "flattening": ("preserved", "flattened"),
@@ -38,7 +40,6 @@ _LIKENESS = {
 }
 """Verdicts by whether a form is the subject's, and whether it is the baseline's."""
 _UNDECIDED = ("not applicable", "no program", "")
-_KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
 
 
 def rows(config: dict, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[Row]:
@@ -46,9 +47,7 @@ def rows(config: dict, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[
     pairs = comparisons(config, PROGRAMS)
     emitted = programs[programs["level"] != schema.OPTIMISED]
     compiled = programs[(programs["level"] == schema.OPTIMISED) & (programs["target"] != CPU)]
-    undivided = compiled[compiled["devices"].isna()]
-    newest = _newest(undivided)
-    yield from _rss(cells)
+    newest = _newest(compiled[compiled["devices"].isna()])
     for pair in pairs:
         yield from _memory(newest, pair)
         yield from _largest_batch(newest, pair)
@@ -58,7 +57,6 @@ def rows(config: dict, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[
         yield from _collectives(cells[cells["mode"] == schema.SHARDED], pair)
         yield from _collectives(_sliced(compiled), pair)
     yield from _default_precision(newest)
-    yield from _fits(undivided)
     yield from _likeness(emitted, pairs)
 
 
@@ -203,32 +201,7 @@ def _default_precision(compiled: pd.DataFrame) -> Iterator[Row]:
     lower = lower.assign(emitted=lower["framework"].str.removesuffix(f"+{DEFAULT_PRECISION}"))
     for subject, other in _matched(lower, base.assign(emitted=base["framework"]), ["workload", "emitted"]):
         names = {"device": TARGET, "compiler": subject["compiler"], "variant": BASE}
-        for quantity in (schema.HBM, schema.TEMPORARIES):
-            yield _amount(quantity, subject, other, AMOUNTS[quantity], **names)
-
-
-def _fits(compiled: pd.DataFrame) -> Iterator[Row]:
-    """Yield whether the oldest and the newest compiler for the original's device agree that a program fits it."""
-    emitted = compiled[(compiled["target"] == TARGET) & ~compiled["framework"].str.contains("+", regex=False)]
-    order = generations(emitted["compiler"])
-    if len(order) < 2:
-        return
-    older, newer = (emitted[emitted["compiler"] == name] for name in (order[0], order[-1]))
-    for row, other in _matched(newer, older, ["workload", "variant", "framework"]):
-        words = {row["verdict"], other["verdict"]}
-        if words <= {verdicts.FITS, verdicts.TOO_LARGE}:
-            names = {"device": TARGET, "compiler": order[-1], "baseline_compiler": order[0]}
-            verdict = verdicts.AGREES if len(words) == 1 else verdicts.DIFFERS
-            share = ratio(row["hbm_bytes"], other["hbm_bytes"])
-            yield _row(schema.FIT, row, row["framework"], verdict, ratio=share, variant=row["variant"], **names)
-
-
-def _rss(cells: pd.DataFrame) -> Iterator[Row]:
-    """Yield the peak resident set of every cell over its baseline's."""
-    ok = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] == "ok")]
-    baselines = ok.assign(baseline=ok["framework"])
-    for cell, base in _matched(ok[ok["baseline"] != ""], baselines, ["workload", "baseline", "device"]):
-        yield _amount(schema.RSS, cell, base, "peak_rss_bytes", device=cell["device"])
+        yield from (_amount(quantity, subject, other, column, **names) for quantity, column in AMOUNTS.items())
 
 
 def _sliced(compiled: pd.DataFrame) -> pd.DataFrame:
@@ -243,7 +216,7 @@ def _collectives(divided: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     known = divided[(divided["collectives"] != "") & (divided["value"] > 1)]
     for subject, base in _sides(known, pair, ["workload", "size", "value", "device"]):
         sides = [json.loads(side["collectives"]) for side in (subject, base)]
-        counts = [[side.get(kind) for kind in _KINDS] for side in sides]
+        counts = [[side.get(kind) for kind in COLLECTIVES] for side in sides]
         if any(map(is_missing, (*counts[0], *counts[1]))):
             continue
         yield _row(

@@ -11,8 +11,6 @@ from stackwars.results.schema import is_missing
 
 TARGET = "tpu-v6e"
 """The device of the original."""
-BASE = "base"
-"""The variant with the preset's own sizes."""
 DEFAULT_PRECISION = "default_precision"
 """What stands behind the name of a program that is compiled for a target at the default precision."""
 _WITHOUT = "-no-"  # in the name of a compiler, before what is left out
@@ -21,16 +19,6 @@ _WITHOUT = "-no-"  # in the name of a compiler, before what is left out
 def by_age(names: Iterable[str]) -> list[str]:
     """Return the names of compilers from the oldest to the newest."""
     return sorted(dict.fromkeys(names), key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
-
-
-def generations(names: Iterable[str]) -> list[str]:
-    """Return the generations of XLA among them, from the oldest to the newest."""
-    return by_age(filter(is_generation, names))
-
-
-def is_generation(compiler: str) -> bool:
-    """Return whether it is a release of jaxlib with its default options: ``jaxlib-0.10.2``."""
-    return bool(re.fullmatch(r"jaxlib-[0-9.]+", compiler))
 
 
 def base_compiler(compiler: str) -> str:

@@ -12,7 +12,7 @@ from stackwars.measure.checks import output_problems, problems
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.measure.peak import floor_ms
 from stackwars.results import majority, schema
-from stackwars.results.cell_numbers import loss_numbers, losses_apart, losses_of, numbers
+from stackwars.results.cell_numbers import losses_apart, losses_of, numbers
 from stackwars.results.raw import Raw
 from stackwars.results.values import errors
 from stackwars.study import cells
@@ -20,10 +20,7 @@ from stackwars.study.cells import Cell
 from stackwars.study.comparisons import baseline
 
 Row = dict[str, Any]
-_RATES = {
-    *("second_over_steady", "items_per_s", "gflop_per_s", "first_largest", "first_largest_share", "slow_runs"),
-    *("returned_share", "returned_over_steady"),
-}
+_RATES = ("items_per_s", "slow_runs", "returned_share", "returned_over_steady")
 """Columns that follow from times; a wrong or invalid cell has none of them."""
 JUDGED = ("ok", "wrong")
 """Statuses of cells whose processes ended well."""
@@ -58,7 +55,6 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
     row = head(cell.workload, schema.NATIVE, cell.framework, cell.device) | {
         "baseline": baseline(config, cell.framework) or "",
         "flops": workload.flops(sizes),
-        "parameter_bytes": 4 * workload.parameter_count(sizes),
     }
     result = raw.cells.get(cell)
     if result is None:
@@ -72,9 +68,8 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
     }
     if result["status"] == "ok":
         row |= numbers(result, raw.cell_values[cell], workload)
-        row |= loss_numbers(result)
         row |= {name: result["ir"][name] for name in ("dtype", "precision")}
-        if peak := nodes.peak_of(raw.every_peak(cell.device), result["machine"]):
+        if peak := nodes.peak_of(raw.peaks.get(cell.device, []), result["machine"]):
             row["floor_ms"] = floor_ms(row["flops"], workload.minimum_bytes(sizes), peak)
     return row
 
@@ -149,7 +144,7 @@ def provenance_error(cell: Cell, raw: Raw) -> str:
     if measured != cell:
         return f"expected the result of this cell, got that of {measured.path}; {again}"
     # The floor under every time is that of the machine that it was measured on.
-    peaks = raw.every_peak(cell.device)
+    peaks = raw.peaks.get(cell.device, [])
     records = [process["machine"] for process in result["processes"]]
     others = {machine.described(r) for r in records if peaks and not nodes.peak_of(peaks, r)}
     if others:

@@ -42,11 +42,10 @@ class Model(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """A value over runs, the prediction of one more run, and the standard deviation from run to run."""
+    """A value over runs, and the prediction of one more run."""
 
     mean: LogRatio
     next_run: LogRatio
-    deviation: float
 
 
 def fit(members: Sequence[Sequence[RunValue]]) -> Model:
@@ -89,7 +88,6 @@ def pool(runs: Sequence[RunValue], model: Model) -> Pooled | None:
     return Pooled(
         log_ratio(0.0 if is_of_one_kind else of_kinds, of_runs),
         log_ratio(1 + of_kinds, 1 + of_runs),
-        math.sqrt(between + within.variance),
     )
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from stackwars.results import schema
 from stackwars.results.nested import Pooled, RunValue
-from stackwars.results.pooling import Row, RunTable, pool_values
+from stackwars.results.pooling import Row, RunTable, pool_values, rows_by_key
 from stackwars.results.schema import is_missing
 
 
@@ -23,12 +23,7 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     tables: effects.csv of each run without the means over the workloads, the oldest run first. Blocks of other sizes
     have other effects: the largest block counts, in all runs of the newest protocol that have it.
     """
-    by_key: dict[tuple, list[Row]] = {}
-    for run, machine, table, protocol in tables:
-        for row in table.to_dict("records"):
-            key = tuple(row[name] for name in schema.KEYS["effects"])
-            by_key.setdefault(key, []).append(row | {"run": run, "machine": machine, "protocol": protocol})
-    rows = {key: _comparable(of_key) for key, of_key in by_key.items()}
+    rows = {key: _comparable(of_key) for key, of_key in rows_by_key(tables, schema.KEYS["effects"]).items()}
     members = {key: values for key, of_key in rows.items() if (values := _values(of_key))}
     found = pool_values(members, lambda key: ())
     return schema.typed(

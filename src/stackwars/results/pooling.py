@@ -37,7 +37,7 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     tables: the oldest run first. Intervals and verdicts are not set: that is `deciding.decide`. A ratio that cannot
     be pooled (it is exact, of a single round, or of one run in no family) is that of the newest run that has it.
     """
-    rows = {key: _comparable(of_key) for key, of_key in _rows_by_key(tables).items()}
+    rows = {key: _comparable(of_key) for key, of_key in rows_by_key(tables, schema.COMPARISON_KEYS).items()}
     members = {key: values for key, of_key in rows.items() if (values := _values(of_key))}
     found = pool_values(members, _family)
     pooled_rows = []
@@ -59,12 +59,12 @@ def pool_values(
     return {key: pooled for key, pooled in found.items() if pooled}
 
 
-def _rows_by_key(tables: Sequence[RunTable]) -> dict[tuple, list[Row]]:
-    """Return, for every comparison, the row of each run, with its run, machine and protocol."""
+def rows_by_key(tables: Sequence[RunTable], keys: Sequence[str]) -> dict[tuple, list[Row]]:
+    """Return, by these columns, the row of each run that has it, with its run, machine and protocol."""
     rows: dict[tuple, list[Row]] = {}
     for run, machine, table, protocol in tables:
         for row in table.to_dict("records"):
-            key = tuple(row[name] for name in schema.COMPARISON_KEYS)
+            key = tuple(row[name] for name in keys)
             rows.setdefault(key, []).append(row | {"run": run, "machine": machine, "protocol": protocol})
     return rows
 
@@ -99,8 +99,7 @@ def _columns(pooled: Pooled, values: list[RunValue], of_key: list[Row]) -> Row:
         **{name: known[-1][name] for name in (*schema.COMPARISON_KEYS, "interleaved", "verdict")},
         **{"ratio": math.exp(pooled.mean.log), "error": pooled.mean.error, "dof": pooled.mean.freedom},
         **{"rounds": sum(value.rounds for value in values), "runs": len(values)},
-        **{"machines": len(nested.by_kind(values)), "spread": pooled.deviation},
-        **{"predicted_low": low, "predicted_high": high},
+        **{"machines": len(nested.by_kind(values)), "predicted_low": low, "predicted_high": high},
         # The share of a margin follows from pooled ratios; what is removed, from those of each run.
         "share": _mean(known, "share") if known[-1]["quantity"] == schema.REMOVAL else None,
         "protocol": of_key[0]["protocol"],

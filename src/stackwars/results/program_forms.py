@@ -33,23 +33,17 @@ def analyse(text: str) -> list[Row]:
             settled = normalise(raw)
             return [
                 {"level": RAW, "status": OK, **_counted(raw)},
-                {"level": NORMALISED, "status": OK, **_counted(settled), **_forms(structure.decide(settled))},
+                {"level": NORMALISED, "status": OK, **_counted(settled), **structure.decide(settled)},
             ]
         except module.ProgramError as error:
             reason, status = str(error), UNREADABLE
-    undecided = [structure.ClaimVerdict(name, structure.NO_PROGRAM, reason) for name in structure.CLAIMS]
     rows = [{"level": at, "status": status, "status_detail": reason} for at in (RAW, NORMALISED)]
-    return [rows[0], rows[1] | _forms(undecided)]
+    return [rows[0], rows[1] | dict.fromkeys(structure.CLAIMS, structure.NO_PROGRAM)]
 
 
 def _counted(program: module.ir.Module) -> Row:
     result = metrics.metrics(program)
     return result | {"operations_by_kind": json.dumps(result["operations_by_kind"])}
-
-
-def _forms(decided: list[structure.ClaimVerdict]) -> Row:
-    evidence = {one.claim: one.evidence for one in decided}
-    return {one.claim: one.verdict for one in decided} | {"form_evidence": json.dumps(evidence)}
 
 
 def build(config: dict, folder: Folder) -> None:

@@ -12,15 +12,14 @@ import pandas as pd
 
 from stackwars import workloads
 from stackwars.compilers import ahead_reference
-from stackwars.compilers.op_classes import fused_by_inductor, fused_by_xla
 from stackwars.measure import documents
 from stackwars.results import published, schema
-from stackwars.results.folder import Folder, form
-from stackwars.results.names import BASE, TARGET
+from stackwars.results.folder import Folder
+from stackwars.results.names import TARGET
 from stackwars.results.raw import Raw
 from stackwars.setup.device import CPU
-from stackwars.study import printed, programs, sharding
-from stackwars.study.programs import Compilation
+from stackwars.study import programs, sharding
+from stackwars.study.programs import BASE, Compilation
 from stackwars.workloads import parallel
 
 Row = dict[str, Any]
@@ -42,7 +41,7 @@ def build(config: dict, folder: Folder, raw: Raw) -> pd.DataFrame:
     forms = documents.read(folder["program_forms"]) if folder["program_forms"].exists() else []
     digests = {(row["workload"], row["framework"]): row["sha256"] for row in forms}
     rows = [
-        *_emitted(config, folder.measured, forms),
+        *_emitted(forms),
         *_compiled(config, folder.measured, digests),
         *_slices(config, folder.measured),
         *_replayed(raw),
@@ -70,33 +69,11 @@ def _head(workload: str, framework: str, level: str, **names: object) -> Row:
     }
 
 
-def _emitted(config: dict, measured: Path, forms: list[Row]) -> Iterator[Row]:
-    """Yield both levels of every emitted program, with what is fused if its compiler's forms are stored."""
-    kernels = dict(_fused(config, measured))
+def _emitted(forms: list[Row]) -> Iterator[Row]:
+    """Yield both levels of every emitted program."""
     for row in forms:
-        names = (row["workload"], row["framework"])
         columns = {key: value for key, value in row.items() if key in schema.PROGRAMS}
-        result = json.dumps(kernels.pop(names)) if row["level"] == schema.RAW and names in kernels else ""
-        yield _head(*names, str(row["level"])) | columns | {"fused": result}
-    for names, result in kernels.items():
-        detail = "no StableHLO is kept of it"
-        yield _head(*names, schema.RAW, status="no program", status_detail=detail, fused=json.dumps(result))
-
-
-def _fused(config: dict, measured: Path) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:
-    """Return what XLA and TorchInductor compute in one kernel, for the workloads whose forms are kept."""
-    for workload, (jax, inductor) in printed.with_forms(config).items():
-        for cell in (jax, inductor):
-            folder = measured / cell.path
-            try:
-                yield (
-                    (workload, cell.framework),
-                    fused_by_xla(form(folder, "optimised_hlo"))
-                    if cell is jax
-                    else fused_by_inductor(form(folder, "fx_graph"), form(folder, "generated_code")),
-                )
-            except FileNotFoundError:
-                continue
+        yield _head(row["workload"], row["framework"], row["level"]) | columns
 
 
 def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str]) -> Iterator[Row]:

@@ -17,7 +17,7 @@ LECTURE = PUBLISHED.with_name("lecture.csv")
 COLUMNS = {schema.FIRST: "first_run_ms", schema.SECOND: "second_run_ms", schema.STEADY: "steady_state_ms"}
 FAULTS = PUBLISHED.with_name("faults.csv")
 """Known faults of compilers, as the modules of tests/values state them."""
-RETURNED, DONE = "returned", "done"
+DONE = "done"
 
 
 def read_published() -> pd.DataFrame:

@@ -4,7 +4,6 @@ compilations.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,13 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars.ir import program_text
 from stackwars.measure import documents, nodes, process_value
 from stackwars.measure.process_value import ProcessValue
 from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
 
-_OPERATION = re.compile(r"= \"?(?:stablehlo|chlo|mhlo)\.")
 Values = dict[int, ProcessValue]
 """{round: what the steady calls of its process say}."""
 
@@ -28,7 +25,7 @@ class Raw:
     """The results of a folder. Everything is in the order of the grid; what has no result is missing.
 
     outputs: output samples of the ok cells. devices: what was found of each device for each framework.
-    node_peaks: by device, the peaks of a cluster's nodes beside the run's own.
+    peaks: of each device, the run's own first, then those of a cluster's other nodes.
     """
 
     cells: dict[Cell, dict] = field(default_factory=dict)
@@ -40,8 +37,7 @@ class Raw:
     growth: dict[growth.Point, dict] = field(default_factory=dict)
     sharded: dict[sharding.Point, dict] = field(default_factory=dict)
     compiled: list[dict] = field(default_factory=list)
-    peaks: dict[str, dict] = field(default_factory=dict)
-    node_peaks: dict[str, list[dict]] = field(default_factory=dict)
+    peaks: dict[str, list[dict]] = field(default_factory=dict)
     devices: dict[str, dict[str, dict]] = field(default_factory=dict)
 
     @cached_property
@@ -77,11 +73,6 @@ class Raw:
                 found[key.workload, key.device, process["repetition"]] += seconds
         return found
 
-    def every_peak(self, device: str) -> list[dict]:
-        """Return all peaks of a device, the run's own first."""
-        own = [self.peaks[device]] if device in self.peaks else []
-        return own + self.node_peaks.get(device, [])
-
 
 def read(config: dict, folder: Path) -> Raw:
     """Read everything that the configuration asks for and the folder has."""
@@ -100,11 +91,10 @@ def read(config: dict, folder: Path) -> Raw:
         causes=list(_documents(folder, _causes_paths(config)).values()),
         checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
         releases=list(_documents(folder, {one: one.path for one in releases.asked(config)}).values()),
-        growth=_growth(config, folder),
+        growth=_documents(folder, {one: one.path / "process.json" for one in growth.asked(config)}),
         sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
         compiled=compiled,
-        peaks={device: own for device, (own, *_) in peaks.items()},
-        node_peaks={device: others for device, (_, *others) in peaks.items() if others},
+        peaks={device: every for device, every in peaks.items() if every},
         devices=documents.read(devices) if devices.exists() else {},
     )
 
@@ -112,22 +102,6 @@ def read(config: dict, folder: Path) -> Raw:
 def _causes_paths(config: dict) -> dict[programs.ReplayCell, Path]:
     searched = programs.searched(config)
     return {replay: programs.causes_path(replay.compiler, replay.workload) for replay in searched}
-
-
-def _growth(config: dict, folder: Path) -> dict[growth.Point, dict]:
-    """Read the processes of growing sizes, each with the number of operations of its program, if it has one."""
-    result = _documents(folder, {one: one.path / "process.json" for one in growth.asked(config)})
-    return {
-        point: process | {"operations": _operations(folder / point.path / "stablehlo.mlir.gz")}
-        for point, process in result.items()
-    }
-
-
-def _operations(path: Path) -> int | None:
-    if not path.exists():
-        return None
-    text = program_text.read(path)
-    return None if program_text.missing_reason(text) else len(_OPERATION.findall(text))
 
 
 def _documents(folder: Path, paths: dict) -> dict:

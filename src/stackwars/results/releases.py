@@ -14,10 +14,9 @@ from stackwars.results.raw import Raw
 
 _OUTCOME = ("version", "status", "status_detail", "ms")
 _VERDICT = ("wrong", "total", "where")
-_FACTS = ("fusions", "library_calls")
 
 
-def build(config: dict, raw: Raw) -> pd.DataFrame:
+def build(raw: Raw) -> pd.DataFrame:
     """Return releases.csv, in the order of the grid; the releases of a program newest first."""
     return schema.table("releases", [row for document in raw.releases for row in rows(document)])
 
@@ -28,16 +27,12 @@ def rows(document: dict) -> Iterator[dict[str, Any]]:
     where["title"] = workloads.load(document["workload"]).TITLE
     changes = {change["newer"]: change for change in document["changes"]}
     for release in document["releases"]:
-        ratio = release["ratio"] or {}
-        cores, compiled = (release.get(key) or [] for key in ("cores", "compile_rounds_s"))
+        ratio, compiled = release["ratio"] or {}, release.get("compile_rounds_s")
         row = where | {
             **{key: release[key] for key in _OUTCOME},
             **{key: release.get(key) for key in _VERDICT},
-            **{key: (release.get("facts") or {}).get(key) for key in _FACTS},
             "compile_s": statistics.median(compiled) if compiled else release.get("compile_s"),
             **{"ratio": ratio.get("value"), "low": ratio.get("low"), "high": ratio.get("high")},
-            "processes": len(release["times"]) or None,
-            "cores": statistics.median(cores) if cores else None,
         }
         if document["reason"]:
             row |= {"status": "unsupported", "status_detail": document["reason"]}

@@ -99,18 +99,12 @@ def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
 
 
 def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:
-    """Yield the first, second and steady times of a process and its partner, and those of other ways to time a call.
+    """Yield the first, second and steady times of a process and its partner.
 
-    The steady times are of loops. Undisturbed: of the series that no loop of the other interrupts. Throughput: of
-    calls with one fence for many.
+    The steady times are of loops. Undisturbed: of the series that no loop of the other interrupts.
     """
     number, sides = process["repetition"], (process, partner)
-    for quantity, name in (
-        (schema.FIRST, "first"),
-        (schema.SECOND, "second"),
-        (schema.UNDISTURBED, "steady"),
-        (schema.THROUGHPUT, "throughput"),
-    ):
+    for quantity, name in ((schema.FIRST, "first"), (schema.SECOND, "second"), (schema.UNDISTURBED, "steady")):
         events = [event(side, name) for side in sides]
         if all(events):
             yield _row(quantity, number, *map(_call_ms, events), CALL, **names)
@@ -123,16 +117,6 @@ def _call_ms(timed: dict) -> float:
     """Return the ms of the call of an event, or those of a call of its median block."""
     ns = timed["ns"]
     return (statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns) / 1e6
-
-
-def _each(
-    quantity: str, rounds: tuple[set, set], times: tuple[dict, dict], basis: str, **names: str
-) -> Iterator[Row]:
-    """Yield the times of both sides in each round. rounds: those measured together, and apart, which have no ratio."""
-    together, apart = rounds
-    for number in sorted(together | apart):
-        row = _row(quantity, number, *(side[number] for side in times), basis, **names)
-        yield row if number in together else row | {"ratio": None, "basis": APART}
 
 
 def _replayed(config: dict, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
@@ -217,9 +201,11 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
         names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
         names |= {"subject": name, "baseline": name, "baseline_compiler": other.compiler}
         results = (raw.replays[replay], raw.replays[other])
-        rounds = measured_together(raw, *results, (replay.workload, replay.device))
-        times = tuple({n: value.loops_ms for n, value in side.items()} for side in (values, base))
-        yield from _each(schema.COMPILER, rounds, times, IN_TURN, **names)
+        together, apart = measured_together(raw, *results, (replay.workload, replay.device))
+        for number in sorted(together | apart):
+            times = (side[number].loops_ms for side in (values, base))
+            row = _row(schema.COMPILER, number, *times, IN_TURN, **names)
+            yield row if number in together else row | {"ratio": None, "basis": APART}
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:

@@ -57,7 +57,16 @@ KEYS = {
 """The columns that identify a row of each table."""
 YOUNGER = ("variant", "baseline_workload")
 """Keys that rounds.csv of runs that were accepted earlier lacks: there they are empty."""
-RETIRED = {"cells": ("native_rel_l2", "stop_reason", "used_cores"), "comparisons": ("p", "p_adjusted")}
+RETIRED = {
+    "cells": (
+        *("native_rel_l2", "stop_reason", "used_cores", "steady_calls", "gflop_per_s", "second_over_steady"),
+        *("first_largest", "first_largest_share", "returned_ms", "parameter_bytes"),
+        *("loss_steps", "loss_first", "loss_last", "operations"),
+    ),
+    "programs": ("fused", "form_evidence"),
+    "comparisons": ("p", "p_adjusted", "spread"),
+    "releases": ("processes", "cores", "fusions", "library_calls"),
+}
 """Columns of runs that were accepted earlier; they are not read."""
 RENAMED = {"comparisons": {"runtime": "everything else"}}
 """Quantities of runs that were accepted earlier, and their names today."""
@@ -71,18 +80,14 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
 PROCESS, CONTROL, COMPILER, UNDISTURBED = "process", "control", "compiler", "undisturbed"
-THROUGHPUT = "throughput"
 NATIVE_CALLS = "native"
 """Native calls in the rounds of a replay."""
 EVERYTHING_ELSE, MARGIN, PAIRWISE, FORM, SCALING = "everything else", "margin", "pairwise", "form", "scaling"
-CORES, REMOVAL = "cores", "removal"
-HBM, TEMPORARIES, CYCLES, LAYOUT, FUSIONS = "hbm", "temporaries", "cycles", "layout", "fusions"
-OPERATIONS, PROGRAM, BATCH, FIT, RSS = "operations", "program", "largest_batch", "fit", "rss"
+REMOVAL = "removal"
+HBM, TEMPORARIES, LAYOUT, FUSIONS = "hbm", "temporaries", "layout", "fusions"
+OPERATIONS, PROGRAM, BATCH = "operations", "program", "largest_batch"
 STRUCTURE, LIKENESS, COLLECTIVES = "structure", "likeness", "collectives"
-EXACT = (
-    *(HBM, TEMPORARIES, CYCLES, LAYOUT, FUSIONS, OPERATIONS, PROGRAM, BATCH, FIT, RSS),
-    *(STRUCTURE, LIKENESS, COLLECTIVES),
-)
+EXACT = (HBM, TEMPORARIES, LAYOUT, FUSIONS, OPERATIONS, PROGRAM, BATCH, STRUCTURE, LIKENESS, COLLECTIVES)
 """Quantities that are counted, not timed: no error, and the newest run's value stands for all."""
 
 

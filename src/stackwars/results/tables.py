@@ -44,7 +44,7 @@ def write(config: dict, folder: Folder) -> None:
     tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], result)
     tables["values"] = values.build(config, result)
     tables["causes"] = causes.build(result)
-    tables["releases"] = releases.build(config, result)
+    tables["releases"] = releases.build(result)
     for name, table in tables.items():
         schema.write(table, folder[name])
     facts = context(config, result)
@@ -71,6 +71,7 @@ def context(config: dict, raw: Raw) -> dict:
             other = versions.get(name, version)
             versions[name if other == version else f"{name} ({cell.framework})"] = version
     revisions = sorted({one["source"]["git_revision"] for one in dated})
+    peaks = {device: own for device, (own, *_) in raw.peaks.items()}
     return {
         "preset": config["preset"],
         "studies": measured_studies(config),
@@ -81,8 +82,8 @@ def context(config: dict, raw: Raw) -> dict:
         "git_dirty": any(one["source"]["git_dirty"] for one in dated),
         "versions": versions,
         "devices": _devices(raw),
-        "peak": raw.peaks.get(CPU) or next(iter(raw.peaks.values()), {}),
-        "peaks": raw.peaks,
+        "peak": peaks.get(CPU) or next(iter(peaks.values()), {}),
+        "peaks": peaks,
         "nodes": _nodes(raw),
         "settings": {**settings(config), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
         "sizes": {workload: sizes(config, workload) for workload in config["workloads"]},
@@ -123,7 +124,7 @@ def _nodes(raw: Raw) -> list[dict]:
             **records[node],
             "device": device,
             "workloads": sorted(workloads),
-            "peak": nodes.peak_of(raw.every_peak(device), records[node]),
+            "peak": nodes.peak_of(raw.peaks.get(device, []), records[node]),
         }
         for (node, device), workloads in sorted(result.items())
     ]

@@ -14,8 +14,8 @@ import pandas as pd
 
 from stackwars import workloads
 from stackwars.results import schema
-from stackwars.results.names import BASE
 from stackwars.results.raw import Raw
+from stackwars.study.programs import BASE
 
 OUTSIDE = "outside the compiler"
 """Part of the reason of a program whose operations ran in its framework and not in the compiler."""

@@ -20,9 +20,7 @@ from stackwars.setup.device import CPUS
 
 LEVELS = ("process", "round", "run", "machine")
 LATENCY, RATIO = "latency", "ratio"
-COLUMNS = ["quantity", "device", "level", "deviation", "count"]
-
-
+COLUMNS = ["quantity", "device", "level", "deviation"]
 MEAN = ["key", "machine", "log", "variance"]
 """One run's estimate of a cell or a ratio: its key, the kind of machine, the mean logarithm and its variance."""
 
@@ -31,8 +29,7 @@ def table(accepted: list[Run]) -> pd.DataFrame:
     """Return COLUMNS, a row for each quantity, device of the CPU and level.
 
     quantity: LATENCY (steady state of a cell) or RATIO (steady ratio of a comparison). deviation: standard
-    deviation of the logarithm at this level, empty if there are too few to tell. count: cells or ratios that it
-    is pooled over.
+    deviation of the logarithm at this level, empty if there are too few to tell.
     """
     rows, newest = [], newest_protocol(accepted)
     for device in CPUS:
@@ -41,8 +38,7 @@ def table(accepted: list[Run]) -> pd.DataFrame:
             for level in LEVELS:
                 known = variances.get(level, [])
                 deviation = math.sqrt(max(0.0, float(np.mean(known)))) if known else None
-                names = {"quantity": quantity, "device": device, "level": level}
-                rows.append(names | {"deviation": deviation, "count": len(known)})
+                rows.append((quantity, device, level, deviation))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -115,7 +111,7 @@ def _between(means: pd.DataFrame) -> dict[str, list[float]]:
     return {"run": result, "machine": list(every["between"] - every["error"] - of_a_run * every["share"])}
 
 
-HELD_OUT_COLUMNS = ["run", "machine", "known", "quantity", "inside", "total"]
+HELD_OUT_COLUMNS = ["run", "machine", "known", "inside", "total"]
 QUANTITIES = (*schema.STAGES, schema.REPLAY)
 FEWEST = 3
 """Other runs without which a prediction interval is too wide to be missed, and is not counted."""
@@ -124,7 +120,7 @@ FEWEST = 3
 def held_out(accepted: list[Run]) -> pd.DataFrame:
     """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others predict it.
 
-    A row for each run and quantity. known: whether another run is of its kind of machine. inside: how many of its
+    A row for each run. known: whether another run is of its kind of machine. inside: how many of its
     ratios (total) lie in the 95 % prediction interval of the others; counted are those that at least FEWEST others
     have.
     """
@@ -133,17 +129,8 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
     for left_out in every:
         others = [one for one in every if one is not left_out]
         found = _predicted(left_out, others)
-        rows += [
-            {
-                "run": left_out.run,
-                "machine": left_out.machine,
-                "known": any(one.machine == left_out.machine for one in others),
-                "quantity": quantity,
-                "inside": sum(is_inside for name, is_inside in found if name == quantity),
-                "total": sum(name == quantity for name, _ in found),
-            }
-            for quantity in QUANTITIES
-        ]
+        is_known = any(one.machine == left_out.machine for one in others)
+        rows.append((left_out.run, left_out.machine, is_known, sum(found), len(found)))
     return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
 
 
@@ -166,8 +153,8 @@ def _observed(run: Run) -> RunTable:
     return RunTable(run.identity, run.machine, table.reset_index(drop=True))
 
 
-def _predicted(left_out: RunTable, others: list[RunTable]) -> list[tuple[str, bool]]:
-    """Return the quantity of every ratio of a run that enough others predict, and whether it is as predicted."""
+def _predicted(left_out: RunTable, others: list[RunTable]) -> list[bool]:
+    """Return, for every ratio of a run that enough others predict, whether it is as predicted."""
     pooled = {deciding.key_of(row): row for row in pooling.pool(others).to_dict("records")}
     result = []
     for row in left_out.comparisons.to_dict("records"):
@@ -175,6 +162,5 @@ def _predicted(left_out: RunTable, others: list[RunTable]) -> list[tuple[str, bo
         if other is None or is_missing(other["predicted_low"]) or other["runs"] < FEWEST:
             continue
         if row["interleaved"] == other["interleaved"]:  # otherwise they estimate different things
-            is_inside = other["predicted_low"] <= row["ratio"] <= other["predicted_high"]
-            result.append((row["quantity"], is_inside))
+            result.append(other["predicted_low"] <= row["ratio"] <= other["predicted_high"])
     return result

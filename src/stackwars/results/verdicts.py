@@ -101,42 +101,30 @@ def shape(is_first: bool, compiles: float) -> str:
     return COMPILED_AGAIN if compiles > 0 else REUSED
 
 
-def same_direction(one: str, other: str) -> str:
-    """Return whether two verdicts on ratios are the same direction, opposite ones, or not both decided."""
-    if NO_DATA in (one, other):
-        return NO_DATA
-    if not {one, other} <= set(DECIDED):
-        return NOT_DECIDED
-    return AGREES if one == other else DIFFERS
-
-
-def control(ratio: Estimate | None) -> str:
+def control(ratio: Estimate) -> str:
     """Return whether a native call takes the time of the replay of its program, by the interval of their ratio."""
-    if ratio is None or ratio.low is None:
-        return NO_DATA
-    if is_within(ratio.low, ratio.high, CONTROL):
+    if ratio.low is not None and is_within(ratio.low, ratio.high, CONTROL):
         return PASSED
-    if ratio.low > 1:
-        return NATIVE_SLOWER
-    return NATIVE_FASTER if ratio.high < 1 else INCONCLUSIVE
+    return _side(ratio, NATIVE_SLOWER, NATIVE_FASTER, INCONCLUSIVE)
 
 
-def margin(ratio: Estimate | None) -> str:
+def margin(ratio: Estimate) -> str:
     """Return which factor of a steady ratio does more of it, by the interval of their quotient."""
-    if ratio is None or ratio.low is None:
-        return NO_DATA
-    if ratio.low > 1:
-        return DUE_TO_PROGRAM
-    return DUE_TO_REST if ratio.high < 1 else NOT_SEPARATED
+    return _side(ratio, DUE_TO_PROGRAM, DUE_TO_REST)
 
 
-def removal(ratio: Estimate | None) -> str:
+def removal(ratio: Estimate) -> str:
     """Return whether a difference is removed for the most part, by the interval of half of it over what remains."""
-    if ratio is None or ratio.low is None:
+    return _side(ratio, REMOVED, REMAINS)
+
+
+def _side(ratio: Estimate, above: str, below: str, neither: str = NOT_SEPARATED) -> str:
+    """Return on which side of 1 the interval of a ratio lies."""
+    if ratio.low is None:
         return NO_DATA
     if ratio.low > 1:
-        return REMOVED
-    return REMAINS if ratio.high < 1 else NOT_SEPARATED
+        return above
+    return below if ratio.high < 1 else neither
 
 
 def scaling(low: float, high: float) -> str:

@@ -33,11 +33,6 @@ def listed(config: dict) -> Rows:
     return {workload: row for workload, row in listings(config).items() if is_measured(config, row)}
 
 
-def with_forms(config: dict) -> Rows:
-    """Return the forms that this run measures."""
-    return {workload: row for workload, row in forms(config).items() if is_measured(config, row)}
-
-
 def is_measured(config: dict, row: Sequence[Cell]) -> bool:
     """Return whether this run measures all of these cells."""
     return set(row) <= set(cells.asked(config))

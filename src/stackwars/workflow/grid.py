@@ -214,11 +214,6 @@ class Grid:
         """Return the folders of what the compilers make of the programs that the paper lists step by step."""
         return self._of_cells(printed.forms(self.config), FORMS)
 
-    def own_forms(self) -> list[str]:
-        """Return those of this run."""
-        rows = printed.with_forms(self.config).values()
-        return self.existing_or_expected(cell.path / FORMS for row in rows for cell in row)
-
     def _of_cells(self, rows: dict[str, list[Cell]], name: str) -> list[str]:
         result = []
         for row in rows.values():

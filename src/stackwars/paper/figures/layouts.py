@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from stackwars.frameworks import title
-from stackwars.paper.figures.style import BAND, PAGE, line_look, round_ticks
+from stackwars.paper.figures.style import BAND, PAGE, line_look, set_round_ticks
 from stackwars.results.names import compiler_title
 from stackwars.study.comparisons import Comparison
 
@@ -29,7 +29,7 @@ def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) ->
     first.set_yticks(range(len(products)), products)
     first.set_ylim(max(1, len(products)) - 0.5, -0.5)
     first.set_ylabel("rows, in, out")
-    _log_axis(first, rows["steady_ms"], most=6)
+    _log_axis(first, rows["steady_ms"])
     handles = [plt.Line2D([], [], label=_layout(side, pair), **_mark(side, pair)) for side in pair.sides]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.4)
     return figure
@@ -61,11 +61,9 @@ def _layout(side: str, pair: Comparison) -> str:
     return f"{title(side)}, weight as {'(in, out)' if side == pair.baseline else '(out, in)'}"
 
 
-def _log_axis(axis: plt.Axes, values: pd.Series, most: int) -> None:
+def _log_axis(axis: plt.Axes, values: pd.Series) -> None:
     axis.set_xscale("log")
     if values.notna().any():
         low, high = values.min() / 1.8, values.max() * 1.8
         axis.set_xlim(low, high)
-        ticks = round_ticks(low, high, most)
-        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axis.minorticks_off()
+        set_round_ticks(axis.xaxis, low, high, most=6)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from stackwars.paper.figures.heat import draw_matrix
 from stackwars.paper.figures.layouts import draw_products
-from stackwars.paper.figures.ratios import draw_compilers, draw_split
+from stackwars.paper.figures.ratios import FACTORS, draw_compilers, draw_split
 from stackwars.paper.figures.releases import draw_releases
 from stackwars.paper.figures.style import COLUMN, GREY, draw_graphs, save
 from stackwars.paper.tables import products
@@ -55,10 +55,10 @@ def figures(config: dict, folder: Folder) -> dict[str, Figure]:
     datasets = sources(config, folder)
     tables, matrix = datasets.of("tables"), datasets.of("matrix")
     main = comparisons(config, PROGRAMS)[0]
+    where = {"device": CPU, "subject": main.subject, "baseline": main.baseline}
+    replays = matrix.comparisons("matrix", quantity=schema.REPLAY, **where)
     return {
-        "compilers": draw_compilers(
-            pair_of(matrix, "matrix", main, schema.REPLAY), main, list(matrix.study("matrix").compilers)
-        ),
+        "compilers": draw_compilers(replays, main, list(matrix.study("matrix").compilers)),
         "stack": draw_stack(),
         "split": draw_split(factors(config, tables, main), main),
         "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),
@@ -77,21 +77,11 @@ def products_of(data: Dataset, pair: Comparison) -> pd.DataFrame:
     return rows.assign(product=[", ".join(map(str, one)) for one in layers])
 
 
-def pair_of(data: Dataset, study: str, pair: Comparison, quantity: str) -> pd.DataFrame:
-    """Return the comparisons of a pair on the CPU."""
-    sides = {"subject": pair.subject, "baseline": pair.baseline}
-    return data.comparisons(study, quantity=quantity, device=CPU, **sides)
-
-
 def factors(config: dict, data: Dataset, pair: Comparison) -> pd.DataFrame:
     """Return the native ratios of a pair and their two factors, in the compiler that both use natively."""
-    rows = pd.concat(
-        [
-            pair_of(data, "tables", pair, name)
-            for name in (schema.NATIVE_CALLS, schema.REPLAY, schema.EVERYTHING_ELSE)
-        ]
-    )
-    return rows[rows["compiler"].isin(("", native_compiler(config)))]
+    where = {"device": CPU, "compiler": native_compiler(config)}
+    rows = data.comparisons("tables", subject=pair.subject, baseline=pair.baseline, **where)
+    return rows[rows["quantity"].isin(FACTORS)]
 
 
 def write(config: dict, folder: Folder) -> None:

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from stackwars.frameworks import title
-from stackwars.paper.figures.style import BAND, COLUMN, line_look, round_ticks
+from stackwars.paper.figures.style import BAND, COLUMN, line_look, set_round_ticks
 from stackwars.results import schema
 from stackwars.results.names import compiler_title
 from stackwars.results.verdicts import DECIDED
@@ -87,9 +87,7 @@ def _limits(axis: plt.Axes, ratios: list[float]) -> tuple[float, float]:
     low, high = min([1.0, *ratios]) / REACH, max([1.0, *ratios]) * REACH
     axis.set_xscale("log")
     axis.set_xlim(low, high)
-    ticks = round_ticks(low, high, most=7)
-    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axis.minorticks_off()
+    set_round_ticks(axis.xaxis, low, high, most=7)
     return low, high
 
 

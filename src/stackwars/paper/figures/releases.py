@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.ticker import FixedLocator, NullFormatter
 
 from stackwars.frameworks import title
-from stackwars.paper.figures.style import LOOKS, PAGE, round_ticks
+from stackwars.paper.figures.style import LOOKS, PAGE, set_round_ticks
 from stackwars.results.names import compiler_title
 
 MISSING = "no program was timed"
@@ -58,7 +57,4 @@ def _panel(axis: plt.Axes, rows: pd.DataFrame, versions: list[str]) -> None:
         axis.plot(crosses, [1.0] * len(crosses), "x", color=look["color"], clip_on=False)
     ends = min([*shown, 0.8]) / 1.05, max([*shown, 1.25]) * 1.05
     axis.set_ylim(ends)
-    ticks = round_ticks(*ends, 5)
-    axis.yaxis.set_major_locator(FixedLocator(ticks))
-    axis.yaxis.set_minor_formatter(NullFormatter())
-    axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    set_round_ticks(axis.yaxis, *ends, most=5)

@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+from matplotlib.axis import Axis
 
 COLUMN = 3.45  # inches: the width of an IEEEtran column, so that text keeps its size in print
 PAGE = 7.1
@@ -75,6 +76,13 @@ def round_ticks(low: float, high: float, most: int) -> list[float]:
         if len(best) < len(ticks) <= most:
             best = ticks
     return best
+
+
+def set_round_ticks(axis: Axis, low: float, high: float, most: int) -> None:
+    """Put round ticks on a logarithmic axis that reaches from low to high, and no minor ones."""
+    ticks = round_ticks(low, high, most)
+    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.set_minor_locator(plt.NullLocator())
 
 
 def save(draw: Callable[[], dict[str, plt.Figure]], output: Path) -> None:

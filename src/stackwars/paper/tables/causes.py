@@ -165,7 +165,6 @@ TABLES = (
         F: frontend, C: compiler, I: their interaction. Largest part, if the intervals separate one: in
         all of the matrix, with compilers that are XLA alone (XLA), with one frontend for each API
         (APIs), and with both restrictions.""",
-        empty="no block of the matrix is complete",
         wide=False,
         separation="2.4pt",
     ),

@@ -90,7 +90,6 @@ TABLES = (
         group_by="of",
         loose=True,
         note=_NOTE,
-        empty="no claim of this origin",
         max_rows=32,
     ),
     Table(
@@ -100,7 +99,6 @@ TABLES = (
         columns=_COLUMNS,
         loose=True,
         note=_NOTE,
-        empty="no claim of this origin",
         max_rows=32,
     ),
     Table(

@@ -138,7 +138,6 @@ TABLES = (
         program ratio; native calls use one compiler. Reason: which of the two is the larger factor of
         the native ratio, if the interval of their quotient decides. Control: JAX's native call over the
         replay of its program. In brackets: the intervals that decide, each column at its level.""",
-        empty="no program was replayed",
     ),
     Table(
         name="compilers",
@@ -148,6 +147,5 @@ TABLES = (
         study=MATRIX,
         note=r"""Both programs in the same process, with alternating loops. In brackets: the intervals that
         decide.""",
-        empty="no program was replayed",
     ),
 )

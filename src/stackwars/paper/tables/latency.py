@@ -130,7 +130,6 @@ def _latency_table(number: str, caption: str, note: str) -> Table:
         study=STUDY,
         group_by="workload",
         note=note,
-        empty="no cell of this table is configured",
         separation="4pt",
     )
 
@@ -217,7 +216,6 @@ TABLES = (
         device that decide 5\,\% may miss the ratio. Detect.: smallest difference of the steady state found in 4 of
         5 such experiments. Direction: of the steady ratio, against
         the published one; the devices differ, so only directions are compared.""",
-        empty="no pair of cells to compare",
         separation="2.2pt",
     ),
     Table(

@@ -103,6 +103,5 @@ TABLES = (
         wide=False,
         note="""Layers: the difference of each linear layer's two programs by itself, times how often the model
         has that layer. Measured: the difference of the model's two programs.""",
-        empty="no layer was replayed",
     ),
 )

@@ -112,7 +112,6 @@ TABLES = (
         study=STUDY,
         note=r"""JAX / torch\_xla, or one word if both programs have the same form; each decided by a rule over
         the normalised program. A dash: the claim does not apply to the program.""",
-        empty="no program was read",
         wide=False,
         separation="2pt",
     ),
@@ -126,7 +125,6 @@ TABLES = (
         merged, unused arguments dropped. Operations: without constants. Layout: reshapes, transposes
         and broadcasts among them; MiB: what operations that only change the layout write. Depth:
         longest chain. Same: the canonical hashes of both programs are equal.""",
-        empty="no program was read",
         wide=False,
         separation="2.8pt",
     ),

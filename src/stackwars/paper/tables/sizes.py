@@ -101,6 +101,5 @@ TABLES = (
         wide=False,
         note=r"""Native ratio: torch\_xla over JAX. Program: their replays in the compiler that both use. Predicted:
         the replay and a fixed cost of a call, the median of native less replay over the other sizes.""",
-        empty="no size was measured",
     ),
 )

@@ -90,10 +90,9 @@ class Table:
     study: str = ""
     group_by: str = ""
     note: str = ""
-    empty: str = "no result in this run"
+    empty: str = "no result"
     wide: bool = True
     loose: bool = False
-    size: str = r"\scriptsize"
     separation: str = "3pt"
     max_rows: int = 64
 

@@ -142,7 +142,6 @@ TABLES = (
         study=STUDY,
         note=r"""In brackets: the intervals that decide, from the ratios of both to the same baseline, which are
         independent.""",
-        empty="nothing to compare",
     ),
     Table(
         name="forms",
@@ -158,7 +157,6 @@ TABLES = (
         study=BEYOND,
         group_by="forms",
         note=r"""In brackets: 95\,\% intervals. A framework without a row does not have both forms.""",
-        empty="nothing to compare",
         wide=False,
     ),
     Table(
@@ -178,7 +176,6 @@ TABLES = (
         note=r"""Steady state of one over the other. The lecture~\cite{lecture} has an A100 and its frameworks'
         default precisions; ours have 95\,\% intervals. Only directions are compared: its MLP has 256
         sequences of 1024 positions, which would take a CPU seconds, and ours fewer and shorter ones.""",
-        empty="nothing to compare",
         wide=False,
     ),
 )

@@ -12,9 +12,10 @@ from stackwars.frameworks import title
 from stackwars.paper.tables.programs import DASH
 from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
 from stackwars.results.dataset import Sources, newest_runs
-from stackwars.results.names import BASE, TARGET, by_age, compiler_title, variant_title
+from stackwars.results.names import TARGET, by_age, compiler_title, variant_title
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import FITS, TOO_LARGE
+from stackwars.study.programs import BASE
 
 STUDY, SHARDING, LLAMA = "tables", "sharding", "llama3_8b"
 MIB, GIB = 2**20, 2**30
@@ -121,7 +122,6 @@ TABLES = (
         torch\_xla over JAX, of memory and of the bytes of generated code. Published: the original's
         outcome under JAX / PyTorch. Largest batch, by bisection: one number: it fits and the next does
         not; a range: it lies there.""",
-        empty="no model was compiled for this device",
         wide=False,
         separation="2.6pt",
     ),
@@ -140,7 +140,6 @@ TABLES = (
         note=r"""Tensors divided among the chips. GiB: what each chip needs, its code left out. Collectives that
         the TPU's compiler chose: all-reduces (AR), all-gathers (AG), reduce-scatters (RS), all-to-alls
         (A2A) and permutes (CP); MiB: of their results, on one chip.""",
-        empty="nothing was compiled for a slice",
         wide=False,
     ),
 )

@@ -174,7 +174,7 @@ def _float(table: Table, tabular: str, note: str, number: int) -> str:
             *([again] if number else []),
             rf"\caption{{{escape(table.caption)}{' (continued)' if number else ''}}}",
             *([] if number else [rf"\label{{tab:{table.name}}}"]),
-            rf"{table.size}\setlength{{\tabcolsep}}{{{table.separation}}}%",
+            rf"\scriptsize\setlength{{\tabcolsep}}{{{table.separation}}}%",
             # A long status or an unusual number may make a row wider than the column: only then the whole
             # tabular is set smaller.
             r"\setbox0=\hbox{%",

@@ -2,7 +2,7 @@
 function against() {
   const found = DATA.against, head = h("h2", {}, "This run and the reference");
   if (!found) return [head, h("p", {}, DATA.meta.origin === "reference" ? "This report is of the reference itself." : DATA.reproduction || "This run was not compared with the reference."),
-    missing("A run of yours, compared with the reference in one page:", "python -m stackwars.report.compare results/full"), missing("The same as text:", "make compare RUN=results/full")];
+    missing("A run of yours, compared with the reference as text and in one page:", "make compare RUN=results/full")];
   const [claims, ratios, cells] = found.counts, [own, others] = found.machines;
   return [head, h("p", {}, found.summary), h("p", {}, `The machine of this run: ${own}. Of the reference: ${others.join("; ")}.`),
     found.untested ? h("p", {}, `${found.untested} claims are not testable in this run.`) : null,

@@ -16,7 +16,7 @@ function ticks(low, high, log = false, most = 7) {
 }
 
 const short = (value) => String(Number(value.toPrecision(4)));
-const COUNTED = ["hbm", "temporaries", "layout", "fusions", "operations", "program", "largest_batch", "fit", "rss", "collectives"];
+const COUNTED = ["hbm", "temporaries", "layout", "fusions", "operations", "program", "largest_batch", "collectives"];
 
 // What the two directions of ratios mean: who is faster, or who has less.
 function directions(rows) {

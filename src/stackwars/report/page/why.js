@@ -2,7 +2,7 @@
 async function why(at) {
   const known = DATA.overview.map((one) => one.workload), workload = known.includes(at.parts[1]) ? at.parts[1] : known[0];
   if (!workload) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
-  const page = await unpack(DATA.why[workload]), { subject, baseline } = page;
+  const { subject, baseline } = DATA.pair, page = { ...await unpack(DATA.why[workload]), ...DATA.pair };
   const answers = (await unpack(DATA.explained)).filter((row) => row.workload === workload);
   const released = (await unpack(DATA.releases)).filter((row) => row.workload === workload && row.change);
   const here = { parts: ["why", workload], query: at.query };
@@ -16,14 +16,13 @@ async function why(at) {
     ...byCompiler(page, workload),
     ...byClass(page, here),
     ...closedBy(page, workload, answers),
-    ...named(page, workload),
+    ...(await named(page, workload)),
     ...longest(page, workload),
     ...byRun(page, workload),
     ...others(page),
     ...onTargets(page, workload),
     h("h3", { id: "releases" }, "Which release changed it"),
     released.length ? releaseTable(`${released.length} releases changed a program of it`, released) : missing("No release of a compiler is known to have changed it.", `make releases PROGRAM=${workload}`),
-    ...numbers(page),
     h("h3", {}, "What measures this again"),
     page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": text }, command))),
     h("p", {}, `Measured at revision ${DATA.meta.git_revision}: git checkout ${DATA.meta.git_revision} has its sources.`),
@@ -78,11 +77,13 @@ function closedBy({ subject, baseline }, workload, answers) {
     isKnown ? null : missing("Its cause was not searched.", command)];
 }
 
-function named({ kinds, subject, baseline }, workload) {
-  const head = h("h3", {}, "Which operations differ");
-  if (!kinds) return [head, missing("The programs of the two are not in this report.", "make report")];
-  const differing = kinds.rows.filter(([, one, other]) => one !== other);
-  return [head, h("p", {}, `Programs, ${kinds.form}. `, link("Both programs, line by line", ["programs", workload], [["form", kinds.form], ["lines", "both"], ["left", baseline], ["right", subject]]), "."),
+// Of the normalised programs if there are any: they count what is computed, not how it is spelled.
+async function named({ subject, baseline }, workload) {
+  const head = h("h3", {}, "Which operations differ"), shown = DATA.programs.find((one) => one.workload === workload), forms = shown ? await unpack(shown.forms) : {};
+  const form = ["normalised", "as emitted"].find((name) => forms[name] && [subject, baseline].every((side) => forms[name].sides[side]));
+  if (!form) return [head, missing("The programs of the two are not in this report.", "make report")];
+  const differing = kindRows([baseline, subject].map((side) => forms[form].sides[side].kinds)).filter(([, one, other]) => one !== other);
+  return [head, h("p", {}, `Programs, ${form}. `, link("Both programs, line by line", ["programs", workload], [["form", form], ["lines", "both"], ["left", baseline], ["right", subject]]), "."),
     differing.length ? kindsTable(differing, [baseline, subject]) : h("p", {}, "Both have the same operations, each as often.")];
 }
 
@@ -124,10 +125,4 @@ function onTargets({ memory, fits }, workload) {
   const head = h("h3", {}, "Does it fit, and who needs more");
   if (!memory.length) return [head, missing("Its programs were compiled for no target.", `make paper WORKLOADS=${workload}`)];
   return [head, h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets, MiB", memory)];
-}
-
-function numbers({ times, subject, baseline }) {
-  return [h("h3", {}, "Which time is which"), times.length ? h("div", {}, h("p", {}, "Steady milliseconds of these two that the views show. They differ because they are of different runs, or of different things; only rows of one run may be compared."),
-    table("Times of the two", filled([["Of", (row) => row.what, "wide"], ["Study", (row) => row.study], ["Compiler", (row) => row.compiler, "keep"], [`${title(baseline)}, ms`, (row) => number(row.baseline_ms, 4), "number"],
-      [`${title(subject)}, ms`, (row) => number(row.subject_ms, 4), "number"], ["Run", (row) => row.run || "this run", "keep"]], times), times)) : h("p", {}, "No time of the two is known.")];
 }
