@@ -128,9 +128,9 @@ def not_tried(table: dict) -> list[str]:
     return [f"Not tried: {'; '.join(parts)}."] if parts else []
 
 
-def paragraph(kind: str, label: str, answer: dict) -> str:
-    """Return one short paragraph on a cause or a fault. label: the program's."""
-    return fault_text(label, answer) if kind == "fault" else cause_text(answer)
+def paragraph(kind: str, answer: dict) -> str:
+    """Return one short paragraph on a cause or a fault."""
+    return fault_text(answer) if kind == "fault" else cause_text(answer)
 
 
 def cause_text(cause: dict) -> str:
@@ -195,9 +195,9 @@ def option_text(option: dict) -> str:
     return f"With {option['flag']} {option['compiler']} takes {took}."
 
 
-def fault_text(label: str, fault: dict) -> str:
+def fault_text(fault: dict) -> str:
     """Return the cause of a wrong value, a crash or a refusal in sentences."""
-    head = f"{label} in {fault['compiler']}: {fault['kind']}."
+    head = f"{fault['program']} in {fault['compiler']}: {fault['kind']}."
     if fault["verdict"] != "reduced":
         return f"{head} {fault['verdict']}: {fault['detail']}"
     before, after = fault["operations"]

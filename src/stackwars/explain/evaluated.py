@@ -95,7 +95,7 @@ def evaluate(
     }
     path = folder / "evaluate.json"
     path.write_text(json.dumps(job))
-    prints = worker.ask("evaluate", path=str(path))
+    prints = worker.evaluate(path)
     return Evaluated(graph, folder, {int(value): found for value, found in prints.items()}, files)
 
 

@@ -28,7 +28,7 @@ from stackwars.explain.outcomes import (
     outcome,
     timing,
 )
-from stackwars.measure import documents, judge, launch, limits, machine, process_status
+from stackwars.measure import documents, judge, launch, limits, process_status
 from stackwars.measure.calls import block, timed_call
 from stackwars.measure.contention import Meter
 from stackwars.measure.documents import EVENTS, Events, read_events
@@ -54,20 +54,12 @@ class NativeJob:
 
 def native(job: NativeJob) -> dict[str, Any]:
     """Return the framework's document, in which its one program is named as it is."""
-    start = time.monotonic()
     if why := why_unavailable():
         found, versions = outcome(FAILED, why), {}
     else:
         with tempfile.TemporaryDirectory() as folder:
             found, versions = _in_process(job, Path(folder))
-    return {
-        "schema": 1,
-        "framework": job.framework,
-        "versions": versions,
-        "programs": {job.framework: found},
-        "seconds": round(time.monotonic() - start, 3),
-        "machine": machine.record(),
-    }
+    return {"versions": versions, "programs": {job.framework: found}}
 
 
 def _in_process(job: NativeJob, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:

@@ -16,7 +16,7 @@ from stackwars.compilers.evaluate import unit_roundoff
 from stackwars.explain.evaluated import evaluate, unsupported
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.outcomes import OutcomesJob
-from stackwars.explain.question import Side
+from stackwars.explain.question import Question, Side
 from stackwars.explain.trial_outcomes import rounding_limit
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import documents, judge
@@ -40,8 +40,8 @@ def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _evaluated(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    question, side = job.question(), Side(**job.sides[0])
-    limits = {"cap_gib": job.settings["memory_cap_gib"], "timeout_s": job.settings["budget_s"]}
+    question, side = Question.load(job.question), Side(**job.sides[0])
+    limits = question.limits | {"timeout_s": question.settings["budget_s"]}
     with Worker(question.evaluator, **limits) as worker, tempfile.TemporaryDirectory() as folder:
         graph = worker.generic(side.text)
         if op := unsupported(graph):

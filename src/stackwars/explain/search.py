@@ -274,12 +274,14 @@ class Retimed:
         ours, other = (self.by(clock).closed(name) for clock in (self.clock, CPU))
         return self.by(CPU) if other[2] - other[1] < (ours[2] - ours[1]) / 2 else self
 
-    def ratio(self, a: str = "A", b: str = "B") -> Estimate:
-        return LogRatio.of_rounds([x / y for x, y in zip(self.times[a], self.times[b], strict=True)]).estimate()
+    def ratio(self) -> Estimate:
+        return LogRatio.of_rounds(
+            [a / b for a, b in zip(self.times["A"], self.times["B"], strict=True)]
+        ).estimate()
 
-    def closed(self, name: str, base: str = "A", other: str = "B") -> tuple[float, float, float]:
-        """Return the share of the gap that a program closes from base to other, with its interval."""
-        rows = list(zip(self.times[base], self.times[other], self.times[name], strict=True))
+    def closed(self, name: str) -> tuple[float, float, float]:
+        """Return the share of the gap between A and B that a program closes, with its interval."""
+        rows = list(zip(self.times["A"], self.times["B"], self.times[name], strict=True))
         return interval([(a - tried) / a for a, _, tried in rows], [(a - b) / a for a, b, _ in rows])
 
 

@@ -155,9 +155,6 @@ class Commands:
         """Return the share of the cores' time that other processes had during the last timing."""
         return self._others_share
 
-    def facts(self, name: str) -> dict[str, int]:
-        return self._programs[name].facts()
-
     def hlo(self, name: str) -> str:
         return self._programs[name].optimised_hlo()
 

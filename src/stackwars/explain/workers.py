@@ -29,7 +29,7 @@ from stackwars.explain.graph import Graph
 from stackwars.explain.worker import REPLY
 from stackwars.ir.program_text import short_path
 from stackwars.measure import launch, limits
-from stackwars.setup.environments import clean_environ
+from stackwars.setup import environments
 
 SOURCE = Path(stackwars.__file__).parents[1]
 _FILE = re.compile(r"\"([^\"]+)\":(\d+):\d+")
@@ -55,13 +55,17 @@ class TimedOut(Exception):
 class CompilerSpec:
     """A compiler in an environment.
 
-    module: of `stackwars.compilers`. options: of its constructor. python: of the environment; "" for this one.
+    module: of `stackwars.compilers`. options: of its constructor. pins: file of the environment; "" for this Python.
     """
 
     name: str
     module: str = XLA
     options: dict[str, Any] = field(default_factory=dict)
-    python: str = ""
+    pins: str = ""
+
+    def python(self) -> Path:
+        """Return the environment's Python; the environment is built if it is missing."""
+        return environments.ensure(Path(self.pins)) if self.pins else Path(sys.executable)
 
 
 class Times(NamedTuple):
@@ -149,10 +153,6 @@ class Worker:
         """Return the share of the cores' time that other processes had during the last timing, 0 to 1."""
         return self._ask("others_share")
 
-    def facts(self, name: str) -> dict[str, int]:
-        """Return what the optimised program holds, of `stackwars.compilers.FACTS`."""
-        return self._ask("facts", name=name)
-
     def hlo(self, name: str) -> str:
         """Return the optimised program. XLA alone."""
         return self._ask("hlo", name=name)
@@ -161,9 +161,9 @@ class Worker:
         """Forget compiled programs."""
         self._ask("drop", names=list(names))
 
-    def ask(self, command: str, **arguments: Any) -> Any:
-        """Send a command of `worker.Commands`; return its result."""
-        return self._ask(command, **arguments)
+    def evaluate(self, path: Path) -> dict[str, list[dict[str, Any]]]:
+        """Evaluate a program one operation at a time, see `worker.Commands.evaluate`. XLA alone."""
+        return self._ask("evaluate", path=str(path))
 
     def stop(self) -> None:
         """End the process; the next command starts another."""
@@ -175,9 +175,9 @@ class Worker:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self) -> None:
+        python = self.spec.python()
         reader, writer = os.pipe()
-        python = Path(self.spec.python or sys.executable)
-        environ = clean_environ({"PYTHONPATH": str(SOURCE), REPLY: str(writer)})
+        environ = environments.clean_environ({"PYTHONPATH": str(SOURCE), REPLY: str(writer)})
         arguments = [
             "-m",
             "stackwars.explain.worker",
