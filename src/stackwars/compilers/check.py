@@ -7,10 +7,8 @@ compiler and of no other. Runs in the compiler's environment; the processes are 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gzip
-import json
 import shutil
 import signal
 import tempfile
@@ -202,10 +200,7 @@ def keyed(call: str, which: int, results: dict[str, np.ndarray]) -> dict[str, np
 
 def main() -> None:
     """`python -m stackwars.compilers.check --job FILE --output DIR`: write check.json and compiled programs."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the CheckJob, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
-    options = parser.parse_args()
+    options = documents.parse_arguments(main.__doc__, "job", "output")
     job = CheckJob(**documents.read(options.job))
     if not why_unavailable():
         compilers.load(job.module).preload(job.device)
@@ -213,7 +208,7 @@ def main() -> None:
     shutil.rmtree(executables, ignore_errors=True)
     executables.mkdir(parents=True)
     document = check(job, executables)
-    (options.output / "check.json").write_text(json.dumps(document, indent=1) + "\n")
+    documents.write(options.output / "check.json", document)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from stackwars.explain.question import Question, Side
 from stackwars.explain.trial_outcomes import rounding_limit
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import documents, judge
-from stackwars.measure.agreement import agreement
 from stackwars.measure.inputs import INPUT_SETS
 from stackwars.setup import environments
 
@@ -57,8 +56,7 @@ def _evaluated(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]
                 key = judge.value_key(name, number)
                 values[key] = np.array(exact.array(result, number))
                 if number == 0:
-                    verdict = agreement(np.asarray(rounded.array(result)), values[key], np.inf)
-                    rounding[name] = max(verdict.l2, verdict.largest)
+                    rounding[name] = expected.worst_error(np.asarray(rounded.array(result)), values[key])
         versions = worker.versions()
     compiler = f"jaxlib {versions['jaxlib']}" if "jaxlib" in versions else question.evaluator.name
     return values, {

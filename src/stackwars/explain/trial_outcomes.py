@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from stackwars.compilers.expected import DEVIATIONS, ROUNDINGS
+from stackwars.compilers.expected import least_limit
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.outcomes import CRASH, HANG, REFUSED, RIGHT, WRONG
 from stackwars.explain.terms import sum_terms
@@ -103,4 +102,4 @@ def rounding_limit(graph: Graph, roundoff: float) -> float:
     for op in graph.ops:
         with contextlib.suppress(GraphError):  # no tensor, and so no sum
             longest = max(longest, sum_terms(op, graph))
-    return max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(longest) * roundoff)
+    return least_limit(roundoff, longest)

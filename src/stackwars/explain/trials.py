@@ -15,7 +15,7 @@ import numpy as np
 
 from stackwars.compilers import XLA
 from stackwars.compilers.evaluate import unit_roundoff
-from stackwars.compilers.expected import MARGIN, MOST
+from stackwars.compilers.expected import MARGIN, MOST, worst_error
 from stackwars.explain.evaluated import Values, evaluate
 from stackwars.explain.graph import Graph, GraphError, dtype, is_tensor, shape, size
 from stackwars.explain.reproducer import seeded
@@ -30,7 +30,6 @@ from stackwars.explain.trial_outcomes import (
 )
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Parts
-from stackwars.measure.agreement import agreement
 
 CALLS = 2
 """Calls of a program: some faults come and go."""
@@ -181,8 +180,7 @@ class Trials:
         least = rounding_limit(graph, unit_roundoff(text))
         limits, certain = [], []
         for right, other in zip(exact, rounded, strict=True):
-            error = agreement(other, right, np.inf)
-            limits.append(min(MOST, max(least, MARGIN * max(error.l2, error.largest))))
+            limits.append(min(MOST, max(least, MARGIN * worst_error(other, right))))
             is_float = right.dtype.kind in "fc"
             certain.append(None if is_float or np.array_equal(right, other) else right == other)
         return Expected(exact, limits, certain)
