@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stackwars.explain.evaluated import Evaluated
 from stackwars.explain.graph import dtype, shape
 from stackwars.explain.hybrids import Hybrids, Node, Part
-from stackwars.explain.matching import Values
 from stackwars.explain.workers import Times, Worker
 from stackwars.measure.log_ratio import LEVEL
 
@@ -110,7 +110,7 @@ class Arrays:
 
     types: tuple[Mapping[int, str], Mapping[int, str]]
     arguments: tuple[Mapping[int, Get], Mapping[int, Get]]
-    evaluated: tuple[Values, Values] | None = None
+    evaluated: tuple[Evaluated, Evaluated] | None = None
     _keys: dict[Node, str] = field(default_factory=dict)
 
     def replace(self, side: int, arguments: Mapping[int, Get]) -> None:
