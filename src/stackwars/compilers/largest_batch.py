@@ -251,12 +251,7 @@ def main() -> None:
     key = ahead_reference.key(
         source.versions["largest_batch"], asdict(job), base["key"], pins, arguments.lower_pins
     )
-    earlier = source.find(output, key)
-    if earlier and source.is_taken(output):
-        result = ahead_reference.taken(earlier)
-    else:
-        result = _search(job, base, pins, arguments.lower_pins, output) | {"key": key}
-        result = ahead_reference.compared(result, earlier) if earlier else result
+    result = source.result(output, key, lambda: _search(job, base, pins, arguments.lower_pins, output))
     part = output.with_name(output.name + ".part")
     documents.write(part, result)
     part.replace(output)
