@@ -238,11 +238,6 @@ def _limits(
     return result
 
 
-def write(job: ExpectedJob, output: Path) -> None:
-    """Write the expected values and their document into the folder."""
-    judge.write(output, *expected(job))
-
-
 def main() -> None:
     """`python -m stackwars.compilers.expected --job FILE --output DIR`.
 
@@ -256,7 +251,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log.txt"
         cap = limits.cap_bytes(job.memory_cap_gib)
-        report = launch.run_forked(lambda: write(job, options.output), cap, job.timeout_s, log)
+        report = launch.run_forked(lambda: judge.write(options.output, *expected(job)), cap, job.timeout_s, log)
         print(log.read_text(errors="replace"))
     if report.exit_code:
         last = (report.log_tail.strip().splitlines() or [""])[-1]

@@ -39,7 +39,8 @@ KINDS = {
     **dict.fromkeys(("reduce_sum", "sum", "mean", "var_mean"), "sum"),
     "logistic": "sigmoid",
 }
-"""A mean is a sum; an addmm is a product, although it adds the bias too."""
+"""The names that operations of either program have here; others keep theirs. A mean is a sum; an addmm is a product,
+although it adds the bias too."""
 _FREE = {*FORWARDS, *LAYOUT, "call", "slice", "concatenate", "pad"}
 _OP_NAME = re.compile(r'op_name="(?:[^"]*/)?([\w-]+)"')
 _VIEWS = {"view", "reshape", "permute", "expand", "slice", "clone", "cat", "squeeze", "unsqueeze"}
@@ -115,7 +116,7 @@ def fused_by_inductor(graph: str, code: str) -> dict[str, str]:
 
     A node that no kernel computes is a library's call, and apart. Raises ValueError where there is no node.
     """
-    nodes = {name: kind(op) for name, op in _NODE.findall(graph) if op not in _VIEWS}
+    nodes = {name: KINDS.get(op, op) for name, op in _NODE.findall(graph) if op not in _VIEWS}
     if not nodes:
         raise ValueError("expected an FX graph with nodes of torch.ops.aten; got none")
     # add_1 before add, which it begins with.
@@ -126,14 +127,9 @@ def fused_by_inductor(graph: str, code: str) -> dict[str, str]:
     return _verdicts(kernels + [[nodes[name]] for name in nodes if name not in computed])
 
 
-def kind(operation: str) -> str:
-    """The name that an operation has here, whichever program it is of."""
-    return KINDS.get(operation, operation)
-
-
 def _origins(module: Module, instructions: list[Instruction]) -> list[str]:
     result = [_origin(module, i) for i in instructions if i.opcode not in _FREE]
-    return [kind(name) for name in result if name]
+    return [KINDS.get(name, name) for name in result if name]
 
 
 def _origin(module: Module, i: Instruction) -> str:

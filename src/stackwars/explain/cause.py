@@ -206,15 +206,7 @@ class Finder:
 
     def _retime(self, bench: Bench, programs: dict[str, Program]) -> Retimed:
         seconds = FRESH_ROUNDS * self.settings["seconds"]
-        return retime(
-            self.question.compiler,
-            self.question.limits,
-            bench.arrays,
-            programs,
-            bench.clock,
-            seconds=seconds,
-            least=bench.least,
-        )
+        return retime(self.question.compiler, self.question.limits, bench, programs, seconds)
 
     def _note_times(self, retimed: Retimed) -> None:
         ratio = retimed.ratio()

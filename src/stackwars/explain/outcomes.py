@@ -160,8 +160,9 @@ class Tries:
         names = self._question.identities(side, self._graphs[side.label])
         keys = []
         for name, value in zip(names, values, strict=True):
-            key = name if getattr(value, "is_fixed", False) else f"{name} of set {which}"
-            keys.append(self._worker.put(key, Lazy(value, which)))
+            keys.append(name if getattr(value, "is_fixed", False) else f"{name} of set {which}")
+            if not self._worker.has(keys[-1]):
+                self._worker.put(keys[-1], value(which))
         self._worker.bind(side.label, keys)
 
     def _times(self, sides: list[Side]) -> dict[str, dict[str, Any]]:
@@ -180,16 +181,6 @@ class Tries:
         times = self._worker.time(labels, self._question.settings["seconds"], calls=calls)
         others = self._worker.others_share()
         return {label: {"status": RIGHT, **timing(one.wall_ns / 1e6, others)} for label, one in times.items()}
-
-
-class Lazy:
-    """An array that is made only if it is converted, as `Worker.put` does with one that it has not placed yet."""
-
-    def __init__(self, value: Callable[[int], np.ndarray], which: int) -> None:
-        self._value, self._which = value, which
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self._value(self._which), dtype)
 
 
 def timing(ms: np.ndarray, others_share: float) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from stackwars.explain.bench import CPU, LEAST_ROUNDS, WALL, Arrays, Bench, Share, interval, typical
+from stackwars.explain.bench import CPU, WALL, Bench, Share, interval, typical
 from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids, Kind, Node
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
 from stackwars.measure.log_ratio import Estimate, LogRatio
@@ -286,26 +286,18 @@ class Retimed:
 
 
 def retime(
-    spec: CompilerSpec,
-    settings: Mapping[str, object],
-    arrays: Arrays,
-    programs: Mapping[str, Program],
-    clock: str,
-    *,
-    processes: int = PROCESSES,
-    seconds: float = 1.0,
-    least: int = LEAST_ROUNDS,
+    spec: CompilerSpec, limits: Mapping[str, Any], bench: Bench, programs: Mapping[str, Program], seconds: float
 ) -> Retimed:
-    """Time programs interleaved in each of some fresh processes."""
+    """Time programs interleaved in each of some fresh processes, with the arguments of a bench."""
     times: dict[str, dict[str, list[float]]] = {c: {name: [] for name in programs} for c in (WALL, CPU)}
-    for _ in range(processes):
-        with Worker(spec, **settings) as worker:
-            bench = Bench(worker, arrays, clock, least)
-            names = [bench.load(name, *program) for name, program in programs.items()]
-            for name, one in bench.time(names, seconds).items():
+    for _ in range(PROCESSES):
+        with Worker(spec, **limits) as worker:
+            fresh = Bench(worker, bench.arrays, bench.clock, bench.least)
+            names = [fresh.load(name, *program) for name, program in programs.items()]
+            for name, one in fresh.time(names, seconds).items():
                 for each, lists in times.items():
                     lists[name].append(typical(one, each))
-    return Retimed(times, clock)
+    return Retimed(times, bench.clock)
 
 
 def _percents(shares: Mapping[str, float]) -> str:

@@ -40,8 +40,8 @@ THREADS = 2
 class Commands:
     """The commands, one method each; arguments and result are JSON."""
 
-    def __init__(self, module: str, device: str, options: dict[str, Any]) -> None:
-        self._module, self._device, self._options = module, device, options
+    def __init__(self, module: str, options: dict[str, Any]) -> None:
+        self._module, self._options = module, options
         self._compilers: dict[str, Any] = {}
         self._programs: dict[str, Any] = {}
         self._buffers: dict[str, Any] = {}
@@ -53,7 +53,7 @@ class Commands:
         key = json.dumps(options, sort_keys=True)
         if key not in self._compilers:
             module = compilers.load(self._module)
-            self._compilers[key] = module.Compiler(self._device, {**self._options, **options})
+            self._compilers[key] = module.Compiler("cpu", {**self._options, **options})
         return self._compilers[key]
 
     def versions(self) -> dict[str, str]:
@@ -257,10 +257,10 @@ def single_texts(text: str) -> list[str]:
 
 
 def main() -> None:
-    """`python -m stackwars.explain.worker MODULE DEVICE OPTIONS`: answer commands until standard input ends."""
-    module, device, options = sys.argv[1:]
+    """`python -m stackwars.explain.worker MODULE OPTIONS`: answer commands until standard input ends."""
+    module, options = sys.argv[1:]
     reply = os.fdopen(int(os.environ[REPLY]), "w")
-    commands = Commands(module, device, json.loads(options))
+    commands = Commands(module, json.loads(options))
     for line in sys.stdin:
         name, arguments = json.loads(line)
         try:

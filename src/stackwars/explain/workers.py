@@ -78,11 +78,9 @@ class Times(NamedTuple):
 class Worker:
     """A process of a compiler, started by its first command; a context manager that ends it."""
 
-    def __init__(
-        self, spec: CompilerSpec, *, device: str = "cpu", cap_gib: float | str = "auto", timeout_s: float = 300
-    ) -> None:
+    def __init__(self, spec: CompilerSpec, *, cap_gib: float | str = "auto", timeout_s: float = 300) -> None:
         """cap_gib: of its memory. timeout_s: of one command."""
-        self.spec, self._device, self.timeout_s = spec, device, timeout_s
+        self.spec, self.timeout_s = spec, timeout_s
         self._cap = limits.cap_bytes(cap_gib)
         self.folder = Path(tempfile.mkdtemp(prefix="stackwars-"))
         self._child: subprocess.Popen | None = None
@@ -178,13 +176,7 @@ class Worker:
         python = self.spec.python()
         reader, writer = os.pipe()
         environ = environments.clean_environ({"PYTHONPATH": str(SOURCE), REPLY: str(writer)})
-        arguments = [
-            "-m",
-            "stackwars.explain.worker",
-            self.spec.module,
-            self._device,
-            json.dumps(self.spec.options),
-        ]
+        arguments = ["-m", "stackwars.explain.worker", self.spec.module, json.dumps(self.spec.options)]
         with (self.folder / "log.txt").open("wb") as log:
             self._child = launch.start_child(
                 *(python, arguments, environ, self._cap),
