@@ -5,15 +5,13 @@ Limits are those of `stackwars.compilers.expected`. `python -m stackwars.explain
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stackwars.compilers import expected
 from stackwars.compilers.evaluate import unit_roundoff
-from stackwars.explain.evaluated import evaluate, unsupported
+from stackwars.explain.evaluated import results, unsupported
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.outcomes import OutcomesJob
 from stackwars.explain.question import Question, Side
@@ -41,35 +39,27 @@ def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def _evaluated(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     question, side = Question.load(job.question), Side(**job.sides[0])
     limits = question.limits | {"timeout_s": question.settings["budget_s"]}
-    with Worker(question.evaluator, **limits) as worker, tempfile.TemporaryDirectory() as folder:
+    with Worker(question.evaluator, **limits) as worker:
         graph = worker.generic(side.text)
         if op := unsupported(graph):
             raise GraphError(f"{op.name} has a result that is no tensor of known extents")
         given = question.values(side, graph)
-        exact = evaluate(worker, graph, given, _made(folder, "exact"), save=graph.results)
-        rounded = evaluate(
-            worker, graph, given, _made(folder, "rounded"), double=False, sets=1, save=graph.results
-        )
-        values, rounding = {}, {}
-        for name, result in zip(judge.output_names(len(graph.results)), graph.results, strict=True):
-            for number in range(INPUT_SETS):
-                key = judge.value_key(name, number)
-                values[key] = np.array(exact.array(result, number))
-                if number == 0:
-                    rounding[name] = expected.worst_error(np.asarray(rounded.array(result)), values[key])
+        exact = results(worker, graph, given, double=True, sets=INPUT_SETS)
+        (rounded,) = results(worker, graph, given, double=False, sets=1)
         versions = worker.versions()
+    names = judge.output_names(len(graph.results))
+    values = {
+        judge.value_key(name, number): array
+        for number, arrays in enumerate(exact)
+        for name, array in zip(names, arrays, strict=True)
+    }
+    rounding = dict(zip(names, map(expected.worst_error, rounded, exact[0]), strict=True))
     compiler = f"jaxlib {versions['jaxlib']}" if "jaxlib" in versions else question.evaluator.name
     return values, {
         "judge": f"{compiler}, operation by operation in float64",
         "limits": limits_of(side.text, graph, rounding),
         "rounding": rounding,
     }
-
-
-def _made(folder: str, name: str) -> Path:
-    result = Path(folder, name)
-    result.mkdir()
-    return result
 
 
 def limits_of(text: str, graph: Graph, rounding: dict[str, float]) -> dict[str, float]:

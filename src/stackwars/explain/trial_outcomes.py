@@ -48,7 +48,6 @@ class Outcome:
     detail: str = ""
     signature: str = ""
     results: list[np.ndarray] = field(default_factory=list)
-    wrong: tuple[int, ...] = ()
 
 
 def outcome_of(error: Exception) -> Outcome:
@@ -84,7 +83,7 @@ def judge(calls: list[list[np.ndarray]], expected: Expected) -> Outcome:
     """Return the outcome of calls with the same arguments: the worst one's."""
     compared = [expected.compare(results) for results in calls]
     worst = max(range(len(calls)), key=lambda call: sum(one.wrong for one in compared[call]))
-    bad = tuple(number for number, one in enumerate(compared[worst]) if not one.right)
+    bad = [number for number, one in enumerate(compared[worst]) if not one.right]
     if not bad:
         return Outcome(RIGHT, str(compared[worst][0]) if compared[worst] else "", results=calls[worst])
     detail = "; ".join(
@@ -93,7 +92,7 @@ def judge(calls: list[list[np.ndarray]], expected: Expected) -> Outcome:
         else str(compared[worst][number])
         for number in bad[:3]
     )
-    return Outcome(WRONG, detail, WRONG, calls[worst], bad)
+    return Outcome(WRONG, detail, WRONG, calls[worst])
 
 
 def rounding_limit(graph: Graph, roundoff: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from stackwars.compilers import XLA
 from stackwars.compilers.evaluate import unit_roundoff
 from stackwars.compilers.expected import MARGIN, MOST, worst_error
-from stackwars.explain.evaluated import Values, evaluate
+from stackwars.explain.evaluated import Values, evaluate, results
 from stackwars.explain.graph import Graph, GraphError, dtype, is_tensor, shape, size
 from stackwars.explain.reproducer import seeded
 from stackwars.explain.trial_outcomes import (
@@ -163,20 +163,9 @@ class Trials:
         given = {**arrays, **self.arrays(part.literals)}
         graph = self.graph(part)
         values = [fixed(given[value]) for value in graph.arguments]
-        found = []
-        for double in (True, False):
-            with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
-                one = evaluate(
-                    self.evaluator, graph, values, Path(folder), sets=1, save=part.results, double=double
-                )
-                kinds = [self._graph.types[value] for value in part.results]
-                found.append(
-                    [
-                        np.array(one.array(value)).reshape(shape(kind))
-                        for value, kind in zip(part.results, kinds, strict=True)
-                    ]
-                )
-        exact, rounded = found
+        exact, rounded = (
+            results(self.evaluator, graph, values, double=double, sets=1)[0] for double in (True, False)
+        )
         least = rounding_limit(graph, unit_roundoff(text))
         limits, certain = [], []
         for right, other in zip(exact, rounded, strict=True):

@@ -40,11 +40,11 @@ class Refused(Exception):
 
 
 class Crashed(Exception):
-    """A signal ended the process. signal: its name. command: what it was doing. said: its last words."""
+    """A signal ended the process. signal: its name. command: what it was doing."""
 
     def __init__(self, signal_name: str, command: str, said: str) -> None:
         super().__init__(f"{signal_name} in {command}" + (f"; last line: {said}" if said else ""))
-        self.signal, self.command, self.said = signal_name, command, said
+        self.signal, self.command = signal_name, command
 
 
 class TimedOut(Exception):
