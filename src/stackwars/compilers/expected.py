@@ -17,7 +17,7 @@ import math
 import tempfile
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ NO_PROGRAM = 1e-5
 """The limit if there is no program to derive it from, as of a workload that reads values back."""
 MOST = 1e-2
 """The largest limit: a program that is more sensitive to rounding cannot be judged this way."""
+NOTHING = {"judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None, "disputed": False}
+"""What expected.json has if nothing is known."""
 Values = dict[str, np.ndarray]
 
 
@@ -122,12 +124,8 @@ def expected(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
 
 
 def _document(job: ExpectedJob, **found: Any) -> dict[str, Any]:
-    identity = {
-        key: value for key, value in asdict(job).items() if key in ("workload", "variant", "sizes", "seed")
-    }
-    missing = {"judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None}
-    missing["disputed"] = False
-    return {"schema": 1, **identity, **missing, **found}
+    identity = {key: getattr(job, key) for key in ("workload", "variant", "sizes", "seed")}
+    return {"schema": 1, **identity, **NOTHING, **found}
 
 
 def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.explain import between
-from stackwars.explain.answer import LAYOUT, Answer
+from stackwars.explain.answer import Answer
 from stackwars.explain.bench import CPU, Arrays, Bench, typical
 from stackwars.explain.evaluated import evaluate, unsupported
 from stackwars.explain.gap import (
@@ -46,10 +46,8 @@ CLEAR = 1.3
 """A ratio in one process that needs no fresh processes before the search."""
 SEARCH_SHARE = 0.6
 """Share of the budget after which no new hybrid is tried: fresh processes and the answer need the rest."""
-MOST_NAMES = 4
 NOT_TAKEN = (Refused, Crashed, TimedOut, MemoryError, GraphError, NotImplementedError)
 """Why a program is not searched to the end."""
-TRIVIAL = ("constant", "broadcast_in_dim", "reshape", "iota")
 FRESH_ROUNDS = 2
 """Times the seconds of a program in a fresh process: all rounds of a process share its layout of memory."""
 VAGUE = 0.2
@@ -276,8 +274,7 @@ class Finder:
             "regions": answer.causes(outcome, a - b),
             "a_better": answer.better(outcome, a - b),
         }
-        parts = [f"{row['what']} of {row['count']} x {_brief(row)}" for row in self.result["regions"]]
-        return f"{share:.0%} ({low:.0%} to {high:.0%}) of the gap of {(a - b) / 1e6:.3g} ms: {'; '.join(parts)}"
+        return f"{share:.0%} ({low:.0%} to {high:.0%}) of the gap of {(a - b) / 1e6:.3g} ms"
 
     def _spread(self, outcome: Outcome, retimed: Retimed) -> tuple[str, str]:
         self._note_times(retimed)
@@ -289,14 +286,6 @@ class Finder:
         if most < ENOUGH:
             detail += f"; all matched values from {self.sides[B].label} close {most:.0%}"
         return SPREAD, detail
-
-
-def _brief(row: dict[str, Any]) -> str:
-    """Return what a row is about: an argument's type, or the operations that compute something."""
-    if row["what"] == LAYOUT:
-        return row["a"][0].removeprefix("argument : ")
-    names = [text.partition("(")[0].strip('" ').rpartition(".")[2] for text in row["a"]]
-    return ", ".join([name for name in names if name not in TRIVIAL][-MOST_NAMES:] or names[-1:]) or "nothing"
 
 
 def main() -> None:

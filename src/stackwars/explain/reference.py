@@ -24,8 +24,7 @@ from stackwars.setup import environments
 
 def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return (the expected values by key, the document of expected.json) of the job's first program."""
-    empty = {"schema": 1, "judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None}
-    empty["disputed"] = False
+    empty = {"schema": 1, **expected.NOTHING}
     try:
         values, found = _evaluated(job)
     except NotImplementedError as error:

@@ -19,7 +19,7 @@ import numpy as np
 from stackwars.compilers import arguments, placement
 from stackwars.compilers.arguments import OUTPUT, Entry, Types
 from stackwars.compilers.evaluate import Program, unit_roundoff
-from stackwars.compilers.expected import MARGIN, least_limit, outputs, worst_error
+from stackwars.compilers.expected import MARGIN, NOTHING, least_limit, outputs, worst_error
 from stackwars.compilers.iree import rewritten
 from stackwars.compilers.xla import Compiler
 from stackwars.explain.question import drawn
@@ -77,7 +77,7 @@ def write(job: dict[str, Any], folder: Path) -> None:
 
 def write_no_judge(folder: Path, reason: str) -> None:
     """Write that there are no expected values, and why."""
-    judge.write(folder / EXPECTED, {}, {"schema": 1, "judge": "", "reason": reason, "limits": {}})
+    judge.write(folder / EXPECTED, {}, {"schema": 1, **NOTHING, "reason": reason})
 
 
 def portable(text: str) -> tuple[bytes, str]:
@@ -139,7 +139,7 @@ def evaluated(text: str, buffers: list[list[np.ndarray]], results: list[dict]) -
     limits = {
         key: max(least, MARGIN * worst_error(rounded.get(key, value), value)) for key, value in exact.items()
     }
-    return exact, {"schema": 1, "judge": by, "reason": "", "limits": limits}
+    return exact, {"schema": 1, **NOTHING, "judge": by, "limits": limits}
 
 
 def dump(buffers: list[list[np.ndarray]], folder: Path) -> list[list[str]]:

@@ -256,15 +256,12 @@ class Retimed:
         return self.by_clock[self.clock]
 
     def plus(self, other: Retimed) -> Retimed:
-        """Return the times of the programs that both have, those of the other's processes behind these."""
-        return replace(
-            self,
-            by_clock={
-                clock: {name: times[name] + later[name] for name in times if name in later}
-                for clock, times in self.by_clock.items()
-                if (later := other.by_clock[clock])
-            },
-        )
+        """Return these times, and behind them those of the other's processes."""
+        joined = {
+            clock: {name: [*one, *other.by_clock[clock][name]] for name, one in times.items()}
+            for clock, times in self.by_clock.items()
+        }
+        return replace(self, by_clock=joined)
 
     def by(self, clock: str) -> Retimed:
         return replace(self, clock=clock)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import select
 import shutil
 import signal
@@ -27,12 +26,11 @@ from stackwars.compilers import XLA
 from stackwars.compilers.check import last_line
 from stackwars.explain.graph import Graph
 from stackwars.explain.worker import REPLY
-from stackwars.ir.program_text import short_path
+from stackwars.ir.program_text import place
 from stackwars.measure import launch, limits
 from stackwars.setup import environments
 
 SOURCE = Path(stackwars.__file__).parents[1]
-_FILE = re.compile(r"\"([^\"]+)\":(\d+):\d+")
 
 
 class Refused(Exception):
@@ -101,7 +99,7 @@ class Worker:
         """Return the graph of a program. XLA alone. Raises Refused with the parser's message."""
         answer = self._ask("generic", text=text)
         places = {
-            name: [place_of(location) for location in locations] for name, locations in answer["places"].items()
+            name: [place(location) for location in locations] for name, locations in answer["places"].items()
         }
         return Graph.read(answer["text"], places)
 
@@ -234,15 +232,3 @@ class Worker:
         self._end()
         name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         return Crashed(name, command, last_line(log))
-
-
-def place_of(location: str) -> str:
-    """Return "file:line" of an MLIR location; "-:line" if it is the text's; "" if it is unknown.
-
-    >>> place_of('loc("jit(f)/add"("/home/x/softmax.py":12:4))')
-    'x/softmax.py:12'
-    """
-    found = _FILE.search(location)
-    if not found:
-        return ""
-    return f"{short_path(found[1])}:{found[2]}"
