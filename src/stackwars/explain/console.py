@@ -239,16 +239,20 @@ def _in(compilers: list[str]) -> str:
     return f" in {', '.join(named)}" if named else ""
 
 
+def columns(table: dict) -> list[str]:
+    """Return the columns of the table: its compilers, and one for what has none."""
+    has_native = any(cell["compiler"] == NATIVE for cell in table["cells"])
+    return [*table["compilers"], *([NATIVE] if has_native else [])]
+
+
 def grid(table: dict) -> list[str]:
     """Return the table, in as many blocks of columns as the width needs."""
     found = {(cell["program"], cell["compiler"]): cell for cell in table["cells"]}
-    has_native = any(compiler == NATIVE for _, compiler in found)
-    columns = [*table["compilers"], *([NATIVE] if has_native else [])]
     names = ["program", *table["programs"]]
     first = max(map(len, names))
     texts = {
         column: [column, *(cell_text(found.get((program, column))) for program in table["programs"])]
-        for column in columns
+        for column in columns(table)
     }
     result: list[str] = []
     for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):

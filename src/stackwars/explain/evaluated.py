@@ -21,22 +21,18 @@ Values = Sequence[Callable[[int], np.ndarray]]
 
 
 class Evaluated:
-    """Fingerprints of all values of a graph in each set of inputs, and the arrays of informative ones."""
+    """Fingerprints of all values of a graph in the first set of inputs, and the arrays of informative ones."""
 
-    def __init__(
-        self, folder: Path, prints: dict[int, list[dict[str, Any]]], files: dict[int, list[Path]]
-    ) -> None:
+    def __init__(self, folder: Path, prints: dict[int, dict[str, Any]], files: dict[int, list[Path]]) -> None:
         self._folder, self._prints, self._files = folder, prints, files
 
-    def print(self, value: int, number: int = 0) -> dict[str, Any]:
-        """Return size, kind, informative and moments of a value in a set of inputs
-        (`fingerprint.fingerprint`).
-        """
-        return self._prints[value][number]
+    def print(self, value: int) -> dict[str, Any]:
+        """Return the `fingerprint.fingerprint` of a value."""
+        return self._prints[value]
 
     def is_informative(self, value: int) -> bool:
-        """Return whether the value can be told from others in the first set of inputs."""
-        return value in self._prints and self._prints[value][0]["informative"]
+        """Return whether the value can be told from others."""
+        return value in self._prints and self._prints[value]["informative"]
 
     def array(self, value: int, number: int = 0) -> np.ndarray:
         """Return a value as it is on disk, in float64 if it is a float; an argument as it was given.

@@ -10,12 +10,10 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from stackwars.compilers import XLA
 from stackwars.compilers.lowering import Lowering
@@ -63,7 +61,7 @@ class Search:
         graph = self._graph(side.text)
         values = question.values(side, graph)
         for number in range(INPUT_SETS):
-            of_set = [_chosen(get, number) for get in values]
+            of_set = [fixed(get(number)) for get in values]
             trials = Trials(self._suspect, self._evaluator, graph, of_set)
             outcome, expected = trials.try_part(trials.parts.whole())
             if outcome.kind != RIGHT:
@@ -170,15 +168,7 @@ def _is_same(outcome: Outcome, other: Outcome) -> bool:
 
 def located(graph: Graph, place: str) -> Graph:
     """Return the graph with one place for all operations."""
-    ops = [replace(op, place=place) for op in graph.ops]
-    return replace(graph, ops=ops, maker={value: op for op in ops for value in op.results})
-
-
-def _chosen(get: Callable[[int], np.ndarray], number: int) -> Callable[[int], np.ndarray]:
-    def value(_: int) -> np.ndarray:
-        return get(number)
-
-    return value
+    return replace(graph, ops=[replace(op, place=place) for op in graph.ops])
 
 
 def find(question: Question, folder: Path, lower: shapes.Lower | None = None) -> dict[str, Any]:

@@ -154,9 +154,7 @@ class Trials:
         """Return a part as a graph, whose arguments are the part's and the values that it spells out."""
         ops = self.parts.operations(part)
         arguments = [*self.parts.arguments(part), *part.literals]
-        maker = {value: op for op in ops for value in op.results}
-        functions = self._graph.functions
-        return Graph(arguments, ops, list(part.results), self._graph.types, maker, functions)
+        return Graph(arguments, ops, list(part.results), self._graph.types, self._graph.functions)
 
     def expected(self, part: Part, arrays: dict[int, np.ndarray], text: str) -> Expected:
         """Return the right results of a part with these values of its arguments."""

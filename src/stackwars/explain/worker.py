@@ -163,7 +163,7 @@ class Commands:
             self._programs.pop(name, None)
 
     def evaluate(self, path: str) -> dict[str, Any]:
-        """Evaluate a program one operation at a time; return {value: its fingerprint in each set of inputs}.
+        """Evaluate a program one operation at a time; return {value: its fingerprint in the first set of inputs}.
 
         path: of a JSON file with texts, {key: [in float64, as it is]}; steps, [{key, reads, results, free}]
         in order; arguments, {value: [file for each set]}; save, the values whose arrays are wanted; folder,
@@ -176,7 +176,7 @@ class Commands:
             self._single |= dict(
                 zip(new, pool.map(lambda key: self._alone(*job["texts"][key]), new), strict=True)
             )
-        prints: dict[str, list[Any]] = {}
+        prints: dict[str, dict[str, Any]] = {}
         for number in range(job["sets"]):
             self._evaluate(job, number, prints)
         return prints
@@ -201,7 +201,7 @@ class Commands:
             # Such as a bit cast, which has no form in float64.
             return compiler.compile(plain)
 
-    def _evaluate(self, job: dict, number: int, prints: dict[str, list[Any]]) -> None:
+    def _evaluate(self, job: dict, number: int, prints: dict[str, dict[str, Any]]) -> None:
         values: dict[int, Any] = {
             int(value): np.load(files[number % len(files)], mmap_mode="r")
             for value, files in job["arguments"].items()
@@ -226,12 +226,12 @@ class Commands:
                 del values[value]
 
     def _note(
-        self, job: dict, number: int, value: int, array: np.ndarray, prints: dict[str, list[Any]]
+        self, job: dict, number: int, value: int, array: np.ndarray, prints: dict[str, dict[str, Any]]
     ) -> None:
-        found = fingerprint(array)
-        prints.setdefault(str(value), []).append(found)
-        is_wanted = value in job["save"] or (job["save_informative"] and found["informative"])
-        if is_wanted and str(value) not in map(str, job["arguments"]):
+        if str(value) not in prints:
+            prints[str(value)] = fingerprint(array)
+        is_wanted = value in job["save"] or (job["save_informative"] and prints[str(value)]["informative"])
+        if is_wanted and str(value) not in job["arguments"]:
             np.save(Path(job["folder"], f"{number}-{value}.npy"), array)
 
 

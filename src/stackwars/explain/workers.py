@@ -157,7 +157,7 @@ class Worker:
         """Forget compiled programs."""
         self._ask("drop", names=list(names))
 
-    def evaluate(self, path: Path) -> dict[str, list[dict[str, Any]]]:
+    def evaluate(self, path: Path) -> dict[str, dict[str, Any]]:
         """Evaluate a program one operation at a time, see `worker.Commands.evaluate`. XLA alone."""
         return self._ask("evaluate", path=str(path))
 
