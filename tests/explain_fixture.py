@@ -57,13 +57,13 @@ FAULT_ROW = {"kind": "fault", "id": "jaxlib-0.10.2.torch_xla", "compiler": "jaxl
              "status": WRONG, "detail": WRONG_DETAIL}  # fmt: skip
 TABLE = {
     "schema": 1, "name": "mha", "title": "Multi-head attention", "programs": ["torch_xla", "jax", "torch_eager"],
-    "compilers": COMPILERS, "judge": "NumPy in float64", "judge_reason": "", "apart": "", "limit": 3e-6, "cells": CELLS,
+    "compilers": COMPILERS, "judge": "NumPy in float64", "judge_reason": "", "apart": "", "cells": CELLS,
     "questions": [CAUSE_ROW, FAULT_ROW], "not_tried": {"frontends": ["torchax"], "compilers": []},
     "settings": {"bound": 0.1, "compiler_gap": 1.5, "questions": 3},
     "versions": {"jaxlib-0.7.1": VERSIONS, "iree-3.13": {"iree-base-compiler": "3.13.0"}}, "machine": MACHINE,
     "source": SOURCE,
 }  # fmt: skip
-SIDE = {"cores": 1.3, "gflops": 32.0, "of_peak": 0.18, "kernel": "dot"}
+SIDE = {"cores": 1.3, "gflops": 32.0, "of_peak": 0.18}
 REGION = {
     "kind": 3, "count": 1, "what": "argument layout", "share": 0.97, "line_a": "mha.py:41", "line_b": "mha.py:12",
     "a": ["argument : tensor<2304x768xf32>",
@@ -79,11 +79,9 @@ CAUSE = {
     "schema": 1, "name": CAUSE_ROW["id"], "a": "torch_xla", "b": "jax", "compiler": "jaxlib-0.7.1", "other": None,
     "verdict": "cause", "detail": "97 % of the gap of 3 ms", "a_ms": 8.81, "b_ms": 5.82,
     "ratio": {"value": 1.51, "low": 1.48, "high": 1.55}, "closed": {"share": 0.97, "low": 0.91, "high": 1.04},
-    "left_ms": 0.09, "both_directions": {"b_from_a": {"share": 0.95}}, "regions": [REGION],
+    "left_ms": 0.09, "regions": [REGION],
     "a_better": [{**REGION, "what": "operations", "a": ["\"stablehlo.exponential\"(%0) : tensor<8xf32>"], "b": []}],
-    "tried": {"operations": [39, 28], "classes": 20, "kinds": 20, "curve": {"1": 0.97},
-              "sane": {"a_from_b": 1.0, "b_from_a": 0.0}},
-    "seconds": 41.0, "versions": VERSIONS, "machine": MACHINE, "source": SOURCE,
+    "tried": {"operations": [39, 28], "classes": 20, "kinds": 20, "curve": {"1": 0.97}}, "seconds": 41.0,
 }  # fmt: skip
 BETWEEN = {
     **CAUSE, "a": "jax in jaxlib-0.7.1", "b": "jax in jaxlib-0.10.2", "other": "jaxlib-0.10.2",
@@ -93,14 +91,14 @@ BETWEEN = {
 """Of a gap between two compilers."""
 FAULT = {
     "schema": 1, "name": FAULT_ROW["id"], "program": "torch_xla", "compiler": "jaxlib-0.10.2", "kind": WRONG,
-    "verdict": "reduced", "detail": "wrong with 2 of 13 operations", "operations": [13, 2],
+    "verdict": "reduced", "detail": "", "operations": [13, 2],
     "region": ["stablehlo.dot_general : (tensor<3x1xf32>, tensor<1x1xf32>) -> tensor<3x1xf32>",
                "stablehlo.reduce : (tensor<3x1xf32>, tensor<f32>) -> tensor<3xf32>"],
-    "lines": ["mha.py:44"], "shapes": {"rows": 3}, "reduced": "reduced.mlir", "error": "1 of 3 elements wrong",
+    "lines": ["mha.py:44"], "shapes": {"rows": 3}, "error": "1 of 3 elements wrong",
     "judge": "jaxlib 0.10.2, each operation alone in float64",
     "cures": [{"flag": "xla_disable_hlo_passes=algsimp", "outcome": "right"}],
-    "ablation": [{"variant": "-algsimp", "outcome": "ok", "ms": 0.02, "ratio": 0.98, "compile_s": 0.03},
-                 {"variant": "-fusion", "outcome": "wrong", "ms": None, "ratio": None, "compile_s": 0.03}],
+    "ablation": [{"variant": "-algsimp", "outcome": "ok", "ratio": None, "compile_s": 0.03},
+                 {"variant": "-fusion", "outcome": "wrong", "ratio": None, "compile_s": 0.03}],
     "reproduced": True, "versions": {}, "seconds": 3.4,
 }  # fmt: skip
 REDUCED = """module {
@@ -111,7 +109,7 @@ REDUCED = """module {
 """
 SCRIPT = '"""Shows the fault."""\nimport sys\n\nsys.exit(1)\n'
 JOB = ReportJob(
-    name="mha", title="Multi-head attention", root="explain/mha",
+    name="mha", title="Multi-head attention",
     programs={"torch_xla": "explain/mha/programs/torch_xla/program.mlir.gz"}, workload="mha",
     sizes={"batch": 2, "sequence": 64}, seed=2025, inputs="", command="make explain PROGRAM=mha",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from stackwars.compilers import ahead_supervisor, largest_batch
+from stackwars.compilers import ahead_supervisor, largest_batch, lowering
 
 JOB = largest_batch.LargestBatchJob(
     workload="bert_base", framework="jax", dialect="jax", sizes={"batch": 2, "sequence": 64},
@@ -40,8 +40,8 @@ class Played:
         self.compiled: list[int] = []
         self.patience = patience
 
-    def lower(self, framework: str, workload: str, sizes: dict[str, int], folder: Path) -> Path:
-        assert (framework, workload, sizes["sequence"]) == ("jax", "bert_base", 64)
+    def lower(self, sizes: dict[str, int], folder: Path) -> Path:
+        assert sizes["sequence"] == 64
         self.lowered.append(sizes)
         folder.mkdir(parents=True, exist_ok=True)
         program = folder / "program.mlir"
@@ -91,10 +91,10 @@ def test_a_program_that_cannot_be_lowered_is_a_probe(tmp_path: Path) -> None:
     played = Played()
     lower = played.lower
 
-    def limited(framework: str, workload: str, sizes: dict[str, int], folder: Path) -> Path:
+    def limited(sizes: dict[str, int], folder: Path) -> Path:
         if sizes["batch"] > 20:
             raise OSError("no memory for so many images")
-        return lower(framework, workload, sizes, folder)
+        return lower(sizes, folder)
 
     played.lower = limited
     found = find(tmp_path, played)
@@ -113,8 +113,8 @@ def test_without_a_program_nothing_is_searched(tmp_path: Path) -> None:
 
 
 def test_a_model_without_sequence_has_none(tmp_path: Path) -> None:
-    def lower(framework: str, workload: str, sizes: dict[str, int], folder: Path) -> Path:
-        return Played().lower("jax", "bert_base", {**sizes, "sequence": 64}, folder)
+    def lower(sizes: dict[str, int], folder: Path) -> Path:
+        return Played().lower({**sizes, "sequence": 64}, folder)
 
     played = Played()
     job = largest_batch.LargestBatchJob(**{**vars(JOB), "sizes": {"batch": 2}})
@@ -129,7 +129,10 @@ def test_a_program_that_cannot_be_lowered_leaves_one_short_line(tmp_path: Path) 
     trace = "echo 'File lower.py, line 1' >&2; echo 'MemoryError: no room' >&2"
     python.write_text(f"#!/bin/sh\n{trace}\nexit 1\n")
     python.chmod(0o755)
-    with mock.patch.object(largest_batch, "ensure", lambda _: python):
-        lower = largest_batch.lower_with(pins, JOB)
-        with pytest.raises(OSError, match=r"^ended with 1: MemoryError: no room$"):
-            lower(JOB.framework, JOB.workload, JOB.sizes, tmp_path / "program")
+    job = {"framework": "jax", "dialect": "jax", "workload": "bert_base"}
+    with (
+        mock.patch.object(lowering, "ensure", lambda _: python),
+        lowering.Lowering(pins, job, 9, 2**30) as lower,
+        pytest.raises(OSError, match=r"^ended with 1: MemoryError: no room$"),
+    ):
+        lower(JOB.sizes, tmp_path / "program")

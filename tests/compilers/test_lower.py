@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from running import run
-from stackwars.compilers import arguments, largest_batch, sharded
+from stackwars.compilers import ahead_supervisor, arguments, lowering, sharded
 from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.sharded import ShardedJob
@@ -183,18 +183,13 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
 def test_programs_that_one_process_serves_are_those_that_cells_run(name, request, monkeypatch, tmp_path):
     python = request.getfixturevalue(f"{name}_python")
     job = programs.lower_job(SMOKE, Program(name, "bert_base"))
-    asked = largest_batch.LargestBatchJob(
-        **{key: job[key] for key in ("workload", "framework", "dialect", "sizes", "seed")},
-        **{"matmul_precision": job["matmul_precision"], "target": "", "target_row": {}},
-        **{"compiler": "", "timeout_s": 300},
-    )
-    monkeypatch.setattr(largest_batch, "ensure", lambda _: python)
-    lower = largest_batch.lower_with(tmp_path / "no.pins", asked)
-    with pytest.raises(OSError, match="ended with 1: "):
-        lower(name, "bert_base", {"batch": 3}, tmp_path / "without-sizes")
-    other = lower(name, "bert_base", {**job["sizes"], "batch": 3}, tmp_path / "other")
-    # The second of the two: nothing of the first is in it.
-    text, document, entries = read(lower(name, "bert_base", job["sizes"], tmp_path / "served").parent)
+    monkeypatch.setattr(lowering, "ensure", lambda _: python)
+    with lowering.Lowering(tmp_path / "no.pins", job, 300, ahead_supervisor.CAP_BYTES) as lower:
+        with pytest.raises(OSError, match="ended with 1: "):
+            lower({"batch": 3}, tmp_path / "without-sizes")
+        other = lower({**job["sizes"], "batch": 3}, tmp_path / "other")
+        # The second of the two: nothing of the first is in it.
+        text, document, entries = read(lower(job["sizes"], tmp_path / "served").parent)
     run(python, "-c", CELL, name, job["dialect"], "bert_base", job["sizes"], tmp_path / "cell.mlir")
     assert text == (tmp_path / "cell.mlir").read_text() != read(other.parent)[0]
     assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()

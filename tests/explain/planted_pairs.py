@@ -17,7 +17,7 @@ from pathlib import Path
 from stackwars.explain.graph import Emitter, Graph, Op, element, shape, tensor
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import CompilerSpec, Worker
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import programs
 from stackwars.study.config import load
 
@@ -317,8 +317,7 @@ def is_named(pair: Pair, document: dict) -> bool:
 
 def spec() -> CompilerSpec:
     config = load()
-    python = ensure(REPOSITORY / programs.compiler_pins(config, COMPILER))
-    return CompilerSpec(COMPILER, python=str(python))
+    return CompilerSpec(COMPILER, pins=str(REPOSITORY / programs.compiler_pins(config, COMPILER)))
 
 
 def search(pair: Pair, compiler: CompilerSpec, folder: Path) -> dict:

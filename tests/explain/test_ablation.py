@@ -6,7 +6,7 @@ import pytest
 from stackwars.explain import ablation
 from stackwars.explain.ablation import YNN, cures, passes_of
 from stackwars.explain.workers import CompilerSpec
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.setup.environments import REPOSITORY
 
 DUMPS = [
     "module_0001.jit_f.0000.sharding-removal.after_pipeline-start.before_flatten-call-graph.txt",
@@ -74,16 +74,16 @@ def test_every_variant_has_an_outcome_and_a_time_although_one_ends_its_process(m
     crash = f"{YNN}=LIBRARY_FUSION_TYPE_REDUCE"
     flags = [(YNN, "LIBRARY_FUSION_TYPE_REDUCE"), ("xla_backend_optimization_level", "0"), ("xla_no_such", "1")]
     monkeypatch.setattr(ablation, "XLA_FLAGS", flags)
-    spec = CompilerSpec("it", options={YNN: ""}, python=str(ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")))
+    spec = CompilerSpec("it", options={YNN: ""}, pins=str(REPOSITORY / "envs" / "xla-0.10.2.txt"))
     rows = ablation.ablate(spec, SUM, [np.ones((2, 1, 2, 2, 8, 8, 8), np.float32)] * 2, seconds=0.01)
     found = {row["variant"]: row for row in rows}
     assert list(found)[:3] == ["base", crash, "xla_backend_optimization_level=0"]
     assert "xla_no_such=1" not in found
-    assert found[crash]["outcome"] == "crash" and found[crash]["ms"] is None
+    assert found[crash]["outcome"] == "crash" and found[crash]["ratio"] is None
     assert found["base"]["ratio"] == 1.0 and not found["base"]["changed"]
     left = [row for row in rows if row["variant"] != crash]
     assert {row["outcome"] for row in left} == {"ok"}
     assert all(
-        (row["ms"] is not None) == (row["changed"] or not row["variant"].startswith("-")) for row in left
+        (row["ratio"] is not None) == (row["changed"] or not row["variant"].startswith("-")) for row in left
     )
     assert any(row["changed"] for row in left) and any(not row["changed"] for row in left)

@@ -7,7 +7,7 @@ from stackwars.explain import between
 from stackwars.explain.graph import Graph
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import CompilerSpec
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.setup.environments import REPOSITORY
 
 F = "tensor<4x4xf32>"
 DOT = "<{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}>"
@@ -91,7 +91,7 @@ def test_regions_written_alone_compute_the_program(layers):
         assert len(again.results) == len(region.results)
 
 
-def timed(count, first, second, refused=""):
+def timed(count, first, second, refused=False):
     return between.Timed(
         [None] * count, np.array([[first] * between.TURNS, [second] * between.TURNS]), refused=refused
     )
@@ -115,7 +115,7 @@ def test_a_share_whose_interval_holds_nothing_is_no_cause(share, verdict):
 
 
 def test_kinds_that_were_not_timed_are_counted():
-    rows = [timed(1, 0.0, 0.0, refused="shape"), timed(1, 5.0, 2.0)]
+    rows = [timed(1, 0.0, 0.0, refused=True), timed(1, 5.0, 2.0)]
     assert between._refused(rows) == "; 1 of 2 kinds could not be timed alone"
     assert between._refused(rows[1:]) == ""
 
@@ -134,12 +134,14 @@ SLOW = """func.func @main(%x: tensor<256x1024xf32>) -> tensor<256xf32> {
 @pytest.mark.alone
 def test_the_region_and_the_option_that_make_a_compiler_slow_are_named(tmp_path):
     (tmp_path / "slow.mlir").write_text(SLOW)
-    python = str(ensure(REPOSITORY / "envs/xla-0.7.1.txt"))
-    fast = CompilerSpec("fast", python=python)
+    pins = str(REPOSITORY / "envs/xla-0.7.1.txt")
+    fast = CompilerSpec("fast", pins=pins)
     options = {"xla_cpu_prefer_vector_width": "128", "xla_cpu_max_isa": "SSE4_2"}
-    slow = CompilerSpec("slow", options=options, python=python)
+    slow = CompilerSpec("slow", options=options, pins=pins)
     side = Side("program", str(tmp_path / "slow.mlir"))
-    found = between.run(Question("case", side, fast, fast, other=slow, settings={"seconds": 0.1, "bound": 0.1}))
+    found = between.find(
+        Question("case", side, fast, fast, other=slow, settings={"seconds": 0.1, "bound": 0.1})
+    )
     # The order of the two does not matter: a is the slower one.
     assert (found["verdict"], found["compiler"], found["other"]) == ("cause", "slow", "fast"), found
     (row,) = found["regions"]

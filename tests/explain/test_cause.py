@@ -8,12 +8,11 @@ import pytest
 
 from running import python
 from stackwars.explain.bench import Arrays
-from stackwars.explain.cause import Finder
+from stackwars.explain.cause import pair, search
 from stackwars.explain.hybrids import A, B
-from stackwars.explain.paired import pair
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import CompilerSpec, Worker
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.setup.environments import REPOSITORY
 
 pytestmark = pytest.mark.env
 ATTENTION = """
@@ -72,7 +71,7 @@ SETTINGS = {"bound": 0.1, "seconds": 0.1, "budget_s": 300, "memory_cap_gib": 8, 
 
 @pytest.fixture(scope="module")
 def spec():
-    return CompilerSpec("jaxlib-0.7.1", python=str(ensure(REPOSITORY / "envs" / "xla-0.7.1.txt")))
+    return CompilerSpec("jaxlib-0.7.1", pins=str(REPOSITORY / "envs" / "xla-0.7.1.txt"))
 
 
 def question(folder, spec, a, b):
@@ -118,12 +117,12 @@ def test_every_hybrid_computes_the_program(tmp_path, spec):
 
 def test_different_programs_have_no_cause(tmp_path, spec):
     other = STRAIGHT.replace("512:768", "256:512")
-    answer = Finder(question(tmp_path, spec, STRAIGHT, other), tmp_path).run()
+    answer = search(question(tmp_path, spec, STRAIGHT, other))
     assert answer["verdict"] == "different values" and not answer["regions"]
 
 
 def test_a_program_that_does_not_compile_is_a_failure_with_its_reason(tmp_path, spec):
-    answer = Finder(question(tmp_path, spec, STRAIGHT, "module {"), tmp_path).run()
+    answer = search(question(tmp_path, spec, STRAIGHT, "module {"))
     assert answer["verdict"] == "failed" and "Unable to parse" in answer["detail"]
 
 
@@ -140,18 +139,16 @@ def test_a_slow_operation_is_named(tmp_path, spec):
     assert "stablehlo.reduce" in region["a"][-1] and "dot_general" in region["b"][-1]
     assert answer["closed"]["share"] > 0.8
     assert "product" in region["reason"]["sentence"]
-    assert "stablehlo.reduce" in (tmp_path / "region-1-a.mlir").read_text()
-    assert "dot_general" in (tmp_path / "hybrid.mlir").read_text()
 
 
 @pytest.mark.alone
 def test_a_planted_layout_is_named(tmp_path, spec):
-    answer = Finder(question(tmp_path, spec, TURNED, STRAIGHT), tmp_path).run()
+    answer = search(question(tmp_path, spec, TURNED, STRAIGHT))
     assert answer["verdict"] == "cause", answer["detail"]
     assert [row["what"] for row in answer["regions"]] == ["argument layout"]
 
 
 @pytest.mark.alone
 def test_a_program_against_itself_has_no_cause(tmp_path, spec):
-    answer = Finder(question(tmp_path, spec, STRAIGHT, STRAIGHT), tmp_path).run()
+    answer = search(question(tmp_path, spec, STRAIGHT, STRAIGHT))
     assert answer["verdict"] in ("no gap", "not separable") and not answer["regions"]

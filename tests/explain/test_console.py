@@ -81,7 +81,7 @@ def test_a_block_of_columns_has_only_the_programs_that_it_has():
 
 
 def test_a_cause_is_a_paragraph():
-    said = console.paragraph("cause", "torch_xla", CAUSE)
+    said = console.paragraph("cause", CAUSE)
     assert said.startswith("torch_xla in jaxlib-0.7.1 takes 1.51x the time of jax: ")
     assert "1 place of 1 kind closes 97 % [91, 104] of the gap." in said
     assert "argument layout (mha.py:41): tensor<2304x768xf32> against tensor<768x2304xf32>" in said
@@ -91,7 +91,7 @@ def test_a_cause_is_a_paragraph():
 
 
 def test_a_gap_between_compilers_names_both_and_an_option_that_closes_it():
-    said = console.paragraph("cause", "jax", BETWEEN)
+    said = console.paragraph("cause", BETWEEN)
     assert said.startswith(
         "jax in jaxlib-0.7.1 takes 1.51x the time that it takes in jaxlib-0.10.2: 2 places of 1 kind, timed alone, "
         "make up 97 % [91, 104] of the gap. 2 x operations (mha.py:41): dot_general. "
@@ -101,9 +101,7 @@ def test_a_gap_between_compilers_names_both_and_an_option_that_closes_it():
 
 @pytest.mark.parametrize("verdict", ["spread", "no gap", "not separable", "failed"])
 def test_a_search_without_a_cause_says_why(verdict):
-    said = console.paragraph(
-        "cause", "jax", {**CAUSE, "verdict": verdict, "ratio": None, "detail": "over 5 kinds"}
-    )
+    said = console.paragraph("cause", {**CAUSE, "verdict": verdict, "ratio": None, "detail": "over 5 kinds"})
     assert said == f"torch_xla in jaxlib-0.7.1 takes longer than jax: {verdict}. over 5 kinds"
     repeated = console.cause_text(
         {**CAUSE, "verdict": verdict, "ratio": None, "detail": f"{verdict}: over 5 kinds"}
@@ -114,7 +112,7 @@ def test_a_search_without_a_cause_says_why(verdict):
 
 
 def test_a_fault_is_a_paragraph():
-    said = console.paragraph("fault", "torch_xla", FAULT)
+    said = console.paragraph("fault", FAULT)
     assert said == (
         "torch_xla in jaxlib-0.10.2: wrong. 13 operations reduce to 2 at rows 3: dot_general, reduce. "
         "1 of 3 elements wrong. Right with xla_disable_hlo_passes=algsimp."

@@ -1,8 +1,7 @@
 """The body of a loop as a program of its own."""
 
 from stackwars.explain.graph import Graph
-from stackwars.explain.hybrids import Hybrids
-from stackwars.explain.loops import body_text, loops
+from stackwars.explain.loops import body_text
 
 PROGRAM = """\
 "builtin.module"() ({
@@ -41,11 +40,3 @@ def test_a_body_takes_what_it_carries_and_what_it_captures():
     assert [op.name for op in inner.ops] == ["stablehlo.add", "stablehlo.negate"]
     assert inner.ops[0].reads == (inner.arguments[1], inner.arguments[2])
     assert inner.results == [inner.ops[1].results[0], inner.ops[0].results[0]]
-
-
-def test_regions_with_a_loop_each_can_be_descended_into():
-    graph = Graph.read(PROGRAM)
-    part = Hybrids((graph, graph), []).hybrid([])
-    assert loops((part, part)) == (graph.ops[1], graph.ops[1])
-    without = Hybrids((graph, graph), [])._part([(0, graph.ops[0].results[0])], lambda c: 0)
-    assert loops((part, without)) is None

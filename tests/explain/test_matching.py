@@ -15,8 +15,8 @@ class Arrays:
     def __init__(self, arrays):
         self.arrays = arrays
 
-    def print(self, value, number=0):
-        return fingerprint(self.arrays[value][number])
+    def print(self, value):
+        return fingerprint(self.arrays[value][0])
 
     def is_informative(self, value):
         return self.print(value)["informative"]

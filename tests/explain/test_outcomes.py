@@ -10,7 +10,8 @@ import pytest
 from stackwars.explain import native, outcomes, reference, workers
 from stackwars.explain.native import NativeJob
 from stackwars.explain.outcomes import CRASH, FAILED, HANG, REFUSED, RIGHT, UNJUDGED, WRONG, OutcomesJob
-from stackwars.explain.plan import SETTINGS
+from stackwars.explain.question import SETTINGS, Question, Side
+from stackwars.explain.workers import CompilerSpec
 from stackwars.measure import judge
 
 PINS = "envs/xla-0.10.2.txt"
@@ -44,6 +45,12 @@ HANGING = """module {
 NO_PROGRAM = "// no program: torch says no\n"
 
 
+def asked(side: dict[str, str], **settings: float) -> dict:
+    """Return the question of a job whose first program this is."""
+    xla = CompilerSpec("jaxlib-0.10.2", pins=PINS)
+    return Question("x", Side(**side), xla, xla, settings=settings).dump()
+
+
 def job(folder: Path, reason: str = "", **texts: str) -> OutcomesJob:
     """Return a job of these programs, all judged as ADD is."""
     sides, expected = [], {}
@@ -52,12 +59,7 @@ def job(folder: Path, reason: str = "", **texts: str) -> OutcomesJob:
         path.write_text(text)
         sides.append({"label": label, "program": str(path), "arguments": ""})
         expected[label] = str(folder / "expected")
-    xla = {"name": "jaxlib-0.10.2", "module": "xla", "options": {}}
-    result = OutcomesJob(
-        name="x", sides=sides, compiler=xla, evaluator=xla, expected=expected, environment=PINS,
-        evaluator_environment=PINS,
-        settings={**SETTINGS, "seconds": 0.02, "timeout_s": 30},
-    )  # fmt: skip
+    result = OutcomesJob(asked(sides[0], seconds=0.02, timeout_s=30), sides, expected)
     (folder / "add").mkdir()
     (folder / "add" / "add.mlir").write_text(ADD)
     side = {"label": "add", "program": str(folder / "add" / "add.mlir"), "arguments": ""}
@@ -87,7 +89,6 @@ def test_right_wrong_refused_and_missing_programs_are_told_apart(tmp_path):
     assert (
         programs["right"]["ms"] > 0 and programs["right"]["rounds"] >= 5 and programs["right"]["compile_s"] > 0
     )
-    assert programs["right"]["facts"]["fusions"] >= 0
     assert programs["wrong"]["wrong"] > 0 and programs["wrong"]["ms"] is None
     assert "elements wrong" in programs["wrong"]["detail"]
     assert programs["refused"]["emitted"] and not programs["missing"]["emitted"]
@@ -99,7 +100,8 @@ def test_right_wrong_refused_and_missing_programs_are_told_apart(tmp_path):
 @pytest.mark.env
 def test_a_program_that_hangs_costs_the_others_nothing(tmp_path):
     wanted = job(tmp_path, right=ADD, hanging=HANGING, also_right=ADD)
-    found = outcomes.outcomes(replace(wanted, settings={**wanted.settings, "timeout_s": 3}))["programs"]
+    question = asked(wanted.sides[0], seconds=0.02, timeout_s=3)
+    found = outcomes.outcomes(replace(wanted, question=question))["programs"]
     assert [one["status"] for one in found.values()] == [RIGHT, HANG, RIGHT]
     assert "no end after 3 s in run" in found["hanging"]["detail"]
     assert found["right"]["ms"] > 0 and found["also_right"]["ms"] > 0
@@ -132,9 +134,7 @@ def test_an_environment_that_cannot_be_built_is_every_program_s_failure(monkeypa
 
     monkeypatch.setattr(outcomes.environments, "ensure", refuse)
     side = {"label": "a", "program": "a.mlir", "arguments": ""}
-    xla = {"name": "jaxlib-1", "module": "xla", "options": {}}
-    wanted = OutcomesJob("x", [side], xla, xla, {"a": "e"}, environment=PINS, settings=SETTINGS)
-    (found,) = outcomes.outcomes(wanted)["programs"].values()
+    (found,) = outcomes.outcomes(OutcomesJob(asked(side), [side], {"a": "e"}))["programs"].values()
     assert (found["status"], found["detail"]) == (FAILED, "no build for this Python")
 
 

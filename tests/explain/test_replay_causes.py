@@ -7,9 +7,10 @@ import sys
 import pytest
 
 from made_tables import OLD, measured_replay
-from stackwars.explain import replay_causes
-from stackwars.explain.question import Question
+from stackwars.explain import replay_causes, run_question
+from stackwars.explain.question import SETTINGS, Question
 from stackwars.explain.replay_causes import CausesJob, explain
+from stackwars.setup import environments
 from stackwars.setup.environments import Unavailable
 
 PAIR = ["torch_xla", "jax"]
@@ -80,19 +81,19 @@ REPLAY = measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0)})
 def test_a_gap_is_a_question_and_its_answer_is_kept(job, tmp_path, monkeypatch):
     asked = []
 
-    def ask(question, folder):
-        asked.append((question, folder))
-        return {"verdict": "cause"}
+    def run(kind, path, folder):
+        asked.append((Question.read(path), folder))
+        return {"verdict": kind}
 
-    monkeypatch.setattr(replay_causes, "ensure", lambda pins: f"/{pins}/python")
-    monkeypatch.setattr(replay_causes, "ask", ask)
+    monkeypatch.setattr(environments, "ensure", lambda pins: pins)
+    monkeypatch.setattr(run_question, "run", run)
     document = explain(job, REPLAY, tmp_path)
     [(question, folder)] = asked
     assert folder == tmp_path / "torch_xla-jax"
     assert (question.a.label, question.b.label) == ("torch_xla", "jax")
-    assert question.compiler.python == "/envs/x.txt/python" and question.compiler.options == {"an_option": ""}
+    assert question.compiler.pins == "envs/x.txt" and question.compiler.options == {"an_option": ""}
     assert (question.workload, question.sizes, question.seed) == ("gemm", {"m": 16}, 7)
-    assert question.settings == {"seconds": 0.1, "bound": 0.1}
+    assert question.settings == SETTINGS | {"seconds": 0.1, "bound": 0.1}
     assert [one["cause"] for one in document["gaps"]] == [{"verdict": "cause"}]
     assert (document["status"], document["compiler"], document["workload"]) == ("ok", OLD, "gemm")
 
@@ -101,7 +102,7 @@ def test_without_the_compiler_a_gap_is_not_asked_and_says_why(job, tmp_path, mon
     def ensure(pins):
         raise Unavailable("no such Python")
 
-    monkeypatch.setattr(replay_causes, "ensure", ensure)
+    monkeypatch.setattr(environments, "ensure", ensure)
     document = explain(job, REPLAY, tmp_path)
     assert (document["status"], document["status_detail"]) == ("unsupported", "no such Python")
     assert [(one["is_gap"], one["cause"]) for one in document["gaps"]] == [(True, None)]
@@ -112,11 +113,11 @@ def test_a_search_that_leaves_no_answer_has_failed_with_its_last_words(job, tmp_
     python.write_text("#!/bin/sh\necho 'out of luck' >&2\nexit 3\n")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
-    compiler = replay_causes.CompilerSpec(OLD)
-    [gap] = replay_causes.gaps(REPLAY, PAIR, PAIR, 0.1)
-    answer = replay_causes.ask(replay_causes.question(job, gap, compiler, compiler), tmp_path / "answer")
+    monkeypatch.setattr(environments, "ensure", lambda pins: pins)
+    [gap] = explain(job, REPLAY, tmp_path)["gaps"]
+    answer = gap["cause"]
     assert (answer["verdict"], answer["detail"]) == ("failed", "the search ended with status 3: out of luck")
-    asked = Question.read(tmp_path / "answer" / replay_causes.QUESTION)
+    asked = Question.read(tmp_path / "torch_xla-jax" / replay_causes.QUESTION)
     assert (asked.a.label, asked.b.label, asked.name) == (
         "torch_xla",
         "jax",

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from stackwars.explain import console, run_question
-from stackwars.explain.plan import SETTINGS, Plan, Tried
+from stackwars.explain.plan import Plan
+from stackwars.explain.workers import CompilerSpec
 from stackwars.measure import documents
 
 
@@ -13,8 +14,8 @@ def question(tmp_path, kind: str) -> dict:
     """Return a question about programs that do not exist."""
     for label in ("a", "b"):
         (tmp_path / f"{label}.mlir").write_text("nonsense")
-    compilers, files = {"iree-1": Tried(module="iree")}, {"a": "a.mlir", "b": "b.mlir"}
-    plan = Plan("x", "X", str(tmp_path), compilers, Tried(), files, settings={**SETTINGS, "timeout_s": 20})
+    compilers, files = {"iree-1": CompilerSpec("iree-1", "iree")}, {"a": "a.mlir", "b": "b.mlir"}
+    plan = Plan("x", "X", str(tmp_path), compilers, CompilerSpec("xla"), files, settings={"timeout_s": 20})
     row = {"kind": kind, "id": "iree-1.a", "compiler": "iree-1", "a": "a", "b": "b", "program": "a", "status": "wrong",
            "detail": "x"}  # fmt: skip
     return plan.question(row)

@@ -72,7 +72,9 @@ def test_questions_of_the_table_are_jobs_that_the_searches_read(tmp_path):
         "jaxlib-0.7.1",
         "xla",
     )
-    assert first.compiler.module == "iree" and first.compiler.python.endswith("bin/python")
-    assert second.suspect == {"label": "jax", "status": "timeout", "detail": "no end"}
+    assert (first.compiler.module, first.compiler.pins) == ("iree", "envs/iree.txt")
+    assert (first.suspect, second.suspect) == ("", "hang")
     lower = second.settings["lower"]
-    assert lower["job"]["framework"] == "jax" and "/jax-" in lower["python"] and "lower" not in first.settings
+    assert (
+        lower["job"]["framework"] == "jax" and lower["pins"] == "envs/jax.txt" and "lower" not in first.settings
+    )

@@ -50,8 +50,8 @@ rule optimised:
         job=JOBS.spec("optimised"),
         version=JOBS.version("optimised"),
     shell:
-        "python -m stackwars.compilers.optimised --job {params.job} --pins {input.pins}"
-        " --program {input.program} --output {output} >{log} 2>&1"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.optimised"
+        " --job {params.job} --program {input.program} --output {output} >{log} 2>&1"
 
 
 # variant: the preset's sizes, others, or a program that is divided among the chips of a slice.

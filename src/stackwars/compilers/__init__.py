@@ -54,22 +54,22 @@ FACTS = {
 
 def names() -> list[str]:
     """Every module here that is a compiler of replays."""
-    files = Path(__file__).parent.glob("*.py")
-    return sorted(path.stem for path in files if "\nclass Compiler:\n" in path.read_text())
+    return _modules("", "\nclass Compiler:\n")
 
 
 def frontends() -> list[str]:
     """Every way to write a program for several devices: a module sharded_<name> here."""
-    files = Path(__file__).parent.glob("sharded_*.py")
-    result = sorted(path.stem for path in files if "\nclass Session" in path.read_text())
-    return [name.removeprefix("sharded_") for name in result]
+    return _modules("sharded_", "\nclass Session")
 
 
 def dividing() -> list[str]:
     """Every framework whose programs are lowered for several devices too, without running there."""
-    files = Path(__file__).parent.glob("lower_*.py")
-    result = sorted(path.stem for path in files if "    division: Division" in path.read_text())
-    return [name.removeprefix("lower_") for name in result]
+    return _modules("lower_", "    division: Division")
+
+
+def _modules(prefix: str, holding: str) -> list[str]:
+    files = Path(__file__).parent.glob(f"{prefix}*.py")
+    return sorted(path.stem.removeprefix(prefix) for path in files if holding in path.read_text())
 
 
 def load(name: str) -> ModuleType:

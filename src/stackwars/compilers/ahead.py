@@ -39,7 +39,8 @@ def compile_ahead(spec: dict, events: Events) -> None:
         executable = compile_for(devices, text)
     finally:
         events.write("compile_end", seconds=time.perf_counter() - start)
-    events.write("accepted", code_bytes=code_bytes(executable))
+    code_bytes = executable.get_compiled_memory_stats().generated_code_size_in_bytes
+    events.write("accepted", code_bytes=code_bytes)
 
 
 def open_target(row: dict) -> list[Any]:
@@ -101,11 +102,6 @@ def _results(module: Any, ir: Any) -> int:
     """How many results the main function has."""
     main = stablehlo.main_function(module)
     return len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
-
-
-def code_bytes(executable: Any) -> int:
-    """Bytes of its code in the device's main memory."""
-    return executable.get_compiled_memory_stats().generated_code_size_in_bytes
 
 
 def versions() -> dict[str, str]:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,14 @@ class Source:
     names: list[str]
     versions: dict[str, str]
     recompile: bool = False
+
+    def result(self, output: Path, wanted: str, make: Callable[[], dict]) -> dict:
+        """Return a file's document with this key: the reference's, or what `make` returns, compared with it."""
+        earlier = self.find(output, wanted)
+        if earlier and self.is_taken(output):
+            return taken(earlier)
+        made = make() | {"key": wanted}
+        return compared(made, earlier) if earlier else made
 
     def find(self, output: Path, wanted: str) -> dict | None:
         """Return the reference's document of a file of the run if it has this key and no accident decided it."""

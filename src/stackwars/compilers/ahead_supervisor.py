@@ -176,16 +176,13 @@ def compile_or_take(
     """Write the folder `output` from the reference if it has the same compilation, else as `compile_into`."""
     digest = hashlib.sha256(program_text.read(program).encode()).hexdigest()
     key = ahead_reference.key(source.versions["ahead"], asdict(job), digest, pins)
-    earlier = source.find(output / "ahead.json", key)
-    if earlier and source.is_taken(output / "ahead.json"):
-        result = ahead_reference.taken(earlier)
+    result = source.result(output / "ahead.json", key, lambda: compile_into(job, pins, program, output))
+    if result.get("origin") == ahead_reference.TAKEN:
         shutil.rmtree(output, ignore_errors=True)
         output.mkdir(parents=True)
-        _write(result, _WHERE_TEXT.format(run=earlier.get("run", ""), folder=output), output)
-        return result
-    result = compile_into(job, pins, program, output) | {"key": key}
-    result = ahead_reference.compared(result, earlier) if earlier else result
-    documents.write(output / "ahead.json", result)
+        _write(result, _WHERE_TEXT.format(run=result.get("run", ""), folder=output), output)
+    else:
+        documents.write(output / "ahead.json", result)
     return result
 
 

@@ -7,14 +7,13 @@ compiler and of no other. Runs in the compiler's environment; the processes are 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gzip
-import json
 import shutil
 import signal
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -140,43 +139,46 @@ def last_line(log: str) -> str:
 
 def run_program(name: str, job: CheckJob, folder: Path) -> None:
     """Compile a program, call it and judge it; write each step's event into the folder as it begins."""
+    with recorded(folder) as events:
+        paths = job.programs[name]
+        text = gzip.decompress(Path(paths["program"]).read_bytes()).decode()
+        if why := missing_reason(text):
+            raise NotImplementedError(why)
+        document, entries = arguments.load(Path(paths["arguments"]))
+        placement.check_memory(name, entries)
+        compiler = compilers.load(job.module).Compiler(job.device, job.options)
+        events.write("compile")
+        start = time.perf_counter()
+        program = compile_program(compiler, text)
+        events.write("compiled", seconds=time.perf_counter() - start)
+        events.write("place")
+        placement.place({name: program}, {name: entries}, asdict(job), compiler.put)
+        outputs: dict[str, np.ndarray] = {}
+        for number, call in enumerate(CALLS):
+            which = number % INPUT_SETS
+            events.write(call)
+            begin = time.perf_counter_ns()
+            results = program.call(which)
+            program.fence(results)
+            ns = time.perf_counter_ns() - begin
+            outputs |= keyed(call, which, arguments.named(document, program.fetch(results)))
+            events.write(f"{call} done", ns=ns)
+        # XLA cannot serialise every program, such as one that sorts; a replay compiles those again.
+        with contextlib.suppress(Exception):
+            (folder / EXECUTABLE).write_bytes(program.serialize())
+        events.write("judged", verdict=judge.judge(outputs, judge.read(Path(job.expected))))
+
+
+@contextlib.contextmanager
+def recorded(folder: Path) -> Iterator[Events]:
+    """Give a process the file of its events in a folder, which ends with `end` or with what it raised."""
     events = Events(folder / EVENTS)
     try:
-        _run_program(name, job, events, folder)
+        yield events
     except BaseException as error:
         events.write("raised", type=type(error).__name__, message=str(error)[-4000:], compiles=None)
         raise
     events.write("end")
-
-
-def _run_program(name: str, job: CheckJob, events: Events, folder: Path) -> None:
-    paths = job.programs[name]
-    text = gzip.decompress(Path(paths["program"]).read_bytes()).decode()
-    if why := missing_reason(text):
-        raise NotImplementedError(why)
-    document, entries = arguments.load(Path(paths["arguments"]))
-    placement.check_memory(name, entries)
-    compiler = compilers.load(job.module).Compiler(job.device, job.options)
-    events.write("compile")
-    start = time.perf_counter()
-    program = compile_program(compiler, text)
-    events.write("compiled", seconds=time.perf_counter() - start)
-    events.write("place")
-    placement.place({name: program}, {name: entries}, asdict(job), compiler.put)
-    outputs: dict[str, np.ndarray] = {}
-    for number, call in enumerate(CALLS):
-        which = number % INPUT_SETS
-        events.write(call)
-        begin = time.perf_counter_ns()
-        results = program.call(which)
-        program.fence(results)
-        ns = time.perf_counter_ns() - begin
-        outputs |= keyed(call, which, arguments.named(document, program.fetch(results)))
-        events.write(f"{call} done", ns=ns)
-    # XLA cannot serialise every program, such as one that sorts; a replay compiles those again.
-    with contextlib.suppress(Exception):
-        (folder / EXECUTABLE).write_bytes(program.serialize())
-    events.write("judged", verdict=judge.judge(outputs, judge.read(Path(job.expected))))
 
 
 def compile_program(compiler: Any, text: str) -> Any:
@@ -202,10 +204,7 @@ def keyed(call: str, which: int, results: dict[str, np.ndarray]) -> dict[str, np
 
 def main() -> None:
     """`python -m stackwars.compilers.check --job FILE --output DIR`: write check.json and compiled programs."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the CheckJob, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
-    options = parser.parse_args()
+    options = documents.parse_arguments(main.__doc__, "job", "output")
     job = CheckJob(**documents.read(options.job))
     if not why_unavailable():
         compilers.load(job.module).preload(job.device)
@@ -213,7 +212,7 @@ def main() -> None:
     shutil.rmtree(executables, ignore_errors=True)
     executables.mkdir(parents=True)
     document = check(job, executables)
-    (options.output / "check.json").write_text(json.dumps(document, indent=1) + "\n")
+    documents.write(options.output / "check.json", document)
 
 
 if __name__ == "__main__":

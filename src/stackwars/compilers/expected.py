@@ -12,12 +12,12 @@ program in its precision differs from that in float64.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import math
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ import numpy as np
 from stackwars import workloads
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import OUTPUT
-from stackwars.compilers.evaluate import Evaluate, Program, unit_roundoff
+from stackwars.compilers.evaluate import Program, unit_roundoff
 from stackwars.compilers.xla import Compiler
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import documents, judge, launch, limits
@@ -46,6 +46,8 @@ NO_PROGRAM = 1e-5
 """The limit if there is no program to derive it from, as of a workload that reads values back."""
 MOST = 1e-2
 """The largest limit: a program that is more sensitive to rounding cannot be judged this way."""
+NOTHING = {"judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None, "disputed": False}
+"""What expected.json has if nothing is known."""
 Values = dict[str, np.ndarray]
 
 
@@ -80,23 +82,37 @@ class Evaluation:
 
     def outputs(self, double: bool, sets: int) -> tuple[Values, str]:
         """Return (the values by key of the first sets of inputs, what evaluated them)."""
-        precision = "float64" if double else "float32"
-        if self.program.interpretable:
-            return self._keyed(
-                self.program.interpreter(double), sets
-            ), f"the StableHLO interpreter in {precision}"
-        version = Compiler("cpu", {}).versions()["jaxlib"]
-        return self._keyed(self.program.compiled(double), sets), f"jaxlib {version} in {precision}, passes off"
+        # One after the other: a model's weights fit the memory once or twice.
+        given = (
+            (entry.value(self._job.seed, inputs) for entry in self.entries) for inputs in self._sets[:sets]
+        )
+        return outputs(self.program, self.document, given, double)
 
-    def _keyed(self, evaluate: Evaluate, sets: int) -> Values:
-        result = {}
-        for number, inputs in enumerate(self._sets[:sets]):
-            # One after the other: a model's weights fit the memory once or twice.
-            given = (entry.value(self._job.seed, inputs) for entry in self.entries)
-            for name, value in arguments.named(self.document, evaluate(given)).items():
-                if key := judge.value_key(name, number):
-                    result[key] = value
-        return result
+
+def outputs(
+    program: Program, document: dict, sets: Iterable[Iterable[np.ndarray]], double: bool
+) -> tuple[Values, str]:
+    """Return (the values by key of a program's results, what evaluated them).
+
+    document: names the results, as its arguments.json. sets: the values of its arguments in each set of inputs.
+    """
+    precision = "float64" if double else "float32"
+    if program.interpretable:
+        evaluate, by = program.interpreter(double), f"the StableHLO interpreter in {precision}"
+    else:
+        version = Compiler("cpu", {}).versions()["jaxlib"]
+        evaluate, by = program.compiled(double), f"jaxlib {version} in {precision}, passes off"
+    result = {}
+    for number, given in enumerate(sets):
+        for name, value in arguments.named(document, evaluate(given)).items():
+            if key := judge.value_key(name, number):
+                result[key] = value
+    return result, by
+
+
+def least_limit(roundoff: float, terms: int) -> float:
+    """Return the least limit of an error: what rounding does to a sum of so many terms."""
+    return max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(terms) * roundoff)
 
 
 def expected(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
@@ -108,12 +124,8 @@ def expected(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
 
 
 def _document(job: ExpectedJob, **found: Any) -> dict[str, Any]:
-    identity = {
-        key: value for key, value in asdict(job).items() if key in ("workload", "variant", "sizes", "seed")
-    }
-    missing = {"judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None}
-    missing["disputed"] = False
-    return {"schema": 1, **identity, **missing, **found}
+    identity = {key: getattr(job, key) for key in ("workload", "variant", "sizes", "seed")}
+    return {"schema": 1, **identity, **NOTHING, **found}
 
 
 def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
@@ -138,7 +150,7 @@ def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
     rounding = {}
     if double:
         rounded, _ = first.outputs(False, 1)
-        rounding = {key: _error(value, exact[key]) for key, value in rounded.items()}
+        rounding = {key: worst_error(value, exact[key]) for key, value in rounded.items()}
     allowed = _limits(job, first, rounding, by_numpy or exact)
     found = {
         "judge": judged_by, "limits": allowed, "rounding": rounding,
@@ -176,10 +188,10 @@ def _witness(
     """Return how far a program's values are from the expected ones, and the reason if both are not of one
     computation. No compiler has a part in either.
     """
-    errors = {key: _error(value, values[key]) for key, value in found.items() if key in values}
+    errors = {key: worst_error(value, values[key]) for key, value in found.items() if key in values}
     result = {"witness": {"program": program, "largest": max(errors.values(), default=np.inf)}}
     missing = [key for key in sorted(found.keys() ^ values.keys()) if key.startswith(f"{OUTPUT}0")]
-    apart = {key: error for key, error in errors.items() if not error <= 2 * allowed[key]}
+    apart = {key: one for key, one in errors.items() if not one <= 2 * allowed[key]}
     if not apart and not missing:
         return result
     key = missing[0] if missing else max(apart, key=apart.get)
@@ -200,7 +212,8 @@ def _by_numpy(workload: Any, job: ExpectedJob) -> Values | None:
     return found
 
 
-def _error(values: np.ndarray, right: np.ndarray) -> float:
+def worst_error(values: np.ndarray, right: np.ndarray) -> float:
+    """Return the larger of the relative L2 error and that of an element over the largest value."""
     verdict = agreement(values, right, np.inf)
     return max(verdict.l2, verdict.largest)
 
@@ -209,8 +222,7 @@ def _limits(
     job: ExpectedJob, evaluation: Evaluation, rounding: dict[str, float], values: Values
 ) -> dict[str, float]:
     """Return the limit of every value's errors."""
-    roundoff = evaluation.roundoff
-    least = max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(evaluation.program.accumulation) * roundoff)
+    least = least_limit(evaluation.roundoff, evaluation.program.accumulation)
     declared = getattr(workloads.load(job.workload), "parity_rel_l2", None)
     if declared is not None:
         least = max(least, declared(job.sizes))
@@ -224,20 +236,12 @@ def _limits(
     return result
 
 
-def write(job: ExpectedJob, output: Path) -> None:
-    """Write the expected values and their document into the folder."""
-    judge.write(output, *expected(job))
-
-
 def main() -> None:
     """`python -m stackwars.compilers.expected --job FILE --output DIR`.
 
     A reference evaluation that fails leaves the reason in expected.json, and the status is 0.
     """
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--job", required=True, help="file of the ExpectedJob, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
-    options = parser.parse_args()
+    options = documents.parse_arguments(main.__doc__, "job", "output")
     job = ExpectedJob(**documents.read(options.job))
     if why := why_unavailable():
         judge.write(options.output, {}, _document(job, reason=why, seconds=0.0))
@@ -245,7 +249,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log.txt"
         cap = limits.cap_bytes(job.memory_cap_gib)
-        report = launch.run_forked(lambda: write(job, options.output), cap, job.timeout_s, log)
+        report = launch.run_forked(lambda: judge.write(options.output, *expected(job)), cap, job.timeout_s, log)
         print(log.read_text(errors="replace"))
     if report.exit_code:
         last = (report.log_tail.strip().splitlines() or [""])[-1]

@@ -12,27 +12,23 @@ a batch that fits and one that does not, and where no line helps, the bracket is
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import math
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 
 from stackwars.compilers import ahead_reference, ahead_supervisor
 from stackwars.compilers.ahead_row import FITS, OOM
+from stackwars.compilers.lowering import Lowering
 from stackwars.ir import program_text
-from stackwars.measure import documents, launch
-from stackwars.setup.environments import clean_environ, ensure
+from stackwars.measure import documents
 
-Lower = Callable[[str, str, dict[str, int], Path], Path]
-"""(framework, workload, sizes, folder) -> the program's file, made in `folder`."""
+Lower = Callable[[dict[str, int], Path], Path]
+"""(sizes, folder) -> the program's file, made in `folder`."""
 Compile = Callable[[ahead_supervisor.CompileJob, Path, Path], dict]
 """(job, program, folder to write) -> the document of ahead.json."""
 PROBE_TIMEOUT_S = 120.0
@@ -209,7 +205,7 @@ def _compiled(
     """Lower and compile at these sizes, or find what was compiled before the search was stopped."""
     variant = f"b{sizes['batch']}"
     try:
-        program = lower(job.framework, job.workload, sizes, scratch / f"program-{variant}")
+        program = lower(sizes, scratch / f"program-{variant}")
     except (OSError, subprocess.SubprocessError) as error:
         return {
             "sizes": sizes, "status": "error", "verdict": "", "decided_by": "", "hbm_bytes": None,
@@ -227,44 +223,6 @@ def _compiled(
     return compile_program(compilation, program, folder)
 
 
-def lower_with(pins: Path, job: LargestBatchJob) -> Lower:
-    """A Lower that asks one process of `stackwars.compilers.lower`, in the framework's environment.
-
-    That process starts with the first program, imports the framework once, and dies with this one.
-    """
-    # To append: what a process wrote that has been told of is cut off.
-    errors = tempfile.NamedTemporaryFile("a+b")  # noqa: SIM115
-    served = (job.framework, job.dialect, job.workload)
-
-    @cache
-    def start() -> subprocess.Popen:
-        return launch.start_child(
-            ensure(pins), ["-m", "stackwars.compilers.lower", "--serve", *served],
-            clean_environ({"TF_CPP_MIN_LOG_LEVEL": "2"}), ahead_supervisor.CAP_BYTES,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
-        )  # fmt: skip
-
-    def lower(framework: str, workload: str, sizes: dict[str, int], folder: Path) -> Path:
-        one = {
-            "framework": framework, "dialect": job.dialect, "workload": workload,
-            "variant": f"b{sizes['batch']}", "sizes": sizes, "seed": job.seed,
-            "matmul_precision": job.matmul_precision,
-        }  # fmt: skip
-        server = start()
-        request = {"job": one, "output": str(folder.resolve()), "timeout_s": job.timeout_s}
-        with contextlib.suppress(BrokenPipeError):  # then there is no answer either
-            print(json.dumps(request), file=server.stdin, flush=True)
-        status = server.stdout.readline().strip() or str(server.wait())
-        lines = Path(errors.name).read_text().strip().splitlines()
-        errors.truncate(0)
-        if status != "0":
-            # The last line names the error; those before it have a whole program's tensors in them.
-            raise OSError(f"ended with {status}: {lines[-1][:300] if lines else 'no word'}")
-        return folder / "program.mlir.gz"
-
-    return lower
-
-
 def _search(job: LargestBatchJob, base: dict, pins: Path, lower_pins: Path, output: Path) -> dict:
     """Return `find` with the compiler and the framework of these pins."""
     scratch = _scratch(output)
@@ -273,7 +231,10 @@ def _search(job: LargestBatchJob, base: dict, pins: Path, lower_pins: Path, outp
     def compile_program(compilation: ahead_supervisor.CompileJob, program: Path, folder: Path) -> dict:
         return ahead_supervisor.compile_into(compilation, pins, program, folder)
 
-    return find(job, base, scratch, lower_with(lower_pins, job), compile_program)
+    names = ("framework", "dialect", "workload", "seed", "matmul_precision")
+    lowered = {**{name: getattr(job, name) for name in names}, "variant": "base"}
+    with Lowering(lower_pins, lowered, job.timeout_s, ahead_supervisor.CAP_BYTES) as lower:
+        return find(job, base, scratch, lower, compile_program)
 
 
 def _scratch(output: Path) -> Path:
@@ -290,12 +251,7 @@ def main() -> None:
     key = ahead_reference.key(
         source.versions["largest_batch"], asdict(job), base["key"], pins, arguments.lower_pins
     )
-    earlier = source.find(output, key)
-    if earlier and source.is_taken(output):
-        result = ahead_reference.taken(earlier)
-    else:
-        result = _search(job, base, pins, arguments.lower_pins, output) | {"key": key}
-        result = ahead_reference.compared(result, earlier) if earlier else result
+    result = source.result(output, key, lambda: _search(job, base, pins, arguments.lower_pins, output))
     part = output.with_name(output.name + ".part")
     documents.write(part, result)
     part.replace(output)

@@ -123,20 +123,20 @@ def _sources(lowered: Lowered) -> dict:
     return {"sources": dump_sources(result)} if result else {}
 
 
-def write(job: LowerJob, output: Path) -> None:
-    """Lower, and write program.mlir.gz and arguments.json into the folder `output`."""
-    _write(*lower(job), output)
+def write_in_child(job: LowerJob, output: Path, timeout_s: float = 0) -> int:
+    """Lower, and write program.mlir.gz and arguments.json into a folder, in a forked process; return its exit status.
 
-
-def write_in_child(job: LowerJob, output: Path) -> int:
-    """As `write`, in a forked process; return the exit status.
-
-    A framework that aborts on a program leaves the line that says so, and the status is 0.
+    A framework that aborts on a program leaves the line that says so, and the status is 0. timeout_s: 0 for no limit.
     """
     start, child = time.perf_counter(), os.fork()
     if not child:
         faulthandler.enable()  # the log then has the line of Python that the framework aborted in
-        write(job, output)
+        signal.alarm(math.ceil(timeout_s))
+        try:
+            _write(*lower(job), output)
+        except BaseException:
+            traceback.print_exc()
+            _leave(1)
         _leave(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if -status not in CRASHES:
@@ -168,21 +168,9 @@ def serve(framework: str, dialect: str, workload: str) -> None:
         import_module(package)
     workloads.build(workload, dialect)
     for line in sys.stdin:
-        child = os.fork()
-        if not child:
-            _answer(json.loads(line))
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
-
-
-def _answer(request: dict) -> NoReturn:
-    signal.alarm(math.ceil(request["timeout_s"]))
-    try:
-        write(LowerJob(**request["job"]), Path(request["output"]))
-    except BaseException:
-        traceback.print_exc()
-        _leave(1)
-    _leave(0)
+        request = json.loads(line)
+        status = write_in_child(LowerJob(**request["job"]), Path(request["output"]), request["timeout_s"])
+        print(status, file=answers, flush=True)
 
 
 def _leave(status: int) -> NoReturn:

@@ -90,7 +90,7 @@ def ablate(
     timeout_s: float = 60,
     cap_gib: float | str = "auto",
 ) -> list[dict[str, Any]]:
-    """Return a row for each variant: variant, flag, outcome, ms, ratio, compile_s, changed, detail.
+    """Return a row for each variant: variant, flag, outcome, ratio, compile_s, changed.
 
     expected: the right results; without them the outcome `differs` says that results are not those of the first row,
     the program as it is. seconds: for timing each variant; 0 to time none. ratio: of paired rounds to the first row.
@@ -106,9 +106,19 @@ def ablate(
                 break
             if ablation.compile(variant):
                 tried.append(variant)
-        times = ablation.time(tried, seconds) if seconds else {}
+        ratios = ablation.time(tried, seconds) if seconds else {}
     outcomes = {RIGHT: "ok", WRONG: "wrong" if expected else "differs"}
-    return [_row(variant, times, outcomes) for variant in tried]
+    return [
+        {
+            "variant": variant.name,
+            "flag": " ".join(f"{name}={value}" for name, value in variant.options.items()),
+            "outcome": outcomes.get(variant.outcome.kind, variant.outcome.kind),
+            "ratio": ratios.get(variant.name),
+            "compile_s": variant.compile_s,
+            "changed": variant.changed,
+        }
+        for variant in tried
+    ]
 
 
 def cures(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
@@ -197,8 +207,8 @@ class _Ablation:
             return not UNKNOWN_FLAG.search(variant.outcome.detail)
         return True
 
-    def time(self, tried: list[Variant], seconds: float) -> dict[str, tuple[float, float]]:
-        """Return (ms, ratio to the program as it is) of the variants that ran and can differ in time."""
+    def time(self, tried: list[Variant], seconds: float) -> dict[str, float]:
+        """Return the ratio to the program as it is of the variants that ran and can differ in time."""
         ran = [one for one in tried if one.outcome.kind in (RIGHT, WRONG)]
         chosen = [one for one in ran if one.name == BASE or one.changed or not one.is_pass]
         if not chosen or chosen[0].name != BASE:
@@ -211,10 +221,7 @@ class _Ablation:
         except (Crashed, TimedOut, Refused, MemoryError):
             return {}  # each ran alone; together they do not, and the rows stand without times
         base = found[BASE].wall_ns
-        return {
-            name: (float(np.median(one.wall_ns)) / 1e6, float(np.median(one.wall_ns / base)))
-            for name, one in found.items()
-        }
+        return {name: float(np.median(one.wall_ns / base)) for name, one in found.items()}
 
     def _start(self, variant: Variant) -> float:
         seconds = start(self._worker, variant.name, self._text, self._keys, variant.options)
@@ -233,17 +240,3 @@ class _Ablation:
         if self._expected is None:
             self._expected = Expected(calls[0], [SAME] * len(calls[0]), [None] * len(calls[0]))
         return judge(calls, self._expected)
-
-
-def _row(variant: Variant, times: dict[str, tuple[float, float]], outcomes: dict[str, str]) -> dict[str, Any]:
-    ms, ratio = times.get(variant.name, (None, None))
-    return {
-        "variant": variant.name,
-        "flag": " ".join(f"{name}={value}" for name, value in variant.options.items()),
-        "outcome": outcomes.get(variant.outcome.kind, variant.outcome.kind),
-        "ms": ms,
-        "ratio": ratio,
-        "compile_s": variant.compile_s,
-        "changed": variant.changed,
-        "detail": variant.outcome.detail,
-    }

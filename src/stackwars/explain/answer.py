@@ -1,10 +1,9 @@
-"""The answer of a search: rows of cause.json, and the regions as programs of their own."""
+"""The answer of a search: rows of cause.json."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from stackwars.explain.bench import Bench
@@ -13,7 +12,7 @@ from stackwars.explain.hybrids import A, B, Hybrids, Kind, Part
 from stackwars.explain.question import Side
 from stackwars.explain.reasons import peak_gflops, reason, sentence
 from stackwars.explain.search import LEAST_DIFFERENCE, Atom, Outcome, Row
-from stackwars.explain.workers import Crashed, Refused, TimedOut, Times
+from stackwars.explain.workers import Crashed, Refused, TimedOut
 
 LAYOUT, OPERATIONS = "argument layout", "operations"
 MOST_BETTER = 6
@@ -25,21 +24,11 @@ _LONG = re.compile(r'dense<("0x[0-9A-F]{32})[0-9A-F]*">')
 
 
 class Answer:
-    """Writes rows of kinds, with the reason of each, and their regions to a folder."""
+    """Rows of kinds, with the reason of each."""
 
-    def __init__(
-        self,
-        benches: tuple[Bench, Bench],
-        hybrids: Hybrids,
-        sides: tuple[Side, Side],
-        folder: Path,
-        seconds: float,
-    ) -> None:
-        """benches: that of A's regions and that of B's, the same twice in one compiler."""
-        self._benches, self._hybrids, self._sides = benches, hybrids, sides
-        self._folder, self._seconds = folder, seconds
+    def __init__(self, bench: Bench, hybrids: Hybrids, sides: tuple[Side, Side], seconds: float) -> None:
+        self._bench, self._hybrids, self._sides, self._seconds = bench, hybrids, sides, seconds
         self._peak = 0.0
-        self._count = 0
 
     def causes(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
         """Return a row of each kind of the cause, the largest difference first."""
@@ -50,11 +39,10 @@ class Answer:
     def better(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
         """Return rows of what A does faster than B."""
         chosen = [row for row in reversed(outcome.rows) if row.difference < -LEAST_DIFFERENCE * gap]
-        return self.rows(chosen[:MOST_BETTER], gap)
-
-    def rows(self, chosen: Sequence[Row], gap: float) -> list[dict[str, Any]]:
-        """Return rows of kinds that were timed alone."""
-        return [self._row(row.kind, len(row.kind), OPERATIONS, row, row.difference / gap) for row in chosen]
+        return [
+            self._row(row.kind, len(row.kind), OPERATIONS, row, row.difference / gap)
+            for row in chosen[:MOST_BETTER]
+        ]
 
     def _cause(self, atom: Atom, alone: dict[int, Row], gap: float) -> dict[str, Any]:
         if not atom.kind.is_layout:
@@ -70,7 +58,7 @@ class Answer:
         """Return a row; `row` is the kind whose regions show the reason: of a layout, its reader's."""
         shown = row.kind if row else kind
         parts = [self._hybrids.region(shown.classes[0], side) for side in (A, B)]
-        result = {
+        return {
             "kind": kind.number,
             "count": count,
             "what": what,
@@ -81,9 +69,8 @@ class Answer:
             "b": self._texts(kind, what, B, parts[B]),
             "a_ms": row and row.a / 1e6,
             "b_ms": row and row.b / 1e6,
+            "reason": self._reason(what, parts),
         }
-        self._count += 1
-        return result | {"files": self._write(parts), "reason": self._reason(what, parts)}
 
     def _line(self, side: int, part: Part) -> str:
         places = [self._sides[side].place(op.place) for op in _heavy_first(part) if op.place]
@@ -98,54 +85,31 @@ class Answer:
             shown.insert(0, f"argument : {graph.types[first]}")
         return shown
 
-    def _write(self, parts: Sequence[Part]) -> list[str]:
-        names = [f"region-{self._count}-{letter}.mlir" for letter in "ab"]
-        for name, part in zip(names, parts, strict=True):
-            (self._folder / name).write_text(part.text)
-        return names
-
     def _reason(self, what: str, parts: Sequence[Part]) -> dict[str, Any]:
         names = {side: f"reason {side}" for side, part in enumerate(parts) if part.ops}
         try:
             for side, name in names.items():
-                self._benches[side].load_part(name, parts[side])
+                self._bench.load_part(name, parts[side])
         except (Refused, Crashed, TimedOut):
             return {}
+        times = self._bench.time(list(names.values()), self._seconds) if names else {}
+        self._bench.worker.drop(*names.values())
         found: list[dict[str, Any]] = [{}, {}]
-        for side, times in self._times(names).items():
-            worker = self._benches[side].worker
-            hlo = _or(lambda worker=worker, side=side: worker.hlo(names[side]), "")
-            found[side] = reason(self._hybrids.graphs, parts[side], times, hlo)
-            worker.drop(names[side])
+        for side, name in names.items():
+            found[side] = reason(self._hybrids.graphs, parts[side], times[name])
         self._add_peak(found)
         ops = [op for part in parts for _, op in part.ops]
-        other = "in the other compiler" if self._benches[A] is not self._benches[B] else ""
-        return {"a": found[A], "b": found[B], "sentence": sentence(what, ops, found[A], found[B], other)}
-
-    def _times(self, names: dict[int, str]) -> dict[int, Times]:
-        """Return the times of programs by side: interleaved if one compiler has both."""
-        if self._benches[A] is self._benches[B]:
-            found = self._benches[A].time(list(names.values()), self._seconds) if names else {}
-            return {side: found[name] for side, name in names.items()}
-        return {side: self._benches[side].time([name], self._seconds)[name] for side, name in names.items()}
+        return {"a": found[A], "b": found[B], "sentence": sentence(what, ops, found[A], found[B])}
 
     def _add_peak(self, found: list[dict[str, Any]]) -> None:
         """Add the share of the peak to sides with a rate. The peak is the best product seen, those of regions too."""
         rates = [side["gflops"] for side in found if side.get("gflops")]
         if rates and not self._peak:
-            self._peak = max(peak_gflops(bench) or 0.0 for bench in self._benches)
+            self._peak = peak_gflops(self._bench) or 0.0
         self._peak = max([self._peak, *rates])
         for side in found:
             if side.get("gflops"):
                 side["of_peak"] = round(side["gflops"] / self._peak, 3)
-
-
-def _or(get: Callable[[], Any], otherwise: Any) -> Any:
-    """Return a value, or another if the compiler has none."""
-    try:
-        return get()
-    except Refused:
-        return otherwise
 
 
 def _heavy_first(part: Part) -> list[Op]:

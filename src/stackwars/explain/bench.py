@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stackwars.explain.evaluated import Evaluated
 from stackwars.explain.graph import dtype, shape
 from stackwars.explain.hybrids import Hybrids, Node, Part
-from stackwars.explain.matching import Values
 from stackwars.explain.workers import Times, Worker
 from stackwars.measure.log_ratio import LEVEL
 
@@ -35,12 +35,10 @@ Get = Callable[[int], np.ndarray]
 
 
 class Share(NamedTuple):
-    """The part of a gap that a program closes, its standard error, and the gap and A's time in ns."""
+    """The part of a gap that a program closes, and its standard error."""
 
     value: float
     error: float
-    gap: float
-    a: float
 
 
 def typical(times: Times, clock: str) -> float:
@@ -69,16 +67,14 @@ def share(a: Times, b: Times, tried: Times, clock: str) -> Share:
     ours, theirs, its = (_low(one, clock) for one in values)
     gap = float(ours - theirs)
     if not gap:
-        return Share(math.nan, math.inf, gap, float(ours))
+        return Share(math.nan, math.inf)
     rounds = values.shape[1]
     drawn = np.random.default_rng(0).integers(0, rounds, (RESAMPLES, rounds))
     again = [_low(one[drawn], clock) for one in values]
     with np.errstate(divide="ignore", invalid="ignore"):
         closed = (again[0] - again[2]) / (again[0] - again[1])
     low, high = np.nanquantile(closed, [1 / 6, 5 / 6])
-    return Share(
-        float((ours - its) / gap), float(high - low) / 2 if rounds > 1 else SINGLE_ERROR, gap, float(ours)
-    )
+    return Share(float((ours - its) / gap), float(high - low) / 2 if rounds > 1 else SINGLE_ERROR)
 
 
 def _low(values: np.ndarray, clock: str) -> np.ndarray:
@@ -110,7 +106,7 @@ class Arrays:
 
     types: tuple[Mapping[int, str], Mapping[int, str]]
     arguments: tuple[Mapping[int, Get], Mapping[int, Get]]
-    evaluated: tuple[Values, Values] | None = None
+    evaluated: tuple[Evaluated, Evaluated] | None = None
     _keys: dict[Node, str] = field(default_factory=dict)
 
     def replace(self, side: int, arguments: Mapping[int, Get]) -> None:

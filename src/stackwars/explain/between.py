@@ -9,7 +9,6 @@ answer, with the option of either compiler that closes it, if there is one.
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,13 +21,12 @@ from stackwars.explain.ablation import YNN, ablate
 from stackwars.explain.answer import shorten
 from stackwars.explain.bench import WALL, interval, typical
 from stackwars.explain.evaluated import Evaluated, Values, evaluate
-from stackwars.explain.gap import CAUSE, FAILED, NO_GAP, NOT_SEPARABLE, SPREAD, gap_detail, gap_verdict
-from stackwars.explain.graph import Graph, GraphError, Op, dtype, shape
+from stackwars.explain.gap import CAUSE, NO_GAP, NOT_SEPARABLE, SPREAD, gap_detail, gap_verdict
+from stackwars.explain.graph import Graph, Op, dtype, shape
 from stackwars.explain.hybrids import Part
 from stackwars.explain.question import Question
 from stackwars.explain.reasons import reason, sentence
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Times, Worker
-from stackwars.measure import machine
 from stackwars.measure.log_ratio import Estimate, geometric_mean
 
 ANCHORS = {
@@ -52,7 +50,6 @@ KINDS = 6
 """Most kinds of regions that are one cause."""
 LEAST = 0.05
 """Of the gap, that a region which the slower compiler does better has to be worth."""
-BOUND = 0.1
 LINES = 12
 SHOWN_SHARE = 0.25
 """Of the gap that an option has to be worth."""
@@ -125,31 +122,16 @@ def kinds(graph: Graph) -> list[list[Region]]:
 
 @dataclass
 class Timed:
-    """A kind's times in ns in both compilers, in each turn, and what it does there; why one refuses it."""
+    """A kind's times in ns in both compilers, in each turn, and what it does there; whether one refuses it."""
 
     kind: list[Region]
     times: np.ndarray
     reasons: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-    refused: str = ""
+    refused: bool = False
 
     def difference(self) -> np.ndarray:
         """Return how much longer all regions of the kind take in the first compiler, in each turn."""
         return (self.times[0] - self.times[1]) * len(self.kind)
-
-
-def run(question: Question) -> dict[str, Any]:
-    """Return the document of cause.json, which says so if a compiler does not take the program."""
-    start = time.monotonic()
-    try:
-        result = find(question, lambda text: print(f"[{time.monotonic() - start:6.1f} s] {text}", flush=True))
-    except (Refused, Crashed, TimedOut, MemoryError, NotImplementedError, GraphError) as error:
-        result = {
-            "schema": 1, "name": question.name, "a": question.a.label, "b": question.a.label,
-            "compiler": question.compiler.name, "other": question.other.name, "verdict": FAILED,
-            "detail": f"{type(error).__name__}: {error}"[:1000], "regions": [], "a_better": [], "tried": {},
-            "machine": machine.record(), "source": machine.revision(),
-        }  # fmt: skip
-    return result | {"seconds": round(time.monotonic() - start, 1)}
 
 
 def find(question: Question, say: Callable[[str], None] = print) -> dict[str, Any]:
@@ -159,14 +141,14 @@ def find(question: Question, say: Callable[[str], None] = print) -> dict[str, An
     """
     specs = (question.compiler, question.other)
     settings = question.settings
-    with tempfile.TemporaryDirectory() as folder, Worker(question.evaluator, **_limits(settings)) as evaluator:
+    with tempfile.TemporaryDirectory() as folder, Worker(question.evaluator, **question.limits) as evaluator:
         graph = evaluator.generic(question.a.text)
         values = question.values(question.a, graph)
         total = _time_program(question, specs, graph, values)
         say(f"the program: {np.mean(total[0]) / 1e6:.3f} ms and {np.mean(total[1]) / 1e6:.3f} ms")
         if np.mean(total[0]) < np.mean(total[1]):
             specs, total = specs[::-1], total[::-1]
-        verdict = gap_verdict(_ratio(total), settings.get("bound", BOUND))
+        verdict = gap_verdict(_ratio(total), settings["bound"])
         found = kinds(graph) if not verdict else []
         say(f"{len(graph.ops)} operations, {sum(map(len, found))} regions of {len(found)} kinds")
         rows: list[Timed] = []
@@ -175,16 +157,11 @@ def find(question: Question, say: Callable[[str], None] = print) -> dict[str, An
             evaluated = evaluate(evaluator, graph, values, Path(folder), sets=1, save=wanted)
             evaluator.close()
             with ExitStack() as stack:
-                workers = [stack.enter_context(Worker(spec, **_limits(settings))) for spec in specs]
-                rows = [_time_kind(workers, graph, kind, evaluated, settings) for kind in found]
+                workers = [stack.enter_context(Worker(spec, **question.limits)) for spec in specs]
+                rows = [_time_kind(workers, graph, kind, evaluated, settings["seconds"]) for kind in found]
             say("timed every kind alone in both")
     options = _options(specs, graph, values, total, settings) if found else []
     return _document(question, specs, graph, rows, total, verdict, options)
-
-
-def _limits(settings: dict[str, Any]) -> dict[str, Any]:
-    names = {"memory_cap_gib": "cap_gib", "timeout_s": "timeout_s"}
-    return {name: settings[key] for key, name in names.items() if key in settings}
 
 
 def _time_program(
@@ -195,50 +172,39 @@ def _time_program(
     text = graph.module()
     for number in range(ROUNDS):
         for side in (0, 1) if number % 2 else (1, 0):
-            with Worker(specs[side], **_limits(question.settings)) as worker:
+            with Worker(specs[side], **question.limits) as worker:
                 worker.compile(PROGRAM, text)
                 worker.bind(PROGRAM, [worker.put(str(place), get(0)) for place, get in enumerate(values)])
-                times[side, number] = typical(
-                    worker.time([PROGRAM], 4 * _seconds(question.settings))[PROGRAM], WALL
-                )
+                rounds = worker.time([PROGRAM], 4 * question.settings["seconds"])[PROGRAM]
+                times[side, number] = typical(rounds, WALL)
     return times
 
 
 def _time_kind(
-    workers: Sequence[Worker], graph: Graph, kind: list[Region], evaluated: Evaluated, settings: dict[str, Any]
+    workers: Sequence[Worker], graph: Graph, kind: list[Region], evaluated: Evaluated, seconds: float
 ) -> Timed:
-    region, seconds = kind[0], _seconds(settings) / TURNS
+    region = kind[0]
     text = region.text(graph)
     times = np.zeros((2, TURNS))
     last: list[Times] = [None, None]
-    graphs, part = (graph,), _part(region, text)
+    part = _part(region, text)
     try:
         for worker in workers:
             worker.compile("region", text)
             worker.bind("region", [_put(worker, graph, evaluated, value) for value in region.reads])
         for turn in range(TURNS):
             for side in (0, 1) if turn % 2 else (1, 0):
-                last[side] = workers[side].time(["region"], seconds, least=3)["region"]
+                last[side] = workers[side].time(["region"], seconds / TURNS, least=3)["region"]
                 times[side, turn] = typical(last[side], WALL)
-        reasons = tuple(
-            reason(graphs, part, one, _hlo(worker)) for one, worker in zip(last, workers, strict=True)
-        )
-    except (Refused, Crashed, TimedOut, MemoryError) as error:
-        return Timed(kind, np.zeros((2, TURNS)), refused=str(error))
+        reasons = tuple(reason((graph,), part, one) for one in last)
+    except (Refused, Crashed, TimedOut, MemoryError):
+        return Timed(kind, np.zeros((2, TURNS)), refused=True)
     return Timed(kind, times, reasons)
 
 
 def _part(region: Region, text: str) -> Part:
     arguments, results = (tuple((0, value) for value in one) for one in (region.reads, region.results))
     return Part(text, arguments, tuple((0, op) for op in region.ops), results)
-
-
-def _hlo(worker: Worker) -> str:
-    """Return the optimised region; "" of a compiler that does not show it."""
-    try:
-        return worker.hlo("region")
-    except Refused:
-        return ""
 
 
 def _options(
@@ -256,9 +222,9 @@ def _options(
     for spec, sign, base in zip(specs, (-1, 1), total.mean(axis=1) / 1e6, strict=True):
         found = ablate(
             *(spec, graph.module(), arrays),
-            seconds=_seconds(settings),
+            seconds=settings["seconds"],
             budget_s=OPTIONS_S,
-            timeout_s=settings.get("timeout_s", 300),
+            timeout_s=settings["timeout_s"],
         )
         for row in found:
             if row["ratio"] is None or row["outcome"] != "ok" or row["variant"].startswith(CRIPPLING):
@@ -285,10 +251,6 @@ def _put(worker: Worker, graph: Graph, evaluated: Evaluated, value: int) -> str:
     with np.errstate(over="ignore"):
         array = np.array(evaluated.array(value), dtype(graph.types[value]), order="C")
     return worker.put(f"value {value}", array.reshape(shape(graph.types[value])))
-
-
-def _seconds(settings: dict[str, Any]) -> float:
-    return settings.get("seconds", 0.3)
 
 
 def _ratio(total: np.ndarray) -> Estimate:
@@ -328,7 +290,7 @@ def _document(
         "compiler": specs[0].name,
         "other": specs[1].name,
         "verdict": verdict,
-        "detail": _detail(verdict, specs, ratio, chosen, share, options) + _refused(rows),
+        "detail": _detail(verdict, specs, ratio, chosen, share) + _refused(rows),
         "a_ms": float(np.mean(total[0])) / 1e6,
         "b_ms": float(np.mean(total[1])) / 1e6,
         "ratio": ratio._asdict(),
@@ -337,17 +299,6 @@ def _document(
         "regions": [_row(question, number, row, gap, graph) for number, row in enumerate(shown)],
         "a_better": [_row(question, number, row, gap, graph) for number, row in enumerate(better)],
         "options": options,
-        "tried": {
-            "operations": [len(graph.ops), len(graph.ops)],
-            "kinds": len(rows),
-            "regions": sum(len(row.kind) for row in rows),
-            "refused": [row.refused for row in rows if row.refused],
-            "alone_ms": [
-                sum(float(row.times[side].mean()) * len(row.kind) for row in rows) / 1e6 for side in (0, 1)
-            ],
-        },
-        "machine": machine.record(),
-        "source": machine.revision(),
     }
 
 
@@ -359,7 +310,7 @@ def _account(chosen: list[Timed], share: tuple[float, float, float]) -> str:
 
 
 def _refused(rows: list[Timed]) -> str:
-    count = sum(bool(row.refused) for row in rows)
+    count = sum(row.refused for row in rows)
     return f"; {count} of {len(rows)} kinds could not be timed alone" if count else ""
 
 
@@ -369,7 +320,6 @@ def _detail(
     ratio: Estimate,
     chosen: list[Timed],
     share: tuple[float, float, float],
-    options: list[dict[str, Any]],
 ) -> str:
     first, second = (spec.name for spec in specs)
     measured = f"{first} takes {ratio[0]:.3g} times as long as {second} ({ratio[1]:.3g} to {ratio[2]:.3g})"
@@ -380,11 +330,8 @@ def _detail(
     if verdict == NOT_SEPARABLE:
         return f"not separable from noise on this machine: {said}"
     if verdict == SPREAD:
-        said = f"no {KINDS} kinds of regions make up {SHARE:.0%} of the gap: {said}"
-    return said + "".join(
-        f"; with {row['flag']} {row['compiler']} takes {row['ratio']:.3g} times as long, {row['share']:.0%} of the gap"
-        for row in options[:1]
-    )
+        return f"no {KINDS} kinds of regions make up {SHARE:.0%} of the gap: {said}"
+    return said
 
 
 def _row(question: Question, number: int, row: Timed, gap: float, graph: Graph) -> dict[str, Any]:

@@ -1,26 +1,26 @@
 """The cause of a time difference between two programs in one compiler.
 
 Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument
-layouts that close the gap. Writes cause.json, the hybrid program and the regions alone.
+layouts that close the gap.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stackwars.explain import between
-from stackwars.explain.answer import LAYOUT, Answer
+from stackwars.explain.answer import Answer
 from stackwars.explain.bench import CPU, Arrays, Bench, typical
-from stackwars.explain.evaluated import unsupported
+from stackwars.explain.evaluated import evaluate, unsupported
 from stackwars.explain.gap import (
     CAUSE,
+    DIFFERENT,
     FAILED,
     NOT_SEPARABLE,
     SPREAD,
@@ -31,27 +31,23 @@ from stackwars.explain.gap import (
     gap_detail,
     gap_verdict,
     results_apart,
+    unmatched_results,
 )
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.hybrids import A, B, Hybrids, Part
-from stackwars.explain.loops import loops, search_inside
-from stackwars.explain.matching import Matching
-from stackwars.explain.paired import pair
+from stackwars.explain.matching import Matching, match
 from stackwars.explain.question import Question, Side
 from stackwars.explain.search import ENOUGH, MOST_KINDS, Outcome, Program, Retimed, Search, merged, retime
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
-from stackwars.measure import documents, machine
+from stackwars.measure import documents
 
 SCHEMA = 1
-SETTINGS = {"bound": 0.10, "seconds": 0.3, "budget_s": 600, "memory_cap_gib": "auto", "timeout_s": 300}
 CLEAR = 1.3
 """A ratio in one process that needs no fresh processes before the search."""
 SEARCH_SHARE = 0.6
 """Share of the budget after which no new hybrid is tried: fresh processes and the answer need the rest."""
-MOST_ALONE = 8
-"""Kinds whose differences alone are listed if no cause is found."""
-MOST_NAMES = 4
-TRIVIAL = ("constant", "broadcast_in_dim", "reshape", "iota")
+NOT_TAKEN = (Refused, Crashed, TimedOut, MemoryError, GraphError, NotImplementedError)
+"""Why a program is not searched to the end."""
 FRESH_ROUNDS = 2
 """Times the seconds of a program in a fresh process: all rounds of a process share its layout of memory."""
 VAGUE = 0.2
@@ -60,48 +56,70 @@ PUT_BACK = 2
 """How often the last kind that was left out is put back if fresh processes do not confirm the cause."""
 
 
+def search(question: Question) -> dict[str, Any]:
+    """Return the document of cause.json, which says so if a compiler does not take a program."""
+    start = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"[{time.monotonic() - start:6.1f} s] {text}", flush=True)
+
+    try:
+        found = between.find(question, say) if question.other else Finder(question, say).run()
+    except NOT_TAKEN as error:
+        found = question.failed("cause", _described(error))
+    say(f"{found['verdict']}: {found['detail']}")
+    return found | {"seconds": round(time.monotonic() - start, 1)}
+
+
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:1000]
+
+
+def pair(reader: Worker, graphs: tuple[Graph, Graph], arrays: Arrays, folder: Path) -> tuple[Hybrids, Matching]:
+    """Return the choices between two programs, and what was matched; give `arrays` the values in between.
+
+    folder: for the values. Raises Verdict if the programs do not compute one thing, and Refused.
+    """
+    found = []
+    for side, graph in enumerate(graphs):
+        own = folder / "AB"[side]
+        own.mkdir()
+        found.append(evaluate(reader, graph, [arrays.arguments[side][value] for value in graph.arguments], own))
+    arrays.evaluated = tuple(found)
+    results = tuple(graph.results for graph in graphs)
+    matching = match(arrays.evaluated, tuple(list(graph.types) for graph in graphs), results)
+    if apart := unmatched_results(matching, results):
+        raise Verdict(DIFFERENT, apart)
+    return Hybrids(graphs, matching.classes), matching
+
+
 class Finder:
     """One search; `run` returns the content of cause.json."""
 
-    def __init__(self, question: Question, output: Path) -> None:
-        self.question, self.output = question, output
-        self.settings = SETTINGS | question.settings
+    def __init__(self, question: Question, say: Callable[[str], None]) -> None:
+        self.question, self.settings, self.say = question, question.settings, say
         self.start = time.monotonic()
         self.sides: tuple[Side, Side] = (question.a, question.b)
         self.result: dict[str, Any] = {
-            "schema": SCHEMA, "name": question.name, "a": question.a.label, "b": (question.b or question.a).label,
-            "compiler": question.compiler.name, "other": None, "verdict": FAILED, "detail": "",
-            "regions": [], "a_better": [], "tried": {}, "machine": machine.record(), "source": machine.revision(),
+            "schema": SCHEMA, "name": question.name, "a": question.a.label, "b": question.b.label,
+            "compiler": question.compiler.name, "other": None, "regions": [],
         }  # fmt: skip
-
-    def say(self, text: str) -> None:
-        print(f"[{time.monotonic() - self.start:6.1f} s] {text}", flush=True)
-
-    @property
-    def worker_settings(self) -> dict[str, Any]:
-        return {"cap_gib": self.settings["memory_cap_gib"], "timeout_s": self.settings["timeout_s"]}
 
     def run(self) -> dict[str, Any]:
         try:
-            with Worker(self.question.compiler, **self.worker_settings) as worker:
-                self.result["versions"] = worker.versions()
+            with Worker(self.question.compiler, **self.question.limits) as worker:
                 verdict, detail = self._search(worker)
         except Verdict as early:
             verdict, detail = early.verdict, early.detail
-        except (Refused, Crashed, TimedOut, MemoryError, GraphError, NotImplementedError) as error:
-            verdict, detail = FAILED, f"{type(error).__name__}: {error}"[:1000]
-        return self._answer(verdict, detail)
-
-    def _answer(self, verdict: str, detail: str) -> dict[str, Any]:
-        self.say(f"{verdict}: {detail}")
-        seconds = round(time.monotonic() - self.start, 1)
-        return self.result | {"verdict": verdict, "detail": detail, "seconds": seconds}
+        except NOT_TAKEN as error:
+            verdict, detail = FAILED, _described(error)
+        return self.result | {"verdict": verdict, "detail": detail}
 
     def _search(self, worker: Worker) -> tuple[str, str]:
         # To evaluate a whole model is one command.
         patient = {"timeout_s": max(self.settings["timeout_s"], self.settings["budget_s"])}
         with (
-            Worker(self.question.evaluator, **(self.worker_settings | patient)) as reader,
+            Worker(self.question.evaluator, **(self.question.limits | patient)) as reader,
             tempfile.TemporaryDirectory() as folder,
         ):
             graphs = self._graphs(reader)
@@ -114,21 +132,14 @@ class Finder:
             end = self.start + SEARCH_SHARE * self.settings["budget_s"]
             search = Search(bench, hybrids, self.settings["seconds"], end, self.say)
             outcome = search.run()
-            self.result["tried"] |= {
-                "curve": {str(count): round(value, 4) for count, value in outcome.curve.items()},
-                "sane": {name: round(value, 4) for name, value in outcome.ends.items()},
-            }
-            verdict, detail = self._decide(search, outcome, retimed)
-            if verdict == CAUSE:
-                self._descend(reader, search, outcome)
-            return verdict, detail
+            self.result["tried"]["curve"] = {str(n): round(value, 4) for n, value in outcome.curve.items()}
+            return self._decide(search, outcome, retimed)
 
     def _note_matching(self, hybrids: Hybrids, matching: Matching) -> None:
         self.result["tried"] = {
             "operations": [len(graph.ops) for graph in hybrids.graphs],
             "classes": len(matching.classes),
             "kinds": len(hybrids.kinds),
-            "unmapped": matching.unmapped,
         }
         differ = sum(not kind.is_same for kind in hybrids.kinds)
         self.say(f"{len(matching.classes)} classes, {len(hybrids.kinds)} kinds, of which {differ} differ")
@@ -170,7 +181,6 @@ class Finder:
         bench.clock, is_noisy = choose_clock(times)
         a, b = (typical(times[name], bench.clock) / 1e6 for name in "AB")
         self.say(f"A {a:.3f} ms, B {b:.3f} ms by the {bench.clock} clock{', noisy' if is_noisy else ''}")
-        self.result["clock"] = bench.clock
         ratio, retimed = a / b, None
         if is_noisy or 1 / CLEAR < ratio < CLEAR:
             retimed = self._retime(bench, self._programs(graphs))
@@ -178,7 +188,7 @@ class Finder:
                 other = retimed.by(CPU)
                 if gap_verdict(other.ratio(), self.settings["bound"]) != NOT_SEPARABLE:
                     self.say("the machine is busy: by the processor's time")
-                    retimed, bench.clock, self.result["clock"] = other, CPU, CPU
+                    retimed, bench.clock = other, CPU
             self._note_times(retimed)
             if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
                 raise Verdict(verdict, gap_detail(verdict, retimed.ratio()))
@@ -194,15 +204,7 @@ class Finder:
 
     def _retime(self, bench: Bench, programs: dict[str, Program]) -> Retimed:
         seconds = FRESH_ROUNDS * self.settings["seconds"]
-        return retime(
-            self.question.compiler,
-            self.worker_settings,
-            bench.arrays,
-            programs,
-            bench.clock,
-            seconds=seconds,
-            least=bench.least,
-        )
+        return retime(self.question.compiler, self.question.limits, bench, programs, seconds)
 
     def _note_times(self, retimed: Retimed) -> None:
         ratio = retimed.ratio()
@@ -217,10 +219,6 @@ class Finder:
         programs = self._programs(hybrids.graphs)
         families = {hybrids.family(atom.kind) for atom in outcome.atoms}
         if not outcome.atoms or len(families) > MOST_KINDS:
-            self.result["tried"]["alone"] = [
-                {"kind": row.kind.number, "count": len(row.kind), "difference_ms": row.difference / 1e6}
-                for row in outcome.rows[:MOST_ALONE]
-            ]
             retimed = retimed or self._retime(bench, programs)
             if outcome.is_uncertain and not outcome.atoms:
                 self._note_times(retimed)
@@ -231,15 +229,13 @@ class Finder:
             return self._spread(outcome, retimed)
         for _ in range(1 + PUT_BACK):
             cause = hybrids.hybrid(outcome.classes)
-            reverse = hybrids.hybrid(outcome.classes, B)
-            programs |= {"cause": (cause.text, cause.arguments), "reverse": (reverse.text, reverse.arguments)}
+            programs["cause"] = (cause.text, cause.arguments)
             self._check_hybrid(bench, cause)
             retimed = self._retime(bench, programs)
             share, low, high = self._closed(outcome, retimed)
             if low < ENOUGH <= high and not search.is_late():
                 retimed = retimed.plus(self._retime(bench, programs)).clearest("cause")
                 share, low, high = self._closed(outcome, retimed)
-                self.result["clock"] = retimed.clock
             is_vague = high >= ENOUGH and high - low > 2 * VAGUE
             if share >= ENOUGH or is_vague or not outcome.dropped or search.is_late():
                 break
@@ -271,36 +267,14 @@ class Finder:
         bench, hybrids = search.bench, search.hybrids
         a, b, cause = (float(np.mean(retimed.times[name])) for name in ("A", "B", "cause"))
         share, low, high = retimed.closed("cause")
-        back = retimed.closed("reverse", "B", "A")
-        (self.output / "hybrid.mlir").write_text(hybrids.hybrid(outcome.classes).text)
-        answer = Answer((bench, bench), hybrids, self.sides, self.output, self.settings["seconds"])
+        answer = Answer(bench, hybrids, self.sides, self.settings["seconds"])
         self.result |= {
             "closed": {"share": share, "low": low, "high": high},
             "left_ms": (cause - b) / 1e6,
-            "both_directions": {"b_from_a": dict(zip(("share", "low", "high"), back, strict=True))},
             "regions": answer.causes(outcome, a - b),
             "a_better": answer.better(outcome, a - b),
         }
-        parts = [f"{row['what']} of {row['count']} x {_brief(row)}" for row in self.result["regions"]]
-        return f"{share:.0%} ({low:.0%} to {high:.0%}) of the gap of {(a - b) / 1e6:.3g} ms: {'; '.join(parts)}"
-
-    def _descend(self, reader: Worker, search: Search, outcome: Outcome) -> None:
-        """Search the bodies of the loops that the cause consists of; add `inside` to their rows."""
-        rows = {row["kind"]: row for row in self.result["regions"]}
-        searched = set()
-        for atom in outcome.atoms:
-            parts = [search.hybrids.region(atom.classes[0], side) for side in (A, B)]
-            ops = None if atom.kind.is_layout else loops(parts)
-            # Each result of a loop is a kind of its own.
-            if ops and ops not in searched and not search.is_late():
-                searched.add(ops)
-                self.say(f"descending into the loop of kind {atom.kind.number}")
-                try:
-                    rows[atom.kind.number]["inside"] = search_inside(
-                        reader, search, ops, self.sides, self.output
-                    )
-                except (Verdict, Refused) as error:
-                    self.say(f"the loop's body: {error}"[:300])
+        return f"{share:.0%} ({low:.0%} to {high:.0%}) of the gap of {(a - b) / 1e6:.3g} ms"
 
     def _spread(self, outcome: Outcome, retimed: Retimed) -> tuple[str, str]:
         self._note_times(retimed)
@@ -314,22 +288,10 @@ class Finder:
         return SPREAD, detail
 
 
-def _brief(row: dict[str, Any]) -> str:
-    """Return what a row is about: an argument's type, or the operations that compute something."""
-    if row["what"] == LAYOUT:
-        return row["a"][0].removeprefix("argument : ")
-    names = [text.partition("(")[0].strip('" ').rpartition(".")[2] for text in row["a"]]
-    return ", ".join([name for name in names if name not in TRIVIAL][-MOST_NAMES:] or names[-1:]) or "nothing"
-
-
 def main() -> None:
     """`python -m stackwars.explain.cause --job JOB --output FOLDER`."""
     options = documents.parse_arguments(__doc__, "job", "output")
-    options.output.mkdir(parents=True, exist_ok=True)
-    question = Question.read(options.job)
-    result = between.run(question) if question.other else Finder(question, options.output).run()
-    documents.write(options.output / "cause.json", result)
-    sys.stdout.flush()
+    documents.write(options.output / "cause.json", search(Question.read(options.job)))
 
 
 if __name__ == "__main__":

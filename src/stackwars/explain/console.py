@@ -128,9 +128,9 @@ def not_tried(table: dict) -> list[str]:
     return [f"Not tried: {'; '.join(parts)}."] if parts else []
 
 
-def paragraph(kind: str, label: str, answer: dict) -> str:
-    """Return one short paragraph on a cause or a fault. label: the program's."""
-    return fault_text(label, answer) if kind == "fault" else cause_text(answer)
+def paragraph(kind: str, answer: dict) -> str:
+    """Return one short paragraph on a cause or a fault."""
+    return fault_text(answer) if kind == "fault" else cause_text(answer)
 
 
 def cause_text(cause: dict) -> str:
@@ -195,9 +195,9 @@ def option_text(option: dict) -> str:
     return f"With {option['flag']} {option['compiler']} takes {took}."
 
 
-def fault_text(label: str, fault: dict) -> str:
+def fault_text(fault: dict) -> str:
     """Return the cause of a wrong value, a crash or a refusal in sentences."""
-    head = f"{label} in {fault['compiler']}: {fault['kind']}."
+    head = f"{fault['program']} in {fault['compiler']}: {fault['kind']}."
     if fault["verdict"] != "reduced":
         return f"{head} {fault['verdict']}: {fault['detail']}"
     before, after = fault["operations"]
@@ -239,16 +239,20 @@ def _in(compilers: list[str]) -> str:
     return f" in {', '.join(named)}" if named else ""
 
 
+def columns(table: dict) -> list[str]:
+    """Return the columns of the table: its compilers, and one for what has none."""
+    has_native = any(cell["compiler"] == NATIVE for cell in table["cells"])
+    return [*table["compilers"], *([NATIVE] if has_native else [])]
+
+
 def grid(table: dict) -> list[str]:
     """Return the table, in as many blocks of columns as the width needs."""
     found = {(cell["program"], cell["compiler"]): cell for cell in table["cells"]}
-    has_native = any(compiler == NATIVE for _, compiler in found)
-    columns = [*table["compilers"], *([NATIVE] if has_native else [])]
     names = ["program", *table["programs"]]
     first = max(map(len, names))
     texts = {
         column: [column, *(cell_text(found.get((program, column))) for program in table["programs"])]
-        for column in columns
+        for column in columns(table)
     }
     result: list[str] = []
     for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):

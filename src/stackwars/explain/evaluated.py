@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.explain.graph import Graph, Op, is_tensor
+from stackwars.explain.graph import Graph, Op, is_tensor, shape
 from stackwars.explain.worker import single_texts
 from stackwars.explain.workers import Worker
 from stackwars.measure.inputs import INPUT_SETS
@@ -20,24 +21,18 @@ Values = Sequence[Callable[[int], np.ndarray]]
 
 
 class Evaluated:
-    """Fingerprints of all values of a graph in each set of inputs, and the arrays of those that are
-    informative.
-    """
+    """Fingerprints of all values of a graph in the first set of inputs, and the arrays of informative ones."""
 
-    def __init__(
-        self, graph: Graph, folder: Path, prints: dict[int, list[dict[str, Any]]], files: dict[int, list[Path]]
-    ):
-        self.graph, self._folder, self._prints, self._files = graph, folder, prints, files
+    def __init__(self, folder: Path, prints: dict[int, dict[str, Any]], files: dict[int, list[Path]]) -> None:
+        self._folder, self._prints, self._files = folder, prints, files
 
-    def print(self, value: int, number: int = 0) -> dict[str, Any]:
-        """Return size, kind, informative and moments of a value in a set of inputs
-        (`fingerprint.fingerprint`).
-        """
-        return self._prints[value][number]
+    def print(self, value: int) -> dict[str, Any]:
+        """Return the `fingerprint.fingerprint` of a value."""
+        return self._prints[value]
 
     def is_informative(self, value: int) -> bool:
-        """Return whether the value can be told from others in the first set of inputs."""
-        return value in self._prints and self._prints[value][0]["informative"]
+        """Return whether the value can be told from others."""
+        return value in self._prints and self._prints[value]["informative"]
 
     def array(self, value: int, number: int = 0) -> np.ndarray:
         """Return a value as it is on disk, in float64 if it is a float; an argument as it was given.
@@ -95,8 +90,18 @@ def evaluate(
     }
     path = folder / "evaluate.json"
     path.write_text(json.dumps(job))
-    prints = worker.ask("evaluate", path=str(path))
-    return Evaluated(graph, folder, {int(value): found for value, found in prints.items()}, files)
+    prints = worker.evaluate(path)
+    return Evaluated(folder, {int(value): found for value, found in prints.items()}, files)
+
+
+def results(worker: Worker, graph: Graph, values: Values, *, double: bool, sets: int) -> list[list[np.ndarray]]:
+    """Return a program's results in each set of inputs, as `evaluate` evaluates them."""
+    with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+        found = evaluate(worker, graph, values, Path(folder), double=double, sets=sets, save=graph.results)
+        return [
+            [np.array(found.array(value, number)).reshape(shape(graph.types[value])) for value in graph.results]
+            for number in range(sets)
+        ]
 
 
 def _write(folder: Path, argument: int, get: Callable[[int], np.ndarray]) -> list[Path]:

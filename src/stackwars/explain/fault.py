@@ -8,15 +8,15 @@ process.
 from __future__ import annotations
 
 import contextlib
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from stackwars.compilers import XLA
+from stackwars.compilers.lowering import Lowering
 from stackwars.explain import loops, reproducer, shapes
 from stackwars.explain.fault_report import (
     Found,
@@ -25,7 +25,6 @@ from stackwars.explain.fault_report import (
     empty_document,
     find_cures,
     reproduce,
-    sentence,
 )
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.question import Question, Side
@@ -33,16 +32,14 @@ from stackwars.explain.trial_outcomes import HANG, RIGHT, UNKNOWN, WRONG, Outcom
 from stackwars.explain.trials import Trials, fixed
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Reduction
-from stackwars.measure import documents
+from stackwars.measure import documents, limits
 from stackwars.measure.inputs import INPUT_SETS
 
-BUDGET_S, TIMEOUT_S, HANG_S = 300.0, 60.0, 20.0
-"""Seconds of a search, of a command, and of a command of a program that hangs, unless the question says otherwise."""
+HANG_S = 20.0
+"""Seconds of a command of a program that hangs."""
 SHAPES_SHARE, REGION_SHARE = 0.4, 0.7
 """Shares of the budget after which sizes, and operations, are no longer made fewer."""
 AS_EMITTED = "its operations without its functions, attributes and unused arguments are right"
-STATUSES = {"wrong": "wrong", "crash": "crash", "timeout": "hang", "unsupported": "refused", "oom": "refused"}
-"""What a check calls a fault, and what it is called here."""
 
 
 class Search:
@@ -52,12 +49,11 @@ class Search:
         self, question: Question, suspect: Worker, evaluator: Worker, lower: shapes.Lower | None
     ) -> None:
         self._question, self._suspect, self._evaluator, self._lower = question, suspect, evaluator, lower
-        self._budget = float(question.settings.get("budget_s", BUDGET_S))
         self._start = time.monotonic()
 
     def left(self, share: float = 1.0) -> float:
         """Return the seconds until this share of the budget is spent."""
-        return self._start + share * self._budget - time.monotonic()
+        return self._start + share * self._question.settings["budget_s"] - time.monotonic()
 
     def whole(self, side: Side, question: Question | None = None) -> Found:
         """Try a whole program, with each set of inputs until one has the fault."""
@@ -65,7 +61,7 @@ class Search:
         graph = self._graph(side.text)
         values = question.values(side, graph)
         for number in range(INPUT_SETS):
-            of_set = [_chosen(get, number) for get in values]
+            of_set = [fixed(get(number)) for get in values]
             trials = Trials(self._suspect, self._evaluator, graph, of_set)
             outcome, expected = trials.try_part(trials.parts.whole())
             if outcome.kind != RIGHT:
@@ -90,7 +86,7 @@ class Search:
             if side is None:
                 return False
             try:
-                one = self.whole(replace(side, label=found.side.label), replace(self._question, sizes=sizes))
+                one = self.whole(side, replace(self._question, sizes=sizes))
             except (Crashed, TimedOut, Refused, MemoryError, ValueError):
                 return False
             if _is_same(one.outcome, found.outcome):
@@ -140,11 +136,13 @@ class Search:
         given = {**arrays, **found.trials.arrays(found.part.literals)}
         try:
             graph = found.trials.graph(found.part)
-            body = loops.body(self._evaluator, graph, ops[0], [[given[value] for value in graph.arguments]])
+            body, values = loops.body(
+                self._evaluator, graph, ops[0], [given[value] for value in graph.arguments]
+            )
         except (Crashed, TimedOut, Refused, MemoryError, GraphError):
             return found
-        inner = located(body.graph, ops[0].place)
-        trials = Trials(self._suspect, self._evaluator, inner, [fixed(sets[0]) for sets in body.values])
+        inner = located(body, ops[0].place)
+        trials = Trials(self._suspect, self._evaluator, inner, list(map(fixed, values)))
         outcome, expected = trials.try_part(trials.parts.whole(), judged=found.outcome.kind == WRONG)
         if not _is_same(outcome, found.outcome):
             return found
@@ -170,24 +168,14 @@ def _is_same(outcome: Outcome, other: Outcome) -> bool:
 
 def located(graph: Graph, place: str) -> Graph:
     """Return the graph with one place for all operations."""
-    ops = [replace(op, place=place) for op in graph.ops]
-    return replace(graph, ops=ops, maker={value: op for op in ops for value in op.results})
-
-
-def _chosen(get: Callable[[int], np.ndarray], number: int) -> Callable[[int], np.ndarray]:
-    def value(_: int) -> np.ndarray:
-        return get(number)
-
-    return value
+    return replace(graph, ops=[replace(op, place=place) for op in graph.ops])
 
 
 def find(question: Question, folder: Path, lower: shapes.Lower | None = None) -> dict[str, Any]:
     """Return the document of fault.json; write the reduced program and the reproducer into the folder."""
     start = time.monotonic()
-    settings = question.settings
-    hangs = STATUSES.get(question.suspect.get("status", "")) == HANG
-    timeout_s = HANG_S if hangs else float(settings.get("timeout_s", TIMEOUT_S))
-    cap = settings.get("memory_cap_gib", "auto")
+    timeout_s = HANG_S if question.suspect == HANG else float(question.settings["timeout_s"])
+    cap = question.settings["memory_cap_gib"]
     document = empty_document(question)
     with (
         Worker(question.compiler, timeout_s=timeout_s, cap_gib=cap) as suspect,
@@ -215,14 +203,13 @@ def find(question: Question, folder: Path, lower: shapes.Lower | None = None) ->
             document |= describe_part(question, reduced, before, versions)
             document |= find_cures(question, reduced, text, search.left(), timeout_s)
             document |= reproduce(question, reduced, text, document, folder, timeout_s)
-            document["detail"] = sentence(document)
         document["seconds"] = round(time.monotonic() - start, 1)
     return document
 
 
 def no_fault(question: Question, outcome: Outcome) -> dict[str, Any]:
     """Return the answer about a program that has no fault when it is tried again, or of which nobody knows."""
-    kind = STATUSES.get(question.suspect.get("status", ""), WRONG)
+    kind = question.suspect or WRONG
     if outcome.kind == UNKNOWN:
         return {"kind": kind, "verdict": "not reduced", "detail": outcome.detail}
     return {"kind": kind, "verdict": "right", "detail": f"right when it is tried again: {outcome.detail}"}
@@ -234,9 +221,23 @@ def lowering(question: Question) -> Iterator[shapes.Lower | None]:
     how = question.settings.get("lower")
     if not how or not question.sizes:
         yield None
-    else:
-        with shapes.Lowering(how["python"], how["job"]) as lower:
-            yield lower
+        return
+    cap = limits.cap_bytes(question.settings["memory_cap_gib"])
+    timeout_s = question.settings["timeout_s"]
+    with (
+        Lowering(Path(how["pins"]), how["job"], timeout_s, cap) as lower,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+
+        def program(sizes: dict[str, int]) -> Side | None:
+            place = Path(folder, "-".join(map(str, sizes.values())))
+            try:
+                side = Side(question.a.label, str(lower(sizes, place)), str(place / "arguments.json"))
+                return side if side.text else None
+            except (OSError, NotImplementedError):
+                return None
+
+        yield program
 
 
 def main() -> None:
@@ -245,9 +246,7 @@ def main() -> None:
     question = Question.read(options.job)
     options.output.mkdir(parents=True, exist_ok=True)
     with lowering(question) as lower:
-        document = find(question, options.output, lower)
-    documents.write(options.output / "fault.json", document)
-    print(document["detail"])
+        documents.write(options.output / "fault.json", find(question, options.output, lower))
 
 
 if __name__ == "__main__":

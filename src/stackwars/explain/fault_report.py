@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,7 @@ def empty_document(question: Question) -> dict[str, Any]:
     return {
         "schema": SCHEMA, "name": question.name, "program": question.a.label, "compiler": question.compiler.name,
         "kind": "", "verdict": "", "detail": "", "operations": [0, 0], "region": [], "lines": [], "shapes": {},
-        "reduced": "", "error": "", "judge": "", "cures": [], "ablation": [], "reproduced": False, "versions": {},
+        "error": "", "judge": "", "cures": [], "ablation": [], "reproduced": False, "versions": {},
         "seconds": 0.0,
     }  # fmt: skip
 
@@ -57,7 +56,6 @@ def describe_part(question: Question, found: Found, before: int, versions: dict[
         "region": [describe(parts.graph, op) for op in ops],
         "lines": list(dict.fromkeys(place for place in places if place)),
         "shapes": found.sizes if found.sizes != question.sizes else {},
-        "reduced": reproducer.PROGRAM,
         "error": found.outcome.detail,
         "judge": judge if found.expected else "",
         "versions": versions,
@@ -105,15 +103,11 @@ def reproduce(
     )
     path = reproducer.write(fault, folder)
     try:
-        status, said = reproducer.run(path, spec.python or sys.executable, 3 * timeout_s)
+        status, said = reproducer.run(path, spec.python(), 3 * timeout_s)
     except subprocess.TimeoutExpired as error:
         status, said = 2, str(error)
     (folder / "reproduce.log").write_text(f"{said}\n")
-    return {
-        "reproduced": status == 1 and "FAULT: " in said,
-        "reproducer": reproducer.REPRODUCER,
-        "said": said[-600:],
-    }
+    return {"reproduced": status == 1 and "FAULT: " in said}
 
 
 def _results(found: Found) -> list[np.ndarray]:
@@ -137,21 +131,3 @@ def _doc(question: Question, document: dict[str, Any]) -> str:
     if document["cures"]:
         lines.append(f"No fault with: {'; '.join(one['flag'] for one in document['cures'][:4])}")
     return "\n".join(lines)
-
-
-def sentence(document: dict[str, Any]) -> str:
-    heads = [line.partition(" : ")[0] for line in document["region"]]
-    names = ", ".join(head.partition(".")[2] for head in heads if head != CONSTANT)
-    sizes = ", ".join(f"{name} {extent}" for name, extent in document["shapes"].items())
-    tried = len(document["ablation"]) - 1
-    cured = (
-        f"cured by {document['cures'][0]['flag']}"
-        if document["cures"]
-        else f"not cured by {tried} flags and passes"
-    )
-    return (
-        f"{document['kind']} with {document['operations'][1]} of {document['operations'][0]} operations ({names})"
-        + (f", from {sizes}" if sizes else "")
-        + f"; {cured}"
-        + ("" if document["reproduced"] else "; the reproducer does not show it")
-    )

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -65,16 +66,19 @@ class Graph:
     """The operations of `main`, calls inlined.
 
     A value is a number. arguments: of main, in order. results: what main returns. types: {value: type}.
-    maker: {value: the operation that it is a result of}. functions: {name: text} of private functions that
-    regions call.
+    functions: {name: text} of private functions that regions call.
     """
 
     arguments: list[int] = field(default_factory=list)
     ops: list[Op] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
     types: dict[int, str] = field(default_factory=dict)
-    maker: dict[int, Op] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def maker(self) -> dict[int, Op]:
+        """The operation that each value is a result of."""
+        return {value: op for op in self.ops for value in op.results}
 
     @classmethod
     def read(cls, text: str, places: Mapping[str, list[str]] | None = None) -> Graph:
@@ -320,9 +324,7 @@ class _Reader:
         results = tuple(graph.value(kind) for kind in _result_types(text))
         if len(results) != len(names):
             raise GraphError(f"expected {len(names)} result types, got {len(results)} in {text[-200:]}")
-        op = Op(len(graph.ops), kind, tuple(pieces), results, operands, place)
-        graph.ops.append(op)
-        graph.maker |= dict.fromkeys(results, op)
+        graph.ops.append(Op(len(graph.ops), kind, tuple(pieces), results, operands, place))
         self.scope |= dict(zip(names, results, strict=True))
 
     def _pieces(self, text: str) -> list[str | int]:

@@ -14,11 +14,11 @@ import numpy as np
 from stackwars.explain import console, outcomes, page, reference, run_question, table
 from stackwars.explain.graph import Graph, GraphError, dtype, shape
 from stackwars.explain.outcomes import OutcomesJob
-from stackwars.explain.plan import SETTINGS, Plan, Tried, labelled, stem
-from stackwars.explain.question import Side
+from stackwars.explain.plan import Plan, labelled, stem
+from stackwars.explain.question import SETTINGS, Side
 from stackwars.explain.report import ReportJob
 from stackwars.explain.table import TableJob
-from stackwars.explain.workers import Refused, Worker
+from stackwars.explain.workers import CompilerSpec, Refused, Worker
 from stackwars.measure import documents, judge
 
 _PARSED_AT = re.compile(r'"?-"?:(\d+):(\d+)')
@@ -61,11 +61,10 @@ def explain(
     answers = []
     for row in found["questions"]:
         folder = Path(plan.answer(row))
-        job = plan.question(row)
-        documents.write(folder / "question.json", job)
+        documents.write(folder / "question.json", plan.question(row))
         answer = run_question.run(row["kind"], folder / "question.json", folder)
         answers.append(folder / f"{row['kind']}.json")
-        say("\n" + console.wrapped([console.paragraph(row["kind"], job["a"]["label"], answer)]))
+        say("\n" + console.wrapped([console.paragraph(row["kind"], answer)]))
     document = page.write(ReportJob(**plan.report_job()), found, answers, root)
     say("\n" + console.wrapped([document["headline"], *page.written(root)]))
     return document
@@ -83,14 +82,15 @@ def planned(paths: list[Path], inputs: Path | None, bound: float, output: Path |
         version = metadata.version("jaxlib")
     except metadata.PackageNotFoundError:
         raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
+    compiler = CompilerSpec(f"jaxlib-{version}")
     name = name or "-".join(dict.fromkeys(map(stem, paths)))
     given = f" --inputs {inputs}" if inputs else ""
     return Plan(
         name=name,
         title=" and ".join(map(str, paths)),
         root=str(output or Path("explain", name)),
-        compilers={f"jaxlib-{version}": Tried()},
-        evaluator=Tried(),
+        compilers={compiler.name: compiler},
+        evaluator=compiler,
         files=labelled(paths),
         seed=SEED,
         inputs=str(inputs.resolve()) if inputs else "",
@@ -104,7 +104,7 @@ def check(plan: Plan) -> None:
 
     :raises BadInput: in one line.
     """
-    with Worker(plan.evaluator.spec("evaluator")) as worker:
+    with Worker(plan.evaluator) as worker:
         graphs = {path: _parsed(worker, Side(label, path)) for label, path in plan.files.items()}
     types = {path: [graph.types[argument] for argument in graph.arguments] for path, graph in graphs.items()}
     (first, wanted), *others = types.items()

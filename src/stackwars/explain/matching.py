@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
-from typing import Any, Protocol
 
 import numpy as np
+
+from stackwars.explain.evaluated import Evaluated
 
 TOLERANCE = 1e-5
 """Of float64 values, relative to the largest: programs print constants with the digits of float32."""
@@ -30,14 +31,6 @@ MOST_SORTED = 1 << 25
 MOST_PERMUTED_AXES = 5
 CANDIDATES = 4
 """First values of either program that are tried as the pair that starts a class."""
-
-
-class Values(Protocol):
-    """What `stackwars.explain.evaluated.Evaluated` knows of the values of a program."""
-
-    def print(self, value: int, number: int = 0) -> dict[str, Any]: ...
-    def is_informative(self, value: int) -> bool: ...
-    def array(self, value: int, number: int = 0) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -230,7 +223,7 @@ def mixed_radix(steps: np.ndarray) -> list[tuple[int, int]] | None:
 
 
 def match(
-    values: tuple[Values, Values],
+    values: tuple[Evaluated, Evaluated],
     candidates: tuple[Iterable[int], Iterable[int]],
     results: tuple[list[int], list[int]],
 ) -> Matching:
@@ -251,7 +244,7 @@ def match(
 
 
 def _groups(
-    values: tuple[Values, Values], useful: tuple[list[int], list[int]]
+    values: tuple[Evaluated, Evaluated], useful: tuple[list[int], list[int]]
 ) -> list[tuple[list[int], list[int]]]:
     """Return the values of A and of B by equal size, kind and moments; only groups with values of both."""
     known: dict[tuple, tuple[list[np.ndarray], list[tuple[list[int], list[int]]]]] = defaultdict(
@@ -274,7 +267,7 @@ def _groups(
 
 
 def _split(
-    group: tuple[list[int], list[int]], values: tuple[Values, Values], finder: MapFinder, result: Matching
+    group: tuple[list[int], list[int]], values: tuple[Evaluated, Evaluated], finder: MapFinder, result: Matching
 ) -> None:
     """Add the classes of one group: values of equal moments may still be several tensors."""
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from stackwars import frameworks, workloads
+from stackwars.compilers.check import recorded
 from stackwars.explain.outcomes import (
     BLOCK_NS,
     CRASH,
@@ -28,10 +29,10 @@ from stackwars.explain.outcomes import (
     outcome,
     timing,
 )
-from stackwars.measure import documents, judge, launch, limits, machine, process_status
+from stackwars.measure import documents, judge, launch, limits, process_status
 from stackwars.measure.calls import block, timed_call
 from stackwars.measure.contention import Meter
-from stackwars.measure.documents import EVENTS, Events, read_events
+from stackwars.measure.documents import read_events
 from stackwars.measure.inputs import input_sets
 from stackwars.setup.environments import why_unavailable
 
@@ -54,20 +55,12 @@ class NativeJob:
 
 def native(job: NativeJob) -> dict[str, Any]:
     """Return the framework's document, in which its one program is named as it is."""
-    start = time.monotonic()
     if why := why_unavailable():
         found, versions = outcome(FAILED, why), {}
     else:
         with tempfile.TemporaryDirectory() as folder:
             found, versions = _in_process(job, Path(folder))
-    return {
-        "schema": 1,
-        "framework": job.framework,
-        "versions": versions,
-        "programs": {job.framework: found},
-        "seconds": round(time.monotonic() - start, 3),
-        "machine": machine.record(),
-    }
+    return {"versions": versions, "programs": {job.framework: found}}
 
 
 def _in_process(job: NativeJob, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
@@ -91,42 +84,33 @@ def _in_process(job: NativeJob, folder: Path) -> tuple[dict[str, Any], dict[str,
 
 def run(job: NativeJob, folder: Path) -> None:
     """Build the workload, call it with both sets of inputs, judge it and time it; write events into the folder."""
-    events = Events(folder / EVENTS)
-    try:
-        _run(job, events)
-    except BaseException as error:
-        events.write("raised", type=type(error).__name__, message=str(error)[-4000:], compiles=None)
-        raise
-    events.write("end")
-
-
-def _run(job: NativeJob, events: Events) -> None:
-    module = frameworks.load(job.framework)
-    events.write("import")
-    session = module.Session("cpu", job.settings["matmul_precision"])
-    workload, build = workloads.load(job.workload), workloads.build(job.workload, module.DIALECT)
-    events.write("build", versions={"numpy": np.__version__, **session.versions()})
-    session.build(build, job.sizes, job.seed, input_sets(workload, job.sizes, job.seed))
-    session.settle()
-    events.write("run")
-    outputs, values = [], {}
-    for which, name in enumerate(("first", "second")):
-        output, _, _ = timed_call(session, which)
-        outputs.append(output)
-        if which == 0 or not hasattr(workload, "STATE"):
-            fetched = judge.output_values(session.fetch(output), which)
-            values |= {f"{name}/{key}": np.array(value) for key, value in fetched.items()}
-        if which == 0 and hasattr(workload, "STATE"):
-            values |= {f"first/state/{leaf}": np.array(value) for leaf, value in session.state().items()}
-    events.write("judged", verdict=judge.judge(values, judge.read(Path(job.expected))))
-    _, _, ns = timed_call(session, 0)
-    calls = min(MOST_CALLS, max(1, BLOCK_NS // max(1, ns)))
-    blocks: list[float] = []
-    meter = Meter()
-    end = time.perf_counter() + job.settings["seconds"]
-    while len(blocks) < LEAST_BLOCKS or time.perf_counter() < end:
-        blocks.append(block(session, calls, 0, outputs) / calls / 1e6)
-    events.write("timed", timing=timing(np.array(blocks), meter.other_processes_share()))
+    with recorded(folder) as events:
+        module = frameworks.load(job.framework)
+        events.write("import")
+        session = module.Session("cpu", job.settings["matmul_precision"])
+        workload, build = workloads.load(job.workload), workloads.build(job.workload, module.DIALECT)
+        events.write("build", versions={"numpy": np.__version__, **session.versions()})
+        session.build(build, job.sizes, job.seed, input_sets(workload, job.sizes, job.seed))
+        session.settle()
+        events.write("run")
+        outputs, values = [], {}
+        for which, name in enumerate(("first", "second")):
+            output, _, _ = timed_call(session, which)
+            outputs.append(output)
+            if which == 0 or not hasattr(workload, "STATE"):
+                fetched = judge.output_values(session.fetch(output), which)
+                values |= {f"{name}/{key}": np.array(value) for key, value in fetched.items()}
+            if which == 0 and hasattr(workload, "STATE"):
+                values |= {f"first/state/{leaf}": np.array(value) for leaf, value in session.state().items()}
+        events.write("judged", verdict=judge.judge(values, judge.read(Path(job.expected))))
+        _, _, ns = timed_call(session, 0)
+        calls = min(MOST_CALLS, max(1, BLOCK_NS // max(1, ns)))
+        blocks: list[float] = []
+        meter = Meter()
+        end = time.perf_counter() + job.settings["seconds"]
+        while len(blocks) < LEAST_BLOCKS or time.perf_counter() < end:
+            blocks.append(block(session, calls, 0, outputs) / calls / 1e6)
+        events.write("timed", timing=timing(np.array(blocks), meter.other_processes_share()))
 
 
 def main() -> None:

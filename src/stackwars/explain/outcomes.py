@@ -7,10 +7,9 @@ A program that ends its process takes no other program with it: the worker is st
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,11 @@ from stackwars.compilers import arguments
 from stackwars.compilers.check import CALLS, VERDICT, keyed
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.question import Question, Side
-from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
-from stackwars.measure import documents, judge, machine
+from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
+from stackwars.measure import documents, judge
 from stackwars.measure.inputs import INPUT_SETS
 from stackwars.setup import environments
 
-SCHEMA = 1
 RIGHT, WRONG, CRASH, HANG, REFUSED, FAILED, UNJUDGED = (
     *("right", "wrong", "crash", "hang"),
     *("refused", "failed", "not judged"),
@@ -46,42 +44,13 @@ _OPERATION = re.compile(
 class OutcomesJob:
     """All programs in one compiler.
 
-    sides: the programs. compiler, evaluator: see `Question`; environment, evaluator_environment: the pins of their
-    environments, "" for this Python. expected: the folder of each program's expected values. settings: seconds that
-    each program is timed, timeout_s of a compilation or call, memory_cap_gib.
+    question: a Question about the first program, which knows the values of every program's arguments. sides: the
+    programs. expected: the folder of each program's expected values.
     """
 
-    name: str
+    question: dict[str, Any]
     sides: list[dict[str, str]]
-    compiler: dict[str, Any]
-    evaluator: dict[str, Any]
     expected: dict[str, str]
-    workload: str = ""
-    sizes: dict[str, int] = field(default_factory=dict)
-    seed: int = 0
-    inputs: str = ""
-    environment: str = ""
-    evaluator_environment: str = ""
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def question(self) -> Question:
-        """Return a question about the first program, which knows the values of every program's arguments."""
-        return Question(
-            name=self.name,
-            a=Side(**self.sides[0]),
-            compiler=located(CompilerSpec(**self.compiler), self.environment),
-            evaluator=located(CompilerSpec(**self.evaluator), self.evaluator_environment),
-            workload=self.workload,
-            sizes=self.sizes,
-            seed=self.seed,
-            inputs=self.inputs,
-            settings=self.settings,
-        )
-
-
-def located(spec: CompilerSpec, pins: str) -> CompilerSpec:
-    """Return the compiler in the environment of a pins file, which is built if it is missing."""
-    return replace(spec, python=str(environments.ensure(Path(pins)))) if pins else spec
 
 
 def outcome(status: str, detail: str = "", **numbers: Any) -> dict[str, Any]:
@@ -89,7 +58,7 @@ def outcome(status: str, detail: str = "", **numbers: Any) -> dict[str, Any]:
 
     emitted: whether there is a program. operation: that at which a compiler refuses it.
     """
-    missing = dict.fromkeys((*VERDICT, "compile_s", "ms", "low_ms", "high_ms", "others_share", "facts"))
+    missing = dict.fromkeys((*VERDICT, "compile_s", "ms", "low_ms", "high_ms", "others_share"))
     return {
         "status": status,
         "detail": detail,
@@ -103,40 +72,20 @@ def outcome(status: str, detail: str = "", **numbers: Any) -> dict[str, Any]:
 
 def outcomes(job: OutcomesJob) -> dict[str, Any]:
     """Return the document of a compiler's outcomes."""
-    start = time.monotonic()
-    identity = {"schema": SCHEMA, "compiler": job.compiler["name"], "module": job.compiler["module"]}
+    question = Question.load(job.question)
+    compiler, evaluator = question.compiler, question.evaluator
     try:
-        question = job.question()
+        for spec in (compiler, evaluator):
+            spec.python()
     except environments.BuildError as error:
         programs = {side["label"]: outcome(FAILED, str(error)) for side in job.sides}
-        return {**identity, "versions": {}, "programs": programs, "seconds": 0.0, "machine": machine.record()}
-    settings = {"cap_gib": job.settings["memory_cap_gib"], "timeout_s": job.settings["timeout_s"]}
-    with Worker(question.compiler, **settings) as worker, _evaluator(question, worker, settings) as evaluator:
-        tries = Tries(job, question, worker, evaluator)
-        programs = tries.all()
-        versions = worker.versions()
-    return {
-        **identity,
-        "options": job.compiler["options"],
-        "versions": versions,
-        "programs": programs,
-        "seconds": round(time.monotonic() - start, 3),
-        "machine": machine.record(),
-        "source": machine.revision(),
-    }
-
-
-@contextmanager
-def _evaluator(question: Question, worker: Worker, settings: dict[str, Any]) -> Iterator[Worker]:
-    """Return a worker that parses programs: the suspect's own if it is the same compiler."""
-    if (question.compiler.module, question.compiler.python) == (
-        question.evaluator.module,
-        question.evaluator.python,
-    ):
-        yield worker
-    else:
-        with Worker(question.evaluator, **settings) as other:
-            yield other
+        return {"module": compiler.module, "versions": {}, "programs": programs}
+    with Worker(compiler, **question.limits) as worker, ExitStack() as stack:
+        reader = worker
+        if (compiler.module, compiler.pins) != (evaluator.module, evaluator.pins):
+            reader = stack.enter_context(Worker(evaluator, **question.limits))
+        programs = Tries(job, question, worker, reader).all()
+        return {"module": compiler.module, "versions": worker.versions(), "programs": programs}
 
 
 class Tries:
@@ -202,24 +151,18 @@ class Tries:
             outputs |= keyed(call, which, named_results(side, self._worker.run(side.label)))
         expected = judge.read(Path(self._job.expected[side.label]))
         verdict = judge.judge(outputs, expected)
-        facts = {"compile_s": seconds, "facts": self._facts(side.label)}
         if verdict is None:
-            return outcome(UNJUDGED, expected.reason, **facts)
-        problem = judge.problem(verdict)
-        return outcome(WRONG if problem else RIGHT, problem, **{key: verdict[key] for key in VERDICT}, **facts)
-
-    def _facts(self, label: str) -> dict[str, int] | None:
-        try:
-            return self._worker.facts(label)
-        except Refused:
-            return None
+            return outcome(UNJUDGED, expected.reason, compile_s=seconds)
+        status = WRONG if (problem := judge.problem(verdict)) else RIGHT
+        return outcome(status, problem, compile_s=seconds, **{key: verdict[key] for key in VERDICT})
 
     def _bind(self, side: Side, values: list[Callable[[int], np.ndarray]], which: int) -> None:
         names = self._question.identities(side, self._graphs[side.label])
         keys = []
         for name, value in zip(names, values, strict=True):
-            key = name if getattr(value, "is_fixed", False) else f"{name} of set {which}"
-            keys.append(self._worker.put(key, Lazy(value, which)))
+            keys.append(name if getattr(value, "is_fixed", False) else f"{name} of set {which}")
+            if not self._worker.has(keys[-1]):
+                self._worker.put(keys[-1], value(which))
         self._worker.bind(side.label, keys)
 
     def _times(self, sides: list[Side]) -> dict[str, dict[str, Any]]:
@@ -235,19 +178,9 @@ class Tries:
         brief = self._worker.time(labels, 0.01, least=2)
         fastest = min(float(np.median(one.wall_ns)) for one in brief.values())
         calls = int(min(MOST_CALLS, max(1, BLOCK_NS // max(1, fastest))))
-        times = self._worker.time(labels, self._job.settings["seconds"], calls=calls)
+        times = self._worker.time(labels, self._question.settings["seconds"], calls=calls)
         others = self._worker.others_share()
         return {label: {"status": RIGHT, **timing(one.wall_ns / 1e6, others)} for label, one in times.items()}
-
-
-class Lazy:
-    """An array that is made only if it is converted, as `Worker.put` does with one that it has not placed yet."""
-
-    def __init__(self, value: Callable[[int], np.ndarray], which: int) -> None:
-        self._value, self._which = value, which
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self._value(self._which), dtype)
 
 
 def timing(ms: np.ndarray, others_share: float) -> dict[str, Any]:

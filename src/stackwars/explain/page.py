@@ -38,7 +38,7 @@ def html(document: dict[str, Any]) -> str:
     return jinja.get_template(TEMPLATE).render(
         d=document,
         table=table,
-        columns=columns(table),
+        columns=console.columns(table),
         cells={(cell["program"], cell["compiler"]): cell for cell in table["cells"]},
         cell_text=console.cell_text,
         program_of=console.program_of,
@@ -60,12 +60,6 @@ def slowest(table: dict[str, Any]) -> float:
     cells = [cell for cell in table["cells"] if cell["ms"] is not None]
     compiled = [cell for cell in cells if cell["compiler"] != NATIVE]
     return max((cell["ms"] for cell in compiled or cells), default=1.0)
-
-
-def columns(table: dict[str, Any]) -> list[str]:
-    """Return the columns of the table: its compilers, and one for what has none."""
-    has_native = any(cell["compiler"] == NATIVE for cell in table["cells"])
-    return [*table["compilers"], *([NATIVE] if has_native else [])]
 
 
 def write(job: ReportJob, table: dict[str, Any], answers: list[Path], folder: Path) -> dict[str, Any]:

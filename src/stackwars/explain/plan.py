@@ -6,47 +6,15 @@ Made for a user's program file, a workload or program files; the workflow and th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from stackwars import frameworks
-from stackwars.explain.outcomes import HANG, REFUSED
-from stackwars.explain.question import Question, Side
+from stackwars.explain.question import SETTINGS, Question, Side
 from stackwars.explain.workers import CompilerSpec
-from stackwars.setup import environments
 
 PROGRAM, ARGUMENTS = "program.mlir.gz", "arguments.json"
-SETTINGS = {
-    "bound": 0.1,
-    "compiler_gap": 1.5,
-    "questions": 3,
-    "seconds": 0.3,
-    "budget_s": 600,
-    "timeout_s": 120,
-    "memory_cap_gib": "auto",
-    "matmul_precision": "highest",
-}
-"""bound, compiler_gap: gaps between programs and between compilers that are explained. questions: at most so many of
-each kind. seconds: each program is timed so long. budget_s: of a search; timeout_s: of a compilation or call."""
-STATUSES = {HANG: "timeout", REFUSED: "unsupported"}
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A compiler of the table: its module and options, and the pins of its environment, "" for this Python."""
-
-    module: str = "xla"
-    options: dict[str, str] = field(default_factory=dict)
-    environment: str = ""
-
-    def named(self, name: str) -> dict[str, Any]:
-        """Return the compiler as JSON, without its environment."""
-        return {"name": name, "module": self.module, "options": self.options}
-
-    def spec(self, name: str) -> CompilerSpec:
-        """Return the compiler in its environment."""
-        return CompilerSpec(**self.named(name), python=_python(self.environment))
 
 
 def labelled(paths: Sequence[Path | str]) -> dict[str, str]:
@@ -66,22 +34,6 @@ def stem(path: Path | str) -> str:
     return Path(path).name.removesuffix(".gz").removesuffix(".mlir").removesuffix(".py")
 
 
-def _python(pins: str) -> str:
-    """Return the Python of an environment, whether or not it is built yet; "" is this one."""
-    return str(environments.folder(Path(pins)) / "bin" / "python") if pins else ""
-
-
-def _suspect(row: dict[str, Any]) -> dict[str, str]:
-    """Return what is wrong with a program, in the words of `stackwars.compilers.check`."""
-    if row["kind"] != "fault":
-        return {}
-    return {
-        "label": row["program"],
-        "status": STATUSES.get(row["status"], row["status"]),
-        "detail": row["detail"],
-    }
-
-
 @dataclass(frozen=True)
 class Plan:
     """What is explained.
@@ -95,8 +47,8 @@ class Plan:
     name: str
     title: str
     root: str
-    compilers: dict[str, Tried]
-    evaluator: Tried
+    compilers: dict[str, CompilerSpec]
+    evaluator: CompilerSpec
     files: dict[str, str] = field(default_factory=dict)
     frontends: dict[str, str] = field(default_factory=dict)
     natives: dict[str, str] = field(default_factory=dict)
@@ -113,12 +65,12 @@ class Plan:
         """The programs of the table."""
         return [*self.files, *self.frontends]
 
-    def side(self, label: str) -> dict[str, str]:
-        """Return a program's Side."""
+    def side(self, label: str) -> Side:
+        """Return a program."""
         if label in self.files:
-            return asdict(Side(label, self.file(label)))
+            return Side(label, self.file(label))
         folder = f"{self.root}/programs/{label}"
-        return asdict(Side(label, f"{folder}/{PROGRAM}", f"{folder}/{ARGUMENTS}"))
+        return Side(label, f"{folder}/{PROGRAM}", f"{folder}/{ARGUMENTS}")
 
     def file(self, label: str) -> str:
         """Return where a program file is copied to: under its own name, which the answer's lines are of."""
@@ -145,11 +97,11 @@ class Plan:
 
     def outcomes_job(self, compiler: str) -> dict[str, Any]:
         """Return the OutcomesJob of a compiler."""
-        return self._tries(self.labels, compiler, self.compilers[compiler])
+        return self._tries(self.labels, self.compilers[compiler])
 
     def reference_job(self, label: str) -> dict[str, Any]:
         """Return the OutcomesJob of a program file, for `reference`."""
-        return self._tries([label], "reference", self.evaluator)
+        return self._tries([label], self.evaluator)
 
     def lower_job(self, frontend: str) -> dict[str, Any]:
         """Return the LowerJob of a frontend."""
@@ -165,10 +117,7 @@ class Plan:
 
     def expected_job(self) -> dict[str, Any]:
         """Return the ExpectedJob of a workload; the second program is a witness if there is no reference in NumPy."""
-        sides = {label: self.side(label) for label in list(self.frontends)[:2]}
-        programs = {
-            label: {key: side[key] for key in ("program", "arguments")} for label, side in sides.items()
-        }
+        sides = map(self.side, list(self.frontends)[:2])
         return {
             "workload": self.workload,
             "variant": "base",
@@ -176,7 +125,7 @@ class Plan:
             "seed": self.seed,
             "memory_cap_gib": self.settings["memory_cap_gib"],
             "timeout_s": self.settings["budget_s"],
-            "programs": programs,
+            "programs": {side.label: {"program": side.program, "arguments": side.arguments} for side in sides},
         }
 
     def native_job(self, framework: str) -> dict[str, Any]:
@@ -203,17 +152,13 @@ class Plan:
 
     def question(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the Question of a row of the table's `questions`."""
-        a = Side(**self.side(row.get("a") or row["program"]))
         b, other = row.get("b"), row.get("other")
-        return Question(
-            name=row["id"],
-            a=a,
-            b=Side(**self.side(b)) if b else None,
-            compiler=self.compilers[row["compiler"]].spec(row["compiler"]),
-            other=self.compilers[other].spec(other) if other else None,
-            evaluator=self.evaluator.spec("evaluator"),
-            **self._fields("workload", "sizes", "seed", "inputs"),
-            suspect=_suspect(row),
+        question = self._question(row["id"], row.get("a") or row["program"], self.compilers[row["compiler"]])
+        return replace(
+            question,
+            b=self.side(b) if b else None,
+            other=self.compilers[other] if other else None,
+            suspect=row.get("status", ""),
             settings=self.settings | self._lowering(row),
         ).dump()
 
@@ -222,28 +167,30 @@ class Plan:
         pins = self.frontends.get(row.get("program", ""))
         if not pins:
             return {}
-        return {"lower": {"python": str(_python(pins)), "job": self.lower_job(row["program"])}}
+        return {"lower": {"pins": pins, "job": self.lower_job(row["program"])}}
 
     def report_job(self) -> dict[str, Any]:
         """Return the job of `stackwars.explain.report`."""
         return {
-            **self._fields("name", "title", "root"),
-            "programs": {label: self.files.get(label, self.side(label)["program"]) for label in self.labels},
-            **self._fields("workload", "sizes", "seed", "inputs", "command"),
+            "programs": {label: self.files.get(label, self.side(label).program) for label in self.labels},
+            **self._fields("name", "title", "workload", "sizes", "seed", "inputs", "command"),
         }
 
     def _fields(self, *names: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names}
 
-    def _tries(self, labels: list[str], name: str, compiler: Tried) -> dict[str, Any]:
+    def _question(self, name: str, label: str, compiler: CompilerSpec) -> Question:
+        return Question(
+            name=name,
+            a=self.side(label),
+            compiler=compiler,
+            evaluator=self.evaluator,
+            **self._fields("workload", "sizes", "seed", "inputs", "settings"),
+        )
+
+    def _tries(self, labels: list[str], compiler: CompilerSpec) -> dict[str, Any]:
         return {
-            "name": self.name,
-            "sides": [self.side(label) for label in labels],
-            "compiler": compiler.named(name),
-            "evaluator": self.evaluator.named("evaluator"),
+            "question": self._question(self.name, labels[0], compiler).dump(),
+            "sides": [asdict(self.side(label)) for label in labels],
             "expected": {label: self.expected(label) for label in labels},
-            **self._fields("workload", "sizes", "seed", "inputs"),
-            "environment": compiler.environment,
-            "evaluator_environment": self.evaluator.environment,
-            "settings": self.settings,
         }

@@ -24,6 +24,18 @@ from stackwars.measure.inputs import input_sets
 
 INTEGERS = 8
 """Integers of arguments without values are below this."""
+SETTINGS = {
+    "bound": 0.1,
+    "compiler_gap": 1.5,
+    "questions": 3,
+    "seconds": 0.3,
+    "budget_s": 600,
+    "timeout_s": 120,
+    "memory_cap_gib": "auto",
+    "matmul_precision": "highest",
+}
+"""bound, compiler_gap: gaps between programs and between compilers that are explained. questions: at most so many of
+each kind. seconds: each program is timed so long. budget_s: of a search; timeout_s: of a compilation or call."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +77,7 @@ class Question:
     `other`: then program a is compared in the two. evaluator: an XLA that prints programs in generic form and
     evaluates them. workload, sizes, seed: of the programs' arguments; "" and {} for programs without
     arguments.json. inputs: a .npz with the values of the arguments by their names in the program or their
-    numbers; "". suspect: label, status and detail of what is wrong. settings: bound, seconds, budget_s,
-    memory_cap_gib, timeout_s.
+    numbers; "". suspect: the status of a suspect program in the table. settings: those of SETTINGS that are others.
     """
 
     name: str
@@ -79,18 +90,39 @@ class Question:
     sizes: dict[str, int] = field(default_factory=dict)
     seed: int = 0
     inputs: str = ""
-    suspect: dict[str, str] = field(default_factory=dict)
+    suspect: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", SETTINGS | self.settings)
+
     @classmethod
-    def read(cls, path: str | Path) -> Question:
-        """Read the JSON file of a question."""
-        document = documents.read(path)
-        for name in ("a", "b"):
-            document[name] = document.get(name) and Side(**document[name])
-        for name in ("compiler", "evaluator", "other"):
-            document[name] = document.get(name) and CompilerSpec(**document[name])
-        return cls(**document)
+    def load(cls, document: dict[str, Any]) -> Question:
+        """Return the question that `dump` returned as JSON."""
+        sides = {name: document[name] and Side(**document[name]) for name in ("a", "b")}
+        specs = {
+            name: document[name] and CompilerSpec(**document[name])
+            for name in ("compiler", "evaluator", "other")
+        }
+        return cls(**{**document, **sides, **specs})
+
+    @classmethod
+    def read(cls, path: Path) -> Question:
+        """Return the question of a JSON file."""
+        return cls.load(documents.read(path))
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of a `Worker`."""
+        return {"cap_gib": self.settings["memory_cap_gib"], "timeout_s": self.settings["timeout_s"]}
+
+    def failed(self, kind: str, why: str) -> dict[str, Any]:
+        """Return the document of a search that found nothing out. kind: cause or fault."""
+        own = {"a": self.a.label, "b": self.b and self.b.label, "other": self.other and self.other.name}
+        if kind == "fault":
+            own = {"program": self.a.label, "kind": self.suspect}
+        names = {"schema": 1, "name": self.name, "compiler": self.compiler.name}
+        return {**names, **own, "verdict": "failed", "detail": why}
 
     def dump(self) -> dict[str, Any]:
         """Return the question as JSON."""

@@ -1,9 +1,8 @@
-"""Say why a region is slow, from what can be measured: cores, rates and the kernel that computes it."""
+"""Say why a region is slow, from what can be measured: the cores that it uses and its rates."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,7 +22,6 @@ _PEAK = """func.func @main(%a: tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32> {{
 (tensor<{n}x{n}xf32>, tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32>
   return %0 : tensor<{n}x{n}xf32>
 }}"""
-_CUSTOM = re.compile(r'custom_call_target="([^"]*)"')
 NOUNS = {
     "dot_general": "product", "convolution": "convolution", "while": "loop", "sort": "sort", "reduce": "reduction",
     "reduce_window": "window reduction", "gather": "gather", "scatter": "scatter", "custom_call": "call",
@@ -36,25 +34,6 @@ def bytes_moved(graphs: Sequence[Graph], part: Part) -> int:
     """Return the bytes of a part's arguments and results."""
     types = [graphs[side].types[value] for side, value in (*part.arguments, *part.results)]
     return sum(size(kind) * (2 if element(kind) == BFLOAT16 else dtype(kind).itemsize) for kind in types)
-
-
-def kernel(hlo: str) -> str:
-    """Return what computes an optimised module: library calls first, then XLA's own code."""
-    names = []
-    if "__ynn_fusion" in hlo:
-        names.append("YNN fusion")
-    names += sorted(set(_CUSTOM.findall(hlo)))
-    if re.search(r"= \S+ dot\(", hlo):
-        names.append("dot")
-    if re.search(r"= \S+ convolution\(", hlo):
-        names.append("convolution")
-    if "kind=kLoop" in hlo:
-        names.append("loop fusion")
-    if re.search(r"= \S+ (copy|transpose)\(", hlo):
-        names.append("copy")
-    if re.search(r"= \S+ while\(", hlo):
-        names.append("while")
-    return ", ".join(names)
 
 
 def peak_gflops(bench: Bench) -> float | None:
@@ -70,8 +49,8 @@ def peak_gflops(bench: Bench) -> float | None:
     return 2 * PEAK_SIDE**3 / float(best)
 
 
-def reason(graphs: Sequence[Graph], part: Part, times: Times, hlo: str) -> dict[str, Any]:
-    """Return what a region alone does: ms, cores used, GFLOP/s, GB/s, kernel."""
+def reason(graphs: Sequence[Graph], part: Part, times: Times) -> dict[str, Any]:
+    """Return what a region alone does: ms, cores used, GFLOP/s, GB/s."""
     wall = typical(times, WALL)
     count = sum(flops(graphs[side], op) for side, op in part.ops)
     rate = count / wall if count else None
@@ -81,7 +60,6 @@ def reason(graphs: Sequence[Graph], part: Part, times: Times, hlo: str) -> dict[
         "gflops": rate and float(f"{rate:.3g}"),
         "of_peak": None,
         "gbytes_s": float(f"{bytes_moved(graphs, part) / wall:.3g}"),
-        "kernel": kernel(hlo),
     }
 
 

@@ -5,30 +5,26 @@ Limits are those of `stackwars.compilers.expected`. `python -m stackwars.explain
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stackwars.compilers import expected
 from stackwars.compilers.evaluate import unit_roundoff
-from stackwars.explain.evaluated import evaluate, unsupported
+from stackwars.explain.evaluated import results, unsupported
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.outcomes import OutcomesJob
-from stackwars.explain.question import Side
+from stackwars.explain.question import Question, Side
 from stackwars.explain.trial_outcomes import rounding_limit
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import documents, judge
-from stackwars.measure.agreement import agreement
 from stackwars.measure.inputs import INPUT_SETS
 from stackwars.setup import environments
 
 
 def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return (the expected values by key, the document of expected.json) of the job's first program."""
-    empty = {"schema": 1, "judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None}
-    empty["disputed"] = False
+    empty = {"schema": 1, **expected.NOTHING}
     try:
         values, found = _evaluated(job)
     except NotImplementedError as error:
@@ -40,38 +36,29 @@ def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _evaluated(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    question, side = job.question(), Side(**job.sides[0])
-    limits = {"cap_gib": job.settings["memory_cap_gib"], "timeout_s": job.settings["budget_s"]}
-    with Worker(question.evaluator, **limits) as worker, tempfile.TemporaryDirectory() as folder:
+    question, side = Question.load(job.question), Side(**job.sides[0])
+    limits = question.limits | {"timeout_s": question.settings["budget_s"]}
+    with Worker(question.evaluator, **limits) as worker:
         graph = worker.generic(side.text)
         if op := unsupported(graph):
             raise GraphError(f"{op.name} has a result that is no tensor of known extents")
         given = question.values(side, graph)
-        exact = evaluate(worker, graph, given, _made(folder, "exact"), save=graph.results)
-        rounded = evaluate(
-            worker, graph, given, _made(folder, "rounded"), double=False, sets=1, save=graph.results
-        )
-        values, rounding = {}, {}
-        for name, result in zip(judge.output_names(len(graph.results)), graph.results, strict=True):
-            for number in range(INPUT_SETS):
-                key = judge.value_key(name, number)
-                values[key] = np.array(exact.array(result, number))
-                if number == 0:
-                    verdict = agreement(np.asarray(rounded.array(result)), values[key], np.inf)
-                    rounding[name] = max(verdict.l2, verdict.largest)
+        exact = results(worker, graph, given, double=True, sets=INPUT_SETS)
+        (rounded,) = results(worker, graph, given, double=False, sets=1)
         versions = worker.versions()
+    names = judge.output_names(len(graph.results))
+    values = {
+        judge.value_key(name, number): array
+        for number, arrays in enumerate(exact)
+        for name, array in zip(names, arrays, strict=True)
+    }
+    rounding = dict(zip(names, map(expected.worst_error, rounded, exact[0]), strict=True))
     compiler = f"jaxlib {versions['jaxlib']}" if "jaxlib" in versions else question.evaluator.name
     return values, {
         "judge": f"{compiler}, operation by operation in float64",
         "limits": limits_of(side.text, graph, rounding),
         "rounding": rounding,
     }
-
-
-def _made(folder: str, name: str) -> Path:
-    result = Path(folder, name)
-    result.mkdir()
-    return result
 
 
 def limits_of(text: str, graph: Graph, rounding: dict[str, float]) -> dict[str, float]:

@@ -6,7 +6,7 @@ script: `python release_child.py JOB`, a JSON file with
   program     file of the portable artifact
   arguments   {number of the set of inputs: files of the arguments as .npy}
   folder      where it writes events.jsonl, and the results and the optimised program if `judged` is true
-  flags       of iree-compile; one that a release does not know is left out, and said
+  flags       of iree-compile; one that a release does not know is left out
   judged      whether the results of a call with each set of inputs, and with the first again, are written
   seconds     how long calls are timed, at least `least` of them; nothing is timed if it is 0
 """
@@ -98,7 +98,6 @@ class Iree:
         cores = ",".join(str(core) for core in sorted(os.sched_getaffinity(0)))
         runtime.flags.parse_flags("--task_topology_cpu_ids=" + cores)
         self._runtime, self._config = runtime, runtime.Config("local-task")
-        self.left_out = []
 
     def versions(self):
         from importlib import metadata
@@ -112,7 +111,6 @@ class Iree:
         source.write_bytes(program)
         known = _say([tool, "--help"])[1]
         flags = [flag for flag in self._flags if flag.partition("=")[0] in known]
-        self.left_out = [flag for flag in self._flags if flag not in flags]
         start = time.perf_counter()
         status, said = _say([tool, source, "-o", target, *flags])
         seconds = time.perf_counter() - start
@@ -168,7 +166,7 @@ def run(job, write):
     except Exception as error:
         said = str(error).replace(str(folder), "")[:2000]
         raise Refused(f"the release refuses it: {type(error).__name__}: {said}") from error
-    write("compiled", seconds=seconds, left_out=getattr(release, "left_out", []))
+    write("compiled", seconds=seconds)
     placed, sets = {}, []
     for number in sorted(job["arguments"]):
         for path in job["arguments"][number]:

@@ -9,7 +9,6 @@ Runs in the environment of the compiler that judges: the newest XLA.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +19,13 @@ import numpy as np
 from stackwars.compilers import arguments, placement
 from stackwars.compilers.arguments import OUTPUT, Entry, Types
 from stackwars.compilers.evaluate import Program, unit_roundoff
-from stackwars.compilers.expected import DEVIATIONS, MARGIN, ROUNDINGS
+from stackwars.compilers.expected import MARGIN, NOTHING, least_limit, outputs, worst_error
 from stackwars.compilers.iree import rewritten
 from stackwars.compilers.xla import Compiler
 from stackwars.explain.question import drawn
 from stackwars.ir import program_text
 from stackwars.ir.program_text import missing_reason, not_donated, readable
 from stackwars.measure import documents, judge
-from stackwars.measure.agreement import agreement
 from stackwars.measure.inputs import INPUT_SETS
 
 ARTIFACT, DOCUMENT, EXPECTED = "program.bin", "program.json", "expected"
@@ -79,7 +77,7 @@ def write(job: dict[str, Any], folder: Path) -> None:
 
 def write_no_judge(folder: Path, reason: str) -> None:
     """Write that there are no expected values, and why."""
-    judge.write(folder / EXPECTED, {}, {"schema": 1, "judge": "", "reason": reason, "limits": {}})
+    judge.write(folder / EXPECTED, {}, {"schema": 1, **NOTHING, "reason": reason})
 
 
 def portable(text: str) -> tuple[bytes, str]:
@@ -134,24 +132,14 @@ def placed(types: Types, entries: list[Entry], document: dict[str, Any]) -> list
 
 def evaluated(text: str, buffers: list[list[np.ndarray]], results: list[dict]) -> tuple[dict, dict[str, Any]]:
     """Return (expected values by key, their document) of a program without a workload, as `compilers.expected` does."""
-    compiler = Compiler("cpu", {})
-    program, roundoff = Program(text), unit_roundoff(text)
-    evaluate = program.interpreter if program.interpretable else program.compiled
-
-    def keyed(which: int, double: bool) -> dict[str, np.ndarray]:
-        named = arguments.named({"results": results}, evaluate(double)(buffers[which]))
-        return {key: value for name, value in named.items() if (key := judge.value_key(name, which))}
-
-    exact = {key: value for which in range(len(buffers)) for key, value in keyed(which, True).items()}
-    rounded = keyed(0, False)
-    least = max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(program.accumulation) * roundoff)
-    limits = {}
-    for key, value in exact.items():
-        same = agreement(rounded.get(key, value), value, np.inf)
-        limits[key] = max(least, MARGIN * max(same.l2, same.largest))
-    jaxlib = compiler.versions()["jaxlib"]
-    by = "the StableHLO interpreter" if program.interpretable else f"jaxlib {jaxlib}, passes off,"
-    return exact, {"schema": 1, "judge": f"{by} in float64", "reason": "", "limits": limits}
+    program, document = Program(text), {"results": results}
+    exact, by = outputs(program, document, buffers, double=True)
+    rounded, _ = outputs(program, document, buffers[:1], double=False)
+    least = least_limit(unit_roundoff(text), program.accumulation)
+    limits = {
+        key: max(least, MARGIN * worst_error(rounded.get(key, value), value)) for key, value in exact.items()
+    }
+    return exact, {"schema": 1, **NOTHING, "judge": by, "limits": limits}
 
 
 def dump(buffers: list[list[np.ndarray]], folder: Path) -> list[list[str]]:

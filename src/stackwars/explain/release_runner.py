@@ -65,7 +65,6 @@ class Runner:
         named = {event["event"]: event for event in events}
         release.numbers |= {
             "compile_s": named.get("compiled", {}).get("seconds"),
-            "left_out": named.get("compiled", {}).get("left_out", []),
             "versions": named.get("build", {}).get("versions", {}),
         }
         if release.is_ok:

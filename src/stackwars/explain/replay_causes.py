@@ -7,34 +7,29 @@ The replay says which programs differ by more than the bound. The search for eac
 from __future__ import annotations
 
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from stackwars.explain import run_question
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import CompilerSpec
 from stackwars.measure import documents, loops, machine
 from stackwars.measure.log_ratio import Estimate, LogRatio
-from stackwars.setup.environments import Unavailable, ensure
+from stackwars.setup.environments import Unavailable
 
 SCHEMA = 1
-FAILED = "failed"
-"""The verdict of a search that left no answer."""
-DETAIL = 500
-"""Characters of what a failed search said."""
-NAME, QUESTION, LOG = "cause.json", "question.json", "log.txt"
+QUESTION = "question.json"
 
 
 @dataclass(frozen=True)
 class CausesJob:
     """What is asked of one replay.
 
-    compiler, evaluator: see `Question`, without their Python. pins: the pins files of their environments. programs:
+    compiler, evaluator: see `Question`, without their pins files, which are `pins`. programs:
     {framework: {"program", "arguments": paths}}. pair: the subject and the baseline that are searched if they
     differ, beside the slowest and the fastest program. bound: the relative difference from which two programs
     have a gap. settings: of each question.
@@ -118,39 +113,24 @@ def question(job: CausesJob, gap: dict[str, Any], compiler: CompilerSpec, evalua
     )
 
 
-def ask(question: Question, folder: Path) -> dict[str, Any]:
-    """Search for a cause and return its cause.json; a search that leaves none has failed."""
-    documents.write(folder / QUESTION, question.dump())
-    command = [sys.executable, "-m", "stackwars.explain.cause", "--job", str(folder / QUESTION)]
-    start = time.monotonic()
-    with (folder / LOG).open("wb") as log:
-        code = subprocess.run(
-            [*command, "--output", str(folder)], stdout=log, stderr=log, check=False
-        ).returncode
-    if (folder / NAME).exists():
-        return documents.read(folder / NAME)
-    said = (folder / LOG).read_text(errors="replace").strip().splitlines()[-1:]
-    detail = f"the search ended with status {code}: {''.join(said)[-DETAIL:]}"
-    return {"verdict": FAILED, "detail": detail, "seconds": time.monotonic() - start}
-
-
 def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
     """Return causes.json, and write the answers to a folder of each question under `output`."""
     started, start = datetime.now(UTC), time.monotonic()
     found = gaps(replay, job.programs, job.pair, job.bound)
     status = detail = ""
+    compiler = CompilerSpec(**job.compiler, pins=job.pins["compiler"])
+    evaluator = CompilerSpec(**job.evaluator, pins=job.pins["evaluator"])
     try:
-        compiler, evaluator = (
-            replace(CompilerSpec(**spec), python=str(ensure(Path(job.pins[name]))))
-            for name, spec in (("compiler", job.compiler), ("evaluator", job.evaluator))
-        )
+        for spec in (compiler, evaluator):
+            spec.python()
     except Unavailable as error:
         status, detail = "unsupported", str(error)
     for gap in found:
         gap["cause"] = None
         if gap["is_gap"] and not status:
             folder = output / f"{gap['subject']}-{gap['baseline']}"
-            gap["cause"] = ask(question(job, gap, compiler, evaluator), folder)
+            documents.write(folder / QUESTION, question(job, gap, compiler, evaluator).dump())
+            gap["cause"] = run_question.run("cause", folder / QUESTION, folder)
     return {
         "schema": SCHEMA,
         **{"workload": job.workload, "device": job.device, "compiler": job.compiler["name"]},

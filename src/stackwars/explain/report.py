@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ class ReportJob:
 
     name: str
     title: str
-    root: str
     programs: dict[str, str]
     workload: str
     sizes: dict[str, int]
@@ -41,25 +40,16 @@ def report(job: ReportJob, table: dict[str, Any], paths: Iterable[Path]) -> dict
     for path in paths:
         row = rows[path.stem, path.parent.name]
         found = documents.read(path)
-        label = row.get("a") or row["program"]
         answers.append({
             "row": row,
-            "label": label,
             "folder": str(path.parent),
-            "text": console.paragraph(row["kind"], label, found),
+            "text": console.paragraph(row["kind"], found),
             "found": found,
             **{key: _text(path.parent / name) for key, name in (("reduced", REDUCED), ("script", REPRODUCER))},
         })  # fmt: skip
     return {
         "schema": SCHEMA,
-        "name": job.name,
-        "title": job.title,
-        "programs": job.programs,
-        "workload": job.workload,
-        "sizes": job.sizes,
-        "seed": job.seed,
-        "inputs": job.inputs,
-        "command": job.command,
+        **asdict(job),
         "headline": headline(table, answers),
         "exit_status": exit_status(table, answers),
         "table": table,

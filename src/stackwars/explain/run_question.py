@@ -1,4 +1,4 @@
-"""Ask one question of the table and print its answer in a short paragraph; a search that fails is an answer too.
+"""Ask one question and print its answer in a short paragraph; a search that fails is an answer too.
 
 `python -m stackwars.explain.run_question cause|fault --job FILE --output FOLDER`.
 """
@@ -8,13 +8,17 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from stackwars.explain import console
+from stackwars.explain.question import Question
 from stackwars.measure import documents, launch
 
 LOG = "search.txt"
+DETAIL = 500
+"""Characters of what a failed search said."""
 
 
 def run(kind: str, job: Path, output: Path) -> dict[str, Any]:
@@ -23,26 +27,16 @@ def run(kind: str, job: Path, output: Path) -> dict[str, Any]:
     kind: cause or fault, whose module of this package is run in a process of its own.
     """
     output.mkdir(parents=True, exist_ok=True)
-    path = output / f"{kind}.json"
+    path, start = output / f"{kind}.json", time.monotonic()
     path.unlink(missing_ok=True)
     command = [sys.executable, "-m", f"stackwars.explain.{kind}", "--job", str(job), "--output", str(output)]
     with (output / LOG).open("w") as log:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     if not path.exists():
-        lines = launch.tail(output / LOG, 1) or f"exit status {done.returncode}"
-        documents.write(path, _failed(kind, documents.read(job), lines))
+        why = f"the search ended with status {done.returncode}: {launch.tail(output / LOG, 1)[-DETAIL:]}"
+        failed = Question.read(job).failed(kind, why)
+        documents.write(path, failed | {"seconds": round(time.monotonic() - start, 1)})
     return documents.read(path)
-
-
-def _failed(kind: str, question: dict[str, Any], why: str) -> dict[str, Any]:
-    """Return the document of a search that ended without one."""
-    names = {"schema": 1, "name": question["name"], "compiler": question["compiler"]["name"]}
-    a, b, other = question["a"]["label"], question.get("b"), question.get("other")
-    if kind == "fault":
-        own = {"program": a, "kind": question["suspect"].get("status", "")}
-    else:
-        own = {"a": a, "b": b and b["label"], "other": other and other["name"]}
-    return {**names, **own, "verdict": "failed", "detail": why}
 
 
 def main() -> None:
@@ -52,9 +46,8 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path)
     options = parser.parse_args()
     found = run(options.kind, options.job, options.output)
-    label = documents.read(options.job)["a"]["label"]
     # On one line: what a compiler says can have several, and the terminal shows marked ones alone.
-    print("[stackwars]", *console.paragraph(options.kind, label, found).split())
+    print("[stackwars]", *console.paragraph(options.kind, found).split())
 
 
 if __name__ == "__main__":

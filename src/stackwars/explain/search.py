@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from stackwars.explain.bench import CPU, LEAST_ROUNDS, WALL, Arrays, Bench, Share, interval, typical
+from stackwars.explain.bench import CPU, WALL, Bench, Share, interval, typical
 from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids, Kind, Node
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
 from stackwars.measure.log_ratio import Estimate, LogRatio
@@ -256,15 +256,12 @@ class Retimed:
         return self.by_clock[self.clock]
 
     def plus(self, other: Retimed) -> Retimed:
-        """Return the times of the programs that both have, those of the other's processes behind these."""
-        return replace(
-            self,
-            by_clock={
-                clock: {name: times[name] + later[name] for name in times if name in later}
-                for clock, times in self.by_clock.items()
-                if (later := other.by_clock[clock])
-            },
-        )
+        """Return these times, and behind them those of the other's processes."""
+        joined = {
+            clock: {name: [*one, *other.by_clock[clock][name]] for name, one in times.items()}
+            for clock, times in self.by_clock.items()
+        }
+        return replace(self, by_clock=joined)
 
     def by(self, clock: str) -> Retimed:
         return replace(self, clock=clock)
@@ -274,36 +271,30 @@ class Retimed:
         ours, other = (self.by(clock).closed(name) for clock in (self.clock, CPU))
         return self.by(CPU) if other[2] - other[1] < (ours[2] - ours[1]) / 2 else self
 
-    def ratio(self, a: str = "A", b: str = "B") -> Estimate:
-        return LogRatio.of_rounds([x / y for x, y in zip(self.times[a], self.times[b], strict=True)]).estimate()
+    def ratio(self) -> Estimate:
+        return LogRatio.of_rounds(
+            [a / b for a, b in zip(self.times["A"], self.times["B"], strict=True)]
+        ).estimate()
 
-    def closed(self, name: str, base: str = "A", other: str = "B") -> tuple[float, float, float]:
-        """Return the share of the gap that a program closes from base to other, with its interval."""
-        rows = list(zip(self.times[base], self.times[other], self.times[name], strict=True))
+    def closed(self, name: str) -> tuple[float, float, float]:
+        """Return the share of the gap between A and B that a program closes, with its interval."""
+        rows = list(zip(self.times["A"], self.times["B"], self.times[name], strict=True))
         return interval([(a - tried) / a for a, _, tried in rows], [(a - b) / a for a, b, _ in rows])
 
 
 def retime(
-    spec: CompilerSpec,
-    settings: Mapping[str, object],
-    arrays: Arrays,
-    programs: Mapping[str, Program],
-    clock: str,
-    *,
-    processes: int = PROCESSES,
-    seconds: float = 1.0,
-    least: int = LEAST_ROUNDS,
+    spec: CompilerSpec, limits: Mapping[str, Any], bench: Bench, programs: Mapping[str, Program], seconds: float
 ) -> Retimed:
-    """Time programs interleaved in each of some fresh processes."""
+    """Time programs interleaved in each of some fresh processes, with the arguments of a bench."""
     times: dict[str, dict[str, list[float]]] = {c: {name: [] for name in programs} for c in (WALL, CPU)}
-    for _ in range(processes):
-        with Worker(spec, **settings) as worker:
-            bench = Bench(worker, arrays, clock, least)
-            names = [bench.load(name, *program) for name, program in programs.items()]
-            for name, one in bench.time(names, seconds).items():
+    for _ in range(PROCESSES):
+        with Worker(spec, **limits) as worker:
+            fresh = Bench(worker, bench.arrays, bench.clock, bench.least)
+            names = [fresh.load(name, *program) for name, program in programs.items()]
+            for name, one in fresh.time(names, seconds).items():
                 for each, lists in times.items():
                     lists[name].append(typical(one, each))
-    return Retimed(times, clock)
+    return Retimed(times, bench.clock)
 
 
 def _percents(shares: Mapping[str, float]) -> str:

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import math
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 from stackwars.explain.question import Side
-from stackwars.measure import launch, limits
-from stackwars.setup.environments import clean_environ
 
 SMALL = (1, 2, 3, 4)
 """Tried first: some faults are of small extents alone."""
@@ -65,57 +57,3 @@ def _smaller(extent: int, fails: Callable[[int], bool]) -> Iterator[int]:
             yield extent
         else:
             low = middle
-
-
-class Lowering:
-    """A process of a frontend that lowers one workload with sizes as they are needed; a context manager."""
-
-    def __init__(
-        self, python: str, job: dict[str, Any], timeout_s: float = 120, cap_gib: float | str = "auto"
-    ) -> None:
-        """python: of the frontend's environment. job: a `lower.LowerJob` as JSON, whose sizes are replaced."""
-        self._job, self._timeout_s = job, timeout_s
-        self._folder = tempfile.TemporaryDirectory(prefix="stackwars-")
-        served = (job["framework"], job["dialect"], job["workload"])
-        self._child = launch.start_child(
-            Path(python),
-            ["-m", "stackwars.compilers.lower", "--serve", *served],
-            clean_environ({}),
-            limits.cap_bytes(cap_gib),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self._count = 0
-
-    def __enter__(self) -> Lowering:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._child.kill()
-        self._child.wait()
-        self._folder.cleanup()
-
-    def __call__(self, sizes: Sizes) -> Side | None:
-        """Return the program with these sizes; None if the frontend refuses it, crashes, or takes too long."""
-        self._count += 1
-        output = Path(self._folder.name, str(self._count))
-        request = {
-            "job": {**self._job, "sizes": sizes},
-            "output": str(output),
-            "timeout_s": math.ceil(self._timeout_s),
-        }
-        try:
-            self._child.stdin.write(json.dumps(request) + "\n")
-            self._child.stdin.flush()
-            answer = self._child.stdout.readline()
-        except OSError:
-            return None
-        if answer.strip() != "0":
-            return None
-        side = Side(self._job["framework"], str(output / "program.mlir.gz"), str(output / "arguments.json"))
-        try:
-            return side if side.text else None
-        except NotImplementedError:
-            return None

@@ -63,7 +63,6 @@ def build(job: TableJob) -> dict[str, Any]:
         "compilers": list(outcomes),
         "judge": _joined(one["judge"] for one in judges if not one["reason"]),
         "judge_reason": _joined(one["reason"] for one in judges if one["reason"]),
-        "limit": max((limit for one in judges for limit in one["limits"].values()), default=None),
         "apart": apart(job),
         "cells": cells,
         "questions": questions(job, cells, outcomes),

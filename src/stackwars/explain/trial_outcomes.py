@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from stackwars.compilers.expected import DEVIATIONS, ROUNDINGS
+from stackwars.compilers.expected import least_limit
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.outcomes import CRASH, HANG, REFUSED, RIGHT, WRONG
 from stackwars.explain.terms import sum_terms
@@ -49,7 +48,6 @@ class Outcome:
     detail: str = ""
     signature: str = ""
     results: list[np.ndarray] = field(default_factory=list)
-    wrong: tuple[int, ...] = ()
 
 
 def outcome_of(error: Exception) -> Outcome:
@@ -85,7 +83,7 @@ def judge(calls: list[list[np.ndarray]], expected: Expected) -> Outcome:
     """Return the outcome of calls with the same arguments: the worst one's."""
     compared = [expected.compare(results) for results in calls]
     worst = max(range(len(calls)), key=lambda call: sum(one.wrong for one in compared[call]))
-    bad = tuple(number for number, one in enumerate(compared[worst]) if not one.right)
+    bad = [number for number, one in enumerate(compared[worst]) if not one.right]
     if not bad:
         return Outcome(RIGHT, str(compared[worst][0]) if compared[worst] else "", results=calls[worst])
     detail = "; ".join(
@@ -94,7 +92,7 @@ def judge(calls: list[list[np.ndarray]], expected: Expected) -> Outcome:
         else str(compared[worst][number])
         for number in bad[:3]
     )
-    return Outcome(WRONG, detail, WRONG, calls[worst], bad)
+    return Outcome(WRONG, detail, WRONG, calls[worst])
 
 
 def rounding_limit(graph: Graph, roundoff: float) -> float:
@@ -103,4 +101,4 @@ def rounding_limit(graph: Graph, roundoff: float) -> float:
     for op in graph.ops:
         with contextlib.suppress(GraphError):  # no tensor, and so no sum
             longest = max(longest, sum_terms(op, graph))
-    return max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(longest) * roundoff)
+    return least_limit(roundoff, longest)

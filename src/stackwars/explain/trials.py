@@ -15,8 +15,8 @@ import numpy as np
 
 from stackwars.compilers import XLA
 from stackwars.compilers.evaluate import unit_roundoff
-from stackwars.compilers.expected import MARGIN, MOST
-from stackwars.explain.evaluated import Values, evaluate
+from stackwars.compilers.expected import MARGIN, MOST, worst_error
+from stackwars.explain.evaluated import Values, evaluate, results
 from stackwars.explain.graph import Graph, GraphError, dtype, is_tensor, shape, size
 from stackwars.explain.reproducer import seeded
 from stackwars.explain.trial_outcomes import (
@@ -30,7 +30,6 @@ from stackwars.explain.trial_outcomes import (
 )
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Parts
-from stackwars.measure.agreement import agreement
 
 CALLS = 2
 """Calls of a program: some faults come and go."""
@@ -155,34 +154,20 @@ class Trials:
         """Return a part as a graph, whose arguments are the part's and the values that it spells out."""
         ops = self.parts.operations(part)
         arguments = [*self.parts.arguments(part), *part.literals]
-        maker = {value: op for op in ops for value in op.results}
-        functions = self._graph.functions
-        return Graph(arguments, ops, list(part.results), self._graph.types, maker, functions)
+        return Graph(arguments, ops, list(part.results), self._graph.types, self._graph.functions)
 
     def expected(self, part: Part, arrays: dict[int, np.ndarray], text: str) -> Expected:
         """Return the right results of a part with these values of its arguments."""
         given = {**arrays, **self.arrays(part.literals)}
         graph = self.graph(part)
         values = [fixed(given[value]) for value in graph.arguments]
-        found = []
-        for double in (True, False):
-            with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
-                one = evaluate(
-                    self.evaluator, graph, values, Path(folder), sets=1, save=part.results, double=double
-                )
-                kinds = [self._graph.types[value] for value in part.results]
-                found.append(
-                    [
-                        np.array(one.array(value)).reshape(shape(kind))
-                        for value, kind in zip(part.results, kinds, strict=True)
-                    ]
-                )
-        exact, rounded = found
+        exact, rounded = (
+            results(self.evaluator, graph, values, double=double, sets=1)[0] for double in (True, False)
+        )
         least = rounding_limit(graph, unit_roundoff(text))
         limits, certain = [], []
         for right, other in zip(exact, rounded, strict=True):
-            error = agreement(other, right, np.inf)
-            limits.append(min(MOST, max(least, MARGIN * max(error.l2, error.largest))))
+            limits.append(min(MOST, max(least, MARGIN * worst_error(other, right))))
             is_float = right.dtype.kind in "fc"
             certain.append(None if is_float or np.array_equal(right, other) else right == other)
         return Expected(exact, limits, certain)

@@ -40,8 +40,8 @@ THREADS = 2
 class Commands:
     """The commands, one method each; arguments and result are JSON."""
 
-    def __init__(self, module: str, device: str, options: dict[str, Any]) -> None:
-        self._module, self._device, self._options = module, device, options
+    def __init__(self, module: str, options: dict[str, Any]) -> None:
+        self._module, self._options = module, options
         self._compilers: dict[str, Any] = {}
         self._programs: dict[str, Any] = {}
         self._buffers: dict[str, Any] = {}
@@ -53,7 +53,7 @@ class Commands:
         key = json.dumps(options, sort_keys=True)
         if key not in self._compilers:
             module = compilers.load(self._module)
-            self._compilers[key] = module.Compiler(self._device, {**self._options, **options})
+            self._compilers[key] = module.Compiler("cpu", {**self._options, **options})
         return self._compilers[key]
 
     def versions(self) -> dict[str, str]:
@@ -155,9 +155,6 @@ class Commands:
         """Return the share of the cores' time that other processes had during the last timing."""
         return self._others_share
 
-    def facts(self, name: str) -> dict[str, int]:
-        return self._programs[name].facts()
-
     def hlo(self, name: str) -> str:
         return self._programs[name].optimised_hlo()
 
@@ -166,7 +163,7 @@ class Commands:
             self._programs.pop(name, None)
 
     def evaluate(self, path: str) -> dict[str, Any]:
-        """Evaluate a program one operation at a time; return {value: its fingerprint in each set of inputs}.
+        """Evaluate a program one operation at a time; return {value: its fingerprint in the first set of inputs}.
 
         path: of a JSON file with texts, {key: [in float64, as it is]}; steps, [{key, reads, results, free}]
         in order; arguments, {value: [file for each set]}; save, the values whose arrays are wanted; folder,
@@ -179,7 +176,7 @@ class Commands:
             self._single |= dict(
                 zip(new, pool.map(lambda key: self._alone(*job["texts"][key]), new), strict=True)
             )
-        prints: dict[str, list[Any]] = {}
+        prints: dict[str, dict[str, Any]] = {}
         for number in range(job["sets"]):
             self._evaluate(job, number, prints)
         return prints
@@ -204,7 +201,7 @@ class Commands:
             # Such as a bit cast, which has no form in float64.
             return compiler.compile(plain)
 
-    def _evaluate(self, job: dict, number: int, prints: dict[str, list[Any]]) -> None:
+    def _evaluate(self, job: dict, number: int, prints: dict[str, dict[str, Any]]) -> None:
         values: dict[int, Any] = {
             int(value): np.load(files[number % len(files)], mmap_mode="r")
             for value, files in job["arguments"].items()
@@ -229,12 +226,12 @@ class Commands:
                 del values[value]
 
     def _note(
-        self, job: dict, number: int, value: int, array: np.ndarray, prints: dict[str, list[Any]]
+        self, job: dict, number: int, value: int, array: np.ndarray, prints: dict[str, dict[str, Any]]
     ) -> None:
-        found = fingerprint(array)
-        prints.setdefault(str(value), []).append(found)
-        is_wanted = value in job["save"] or (job["save_informative"] and found["informative"])
-        if is_wanted and str(value) not in map(str, job["arguments"]):
+        if str(value) not in prints:
+            prints[str(value)] = fingerprint(array)
+        is_wanted = value in job["save"] or (job["save_informative"] and prints[str(value)]["informative"])
+        if is_wanted and str(value) not in job["arguments"]:
             np.save(Path(job["folder"], f"{number}-{value}.npy"), array)
 
 
@@ -260,10 +257,10 @@ def single_texts(text: str) -> list[str]:
 
 
 def main() -> None:
-    """`python -m stackwars.explain.worker MODULE DEVICE OPTIONS`: answer commands until standard input ends."""
-    module, device, options = sys.argv[1:]
+    """`python -m stackwars.explain.worker MODULE OPTIONS`: answer commands until standard input ends."""
+    module, options = sys.argv[1:]
     reply = os.fdopen(int(os.environ[REPLY]), "w")
-    commands = Commands(module, device, json.loads(options))
+    commands = Commands(module, json.loads(options))
     for line in sys.stdin:
         name, arguments = json.loads(line)
         try:

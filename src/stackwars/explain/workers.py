@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import select
 import shutil
 import signal
@@ -27,12 +26,11 @@ from stackwars.compilers import XLA
 from stackwars.compilers.check import last_line
 from stackwars.explain.graph import Graph
 from stackwars.explain.worker import REPLY
-from stackwars.ir.program_text import short_path
+from stackwars.ir.program_text import place
 from stackwars.measure import launch, limits
-from stackwars.setup.environments import clean_environ
+from stackwars.setup import environments
 
 SOURCE = Path(stackwars.__file__).parents[1]
-_FILE = re.compile(r"\"([^\"]+)\":(\d+):\d+")
 
 
 class Refused(Exception):
@@ -40,11 +38,11 @@ class Refused(Exception):
 
 
 class Crashed(Exception):
-    """A signal ended the process. signal: its name. command: what it was doing. said: its last words."""
+    """A signal ended the process. signal: its name. command: what it was doing."""
 
     def __init__(self, signal_name: str, command: str, said: str) -> None:
         super().__init__(f"{signal_name} in {command}" + (f"; last line: {said}" if said else ""))
-        self.signal, self.command, self.said = signal_name, command, said
+        self.signal, self.command = signal_name, command
 
 
 class TimedOut(Exception):
@@ -55,13 +53,17 @@ class TimedOut(Exception):
 class CompilerSpec:
     """A compiler in an environment.
 
-    module: of `stackwars.compilers`. options: of its constructor. python: of the environment; "" for this one.
+    module: of `stackwars.compilers`. options: of its constructor. pins: file of the environment; "" for this Python.
     """
 
     name: str
     module: str = XLA
     options: dict[str, Any] = field(default_factory=dict)
-    python: str = ""
+    pins: str = ""
+
+    def python(self) -> Path:
+        """Return the environment's Python; the environment is built if it is missing."""
+        return environments.ensure(Path(self.pins)) if self.pins else Path(sys.executable)
 
 
 class Times(NamedTuple):
@@ -74,11 +76,9 @@ class Times(NamedTuple):
 class Worker:
     """A process of a compiler, started by its first command; a context manager that ends it."""
 
-    def __init__(
-        self, spec: CompilerSpec, *, device: str = "cpu", cap_gib: float | str = "auto", timeout_s: float = 300
-    ) -> None:
+    def __init__(self, spec: CompilerSpec, *, cap_gib: float | str = "auto", timeout_s: float = 300) -> None:
         """cap_gib: of its memory. timeout_s: of one command."""
-        self.spec, self._device, self.timeout_s = spec, device, timeout_s
+        self.spec, self.timeout_s = spec, timeout_s
         self._cap = limits.cap_bytes(cap_gib)
         self.folder = Path(tempfile.mkdtemp(prefix="stackwars-"))
         self._child: subprocess.Popen | None = None
@@ -99,7 +99,7 @@ class Worker:
         """Return the graph of a program. XLA alone. Raises Refused with the parser's message."""
         answer = self._ask("generic", text=text)
         places = {
-            name: [place_of(location) for location in locations] for name, locations in answer["places"].items()
+            name: [place(location) for location in locations] for name, locations in answer["places"].items()
         }
         return Graph.read(answer["text"], places)
 
@@ -149,10 +149,6 @@ class Worker:
         """Return the share of the cores' time that other processes had during the last timing, 0 to 1."""
         return self._ask("others_share")
 
-    def facts(self, name: str) -> dict[str, int]:
-        """Return what the optimised program holds, of `stackwars.compilers.FACTS`."""
-        return self._ask("facts", name=name)
-
     def hlo(self, name: str) -> str:
         """Return the optimised program. XLA alone."""
         return self._ask("hlo", name=name)
@@ -161,9 +157,9 @@ class Worker:
         """Forget compiled programs."""
         self._ask("drop", names=list(names))
 
-    def ask(self, command: str, **arguments: Any) -> Any:
-        """Send a command of `worker.Commands`; return its result."""
-        return self._ask(command, **arguments)
+    def evaluate(self, path: Path) -> dict[str, dict[str, Any]]:
+        """Evaluate a program one operation at a time, see `worker.Commands.evaluate`. XLA alone."""
+        return self._ask("evaluate", path=str(path))
 
     def stop(self) -> None:
         """End the process; the next command starts another."""
@@ -175,16 +171,10 @@ class Worker:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self) -> None:
+        python = self.spec.python()
         reader, writer = os.pipe()
-        python = Path(self.spec.python or sys.executable)
-        environ = clean_environ({"PYTHONPATH": str(SOURCE), REPLY: str(writer)})
-        arguments = [
-            "-m",
-            "stackwars.explain.worker",
-            self.spec.module,
-            self._device,
-            json.dumps(self.spec.options),
-        ]
+        environ = environments.clean_environ({"PYTHONPATH": str(SOURCE), REPLY: str(writer)})
+        arguments = ["-m", "stackwars.explain.worker", self.spec.module, json.dumps(self.spec.options)]
         with (self.folder / "log.txt").open("wb") as log:
             self._child = launch.start_child(
                 *(python, arguments, environ, self._cap),
@@ -242,15 +232,3 @@ class Worker:
         self._end()
         name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         return Crashed(name, command, last_line(log))
-
-
-def place_of(location: str) -> str:
-    """Return "file:line" of an MLIR location; "-:line" if it is the text's; "" if it is unknown.
-
-    >>> place_of('loc("jit(f)/add"("/home/x/softmax.py":12:4))')
-    'x/softmax.py:12'
-    """
-    found = _FILE.search(location)
-    if not found:
-        return ""
-    return f"{short_path(found[1])}:{found[2]}"

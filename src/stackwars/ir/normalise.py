@@ -23,6 +23,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
 from stackwars.ir.module import CONTROL_FLOW, ProgramError, block, callee, entry, functions, name, walk
+from stackwars.ir.program_text import with_chlo_erf
 from stackwars.ir.queries import producer
 from stackwars.ir.signature import signature
 from stackwars.ir.simplify import simpler
@@ -33,8 +34,6 @@ PASSES = (
     "chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
     "stablehlo-legalize-composite-to-call))"
 )
-# CHLO operations that went through HLO and back come out as custom calls.
-CHLO = {"mhlo.erf": "chlo.erf"}
 # Not merged and not dropped: they may do more than give a result, or give another one each time.
 EFFECTS = {
     f"stablehlo.{kind}"
@@ -51,10 +50,7 @@ def normalise(module: ir.Module) -> ir.Module:
     Raises ProgramError if jaxlib cannot legalise or inline it.
     """
     context = module.context
-    copy = ir.Module.parse(_bytes(module), context)
-    for function in functions(copy):
-        for op in list(walk(function)):
-            _restore(op)
+    copy = ir.Module.parse(with_chlo_erf(str(module)), context)
     try:
         with context:
             _registered()
@@ -87,23 +83,6 @@ def _bytes(module: ir.Module) -> bytes:
     buffer = BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
-
-
-def _restore(op: ir.Operation) -> None:
-    if op.name != "stablehlo.custom_call":
-        return
-    kind = CHLO.get(ir.StringAttr(op.attributes["call_target_name"]).value)
-    if kind is None:
-        return
-    new = ir.Operation.create(
-        kind,
-        results=[op.results[0].type],
-        operands=list(op.operands),
-        ip=ir.InsertionPoint(op),
-        loc=op.location,
-    )
-    op.results[0].replace_all_uses_with(new.result)
-    op.erase()
 
 
 def _settle_block(body: ir.Block, known: dict[tuple, ir.Operation]) -> None:

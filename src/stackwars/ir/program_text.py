@@ -131,10 +131,20 @@ def short_path(path: str) -> str:
     return "/".join(PurePosixPath(path).parts[-2:])
 
 
+def place(location: str) -> str:
+    """Return "file:line" of an MLIR location, with the file's `short_path`; "" if it has none.
+
+    >>> place('loc("jit(f)/add"("/home/x/softmax.py":12:4))')
+    'x/softmax.py:12'
+    """
+    found = _FILE.search(location)
+    return f"{short_path(found[1])}:{found[2]}" if found else ""
+
+
 def _resolved(location: str, aliases: dict[str, str], seen: frozenset[str]) -> str | None:
     """Return the first file of a location: its own, or that of what it refers to."""
-    if match := _FILE.search(location):
-        return f"{short_path(match[1])}:{match[2]}"
+    if found := place(location):
+        return found
     for alias in _ALIAS.findall(location):
         if alias in aliases and alias not in seen:
             source = _resolved(aliases[alias], aliases, seen | {alias})

@@ -12,7 +12,9 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks, workloads
 from stackwars.compilers import XLA
-from stackwars.explain.plan import SETTINGS, Plan, Tried, labelled, stem
+from stackwars.explain.plan import Plan, labelled, stem
+from stackwars.explain.question import SETTINGS
+from stackwars.explain.workers import CompilerSpec
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import cells, imports, programs
 from stackwars.study.config import read
@@ -133,10 +135,10 @@ class ExplainJobs:
             "settings": self._options["settings"],
         }
 
-    def _tried(self, compiler: str) -> Tried:
+    def _tried(self, compiler: str) -> CompilerSpec:
         row = self._config["compilers"][compiler]
-        module = row.get("module", XLA)
-        return Tried(module, row.get("options", {}), programs.compiler_pins(self._config, compiler))
+        pins = programs.compiler_pins(self._config, compiler)
+        return CompilerSpec(compiler, row.get("module", XLA), row.get("options", {}), pins)
 
     def _left(self, what: str) -> list[str]:
         chosen = self._options[what] or list(self._config[what])
@@ -197,7 +199,7 @@ class ExplainJobs:
         """Return the files of all programs."""
         plan = self.plan(wildcards.name)
         sides = map(plan.side, plan.labels)
-        return [path for side in sides for path in (side["program"], side["arguments"]) if path]
+        return [path for side in sides for path in (side.program, side.arguments) if path]
 
     def evaluated(self, wildcards: Wildcards) -> list[str]:
         """Return the files of the programs that a workload's expected values are computed from."""
@@ -212,11 +214,11 @@ class ExplainJobs:
 
     def judge_pins(self, wildcards: Wildcards) -> str:
         """Return the pins of the environment that computes expected values."""
-        return self.plan(wildcards.name).evaluator.environment
+        return self.plan(wildcards.name).evaluator.pins
 
     def compiler_pins(self, wildcards: Wildcards) -> str:
         """Return the pins of a compiler's environment."""
-        return self._row(self.plan(wildcards.name).compilers, wildcards.compiler).environment
+        return self._row(self.plan(wildcards.name).compilers, wildcards.compiler).pins
 
     def native_pins(self, wildcards: Wildcards) -> str:
         """Return the pins of the environment of a framework that runs without a compiler."""
