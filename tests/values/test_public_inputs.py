@@ -9,7 +9,6 @@ import public_inputs
 import pytest
 
 from stackwars import workloads
-from stackwars.measure.inputs import input_sets
 from stackwars.setup.environments import REPOSITORY, ensure
 from stackwars.study.config import load
 
@@ -33,7 +32,7 @@ def sizes(name):
 def expected(name):
     """Both outputs of the reference."""
     workload = MODULES[name].WORKLOAD
-    return [workload.reference({}, inputs) for inputs in input_sets(workload, sizes(name), SEED)]
+    return [workload.reference({}, inputs) for inputs in workload.input_sets(sizes(name), SEED)]
 
 
 def assert_agree(outputs, references):
@@ -70,7 +69,7 @@ def test_faults_without_a_public_report_are_those_of_the_document():
 def test_numpy_agrees_with_the_reference(name):
     workload = MODULES[name].WORKLOAD
     weights, function = workloads.build(workload, "numpy")(sizes(name), SEED, np.asarray)
-    outputs = [function(weights, *inputs.values()) for inputs in input_sets(workload, sizes(name), SEED)]
+    outputs = [function(weights, *inputs.values()) for inputs in workload.input_sets(sizes(name), SEED)]
     assert_agree(outputs, expected(name))
 
 

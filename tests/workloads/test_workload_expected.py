@@ -5,7 +5,6 @@ import pytest
 
 from stackwars import workloads
 from stackwars.measure.checks import relative_l2
-from stackwars.measure.inputs import input_sets
 from stackwars.workloads.base import Workload
 from workloads.called import CALLS
 from workloads.presets import BASIC, ODD, SEED, SMALL, UPDATING
@@ -52,7 +51,7 @@ def test_every_weight_counts(name, monkeypatch):
 @pytest.mark.parametrize("name", [name for name in BASIC if not workloads.load(name).parameters(SMALL[name])])
 def test_without_weights_every_input_counts(name, monkeypatch):
     module, sizes = workloads.load(name), ODD[name][0]
-    exact, inputs = module.expected(sizes, SEED), input_sets(module, sizes, SEED)[0]
+    exact, inputs = module.expected(sizes, SEED), module.input_sets(sizes, SEED)[0]
     for changed in inputs:
         other = {**inputs, changed: inputs[changed] * np.float32(1.01)}
         monkeypatch.setattr(type(module), "inputs", lambda *_, other=other: other)

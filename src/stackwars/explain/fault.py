@@ -34,7 +34,7 @@ from stackwars.explain.trials import Trials, fixed
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Reduction
 from stackwars.measure import documents
-from stackwars.measure.inputs import INPUT_SETS
+from stackwars.workloads.base import INPUT_SETS
 
 BUDGET_S, TIMEOUT_S, HANG_S = 300.0, 60.0, 20.0
 """Seconds of a search, of a command, and of a command of a program that hangs, unless the question says otherwise."""

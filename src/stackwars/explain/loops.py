@@ -22,7 +22,7 @@ from stackwars.explain.paired import pair
 from stackwars.explain.question import Side
 from stackwars.explain.search import Search
 from stackwars.explain.workers import Worker
-from stackwars.measure.inputs import INPUT_SETS
+from stackwars.workloads.base import INPUT_SETS
 
 WHILE = "stablehlo.while"
 _BETWEEN, _END = "    }, {", "    }) : "

@@ -32,7 +32,6 @@ from stackwars.measure import documents, judge, launch, limits, machine, process
 from stackwars.measure.calls import block, timed_call
 from stackwars.measure.contention import Meter
 from stackwars.measure.documents import EVENTS, Events, read_events
-from stackwars.measure.inputs import input_sets
 from stackwars.setup.environments import why_unavailable
 
 LEAST_BLOCKS = 5
@@ -106,7 +105,7 @@ def _run(job: NativeJob, events: Events) -> None:
     session = module.Session("cpu", job.settings["matmul_precision"])
     workload, build = workloads.load(job.workload), workloads.build(job.workload, module.DIALECT)
     events.write("build", versions={"numpy": np.__version__, **session.versions()})
-    session.build(build, job.sizes, job.seed, input_sets(workload, job.sizes, job.seed))
+    session.build(build, job.sizes, job.seed, workload.input_sets(job.sizes, job.seed))
     session.settle()
     events.write("run")
     outputs, values = [], {}

@@ -22,8 +22,8 @@ from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
 from stackwars.measure import documents, judge, machine
-from stackwars.measure.inputs import INPUT_SETS
 from stackwars.setup import environments
+from stackwars.workloads.base import INPUT_SETS
 
 SCHEMA = 1
 RIGHT, WRONG, CRASH, HANG, REFUSED, FAILED, UNJUDGED = (

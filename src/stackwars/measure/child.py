@@ -23,9 +23,7 @@ from stackwars.ir import program_text
 from stackwars.measure import FORMS, documents, judge, pages
 from stackwars.measure.calls import Stream, serve, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
-from stackwars.measure.contention import frequencies_mhz, pressure
 from stackwars.measure.documents import EVENTS, Events
-from stackwars.measure.inputs import input_sets
 from stackwars.workloads.base import Workload
 from stackwars.workloads.losses import STEPS
 
@@ -99,7 +97,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     session, workload, build = opened(spec)
     versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
     events.write("build", device_kind=session.device_kind(), versions=versions)
-    session.build(build, sizes, seed, input_sets(workload, sizes, seed))
+    session.build(build, sizes, seed, workload.input_sets(sizes, seed))
     session.settle()
     gc.collect()
     gc.disable()
@@ -135,7 +133,6 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     np.save(folder / "output.npy", np.concatenate(samples))
     events.write(
         "timed",
-        output_shape=list(last[0][0].shape),
         subnormals=sum(subnormals(one) for values in last for one in values),
         huge_page_bytes=pages.huge_page_bytes(),
         **(session.generated() if hasattr(session, "generated") else {}),
@@ -185,14 +182,8 @@ def _forms(session: Any) -> dict[str, str]:
 
 
 def surroundings() -> dict[str, Any]:
-    """What else goes on around this process: cores it may use, load, frequencies, pressure, flags of XLA."""
-    return {
-        "affinity": sorted(os.sched_getaffinity(0)),
-        "load": os.getloadavg(),
-        "frequencies_mhz": frequencies_mhz(),
-        "pressure": pressure(),
-        "xla_flags": os.environ.get("XLA_FLAGS", ""),
-    }
+    """Return the cores that this process may use, and the flags of XLA."""
+    return {"affinity": sorted(os.sched_getaffinity(0)), "xla_flags": os.environ.get("XLA_FLAGS", "")}
 
 
 def _models_library() -> dict[str, str]:

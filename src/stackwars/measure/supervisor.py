@@ -93,8 +93,6 @@ def supervise(
         **_identity(job),
         **_when(started),
         "wall_s": report.wall_s,
-        "user_s": report.user_s,
-        "system_s": report.system_s,
         "peak_rss_bytes": report.peak_rss_bytes,
         "memory": report.memory,
         "memory_cap_bytes": cap,

@@ -123,7 +123,7 @@ class Rounding:
 
 def apart(module: Workload, sizes: dict[str, int], draws: int, seed: int) -> list[float]:
     """Return, for each draw, the largest relative difference of a step's loss to the undisturbed training's."""
-    sets = [module.inputs(sizes, seed), module.inputs(sizes, seed + 1)]
+    sets = module.input_sets(sizes, seed)
     batches = [sets[step % 2] for step in range(STEPS)]
     weights, further = module.weights(sizes, seed), module.further(sizes, seed)
 
