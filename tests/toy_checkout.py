@@ -12,9 +12,8 @@ import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from running import python, run
+from running import job_file, python, run
 from stackwars.setup.environments import REPOSITORY
-from stackwars.workflow import job_files
 
 FRAMEWORK = """
 import mmap, os, signal, time
@@ -157,7 +156,7 @@ class ToyCheckout:
             "forms": forms,
             "expected": expected,
         }
-        return job_files.file("process", job, self.folder / "handed")
+        return job_file("process", job, self.folder / "handed")
 
     def command(
         self, repetition: int = 0, device: str = "cpu", pins: str = "envs/toy.txt", **job: object

@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -84,11 +85,6 @@ def fetched(session: Any, output: Any, call: str, spec: dict) -> tuple[np.ndarra
     return values if spec["expected"] else tuple(checked(one, call) for one in values)
 
 
-def samples_of(values: tuple[np.ndarray, ...], seed: int) -> list[np.ndarray]:
-    """Return some values of each result."""
-    return [sample(one, seed) for one in values]
-
-
 def measure(spec: dict, events: Events, folder: Path) -> None:
     """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
     settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
@@ -116,7 +112,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         if hasattr(workload, "STATE"):
             # What later calls give depends on how many there were.
             state = session.state()
-            samples.append(np.concatenate([*samples_of(values, seed), leaf_samples(state, seed)]))
+            samples.append(np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)]))
             if which == 0:
                 judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
         if which == 1 and hasattr(workload, "losses_rel"):
@@ -127,7 +123,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     last = [fetched(session, output, "last", spec) for output in stream.outputs]
     gc.enable()
     if not samples:
-        samples = [one for values in last for one in samples_of(values, seed)]
+        samples = [sample(one, seed) for values in last for one in values]
         for which, values in enumerate(last):
             judged |= {f"last/{key}": one for key, one in judge.output_values(values, which).items()}
     np.save(folder / "output.npy", np.concatenate(samples))
@@ -189,10 +185,8 @@ def surroundings() -> dict[str, Any]:
 def _models_library() -> dict[str, str]:
     result = {}
     for package in ("flax", "transformers"):
-        try:
+        with suppress(metadata.PackageNotFoundError):
             result[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return result
 
 
@@ -217,12 +211,7 @@ def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
 
 def main() -> None:
     """Run the process of a cell, or of several shapes."""
-
-    def measure_spec(spec: dict, events: Events, folder: Path) -> None:
-        chosen = measure_shapes if "values" in spec["settings"] else measure
-        chosen(spec, events, folder)
-
-    run_child(measure_spec)
+    run_child(lambda spec, *rest: (measure_shapes if "values" in spec["settings"] else measure)(spec, *rest))
 
 
 if __name__ == "__main__":
