@@ -85,7 +85,7 @@ def _emitted(config: dict, measured: Path, forms: list[Row]) -> Iterator[Row]:
 
 def _fused(config: dict, measured: Path) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:
     """Return what XLA and TorchInductor compute in one kernel, for the workloads whose forms are kept."""
-    for workload, (jax, inductor) in printed.with_forms(config).items():
+    for workload, (jax, inductor) in printed.measured(config, printed.forms(config)).items():
         for cell in (jax, inductor):
             folder = measured / cell.path
             try:

@@ -293,7 +293,11 @@ def replay_job(config: dict, replay: ReplayCell) -> dict:
         "settings": {
             **cells.measuring(config, replay.workload),
             "rounds": cells.rounds(config, replay.workload),
-            "steady_min_blocks": _replay_blocks(settings, replay.workload),
+            # What updates a state has its results in fresh memory at first.
+            "steady_min_blocks": max(
+                STATE_BLOCKS if hasattr(workloads.load(replay.workload), "STATE") else 1,
+                settings["replay_min_blocks"],
+            ),
             "steady_seconds": settings["replay_seconds"],
         },
         "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
@@ -389,12 +393,7 @@ def _is_check_planned(config: dict, compiler: str, workload: str, variant: str) 
 def expected_folder(config: dict, workload: str, variant: str = BASE) -> str:
     """Return the folder of a workload's expected values, relative to the repository; "" if there are none."""
     has_values = evaluated(config, workload, variant)
-    return f"results/{folder(config)}/{expected_path(workload, variant)}" if has_values else ""
-
-
-def expected_path(workload: str, variant: str = BASE) -> Path:
-    """Return the folder of a workload's expected values, relative to the folder of the preset's results."""
-    return Path("expected", workload, variant)
+    return f"results/{folder(config)}/expected/{workload}/{variant}" if has_values else ""
 
 
 def check_path(compiler: str, workload: str, variant: str = BASE) -> Path:
@@ -445,12 +444,6 @@ def _files(config: dict, programs_: list[Program]) -> dict[str, dict[str, str]]:
     }
 
 
-def _replay_blocks(settings: dict, workload: str) -> int:
-    """The fewest blocks of a replay: what updates a state has its results in fresh memory at first."""
-    least = STATE_BLOCKS if hasattr(workloads.load(workload), "STATE") else 1
-    return max(least, settings["replay_min_blocks"])
-
-
 def optimise_job(config: dict) -> dict:
     """The OptimiseJob of `stackwars.compilers.optimised` as a dictionary: of the native compiler."""
     name = native_compiler(config)
@@ -467,9 +460,10 @@ def compiler_module(config: dict, compiler: str) -> str:
     return config["compilers"][compiler].get("module", compilers.XLA)
 
 
-def replay_sources(config: dict, compiler: str) -> list[str]:
-    """Return the file of the compiler that replays, relative to the repository."""
-    return imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
+def replay_sources(config: dict, compiler: str, workload: str) -> list[str]:
+    """Return the files of the compiler that replays and of the workload's declaration, relative to the repository."""
+    own = imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
+    return sorted({*own, sized.source(workload)})
 
 
 def lower_pins(config: dict, framework: str) -> str:

@@ -49,7 +49,7 @@ def _pins(config: dict) -> Iterator[str]:
         yield programs.lower_pins(config, point.framework)
     if programs.base_programs(config):
         yield JAX_PINS
-    if printed.listed(config) and (native := programs.native_compiler(config)):
+    if printed.measured(config, printed.listings(config)) and (native := programs.native_compiler(config)):
         yield programs.compiler_pins(config, native)
     if programs.searched(config):
         yield programs.compiler_pins(config, programs.evaluator(config))
