@@ -23,7 +23,7 @@ def table(sizes):
 class ConstantGather(Workload):
     """Each row of a constant, gathered with the indices 0, 1, 2, ..., plus 1, times x."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 930, "rows"
+    TITLE, TABLE, ORDER = TITLE, "other", 930
     SIZES = {"rows": "rows", "columns": "elements of a row"}
     INPUTS = {"x": ("rows", "columns")}
 

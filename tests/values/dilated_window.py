@@ -19,7 +19,7 @@ CURE = "xla_cpu_experimental_ynn_fusion_type=-reduce"
 class DilatedWindow(Workload):
     """max(row 2 i, row 2 i + 1), and -inf between each two columns."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 940, "rows"
+    TITLE, TABLE, ORDER = TITLE, "other", 940
     SIZES = {"rows": "rows, an even number", "columns": "columns"}
     INPUTS = {"x": ("rows", "columns")}
 

@@ -21,7 +21,7 @@ CURE = "iree-dispatch-creation-enable-split-reduction"
 class Neighbours(Workload):
     """The sum over three axes of the squares of the differences of neighbours: one number."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 990, "planes"
+    TITLE, TABLE, ORDER = TITLE, "other", 990
     SIZES = {"side": "extent of each axis"}
     INPUTS = {"x": ("side", "side", "side")}
     OUTPUT = ()

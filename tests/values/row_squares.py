@@ -18,7 +18,7 @@ CURE = "xla_cpu_experimental_ynn_fusion_type=-reduce"
 class RowSquares(Workload):
     """|m row|^2 of each row."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 920, "rows"
+    TITLE, TABLE, ORDER = TITLE, "other", 920
     SIZES = {"rows": "rows", "columns": "elements of a row"}
     INPUTS = {"x": ("rows", "columns"), "m": ("columns", "columns")}
     OUTPUT = ("rows",)

@@ -20,7 +20,7 @@ CURE = "iree-opt-data-tiling=false"
 class ScaledProduct(Workload):
     """(a scale) b for each matrix of a batch; scale has a factor for each column of a."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 955, "matrices"
+    TITLE, TABLE, ORDER = TITLE, "other", 955
     SIZES = {
         "batch": "matrices",
         "rows": "rows of a",

@@ -21,7 +21,7 @@ CURE = "xla_disable_hlo_passes=algsimp, or =fusion"
 class ShiftRows(Workload):
     """Row i of x + 1 becomes row i + 1, and the first row stays; then a reshape."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 910, "rows"
+    TITLE, TABLE, ORDER = TITLE, "other", 910
     SIZES = {"rows": "rows", "columns": "columns"}
     INPUTS = {"x": ("rows", "columns")}
     OUTPUT = (1, "rows", "columns")

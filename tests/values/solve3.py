@@ -25,7 +25,7 @@ CURE = "none found"
 class Solve(Workload):
     """x of a x = b, for a batch of 3 by 3 matrices."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 900, "systems"
+    TITLE, TABLE, ORDER = TITLE, "other", 900
     SIZES = {"batch": "systems"}
     INPUTS = {"a": ("batch", 3, 3), "b": ("batch", 3, 1)}
     OUTPUT = ("batch", 3, 1)

@@ -23,7 +23,7 @@ KEYS = 2
 class SortRows(Workload):
     """Stable argsort of rows of few different values, int32."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 950, "rows"
+    TITLE, TABLE, ORDER = TITLE, "other", 950
     SIZES = {"rows": "rows", "columns": "elements of a row"}
     INPUTS = {"x": ("rows", "columns")}
 

@@ -19,7 +19,7 @@ AXIS = 3
 class SumProduct(Workload):
     """The sum of u v over the axis `terms`."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 960, "outer elements"
+    TITLE, TABLE, ORDER = TITLE, "other", 960
     SIZES = {
         "outer": "extent of the first axis",
         "one": "extent of the second axis",

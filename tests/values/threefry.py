@@ -42,7 +42,7 @@ def threefry(key, counts):
 class Threefry(Workload):
     """`jax.random.bits` of each key."""
 
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 980, "keys"
+    TITLE, TABLE, ORDER = TITLE, "other", 980
     SIZES = {"keys": "keys", "bits": "numbers for each key"}
     INPUTS = {"key": ("keys", 2)}
     OUTPUT = ("keys", "bits")

@@ -91,8 +91,6 @@ class Workload:
     ORDER: int
     """Its place in the tables."""
     KIND = "basic"
-    ITEM = "sequences"
-    """The unit that `items` counts."""
     SIZES: ClassVar[dict[str, str]]
     """{name: meaning} of its sizes; the first is the number of items in a call."""
     DEFAULTS: ClassVar[dict[str, int] | None] = None

@@ -8,7 +8,7 @@
     def tensorflow(x): ...              # optional
 
 In place of `torch`, `torch_module(<some of the sizes>)` may return a torch.nn.Module, with NAMES, {name of a parameter:
-input that it takes its values from}; the module is called with the other inputs. Optional: TITLE, TABLE, ORDER, ITEM as
+input that it takes its values from}; the module is called with the other inputs. Optional: TITLE, TABLE, ORDER as
 of a `Workload`, and `flops(<sizes>)`. Frameworks are imported inside the functions.
 """
 
@@ -37,14 +37,14 @@ OTHER_ORDER = 9000
 class Functions(Workload):
     """The workload that a program file declares."""
 
-    ORDER, ITEM, TABLE = OTHER_ORDER, "calls", "other"
+    ORDER, TABLE = OTHER_ORDER, "other"
     IS_REFERENCE_TESTED = False
 
     def __init__(self, path: Path, module: ModuleType) -> None:
         self.path, self.module = path, module
         first = (module.__doc__ or "").strip().partition("\n")[0].rstrip(".")
         self.TITLE = first or path.stem
-        for name in ("TITLE", "TABLE", "ORDER", "ITEM"):
+        for name in ("TITLE", "TABLE", "ORDER"):
             setattr(self, name, getattr(module, name, getattr(self, name)))
         given = getattr(module, INPUTS, getattr(module, INPUTS.upper(), None))
         self._npz = path.parent / given if isinstance(given, str) else None

@@ -21,7 +21,7 @@ from stackwars.workloads.base import ARRAY_DIALECTS, Workload, float64
 class Gradients(Workload):
     """The output (batch, weights) has the weights one after the other, in the order of `parameters`."""
 
-    TITLE, TABLE, ITEM, ORDER = "Per-example gradients", "beyond", "examples", 320
+    TITLE, TABLE, ORDER = "Per-example gradients", "beyond", 320
     SIZES = {
         "batch": "examples in a call",
         "features": "width of the input",

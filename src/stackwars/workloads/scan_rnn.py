@@ -15,7 +15,7 @@ from stackwars.workloads.base import Workload, float64
 
 
 class Recurrence(Workload):
-    TITLE, TABLE, ITEM, ORDER = "RNN, scan", "beyond", "steps", 400
+    TITLE, TABLE, ORDER = "RNN, scan", "beyond", 400
     SIZES = {
         "sequence": "steps of the recurrence",
         "batch": "sequences in a call",
