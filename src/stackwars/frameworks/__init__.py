@@ -52,6 +52,7 @@ A framework that can tell them also has
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -96,6 +97,11 @@ def program_of(name: str) -> str:
 def each(output: Any) -> tuple:
     """Return the results of a call, one or several."""
     return output if isinstance(output, tuple) else (output,)
+
+
+def mapped(function: Callable, output: Any) -> Any:
+    """Return what a function makes of each result of a call, one or several."""
+    return tuple(map(function, output)) if isinstance(output, tuple) else function(output)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from stackwars.study.comparisons import with_programs
-from stackwars.study.studies import studies
+from stackwars.study.studies import workloads_of
 
 BASE = "base"
 """The variant of the preset's sizes."""
@@ -70,9 +70,7 @@ def is_checked(config: dict, compiler: str, workload: str, variant: str) -> bool
 
 def _measured(config: dict) -> tuple[str, ...]:
     """Return the workloads that this run measures of the study, if it has programs of any framework."""
-    name = config.get("odd_sizes", {}).get("study")
-    found = next((study.workloads for study in studies(config) if study.name == name), ())
-    return found if found and programs(config) else ()
+    return workloads_of(config, "odd_sizes") if programs(config) else ()
 
 
 def _rows(config: dict, workload: str) -> list[dict[str, int]]:

@@ -10,7 +10,7 @@ from stackwars.explain.releases import ALL, ReleasesJob
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs
 from stackwars.study.programs import Program
-from stackwars.study.studies import folder, studies
+from stackwars.study.studies import folder, workloads_of
 
 SETTINGS = ("rounds", "seconds", "bound")
 
@@ -37,10 +37,9 @@ class Point:
 def asked(config: dict) -> list[Point]:
     """Return what this run measures of the study, in the order of the grid."""
     rows, known = config.get("releases", {}), with_programs(config)
-    measured = next((study.workloads for study in studies(config) if study.name == rows.get("study")), ())
     return [
         Point(project, framework, workload)
-        for workload in measured
+        for workload in workloads_of(config, "releases")
         for project in rows["versions"]
         for framework in rows["programs"]
         if framework in known
