@@ -53,7 +53,7 @@ A framework that can tell them also has
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -121,13 +121,5 @@ class Counters:
 
     def since(self, earlier: Counters) -> Counters:
         """What was done between the earlier reading and this one."""
-
-        def difference(now, then):
-            return None if now is None or then is None else now - then
-
-        return Counters(
-            difference(self.compiles, earlier.compiles),
-            self.cache_hits - earlier.cache_hits,
-            difference(self.trace_s, earlier.trace_s),
-            difference(self.compile_s, earlier.compile_s),
-        )
+        pairs = zip(astuple(self), astuple(earlier), strict=True)
+        return Counters(*(None if None in (now, then) else now - then for now, then in pairs))

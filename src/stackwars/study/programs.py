@@ -186,16 +186,8 @@ def code_source(config: dict, compilation: Compilation) -> Compilation:
 
 def largest_batches(config: dict) -> list[Compilation]:
     """The base compilations from which the largest batch is searched: those of the first row of `aot_compilations`."""
-    wanted = _preset(config).get("largest_batch", [])
-    first = [(row["target"], row["compiler"]) for row in config["aot_compilations"][:1]]
-    return [
-        c
-        for c in compilations(config)
-        if c.program.variant == BASE
-        and not c.precision
-        and c.program.workload in wanted
-        and (c.target, c.compiler) in first
-    ]
+    wanted, first = _preset(config).get("largest_batch", []), next(iter(first_compilers(config)), None)
+    return [c for c in base_compilations(config) if c.target == first and c.program.workload in wanted]
 
 
 def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
