@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -165,15 +165,22 @@ def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:
     progress.report(result)
 
 
-def python_of(job: Any, pins: Path) -> tuple[Path, dict | None]:
-    """Return (the Python of a job's environment, None), or the result of a job that cannot be measured here."""
+class Environment(NamedTuple):
+    """The Python that a job runs in, or the record of a process that cannot be measured here."""
+
+    python: Path
+    refused: dict | None = None
+
+
+def python_of(job: Any, pins: Path) -> Environment:
+    """Return the environment of a job."""
     # The device first: its environment may be a download of gigabytes.
     if absent := device.why_absent(job.device):
-        return Path(), not_measured(job, "not run", absent)
+        return Environment(Path(), not_measured(job, "not run", absent))
     try:
-        return ensure(pins), None
+        return Environment(ensure(pins))
     except Unavailable as error:
-        return Path(), {**not_measured(job, "unsupported", str(error)), "repeated": True}
+        return Environment(Path(), {**not_measured(job, "unsupported", str(error)), "repeated": True})
 
 
 @contextmanager
