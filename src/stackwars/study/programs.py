@@ -102,12 +102,6 @@ def resized(given: dict[str, int], variant: str) -> dict[str, int]:
     return result
 
 
-def programs(config: dict, framework: str, workload: str) -> list[Program]:
-    """A framework's programs of a workload: the base and its variants."""
-    variants = [BASE, *_preset(config).get("variants", {}).get(workload, [])]
-    return [Program(framework, workload, variant) for variant in variants]
-
-
 def base_programs(config: dict) -> list[Program]:
     """Every framework's program of every compiled workload, at the preset's sizes."""
     result = studies(config)
@@ -127,7 +121,9 @@ def compilations(config: dict) -> list[Compilation]:
     result = studies(config)
     first = [study for study in result if study.name == next(iter(config["studies"]))]
     return [
-        Compilation(row["target"], row["compiler"], program, row.get("precision", ""))
+        Compilation(
+            row["target"], row["compiler"], Program(framework, workload, variant), row.get("precision", "")
+        )
         for row in config["aot_compilations"]
         for workload in compiled_workloads(config)
         if workload in row.get("workloads", [workload])
@@ -136,8 +132,8 @@ def compilations(config: dict) -> list[Compilation]:
             study.has_program(framework, workload) and row["target"] in study.targets
             for study in (first if "precision" in row else result)
         )
-        for program in programs(config, framework, workload)
-        if "precision" not in row or program.variant == BASE
+        for variant in (BASE, *_preset(config).get("variants", {}).get(workload, []))
+        if "precision" not in row or variant == BASE
     ]
 
 
