@@ -28,11 +28,6 @@ class Point:
         """Its file, relative to the folder of the run's results."""
         return Path("releases", self.project, self.framework, f"{self.workload}.json")
 
-    @property
-    def program(self) -> Program:
-        """The program that is compiled."""
-        return Program(self.framework, self.workload)
-
 
 def asked(config: dict) -> list[Point]:
     """Return what this run measures of the study, in the order of the grid."""
@@ -48,13 +43,13 @@ def asked(config: dict) -> list[Point]:
 
 def job(config: dict, point: Point) -> dict:
     """Return the ReleasesJob of a point as a dictionary: every release, at the preset's sizes."""
-    root = f"results/{folder(config)}"
+    place = f"results/{folder(config)}/{Program(point.framework, point.workload).path}"
     return job_of(
         config,
         label=f"{point.workload} of {point.framework}",
         project=point.project,
-        program=f"{root}/{point.program.path}/program.mlir.gz",
-        arguments=f"{root}/{point.program.path}/arguments.json",
+        program=f"{place}/program.mlir.gz",
+        arguments=f"{place}/arguments.json",
         expected=programs.expected_folder(config, point.workload),
         framework=point.framework,
         workload=point.workload,

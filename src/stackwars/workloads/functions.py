@@ -154,7 +154,8 @@ class Functions(Workload):
         try:
             return {str(name): program_inputs.spec(str(name), one) for name, one in returned.items()}
         except ValueError as problem:
-            raise self._located(INPUTS, f"{problem}; fix: inputs()") from None
+            at = f"{self.path.name}:{line(self.function(INPUTS))}"
+            raise ProgramFileError(f"{at}: {problem}; fix: inputs()") from None
 
     def _guarded(self, name: str, call: Callable[[], Any]) -> Any:
         """Return what a call of a function of the file returns; an exception becomes one line that says where."""
@@ -166,9 +167,6 @@ class Functions(Workload):
             said = f"{name}() failed: {type(problem).__name__}: {problem}"
             at = workloads.user_line(problem) or f"{self.path.name}:{line(self.function(name))}: "
             raise ProgramFileError(f"{at}{said}; fix: that line") from problem
-
-    def _located(self, function: str, message: str) -> ProgramFileError:
-        return ProgramFileError(f"{self.path.name}:{line(self.function(function))}: {message}")
 
 
 def read(path: Path, name: str = "") -> Functions:
