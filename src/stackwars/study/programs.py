@@ -84,7 +84,7 @@ def compiled_workloads(config: dict) -> list[str]:
 
 def sizes(config: dict, workload: str, variant: str = BASE) -> dict[str, int]:
     """The workload's sizes in this variant. Raises ValueError for a variant of another form."""
-    if odd.is_variant(variant):
+    if variant.startswith(odd.ODD):
         return odd.sizes(config, workload, variant)
     return resized(cells.sizes(config, workload), variant)
 
