@@ -8,7 +8,6 @@ import re
 import pytest
 
 import study
-from checkout import copy_checkout
 from stackwars import workloads
 from stackwars.claims import definitions
 from stackwars.results import schema
@@ -29,13 +28,11 @@ SMOKE = ("--config", "preset=smoke", f"workloads=[{','.join(CHOSEN)}]")
 
 
 @pytest.fixture(scope="module")
-def smoke(tmp_path_factory, jax_python, torch_xla_python):
+def smoke(checkout, jax_python, torch_xla_python):
     """A checkout in which the smoke paper was built, and what the run printed."""
-    made = study.Study(copy_checkout(tmp_path_factory.mktemp("smoke")))
-    command = made.command(*SMOKE)
-    done = made.shell(command[: command.index("--quiet")])  # as `make` does
+    done = checkout.quietly(*SMOKE)
     assert done.returncode == 0, done.stdout[-5000:]
-    return made, done.stdout
+    return checkout, done.stdout
 
 
 def rows(made, device="cpu"):
