@@ -6,6 +6,8 @@ import hashlib
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +38,13 @@ def job_file(kind: str, content: object, folder: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return str(path)
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """Return the first true value of a condition."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := condition():
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s")

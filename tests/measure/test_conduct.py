@@ -13,13 +13,6 @@ from stackwars.measure.conduct import IN_TURN, INTERLEAVED, SUBJECT_STEPS, Parti
 from stackwars.measure.supervisor import ProcessJob
 from toy_checkout import SETTINGS, ToyCheckout
 
-
-@pytest.fixture(scope="module")
-def toy(tmp_path_factory) -> ToyCheckout:
-    """A checkout with the toy framework; tests in it run one after the other."""
-    return ToyCheckout(tmp_path_factory.mktemp("checkout"))
-
-
 ROUND = """
 import json, random, sys
 from pathlib import Path
