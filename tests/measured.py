@@ -1,7 +1,5 @@
 """Results as the harness writes them, with numbers that a test chooses."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Commands that tests run to their end, as the workflow runs its own: with its variables alone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -3,8 +3,6 @@
 The child of a cell in it behaves as the environment variable STACKWARS_TOY says.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

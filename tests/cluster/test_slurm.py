@@ -3,8 +3,6 @@
 They take some ten minutes and change /etc/slurm while they run: `make cluster` alone runs them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ The function: 2 x left (16, 32) times the transpose of a weight (64, 32). "jax" 
 and has the 2 in its text; "torch_xla" transposes the weight itself and gets the 2 as an argument.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """releases.csv, its table and its figure: from the documents of programs in releases."""
 
-from __future__ import annotations
-
 import pytest
 
 from stackwars.paper.figures.releases import draw_releases

@@ -4,8 +4,6 @@ The real frameworks have their own end-to-end test. What is tested with this one
 which jobs run when, and what becomes of cells that end badly.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

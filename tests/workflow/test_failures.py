@@ -1,7 +1,5 @@
 """What a user sees of bad targets, failed jobs and damaged results: the cause, and never Snakemake's stack."""
 
-from __future__ import annotations
-
 import json
 import re
 

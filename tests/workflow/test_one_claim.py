@@ -1,7 +1,5 @@
 """The targets of claims, in the real workflow: what each would run, and one decided."""
 
-from __future__ import annotations
-
 import pytest
 
 from stackwars.claims import definitions

@@ -1,7 +1,5 @@
 """The output of a user's first commands, which change nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sys

@@ -1,7 +1,5 @@
 """The smoke preset with the real frameworks, from a fresh checkout to the text of its PDF."""
 
-from __future__ import annotations
-
 import json
 import re
 
