@@ -22,7 +22,7 @@ from stackwars.frameworks import Counters, numpy
 TOY = os.environ["STACKWARS_TOY"]
 
 class Session(numpy.Session):
-    calls, kept, first = 0, [], None
+    calls, kept = 0, []
     def build(self, *what):
         if TOY == "hog":
             self.kept.append(np.ones(2**30, np.uint8))
@@ -54,9 +54,7 @@ class Session(numpy.Session):
                 os.abort()
         if TOY == "settle late":
             time.sleep(0.02 if self.calls <= 18 else 0.005)
-        output = super().call(which)
-        self.first = output if self.calls == 1 else self.first
-        return self.first if TOY == "cached" else output
+        return super().call(which)
     def fetch(self, output):
         if TOY == "oom at fetch":
             raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.")
