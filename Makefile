@@ -59,7 +59,7 @@ audits: set-up
 
 releases: set-up
 	$(if $(PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
-	$(SNAKEMAKE) asked_releases --config 'program=$(PROGRAM)' $(if $(ORDER),'releases={order: $(ORDER)}')
+	$(SNAKEMAKE) program_releases --config 'program=$(PROGRAM)' $(if $(ORDER),'releases={order: $(ORDER)}')
 
 test-faults: set-up
 	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")

@@ -1,7 +1,5 @@
 """Checkouts of this repository for a test to work in."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A headless Chromium for tests, spoken to through a pipe in its DevTools protocol."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

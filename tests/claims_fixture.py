@@ -1,7 +1,5 @@
 """Claims, and datasets of rows that a test chooses to decide them by."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

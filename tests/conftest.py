@@ -1,7 +1,5 @@
 """Shared fixtures: the environments' Pythons, and the tables of the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A table, a cause and a fault by hand, as the searches write them, and the report of them."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from pathlib import Path

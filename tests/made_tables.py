@@ -1,7 +1,5 @@
 """Rows of a run's tables with numbers that a test chooses, and what follows from them."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

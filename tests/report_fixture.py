@@ -1,7 +1,5 @@
 """Documents for the report's page, made up: a small one with something in every view, and one of many cells."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

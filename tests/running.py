@@ -1,9 +1,11 @@
 """Commands that tests run to their end, as the workflow runs its own: with its variables alone."""
 
-from __future__ import annotations
-
+import hashlib
+import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,3 +27,22 @@ def run(*command: object, check: bool = True, **options: Any) -> subprocess.Comp
 def python(*arguments: object, pins: str | Path = "", **options: Any) -> subprocess.CompletedProcess[str]:
     """Run this Python likewise, or that of an environment. pins: its file, relative to the repository."""
     return run(ensure(REPOSITORY / pins) if pins else sys.executable, *arguments, **options)
+
+
+def job_file(kind: str, content: object, folder: Path) -> str:
+    """Write the specification of a job, named by its content; return its path."""
+    text = json.dumps(content)
+    path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return str(path)
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """Return the first true value of a condition."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := condition():
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s")

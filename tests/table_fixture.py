@@ -1,7 +1,5 @@
 """Hand-made results, and a table of the paper made from them: what a reader sees of each row."""
 
-from __future__ import annotations
-
 import re
 
 import made_tables

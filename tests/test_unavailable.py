@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from running import job_file
 from stackwars.compilers import ahead_supervisor, arguments, replay_cell
 from stackwars.compilers.check import outcome
 from stackwars.measure import cell, judge, nodes, supervisor
@@ -29,7 +30,7 @@ from stackwars.study.programs import (
     replay_job,
     replays,
 )
-from stackwars.workflow import devices, job_files
+from stackwars.workflow import devices
 from toy_checkout import SETTINGS
 
 WHY = "libtpu==0.0.21 has no wheels with a matching Python ABI tag"
@@ -134,7 +135,7 @@ def run(monkeypatch):
 def test_a_lowered_program_is_a_file_that_says_why(run, tmp_path):
     job = lower_job({**load(), "preset": "smoke"}, Program("jax", "gemm", BASE))
     base = tmp_path / "base"
-    run("stackwars.compilers.lower", "--job", job_files.file("lower", job, tmp_path), "--output", base)
+    run("stackwars.compilers.lower", "--job", job_file("lower", job, tmp_path), "--output", base)
     text = gzip.decompress((base / "program.mlir.gz").read_bytes()).decode()
     assert text == f"// no program: {WHY}\n"
     assert arguments.load(base / "arguments.json")[1] == []
@@ -142,14 +143,14 @@ def test_a_lowered_program_is_a_file_that_says_why(run, tmp_path):
 
 def test_a_check_is_unsupported_and_nothing_is_expected(run, tmp_path):
     config = {**load(), "preset": "smoke"}
-    job = job_files.file("expected", expected_job(config, "gemm", BASE), tmp_path)
+    job = job_file("expected", expected_job(config, "gemm", BASE), tmp_path)
     run("stackwars.compilers.expected", "--job", job, "--output", tmp_path / "expected")
     values = judge.read(tmp_path / "expected")
     assert (values.reason, values.values) == (WHY, {})
     assert judge.judge({"last/output0": np.zeros(2)}, values) is None
     wanted = {**check_job(config, "jaxlib-0.10.2", "gemm", BASE), "expected": str(tmp_path / "expected")}
     output = tmp_path / "check"
-    run("stackwars.compilers.check", "--job", job_files.file("check", wanted, tmp_path), "--output", output)
+    run("stackwars.compilers.check", "--job", job_file("check", wanted, tmp_path), "--output", output)
     found = json.loads((output / "check.json").read_text())
     assert {(one["status"], one["status_detail"]) for one in found["programs"].values()} == {
         ("unsupported", WHY)
@@ -164,7 +165,7 @@ def test_peak_is_none_and_says_why(run, tmp_path):
 
 
 def test_listings_and_forms_of_programs_are_written(run, tmp_path):
-    config = job_files.file("config", {**load(), "preset": "smoke"}, tmp_path)
+    config = job_file("config", {**load(), "preset": "smoke"}, tmp_path)
     folder = Folder(tmp_path / "results")
     for module in ("paper.listings", "results.program_forms"):
         run(f"stackwars.{module}", "--config", config, "--results", folder.results)

@@ -1,7 +1,5 @@
 """Whether a document is in the Trace Event Format as Perfetto reads it."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from typing import Any

@@ -17,7 +17,6 @@ import time
 from pathlib import Path
 
 from stackwars import workloads
-from stackwars.measure.inputs import input_sets
 
 BELOW_AVX512 = 0x3F
 """Bits of XNNPACK's `arch_flags` up to AVX2, which lie 8 bytes into its `hardware_config`."""
@@ -63,7 +62,7 @@ def main() -> None:
     session = module.Session("cpu", "highest")
     if processor == "milan":
         pretend_milan()
-    session.build(workloads.build(gemm, module.DIALECT), sizes, 2025, input_sets(gemm, sizes, 2025))
+    session.build(workloads.build(gemm, module.DIALECT), sizes, 2025, gemm.input_sets(sizes, 2025))
     session.settle()
     outputs, blocks = [None, None], []
     for _ in range(BLOCKS):

@@ -1,7 +1,5 @@
 """Processes and values with numbers that a test chooses. No number here was ever measured."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -11,10 +11,10 @@ import pytest
 from audits.made import FENCES, MUTANTS, pairs
 from made_tables import cell
 from measured import GEMM, config, process, write_cell, write_results
+from running import job_file
 from stackwars.audits import audit_entries, report
 from stackwars.results import runs, tables
 from stackwars.results.folder import Folder
-from stackwars.workflow import job_files
 
 TORCH = replace(GEMM, framework="torch_xla")
 ROUNDS = 6
@@ -43,7 +43,7 @@ def run(folder, monkeypatch, parts: dict[str, list[dict]]) -> audit_entries.Audi
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(figures))
             files += ["--part", str(path)]
-    command = ["--config", job_files.file("config", config(), folder), "--results", str(folder)]
+    command = ["--config", job_file("config", config(), folder), "--results", str(folder)]
     monkeypatch.setattr(sys, "argv", ["report", *command, *files])
     report.main()
     return audit_entries.read(folder / "audits.json")

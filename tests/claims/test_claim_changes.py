@@ -1,7 +1,5 @@
 """docs/claims_changes.md: what became of every earlier claim, and why."""
 
-from __future__ import annotations
-
 import re
 
 from claims_fixture import claims

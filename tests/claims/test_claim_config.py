@@ -1,7 +1,5 @@
 """claims.yaml: what is wrong is refused with the claim, the key, what was expected, what was found and a fix."""
 
-from __future__ import annotations
-
 import copy
 import re
 

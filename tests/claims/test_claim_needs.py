@@ -1,7 +1,5 @@
 """The needs of one claim, and its verdict from these alone."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """A run beside another: what is reproduced, what is not, and what the machine has to do with it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

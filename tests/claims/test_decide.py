@@ -1,7 +1,5 @@
 """What votes amount to: the verdict, the count that decides, the evidence, and claims.csv."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """A verdict about compilers or frontends: whether it survives without each of them."""
 
-from __future__ import annotations
-
 from claims_fixture import claim, config, dataset
 from stackwars.claims.decide import decide
 from stackwars.results import effects

@@ -1,7 +1,5 @@
 """What the committed runs must show of themselves: no claim is turned from one run to the next."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How often two runs decide a claim differently."""
 
-from __future__ import annotations
-
 from claims_fixture import claim, config
 from made_tables import accepted, comparison
 from stackwars.claims import pages

@@ -1,7 +1,5 @@
 """Which rows a claim is about, and how each of them votes."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

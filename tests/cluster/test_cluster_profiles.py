@@ -1,7 +1,5 @@
 """Groups and resources of jobs on a cluster, in the rules and in its profile."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

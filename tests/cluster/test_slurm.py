@@ -3,15 +3,12 @@
 They take some ten minutes and change /etc/slurm while they run: `make cluster` alone runs them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ import pytest
 import slurm
 import study
 from checkout import copy_checkout
+from running import wait_for
 from stackwars.results.folder import Folder
 from stackwars.setup.environments import REPOSITORY
 
@@ -51,16 +49,6 @@ def start(made: study.Study, *arguments: str, **environ: str) -> subprocess.Pope
         cwd=made.folder, env={**os.environ, **environ},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 300) -> object:
-    """The first true value of the condition."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := condition():
-            return value
-        time.sleep(0.2)
-    raise AssertionError(f"not within {seconds} s")
 
 
 def nodes_of(result: dict) -> set[str]:
@@ -107,7 +95,7 @@ def rounds_of(made: study.Study) -> list[Path]:
 
 def test_lost_node_costs_its_job_and_its_rounds_are_resumed_there(cluster, toy):
     run = start(toy, "results", STACKWARS_FAKE_ours_gemm="slow", STACKWARS_FAKE_theirs_gemm="slow")
-    first = wait_for(lambda: rounds_of(toy))[0]
+    first = wait_for(lambda: rounds_of(toy), 300)[0]
     framework, node = first.parents[3].name, json.loads(first.read_text())["machine"]["node"]
     other = next(name for name in slurm.NODES if name != node)
     cluster.down(node)

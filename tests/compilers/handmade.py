@@ -4,8 +4,6 @@ The function: 2 x left (16, 32) times the transpose of a weight (64, 32). "jax" 
 and has the 2 in its text; "torch_xla" transposes the weight itself and gets the 2 as an argument.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib
@@ -16,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from stackwars.measure import judge
-from stackwars.measure.inputs import input_sets
 from stackwars.workloads import values
 from stackwars.workloads.gemm import WORKLOAD as gemm
 
@@ -81,7 +78,7 @@ ARGUMENTS = {
 
 def expected() -> np.ndarray:
     """The function's values (2, 16, 64) for both sets of inputs, in float64."""
-    left = np.stack([one["left"] for one in input_sets(gemm, SIZES, SEED)]).astype(np.float64)
+    left = np.stack([one["left"] for one in gemm.input_sets(SIZES, SEED)]).astype(np.float64)
     return 2 * left @ values.leaf("up.weight", (64, 32), SEED).T.astype(np.float64)
 
 

@@ -1,7 +1,5 @@
 """Compilations that are taken from the reference: only the same ones, never all, and never against a check."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """From how a compilation ended to its row, and to whether the program fits; the refusals are real ones."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The parent of a compilation: whatever the child does, a row; and the real compilers' verdicts."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

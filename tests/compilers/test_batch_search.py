@@ -1,7 +1,5 @@
 """The search for the largest batch that fits, against memories whose edge is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What is read from a dump; the lines are those of both generations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stackwars.compilers import dump

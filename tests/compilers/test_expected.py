@@ -10,7 +10,6 @@ from running import run
 from stackwars import workloads
 from stackwars.compilers import expected
 from stackwars.measure import judge
-from stackwars.measure.inputs import input_sets
 from stackwars.setup.environments import REPOSITORY, ensure
 from stackwars.workloads import values
 
@@ -75,7 +74,7 @@ def compute(python, folder, texts: dict, workload="gemm", sizes=SIZES, rows=OPER
 @pytest.mark.env
 def test_a_workload_s_own_values_are_numpy_s_and_its_program_is_their_witness(python, tmp_path):
     found, document = compute(python, tmp_path, {"jax": gemm()})
-    sets = input_sets(workloads.load("gemm"), SIZES, handmade.SEED)
+    sets = workloads.load("gemm").input_sets(SIZES, handmade.SEED)
     assert (found.judge, found.reason, list(found.values)) == ("NumPy in float64", "", ["output0", "output1"])
     for number, one in enumerate(sets):
         right = one["left"].astype(np.float64) @ one["right"].astype(np.float64)
@@ -95,7 +94,7 @@ def test_without_numpy_the_interpreter_judges_and_a_second_frontend_is_the_witne
     assert (found.judge, found.reason) == ("the StableHLO interpreter in float64", "")
     assert document["witness"] == {"program": "torch_xla", "largest": 0.0}
     weight = values.leaf("w", (5, 48), handmade.SEED).astype(np.float64)
-    for number, one in enumerate(input_sets(workloads.load("vit_b16"), MODEL, handmade.SEED)):
+    for number, one in enumerate(workloads.load("vit_b16").input_sets(MODEL, handmade.SEED)):
         right = one["pixel_values"].reshape(2, 48).astype(np.float64) @ weight.T
         np.testing.assert_allclose(found.values[f"output{number}"], right, rtol=1e-6)
     assert 0 < document["rounding"]["output0"] < 1e-5

@@ -1,7 +1,5 @@
 """Reading optimised HLO: every number here can be counted in the text."""
 
-from __future__ import annotations
-
 import pytest
 
 from compilers import hlo_texts

@@ -1,7 +1,5 @@
 """The search for the largest batch, with lowering and compiler played by functions whose edge is known."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from unittest import mock

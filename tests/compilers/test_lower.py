@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from running import run
+from running import job_file, run
 from stackwars.compilers import ahead_supervisor, arguments, lowering, sharded
 from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.lower import LowerJob
@@ -20,7 +20,6 @@ from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import config, programs, sharding
 from stackwars.study.programs import Program
-from stackwars.workflow import job_files
 from stackwars.workloads.train_mlp import WORKLOAD as train_mlp
 
 FULL = config.load()
@@ -68,7 +67,7 @@ def main_of(text):
 
 def lowered(python, job, folder):
     """(text, document, entries) of a job."""
-    handed_job = job_files.file("lower", job, folder.parent)
+    handed_job = job_file("lower", job, folder.parent)
     run(python, "-m", "stackwars.compilers.lower", "--job", handed_job, "--output", folder)
     return read(folder)
 

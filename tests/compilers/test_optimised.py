@@ -1,7 +1,5 @@
 """What one compiler makes of a program, kept as text: whatever becomes of the compiler, there is a file."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

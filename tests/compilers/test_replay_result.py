@@ -29,7 +29,7 @@ def process(repetition: int, status=("ok", ""), values=RIGHT, steady=(10, 12), r
     for name, digest in DIGESTS.items():
         events.append({"event": "read", "program": name, "sha256": digest})
         events.append({"event": "compiled", "program": name, "compile_s": 1.5, **FOUND})
-    events.append({"event": "run", "at_s": 1.5, "load": [0.5, 0.5, 0.5]})
+    events.append({"event": "run", "at_s": 1.5})
     for name in DIGESTS if status[0] == "ok" else ():
         verdict = RIGHT if name == "jax" else values
         events.append({"event": "first", "at_s": 1.5, "program": name, "ns": 100})

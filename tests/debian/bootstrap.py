@@ -1,7 +1,5 @@
 """Makes the tree of a bare Debian with debootstrap, from where this machine installs its own packages."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

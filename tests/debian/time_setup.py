@@ -4,8 +4,6 @@ python3 tests/debian/time_setup.py [--command "make paper"]: needs root, deboots
 are those of envs/container.sh; the command runs after it in the first tree, and its log stays in results/debian.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

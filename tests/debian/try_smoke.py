@@ -5,8 +5,6 @@ succeed at once. An ordinary user's first try must end within a minute with the 
 is missing; that line is then run as root, and the second try must succeed. Needs root and debootstrap.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

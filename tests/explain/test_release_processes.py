@@ -1,7 +1,5 @@
 """One program in real releases of jaxlib and IREE, two years apart."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

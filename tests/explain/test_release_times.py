@@ -1,7 +1,5 @@
 """Which release changed a program: by its outcome, or by a ratio of times beyond its interval and the bound."""
 
-from __future__ import annotations
-
 import pytest
 
 from stackwars.explain.release_times import Release, chained, change, changes, ratio

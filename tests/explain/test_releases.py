@@ -1,7 +1,5 @@
 """Which releases are measured, in which rounds, and what the document says."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

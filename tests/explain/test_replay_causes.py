@@ -1,7 +1,5 @@
 """Which gaps of a made-up replay are searched, and what becomes of a search that fails."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Faults of files: damaged, or on a full disk; and of environments and TeX."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -3,8 +3,6 @@
 Its name keeps it out of the other tests, because it takes minutes and mounts small disks.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from faults import file_faults, process_faults

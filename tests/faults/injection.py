@@ -1,7 +1,5 @@
 """Inject a fault into a copy of a finished run; check that nothing is lost, wrong or unsaid, and that a rerun works."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Faults of processes: the timed one, those around it, and whole runs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from typing import Any

@@ -1,7 +1,5 @@
 """Scratch checkouts: one with a finished smoke run, and copies of it to break."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

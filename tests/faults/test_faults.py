@@ -1,7 +1,5 @@
 """The checks of a fault find what is lost, wrong or not said; and some real faults are survived."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -11,7 +11,6 @@ import time
 import numpy as np
 
 from stackwars import frameworks, workloads
-from stackwars.measure.inputs import input_sets
 from stackwars.workloads.ffn import WORKLOAD as ffn
 
 SIZES = {
@@ -26,7 +25,7 @@ def session(framework: str, sizes: dict[str, int]):
     """A session that has built and settled the FFN."""
     module = frameworks.load(framework)
     used = module.Session("cpu", "highest")
-    used.build(workloads.build(ffn, module.DIALECT), sizes, SEED, input_sets(ffn, sizes, SEED))
+    used.build(workloads.build(ffn, module.DIALECT), sizes, SEED, ffn.input_sets(sizes, SEED))
     used.settle()
     return used
 

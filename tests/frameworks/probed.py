@@ -1,7 +1,5 @@
 """What probe.py finds of each framework in its own environment; asked once."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from functools import cache

@@ -18,13 +18,12 @@ CODE = """
 import json, re, sys
 import numpy as np
 from stackwars import frameworks, workloads
-from stackwars.measure.inputs import input_sets
 from stackwars.workloads.ffn import WORKLOAD as ffn
 
 module = frameworks.load(sys.argv[1])
 sizes = {"batch": 64, "sequence": 64, "features": 512, "hidden": 4096}
 used = module.Session("cpu", "highest")
-used.build(workloads.build(ffn, module.DIALECT), sizes, 5, input_sets(ffn, sizes, 5))
+used.build(workloads.build(ffn, module.DIALECT), sizes, 5, ffn.input_sets(sizes, 5))
 used.settle()
 
 def leaves(value):

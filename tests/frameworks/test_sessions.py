@@ -11,7 +11,6 @@ from frameworks.probe import SEED, SIZES
 from frameworks.probed import pins, probe, run_code
 from stackwars.ir.program_text import readback
 from stackwars.measure.checks import relative_l2
-from stackwars.measure.inputs import input_sets
 from stackwars.study.config import load
 from stackwars.workloads import values
 from stackwars.workloads.ffn import WORKLOAD as ffn
@@ -57,7 +56,7 @@ def test_calls_are_computed_on_the_cpu_in_float32_and_compiled_without_a_cache(f
 def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
     sizes = SIZES["small"]
     weights = {name: values.leaf(name, s, SEED) for name, s in ffn.parameters(sizes).items()}
-    for output, inputs in zip(found["values"], input_sets(ffn, sizes, SEED), strict=True):
+    for output, inputs in zip(found["values"], ffn.input_sets(sizes, SEED), strict=True):
         assert relative_l2(np.array(output), ffn.reference(weights, inputs)) < 1e-5
 
 

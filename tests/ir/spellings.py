@@ -1,7 +1,5 @@
 """Pairs of small programs: two spellings of one, or two programs that look alike."""
 
-from __future__ import annotations
-
 V, M = "tensor<4xf32>", "tensor<4x4xf32>"
 
 

@@ -1,7 +1,5 @@
 """How often the classes of `stackwars.measure.steady` are found, on series whose class is known."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import jsonschema
@@ -14,13 +13,15 @@ import pytest
 
 from measured import PROGRAM, process, process_folder, with_partner, write_cell
 from report_fixture import HOSTILE
+from running import wait_for
 from stackwars.measure import cell as cell_module
 from stackwars.measure import loops
 from stackwars.measure.cell import combine, write
 from stackwars.measure.conduct import IN_TURN, INTERLEAVED
+from stackwars.measure.limits import alive
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.cells import Cell
-from toy_checkout import SETTINGS, ToyCheckout
+from toy_checkout import SETTINGS
 
 
 def combined(tmp_path, *processes: dict) -> dict:
@@ -126,12 +127,6 @@ def test_cell_of_a_process_that_was_not_run_or_ended_early_is_complete(tmp_path,
     assert "events" not in changes or (cell["versions"], cell["device_kind"]) == ({}, None)
 
 
-@pytest.fixture
-def toy(tmp_path) -> ToyCheckout:
-    """A checkout with the toy framework."""
-    return ToyCheckout(tmp_path)
-
-
 def pair_counts(cell: dict) -> list[int]:
     """The pairs of loops in each round."""
     return [len(loops.pairs(*map(loops.loops_of, (p, p["partner"])))) for p in cell["processes"]]
@@ -217,16 +212,6 @@ def test_processes_of_a_round_are_measured_in_turn_if_both_do_not_fit(tmp_path, 
     assert needed == [2 * (3 * 4 * weights + 2**30)]
 
 
-def wait_for(condition, seconds: float = 30.0):
-    """The first true value of the condition."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := condition():
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"not within {seconds} s")
-
-
 def test_killed_cell_resumes_after_the_rounds_that_it_had_finished(toy):
     rounds = toy.folder / toy.cell() / "rounds"
     running = subprocess.Popen(
@@ -248,6 +233,7 @@ def test_killed_cell_resumes_after_the_rounds_that_it_had_finished(toy):
 
 def test_interrupted_cell_ends_at_once_with_its_processes(toy):
     pid = toy.folder / "child.pid"
+    (toy.folder / toy.cell() / "cell.json").unlink(missing_ok=True)
     running = subprocess.Popen(
         toy.cell_command(), cwd=toy.folder, env=toy.environ("sleep"), stderr=subprocess.PIPE
     )
@@ -255,7 +241,7 @@ def test_interrupted_cell_ends_at_once_with_its_processes(toy):
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=20)
     assert running.returncode != 0
-    wait_for(lambda: not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text())
+    wait_for(lambda: not alive(child))
     assert not (toy.folder / toy.cell() / "cell.json").exists()
 
 

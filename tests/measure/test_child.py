@@ -14,7 +14,6 @@ from stackwars.measure import calls as calls_module
 from stackwars.measure import checks, loops
 from stackwars.measure.calls import Stream
 from stackwars.measure.documents import Events
-from stackwars.measure.inputs import input_sets
 from stackwars.workloads.gemm import WORKLOAD as gemm
 
 pytestmark = pytest.mark.alone
@@ -273,7 +272,7 @@ def test_output_of_a_set_lives_until_its_next_call_is_fenced(events):
 
 def test_sets_of_inputs_are_of_the_seed_and_the_next():
     sizes = {"m": 2, "k": 3, "n": 4}
-    sets = input_sets(gemm, sizes, 7)
+    sets = gemm.input_sets(sizes, 7)
     assert len(sets) == 2
     for number, inputs in enumerate(sets):
         for name, values in gemm.inputs(sizes, 7 + number).items():

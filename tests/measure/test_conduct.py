@@ -13,13 +13,6 @@ from stackwars.measure.conduct import IN_TURN, INTERLEAVED, SUBJECT_STEPS, Parti
 from stackwars.measure.supervisor import ProcessJob
 from toy_checkout import SETTINGS, ToyCheckout
 
-
-@pytest.fixture(scope="module")
-def toy(tmp_path_factory) -> ToyCheckout:
-    """A checkout with the toy framework; tests in it run one after the other."""
-    return ToyCheckout(tmp_path_factory.mktemp("checkout"))
-
-
 ROUND = """
 import json, random, sys
 from pathlib import Path
@@ -81,13 +74,11 @@ def test_whole_loops_alternate_and_one_process_works_at_a_time(toy):
     assert turns(records, "first")[0][0] >= ready
 
 
-def test_loops_say_what_happened_in_them(toy):
+def test_a_process_takes_its_steps_before_its_loops(toy):
     records = ran(toy, partner="")
     [first, *_] = loops.loops_of(records["subject"])
-    assert sum(loops.counted(first)) >= 1e9 * loops.LOOP_S
     assert 0 < first["dropped"] < len(first["ns"])
     assert 0 < first["run_ns"] < 2 * sum(first["ns"])
-    assert first["minor_faults"] >= 0 and first["major_faults"] >= 0
     names = [event["event"] for event in records["subject"]["events"]]
     order = "import build run first second steady dispatch throughput loop timed end"
     assert list(dict.fromkeys(names)) == order.split()

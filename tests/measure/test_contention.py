@@ -180,13 +180,6 @@ def test_share_of_the_time_wanted(usage, share):
     assert wait_share(*usage) == pytest.approx(share)
 
 
-def test_pressure_is_a_share_and_what_the_kernel_does_not_tell_is_left_out(monkeypatch, tmp_path):
-    assert all(0 <= share <= 1 for share in contention.pressure().values())
-    (tmp_path / "cpu").write_text("some avg10=12.50 avg60=1.00 avg300=0.00 total=9\n")
-    monkeypatch.setattr(contention, "Path", lambda _, name: tmp_path / name)
-    assert contention.pressure() == {"cpu": 0.125}
-
-
 def test_neighbour_on_the_core_is_another_process(pinned):
     meter = Meter()
     work(0.4)

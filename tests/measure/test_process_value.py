@@ -18,7 +18,7 @@ def value(steady_ms, wait=0.0, calls=1, singles=SINGLES, own=0.0, **others) -> P
     """
     quiet = SINGLES, blocks((1.0,) * 3, own)
     these = singles, blocks(steady_ms, wait, calls, **others)
-    return process_value.of_rounds({0: these, 1: quiet})[0]
+    return process_value.of_rounds({0: these, 1: quiet}, {})[0]
 
 
 def test_median_of_uncontended_blocks_stands_beside_that_of_all():
@@ -37,7 +37,7 @@ def test_gate_is_two_points_over_the_wait_that_is_their_own(share, counts, own):
 def test_stolen_time_is_waiting():
     stolen, quiet = blocks((1.0,) * 5), blocks((1.0,) * 5)
     stolen["steal_ns"] = [10**7] * 5
-    found = process_value.of_rounds({0: (SINGLES, stolen), 1: (SINGLES, quiet)})
+    found = process_value.of_rounds({0: (SINGLES, stolen), 1: (SINGLES, quiet)}, {})
     assert (found[0].kept, found[1].kept) == (0.0, 1.0)
 
 

@@ -1,7 +1,5 @@
 """Whose audits the first page tells of, and which failed."""
 
-from __future__ import annotations
-
 from made_tables import write_tables
 from stackwars.audits import audit_entries
 from stackwars.audits.audit_entries import Audits

@@ -1,7 +1,5 @@
 """Tables of replays, gaps and effects, of programs, and of what fits a device."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

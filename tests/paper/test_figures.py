@@ -1,7 +1,5 @@
 """What the figures draw of small tables: vector, embedded TrueType, the same bytes again."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from measured import config
-from running import python
+from running import job_file, python
 from stackwars.ir.layout import LEFT_OUT
 from stackwars.paper.listing_text import page_lines
 from stackwars.results.folder import REFERENCE
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.programs import Program
-from stackwars.workflow import job_files
 
 FIXTURES = Path(__file__).parents[1] / "ir" / "fixtures"
 CHARACTERS = 76
@@ -34,7 +33,7 @@ def run(folder: Path, texts: dict[Cell | Program, str], **changes) -> dict[str, 
     paper |= {"forms": ["elementwise_chain"], "forms_of": ["jax", "torch_inductor"]}
     workloads = [*paper["listings"], *paper["forms"]]
     asked = config(workloads=workloads, preset="full", paper=paper, **changes)
-    made = job_files.file("config", asked, folder)
+    made = job_file("config", asked, folder)
     command = ["-m", "stackwars.paper.listings", "--config", made, "--results", folder]
     (folder / "said").write_text(python(*command, pins="envs/jax.txt").stderr)
     written = {path.stem: path.read_text() for path in (folder / "listings").glob("*.tex")}

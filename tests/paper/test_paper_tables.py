@@ -1,7 +1,5 @@
 """The formats of the paper's tables, their renderer, and what holds of every table."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The prose's numbers, claim boxes and guards, on a paper of a few lines and tables of a few rows."""
 
-from __future__ import annotations
-
 import pytest
 
 from made_tables import write_tables

@@ -1,7 +1,5 @@
 """The LaTeX of a build: the repository's prose on the tables of the reference, and the report of a smoke run."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Tables of latencies, stacks, audits, claims, and what the artifact needs."""
 
-from __future__ import annotations
-
 import json
 import re
 

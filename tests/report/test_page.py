@@ -9,14 +9,13 @@ import re
 import pytest
 
 from report_fixture import DOCUMENT, HOSTILE, reference_document
-from running import run
+from running import job_file, run
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.report.raw import digits
 from stackwars.report.write import MOST_BYTES, pack, page
 from stackwars.results.runs import REFERENCE
 from stackwars.setup.device import CPU, NODES
 from stackwars.study.config import load
-from stackwars.workflow import job_files
 
 REFERENCE_BYTES = 2_500_000
 """What the whole report of the reference may have; its programs have 0.7 MB of that."""
@@ -127,7 +126,7 @@ def test_every_vote_of_the_reference_is_found_in_a_view(document):
 
 @pytest.mark.env
 def test_programs_of_the_reference_stand_beside_each_other(jax_python, tmp_path):
-    config = job_files.file("config", {**load(), "source": "reference"}, tmp_path)
+    config = job_file("config", {**load(), "source": "reference"}, tmp_path)
     step = ("--config", config, "--results", tmp_path, "--measured", REFERENCE)
     run(jax_python, "-m", "stackwars.report.programs", *step)
     found = json.loads((tmp_path / "report_programs.json").read_text())["programs"]

@@ -1,7 +1,5 @@
 """releases.csv, its table and its figure: from the documents of programs in releases."""
 
-from __future__ import annotations
-
 from stackwars.paper.figures.releases import draw_releases
 from stackwars.results import releases, schema
 from stackwars.results.raw import Raw

@@ -52,3 +52,10 @@ def test_set_up_makes_room_for_what_a_command_needs_and_builds_studies_by_name(c
     assert checked.split("'")[1].split() == studies.split()
     named = [line.split("stackwars.setup.needed")[1].split() for line in lines if "setup.needed" in line]
     assert named == ([built.split()] if built else [])
+
+
+def test_the_targets_of_the_commands_are_rules():
+    targets = re.findall(r"\$\(SNAKEMAKE\) (\w+)(?= |$)", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    texts = [path.read_text() for path in (REPOSITORY / "workflow" / "rules").glob("*.smk")]
+    rules = {name for text in texts for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)}
+    assert {"explain", "program_releases"} <= set(targets) <= rules

@@ -28,7 +28,7 @@ def test_programs_of_the_compared_frameworks_are_listed_and_drawn():
         "layernorm": BOTH,
         "newton": BOTH,
     }
-    assert list(printed.listed(chosen)) == ["layernorm"], (
+    assert list(printed.measured(chosen, listings)) == ["layernorm"], (
         "Newton-Schulz is of a study that this run does not measure"
     )
     assert [(one.framework, one.workload) for one in printed.drawn(chosen)] == [(name, "gemm") for name in BOTH]

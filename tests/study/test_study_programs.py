@@ -58,7 +58,7 @@ def test_framework_without_cells_has_programs_from_their_own_environment_and_no_
     both = {**CONFIG, "measure": ["tables", "successor"]}
     assert Program("torch_tpu", "mha") in programs.base_programs(both)
     assert not [cell for cell in cells.asked(both) if cell.framework == "torch_tpu"]
-    listed = [cell.framework for cell in printed.listed(both)["mha"]]
+    listed = [cell.framework for cell in printed.measured(both, printed.listings(both))["mha"]]
     assert "torch_xla" in listed and "torch_tpu" not in listed
     assert {p.framework for p in printed.drawn(both)} == {"jax", "torch_xla"}
 

@@ -6,51 +6,43 @@ values: 0 2 4 0 2 4 in place of 0 1 2 3 4 5. One row or one column is right, and
 
 import numpy as np
 
-from stackwars.workloads.base import Workload, float64
-
 ISSUE = "jax-ml/jax issue 33479"
 TITLE = "Gather from a constant"
-FAULT_SIZES = {"rows": 2, "columns": 2}
 FAULTS = {"jaxlib-0.7.1": {"jax": "wrong"}}
 CURE = "xla_disable_hlo_passes=constant_folding, or =algsimp"
+ORDER = 930
 
 
-def table(sizes):
-    """Return the constant: every row is 0, 1, 2, ..."""
-    return np.tile(np.arange(sizes["columns"], dtype=np.float32), (sizes["rows"], 1))
+def inputs(rows=2, columns=2):
+    return {"x": (rows, columns)}
 
 
-class ConstantGather(Workload):
-    """Each row of a constant, gathered with the indices 0, 1, 2, ..., plus 1, times x."""
-
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 930, "rows"
-    SIZES = {"rows": "rows", "columns": "elements of a row"}
-    INPUTS = {"x": ("rows", "columns")}
-
-    def reference(self, weights, inputs):
-        x = float64(inputs)["x"]
-        return x * (np.arange(x.shape[1]) + 1)
-
-    def in_jax(self, sizes, jax, weights, x):
-        constant, indices = jax.numpy.asarray(table(sizes)), jax.numpy.arange(sizes["columns"])
-        return (jax.vmap(lambda row: row[indices])(constant) + 1) * x
-
-    def in_numpy(self, sizes, weights, x):
-        return (table(sizes)[:, np.arange(sizes["columns"])] + np.float32(1)) * x
-
-    def in_tensorflow(self, sizes, tf, weights, x):
-        gathered = tf.gather(tf.constant(table(sizes)), tf.range(sizes["columns"]), axis=1)
-        return (gathered + 1) * x
-
-    def in_torch(self, sizes, torch):
-        class Module(torch.nn.Module):
-            def forward(self, x):
-                constant = torch.arange(sizes["columns"], dtype=torch.float32, device=x.device)
-                constant = constant.repeat(sizes["rows"], 1)
-                indices = torch.arange(sizes["columns"], device=x.device)
-                return (constant[:, indices] + 1) * x
-
-        return Module()
+def table(x):
+    """Return the constant, of the shape of x: every row is 0, 1, 2, ..."""
+    return np.tile(np.arange(x.shape[1], dtype=np.float32), (x.shape[0], 1))
 
 
-WORKLOAD = ConstantGather()
+def jax(x):
+    from jax import numpy, vmap
+
+    constant, indices = numpy.asarray(table(x)), numpy.arange(x.shape[1])
+    return (vmap(lambda row: row[indices])(constant) + 1) * x
+
+
+def torch(x):
+    import torch
+
+    constant = torch.arange(x.shape[1], dtype=torch.float32, device=x.device).repeat(x.shape[0], 1)
+    indices = torch.arange(x.shape[1], device=x.device)
+    return (constant[:, indices] + 1) * x
+
+
+def numpy(x):
+    return (np.arange(x.shape[1]) + 1) * x
+
+
+def tensorflow(x):
+    import tensorflow as tf
+
+    gathered = tf.gather(tf.constant(table(x)), tf.range(x.shape[1]), axis=1)
+    return (gathered + 1) * x

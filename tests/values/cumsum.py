@@ -6,12 +6,9 @@ element on, and jaxlib 0.7.1 does not know the operation. IREE copies the result
 0.3 s in every compiler.
 """
 
-from stackwars.workloads.base import Workload, float64
-
 ISSUE = "jax-ml/jax issue 28097"
 UPSTREAM = "XLA: compiling an associative `chlo.scan` for the CPU aborts"
 TITLE = "Cumulative sum"
-FAULT_SIZES = {"rows": 32768, "columns": 256}
 PROGRAMS = ("torch_tpu", "torch_tpu_undecomposed")
 FAULTS = {
     "jaxlib-0.7.1": dict.fromkeys(PROGRAMS, "unsupported"),
@@ -20,33 +17,30 @@ FAULTS = {
     "iree-3.13": dict.fromkeys(PROGRAMS, "timeout"),
 }
 CURE = "xla_disable_hlo_passes=associative-scan-rewriter in jaxlib 0.10.2; none found in the others"
+ORDER = 970
 
 
-class CumulativeSum(Workload):
-    """Each row plus all rows before it."""
-
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 970, "rows"
-    SIZES = {"rows": "rows, which are summed", "columns": "columns"}
-    INPUTS = {"x": ("rows", "columns")}
-
-    def reference(self, weights, inputs):
-        return float64(inputs)["x"].cumsum(0)
-
-    def in_jax(self, sizes, jax, weights, x):
-        return jax.numpy.cumsum(x, axis=0)
-
-    def in_numpy(self, sizes, weights, x):
-        return x.cumsum(0)
-
-    def in_tensorflow(self, sizes, tf, weights, x):
-        return tf.cumsum(x, axis=0)
-
-    def in_torch(self, sizes, torch):
-        class Module(torch.nn.Module):
-            def forward(self, x):
-                return torch.cumsum(x, 0)
-
-        return Module()
+def inputs(rows=32768, columns=256):
+    return {"x": (rows, columns)}
 
 
-WORKLOAD = CumulativeSum()
+def jax(x):
+    from jax import numpy
+
+    return numpy.cumsum(x, axis=0)
+
+
+def torch(x):
+    import torch
+
+    return torch.cumsum(x, 0)
+
+
+def numpy(x):
+    return x.cumsum(0)
+
+
+def tensorflow(x):
+    import tensorflow as tf
+
+    return tf.cumsum(x, axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from stackwars.compilers import arguments, placement
 from stackwars.compilers.xla import Compiler
-from stackwars.measure.inputs import INPUT_SETS
+from stackwars.workloads.base import INPUT_SETS
 
 
 class Interpreter:

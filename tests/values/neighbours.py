@@ -7,45 +7,37 @@ rounds each term to the spacing of a large partial sum. The relative error is ov
 
 import numpy as np
 
-from stackwars.workloads.base import Workload, float64
-
 ISSUE = "jax-ml/jax issue 37465"
 UPSTREAM = "IREE: a float32 sum uses one accumulator"
 TITLE = "Differences of neighbours"
-FAULT_SIZES = {"side": 70}
 PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed", "tensorflow_xla")
 FAULTS = {"iree-3.13": dict.fromkeys(PROGRAMS, "wrong")}
 CURE = "iree-dispatch-creation-enable-split-reduction"
+ORDER = 990
 
 
-class Neighbours(Workload):
-    """The sum over three axes of the squares of the differences of neighbours: one number."""
-
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 990, "planes"
-    SIZES = {"side": "extent of each axis"}
-    INPUTS = {"x": ("side", "side", "side")}
-    OUTPUT = ()
-
-    def reference(self, weights, inputs):
-        x = float64(inputs)["x"]
-        return np.asarray(sum((np.diff(x, axis=axis) ** 2).sum() for axis in range(3)))
-
-    def in_jax(self, sizes, jax, weights, x):
-        return sum(jax.numpy.sum(jax.numpy.diff(x, axis=axis) ** 2) for axis in range(3))
-
-    def in_numpy(self, sizes, weights, x):
-        return np.asarray(sum((np.diff(x, axis=axis) ** 2).sum() for axis in range(3)), x.dtype)
-
-    def in_tensorflow(self, sizes, tf, weights, x):
-        pairs = (x[1:] - x[:-1], x[:, 1:] - x[:, :-1], x[:, :, 1:] - x[:, :, :-1])
-        return sum(tf.reduce_sum(pair**2) for pair in pairs)
-
-    def in_torch(self, sizes, torch):
-        class Module(torch.nn.Module):
-            def forward(self, x):
-                return sum((torch.diff(x, dim=axis) ** 2).sum() for axis in range(3))
-
-        return Module()
+def inputs(side=70):
+    return {"x": (side, side, side)}
 
 
-WORKLOAD = Neighbours()
+def jax(x):
+    from jax import numpy
+
+    return sum(numpy.sum(numpy.diff(x, axis=axis) ** 2) for axis in range(3))
+
+
+def torch(x):
+    import torch
+
+    return sum((torch.diff(x, dim=axis) ** 2).sum() for axis in range(3))
+
+
+def numpy(x):
+    return np.asarray(sum((np.diff(x, axis=axis) ** 2).sum() for axis in range(3)))
+
+
+def tensorflow(x):
+    import tensorflow as tf
+
+    pairs = (x[1:] - x[:-1], x[:, 1:] - x[:, :-1], x[:, :, 1:] - x[:, :, :-1])
+    return sum(tf.reduce_sum(pair**2) for pair in pairs)

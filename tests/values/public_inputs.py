@@ -1,22 +1,21 @@
-"""Programs with known faults of compilers: a module for each, with the report that it is from.
+"""Programs with known faults of compilers: a program file for each, with the report that it is from.
 
-A module has a workload and
+Besides its functions, whose default sizes are the smallest with the fault, a file has
 
     ISSUE        the public report that the computation is from; "" for one that this project found
     UPSTREAM     the section of docs/upstream.md about a fault that has no public report
-    TITLE        of the workload
-    FAULT_SIZES  the smallest sizes with the fault
     FAULTS       {compiler: {program: status}}; every other program of a frontend with a form is ok there
     CURE         what removes the fault
 """
 
 import subprocess
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
+from running import job_file
+from stackwars import frameworks, workloads
 from stackwars.setup.environments import REPOSITORY, clean_environ
+from stackwars.workloads.functions import Functions
 
 FOLDER = Path(__file__).parent
 RUN = """
@@ -27,12 +26,12 @@ folder, module, *sys.argv[1:] = sys.argv[1:]
 workloads.__path__.append(folder)
 import_module(module).main()
 """
-
-
-def load() -> Iterator[ModuleType]:
-    """Yield the modules, in the order of their workloads."""
-    names = [file.stem for file in FOLDER.glob("*.py") if "\nWORKLOAD = " in file.read_text()]
-    yield from sorted(map(import_module, names), key=lambda module: module.WORKLOAD.ORDER)
+FILES = [file for file in FOLDER.glob("*.py") if "\nFAULTS = " in file.read_text()]
+WORKLOADS: dict[str, Functions] = {
+    workload.path.stem: workload
+    for workload in sorted((workloads.load(str(file)) for file in FILES), key=lambda one: one.ORDER)
+}
+"""The workloads of the files, by the files' names."""
 
 
 def run(python: Path, module: str, *arguments: str) -> subprocess.CompletedProcess:
@@ -42,17 +41,26 @@ def run(python: Path, module: str, *arguments: str) -> subprocess.CompletedProce
     return subprocess.run(command, env=environ, capture_output=True, text=True)
 
 
+def lower(python: Path, name: str, sizes: dict[str, int], framework: str, seed: int, folder: Path) -> None:
+    """Lower a framework's program of an input into a folder."""
+    job = {"workload": name, "sizes": sizes, "seed": seed, "variant": "base", "matmul_precision": "highest"}
+    job |= {"framework": framework, "dialect": frameworks.load(framework).DIALECT}
+    arguments = ("--job", job_file("lower", job, folder), "--output", str(folder))
+    done = run(python, "stackwars.compilers.lower", *arguments)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 def faults() -> Iterator[dict[str, str]]:
     """Yield the rows of paper/published/faults.csv: for each input, compiler and outcome the programs that have it."""
-    for module in load():
-        for compiler, programs in module.FAULTS.items():
+    for workload in WORKLOADS.values():
+        for compiler, programs in workload.module.FAULTS.items():
             for status in dict.fromkeys(programs.values()):
                 yield {
-                    "title": module.TITLE,
-                    "issue": module.ISSUE,
-                    "sizes": " ".join(f"{name}={value}" for name, value in module.FAULT_SIZES.items()),
+                    "title": workload.TITLE,
+                    "issue": workload.module.ISSUE,
+                    "sizes": " ".join(f"{name}={value}" for name, value in workload.DEFAULTS.items()),
                     "compiler": compiler,
                     "status": status,
                     "programs": " ".join(name for name, one in programs.items() if one == status),
-                    "cure": module.CURE,
+                    "cure": workload.module.CURE,
                 }

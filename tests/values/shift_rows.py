@@ -8,45 +8,37 @@ write the same as a pad and a select, or a concatenation.
 
 import numpy as np
 
-from stackwars.workloads.base import Workload, float64
-
 ISSUE = "openxla/xla issue 49176"
 TITLE = "Shift rows"
-FAULT_SIZES = {"rows": 3, "columns": 1}
 COMPILERS = ("jaxlib-0.7.1", "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn")
 FAULTS = {compiler: {"jax": "wrong", "torchax": "wrong"} for compiler in COMPILERS}
 CURE = "xla_disable_hlo_passes=algsimp, or =fusion"
+ORDER = 910
 
 
-class ShiftRows(Workload):
-    """Row i of x + 1 becomes row i + 1, and the first row stays; then a reshape."""
-
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 910, "rows"
-    SIZES = {"rows": "rows", "columns": "columns"}
-    INPUTS = {"x": ("rows", "columns")}
-    OUTPUT = (1, "rows", "columns")
-
-    def reference(self, weights, inputs):
-        base = float64(inputs)["x"] + 1
-        return np.concatenate([base[:1], base[:-1]])[None]
-
-    def in_jax(self, sizes, jax, weights, x):
-        base = x + 1
-        return base.at[1:].set(base[:-1]).reshape(1, *base.shape)
-
-    def in_arrays(self, sizes, xp, weights, x):
-        base = x + 1
-        return xp.reshape(xp.concatenate([base[:1], base[:-1]], axis=0), (1, *base.shape))
-
-    def in_torch(self, sizes, torch):
-        class Module(torch.nn.Module):
-            def forward(self, x):
-                base = x + 1
-                shifted = base.clone()
-                shifted[1:] = base[:-1]
-                return shifted.reshape(1, *base.shape)
-
-        return Module()
+def inputs(rows=3, columns=1):
+    return {"x": (rows, columns)}
 
 
-WORKLOAD = ShiftRows()
+def jax(x):
+    base = x + 1
+    return base.at[1:].set(base[:-1]).reshape(1, *base.shape)
+
+
+def torch(x):
+    base = x + 1
+    shifted = base.clone()
+    shifted[1:] = base[:-1]
+    return shifted.reshape(1, *base.shape)
+
+
+def numpy(x):
+    base = x + 1
+    return np.concatenate([base[:1], base[:-1]])[None]
+
+
+def tensorflow(x):
+    import tensorflow as tf
+
+    base = x + 1
+    return tf.reshape(tf.concat([base[:1], base[:-1]], axis=0), (1, *base.shape))

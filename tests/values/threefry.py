@@ -6,16 +6,15 @@ unsigned arguments and results.
 
 import numpy as np
 
-from stackwars.workloads import values
-from stackwars.workloads.base import Workload
-
 ISSUE = "iree-org/iree issue 24927"
 TITLE = "Random bits"
-FAULT_SIZES = {"keys": 2, "bits": 8}
 FAULTS = {}
 CURE = "not needed"
+ORDER = 980
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
+BITS = 8
+"""Numbers for each key."""
 
 
 def rotated(x, count):
@@ -39,41 +38,26 @@ def threefry(key, counts):
     return first, second
 
 
-class Threefry(Workload):
-    """`jax.random.bits` of each key."""
-
-    TITLE, TABLE, ORDER, ITEM = TITLE, "other", 980, "keys"
-    SIZES = {"keys": "keys", "bits": "numbers for each key"}
-    INPUTS = {"key": ("keys", 2)}
-    OUTPUT = ("keys", "bits")
-    NO_FORM = {"tensorflow": "its integers have no operators for bits"}
-
-    def inputs(self, sizes, seed):
-        """Return the keys, uint32; odd factors spread their values over all bits."""
-        keys = values.tokens("key", (sizes["keys"], 2), seed, 2**31 - 1)
-        return {"key": keys.astype(np.uint32) * np.uint32(2654435769)}
-
-    def reference(self, weights, inputs, bits=FAULT_SIZES["bits"]):
-        key = inputs["key"].view(np.int32)
-        count = np.arange(bits, dtype=np.int32)
-        first, second = threefry((key[:, :1], key[:, 1:]), (np.zeros_like(count), count))
-        return (first ^ second).view(np.uint32)
-
-    def in_jax(self, sizes, jax, weights, key):
-        return jax.vmap(lambda one: jax.random.bits(one, (sizes["bits"],)))(key)
-
-    def in_numpy(self, sizes, weights, key):
-        return self.reference(weights, {"key": key}, sizes["bits"])
-
-    def in_torch(self, sizes, torch):
-        class Module(torch.nn.Module):
-            def forward(self, key):
-                key = key.to(torch.int32)
-                count = torch.arange(sizes["bits"], dtype=torch.int32, device=key.device)
-                first, second = threefry((key[:, :1], key[:, 1:]), (torch.zeros_like(count), count))
-                return (first ^ second).to(torch.uint32)
-
-        return Module()
+def inputs(keys=2):
+    return {"key": ("uint32", (keys, 2), 2**32)}
 
 
-WORKLOAD = Threefry()
+def jax(key):
+    from jax import random, vmap
+
+    return vmap(lambda one: random.bits(one, (BITS,)))(key)
+
+
+def torch(key):
+    import torch
+
+    key = key.to(torch.int32)
+    count = torch.arange(BITS, dtype=torch.int32, device=key.device)
+    first, second = threefry((key[:, :1], key[:, 1:]), (torch.zeros_like(count), count))
+    return (first ^ second).to(torch.uint32)
+
+
+def numpy(key):
+    key, count = key.view(np.int32), np.arange(BITS, dtype=np.int32)
+    first, second = threefry((key[:, :1], key[:, 1:]), (np.zeros_like(count), count))
+    return (first ^ second).view(np.uint32)

@@ -4,8 +4,6 @@ The real frameworks have their own end-to-end test. What is tested with this one
 which jobs run when, and what becomes of cells that end badly.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -22,6 +20,7 @@ from stackwars.results import schema
 
 CELLS = "results/full/cells.csv"
 BIN = Path(sys.executable).parent
+SNAKEMAKE = [sys.executable, "-m", "snakemake", "--cores", "1"]
 SETTINGS = {
     **{"rounds": 2, "loop_pairs": 2},
     **{"steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.01},
@@ -76,8 +75,17 @@ class Study:
 
     def command(self, *arguments: str) -> list[str]:
         """The command line, showing every job."""
-        snakemake = [sys.executable, "-m", "snakemake"]
-        return [*snakemake, *arguments, "--cores", "1", "--quiet", "host"]
+        return [*SNAKEMAKE, *arguments, "--quiet", "host"]
+
+    def quietly(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run Snakemake as `make` does, with the quietness of the profile; its output is in `.stdout`."""
+        return self.shell([*SNAKEMAKE, *arguments], **environ)
+
+    def plan(self, *arguments: str) -> tuple[dict[str, int], str]:
+        """Return the jobs of each rule that a dry run plans, and its text."""
+        done = self.snakemake(*arguments, "-n")
+        assert done.returncode == 0, done.stdout[-5000:]
+        return planned(done.stdout), done.stdout
 
     def run(self, *arguments: str, **environ: str) -> dict[str, int]:
         """Run Snakemake to success; return how many jobs of each rule it ran."""

@@ -1,7 +1,5 @@
 """A run joins the reference: its tables beside the others', its measured files in place of older ones."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from measured import config
-from running import python
+from running import job_file, python
 from stackwars.setup import device as machine_device
 from stackwars.setup import environments
 from stackwars.setup.environments import REPOSITORY
-from stackwars.workflow import devices, job_files
+from stackwars.workflow import devices
 
 JAX = REPOSITORY / "envs" / "jax.txt"
 
@@ -90,7 +90,7 @@ def test_each_framework_with_an_environment_is_asked(no_driver):
 
 def asked(folder: Path, *arguments: object) -> dict:
     """What the command writes."""
-    chosen = job_files.file("config", config(devices=["cpu", "tpu"]), folder)
+    chosen = job_file("config", config(devices=["cpu", "tpu"]), folder)
     output = folder / "new" / "found.json"
     python("-m", "stackwars.workflow.devices", "--config", chosen, *arguments, "--output", output)
     return json.loads(output.read_text())

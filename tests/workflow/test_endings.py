@@ -1,7 +1,5 @@
 """Cells that end badly are data: each has its status, and the paper is finished."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -5,7 +5,6 @@ import re
 import pytest
 
 import study
-from checkout import copy_checkout
 
 pytestmark = pytest.mark.slow
 PROGRAM = '''"""Twice."""
@@ -19,24 +18,16 @@ def torch(x):
 PAGE = "explain/twice/explain.html"
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    made = study.Study(copy_checkout(tmp_path_factory.mktemp("explain")))
-    (made.folder / "twice.py").write_text(PROGRAM)
+@pytest.fixture(scope="module", autouse=True)
+def programs(checkout):
+    """Programs in the folder of the checkout."""
+    (checkout.folder / "twice.py").write_text(PROGRAM)
     for name in ("slow", "fast"):
-        (made.folder / f"{name}.mlir").write_text("module {}\n")
-    return made
-
-
-def planned(checkout, *arguments: str) -> tuple[dict[str, int], str]:
-    """Return ({rule: jobs that a dry run plans}, its text)."""
-    done = checkout.snakemake(*arguments, "-n")
-    assert done.returncode == 0, done.stdout
-    return study.planned(done.stdout), done.stdout
+        (checkout.folder / f"{name}.mlir").write_text("module {}\n")
 
 
 def test_a_program_file_of_the_folder_is_found_by_the_page_s_name(checkout):
-    rules, text = planned(checkout, PAGE)
+    rules, text = checkout.plan(PAGE)
     assert rules == {
         "explain_lower": 2, "explain_expected": 1, "explain_outcomes": 3, "explain_native": 1, "explain_table": 1,
         "explain_page": 1, "total": 9,
@@ -48,7 +39,7 @@ def test_a_program_file_of_the_folder_is_found_by_the_page_s_name(checkout):
 
 def test_only_what_is_asked_for_is_planned(checkout):
     chosen = "explain={compilers: [jaxlib-0.7.1], frontends: [jax]}"
-    rules, text = planned(checkout, "explain", "--config", "program=twice.py", chosen)
+    rules, text = checkout.plan("explain", "--config", "program=twice.py", chosen)
     assert rules == {
         "explain": 1, "explain_lower": 1, "explain_expected": 1, "explain_outcomes": 1, "explain_table": 1,
         "explain_page": 1, "total": 6,
@@ -60,7 +51,7 @@ def test_only_what_is_asked_for_is_planned(checkout):
 def test_two_files_need_no_frontend(checkout):
     chosen = "explain={compilers: [jaxlib-0.10.2]}"
     given = ("program_a=slow.mlir", "program_b=fast.mlir")
-    rules, text = planned(checkout, "explain", "--config", *given, chosen)
+    rules, text = checkout.plan("explain", "--config", *given, chosen)
     assert rules == {
         "explain": 1, "explain_copy": 2, "explain_reference": 2, "explain_outcomes": 1, "explain_table": 1,
         "explain_page": 1, "total": 8,
@@ -70,24 +61,24 @@ def test_two_files_need_no_frontend(checkout):
 
 
 def test_one_file_is_found_by_the_page_s_name_too(checkout):
-    rules, _ = planned(checkout, "explain/slow/explain.html")
+    rules, _ = checkout.plan("explain/slow/explain.html")
     assert rules["explain_copy"] == rules["explain_reference"] == 1
 
 
 def test_a_workload_is_explained_at_the_preset_s_sizes(checkout):
-    rules, text = planned(checkout, "explain", "--config", "program=gemm", "preset=smoke")
+    rules, text = checkout.plan("explain", "--config", "program=gemm", "preset=smoke")
     assert rules["explain_lower"] == 2 and rules["explain_native"] == 2
     assert "src/stackwars/workloads/gemm.py" in text
 
 
 def test_another_program_with_the_name_is_explained_again(checkout):
     """The commands can be pasted: each names its job, which is named by its content."""
-    _, text = planned(checkout, PAGE, "-p")
+    _, text = checkout.plan(PAGE, "-p")
     (before,) = set(
         re.findall(r"lower --job (\S+) --output \S+jax", text.replace("$(dirname ", "").replace(")", ""))
     )
     (checkout.folder / "twice.py").write_text(PROGRAM.replace("rows=8", "rows=9"))
-    _, text = planned(checkout, PAGE, "-p")
+    _, text = checkout.plan(PAGE, "-p")
     assert before not in text
     (checkout.folder / "twice.py").write_text(PROGRAM)
 
@@ -124,13 +115,13 @@ def test_what_cannot_be_explained_is_refused(checkout, arguments, expected):
 
 
 def test_an_edit_of_the_program_makes_everything_of_it_again_and_nothing_else(checkout):
-    text = planned(checkout, PAGE)[1]
+    text = checkout.plan(PAGE)[1]
     for path in [path for line in re.findall(r"output: (.*)", text) for path in line.split(", ")]:
         file = checkout.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text('{"questions": []}')
     by_date = ("--rerun-triggers", "mtime")
-    assert "Nothing to be done" in planned(checkout, PAGE, *by_date)[1]
+    assert "Nothing to be done" in checkout.plan(PAGE, *by_date)[1]
     study.write(checkout.folder / "twice.py", PROGRAM + "\n# edited\n")
-    rules, _ = planned(checkout, PAGE, *by_date)
+    rules, _ = checkout.plan(PAGE, *by_date)
     assert rules["explain_lower"] == 2 and rules["explain_outcomes"] == 3 and rules["explain_native"] == 1

@@ -5,9 +5,6 @@ import re
 
 import pytest
 
-import study
-from checkout import copy_checkout
-
 pytestmark = [pytest.mark.slow, pytest.mark.env]
 PROGRAM = '''"""Twice, and a sum."""
 def inputs(rows=16):
@@ -21,12 +18,10 @@ CHOSEN = ("--config", "program=twice.py", "explain={compilers: [jaxlib-0.10.2], 
 
 
 @pytest.fixture(scope="module")
-def explained(tmp_path_factory):
-    made = study.Study(copy_checkout(tmp_path_factory.mktemp("explain")))
-    (made.folder / "twice.py").write_text(PROGRAM)
+def explained(checkout):
+    (checkout.folder / "twice.py").write_text(PROGRAM)
     # As a user runs it: Snakemake is quiet, and the workflow prints.
-    command = [part for part in made.command("explain", *CHOSEN) if part not in ("--quiet", "host")]
-    return made, made.shell(command)
+    return checkout, checkout.quietly("explain", *CHOSEN)
 
 
 def test_the_table_is_printed_at_80_columns(explained):

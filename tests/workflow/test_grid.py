@@ -1,7 +1,5 @@
 """What a configuration asks for, as the rules' functions answer it."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

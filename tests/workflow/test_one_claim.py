@@ -1,42 +1,28 @@
 """The targets of claims, in the real workflow: what each would run, and one decided."""
 
-from __future__ import annotations
-
 import pytest
 
-import study
-from checkout import copy_checkout
 from stackwars.claims import definitions
 from stackwars.study.config import load
 
-DRY = ("--dry-run", "--config", "preset=smoke")
+pytestmark = pytest.mark.slow
+SMOKE = ("--config", "preset=smoke")
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    return study.Study(copy_checkout(tmp_path_factory.mktemp("claims")))
-
-
-@pytest.mark.slow
 def test_every_claim_has_a_target_that_can_be_planned(checkout):
     targets = [f"claim_{claim.id}" for claim in definitions.load().claims]
     studies = ",".join(load()["studies"])
-    done = checkout.snakemake(*targets, *DRY, f"measure=[{studies}]")
-    assert done.returncode == 0, done.stdout[-3000:]
-    planned = study.planned(done.stdout)
+    planned, _ = checkout.plan(*targets, *SMOKE, f"measure=[{studies}]")
     assert [planned.get(target) for target in targets] == [1] * len(targets)
 
 
-@pytest.mark.slow
 def test_a_claim_runs_just_what_it_needs(checkout):
     # The one needs two cells, the other programs.
-    done = checkout.snakemake("claim_gemm_first_pytorch", "claim_layernorm_form", *DRY)
-    planned = study.planned(done.stdout)
+    planned, _ = checkout.plan("claim_gemm_first_pytorch", "claim_layernorm_form", *SMOKE)
     assert planned["cell"] == 2 and planned["lower"] >= 2
     assert not {"replay", "ahead", "tables"} & set(planned)
 
 
-@pytest.mark.slow
 def test_a_claim_about_a_study_that_the_run_does_not_measure_says_how_to_measure_it(checkout):
     other = next(claim for claim in definitions.load().claims if claim.query.get("study") == "matrix")
     done = checkout.snakemake(f"claim_{other.id}", "--dry-run")

@@ -1,7 +1,5 @@
 """The output of a user's first commands, which change nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sys
@@ -10,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import study
-from checkout import copy_checkout
 
+pytestmark = pytest.mark.slow
 OWN = (".snakemake/iocache", ".snakemake/log")
 """What Snakemake keeps for itself: a cache of dates, and the log of a --summary."""
 
@@ -49,56 +47,45 @@ def changed_by(made: study.Study, command: list[str]) -> set[str]:
     return {name for name in before | after if before.get(name) != after.get(name)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("look", ["-n", "--summary"])
 def test_looking_changes_no_file_no_date_and_no_lock(made, look):
     assert changed_by(made, made.command(look)) == set()
 
 
-@pytest.mark.slow
 def test_linting_changes_nothing_either(made):
     assert changed_by(made, [sys.executable, "-m", "stackwars.workflow.lint"]) == set()
 
 
-@pytest.mark.slow
-def test_a_plan_changes_nothing_either(tmp_path):
-    checkout = study.Study(copy_checkout(tmp_path))
+def test_a_plan_changes_nothing_either(checkout):
     checkout.snakemake("-n", "results/smoke/cpu/jax/gemm/cell.json", "--config", "preset=smoke")
     plan = [sys.executable, "-m", "stackwars.workflow.plan", "--preset", "smoke"]
     assert changed_by(checkout, plan) == set()
 
 
-@pytest.mark.slow
 def test_a_bare_dry_run_says_what_would_run_and_how_much(made):
-    command = made.command("-n")
-    done = made.shell(command[: command.index("--quiet")])
+    done = made.quietly("-n")
     planned = study.planned(done.stdout)
     assert (planned["cell"], planned["typeset"], planned["report"]) == (2, 1, 1)
     assert planned["total"] == sum(planned.values()) - planned["total"]
     assert re.search(r"output: .*cpu/ours/gemm/cell.json", done.stdout)
 
 
-@pytest.mark.slow
 def test_a_target_that_nothing_makes_is_refused_in_a_line(made):
     target = "results/full/ahead/tpu-v6e/jaxlib-0.10.2/jax/gemm/b0/ahead.json"
-    command = made.command(target)
-    done = made.shell(command[: command.index("--quiet")])
+    done = made.quietly(target)
     assert done.returncode == 1
     assert f"got {target}, which nothing makes" in done.stdout and "Traceback" not in done.stdout
 
 
-@pytest.mark.slow
 def test_a_key_that_is_given_twice_and_a_half_written_workload_stop_in_a_line(tmp_path):
     made = study.make(tmp_path, ("gemm",))
-    bare = made.command()
-    bare = bare[: bare.index("--quiet")]
     config = tmp_path / "config" / "config.yaml"
     text = config.read_text()
     config.write_text(text.replace("gemm: {m: 128,", "gemm: {m: 128, m: 129,"))
-    done = made.shell(bare)
+    done = made.quietly()
     assert done.returncode == 1 and "config.yaml: expected each key once, got m again" in done.stdout
     config.write_text(text)
     (tmp_path / "src/stackwars/workloads/half.py").write_text("WORKLOAD = Half(\n")
-    done = made.shell(bare)
+    done = made.quietly()
     assert done.returncode == 1 and "Traceback" not in done.stdout
     assert re.search(r"^workload half: .*half.py: .*; fix: that file$", done.stdout, re.MULTILINE), done.stdout

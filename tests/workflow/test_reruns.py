@@ -1,7 +1,5 @@
 """What is measured again, told from start to end: one study, edited step by step."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

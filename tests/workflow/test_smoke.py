@@ -1,15 +1,11 @@
 """The smoke preset with the real frameworks, from a fresh checkout to the text of its PDF."""
 
-from __future__ import annotations
-
 import json
 import re
 
 import pytest
 
 import study
-from checkout import copy_checkout
-from stackwars import workloads
 from stackwars.claims import definitions
 from stackwars.results import schema
 from stackwars.setup.device import CPUS
@@ -21,7 +17,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.env]
 # The other workloads have the same paths, and tests of their own.
 CHOSEN = ("gemm", "layernorm", "bert_base")
 ASKED = {**load(), "preset": "smoke", "workloads": list(CHOSEN)}
-MODELS = [name for name in CHOSEN if workloads.load(name).KIND == "model"]
 REPLAYS = programs.replays(ASKED)
 COMPILE_NOTHING = ("numpy", "torch_eager", "tensorflow_graph")
 INDUCTOR = ("torch_inductor", "torch_inductor_frozen")  # compile no StableHLO
@@ -29,13 +24,11 @@ SMOKE = ("--config", "preset=smoke", f"workloads=[{','.join(CHOSEN)}]")
 
 
 @pytest.fixture(scope="module")
-def smoke(tmp_path_factory, jax_python, torch_xla_python):
+def smoke(checkout, jax_python, torch_xla_python):
     """A checkout in which the smoke paper was built, and what the run printed."""
-    made = study.Study(copy_checkout(tmp_path_factory.mktemp("smoke")))
-    command = made.command(*SMOKE)
-    done = made.shell(command[: command.index("--quiet")])  # as `make` does
+    done = checkout.quietly(*SMOKE)
     assert done.returncode == 0, done.stdout[-5000:]
-    return made, done.stdout
+    return checkout, done.stdout
 
 
 def rows(made, device="cpu"):

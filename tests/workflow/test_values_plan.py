@@ -7,34 +7,22 @@ import time
 import pytest
 
 import study
-from checkout import copy_checkout
 
 pytestmark = pytest.mark.slow
+SMOKE = ("--config", "preset=smoke")
 CELL = "results/smoke/cpu/jax/gemm/cell.json"
 REPLAY = "results/smoke/replay/cpu/jaxlib-0.10.2/gemm/replay.json"
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    return study.Study(copy_checkout(tmp_path_factory.mktemp("plan")))
-
-
-def dry_run(checkout, *arguments: str) -> str:
-    done = checkout.snakemake("-n", *arguments, "--config", "preset=smoke")
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
 def test_a_cell_waits_for_the_baseline_s_program_and_its_expected_values(checkout):
-    text = dry_run(checkout, CELL)
-    assert study.planned(text) == {"lower": 1, "expected": 1, "cell": 1, "total": 3}
+    planned, text = checkout.plan(CELL, *SMOKE)
+    assert planned == {"lower": 1, "expected": 1, "cell": 1, "total": 3}
     assert "programs/jax/gemm/base/program.mlir.gz" in text
     assert re.search(r"rule cell:\n +input: .*results/smoke/expected/gemm/base/expected.json", text)
 
 
 def test_a_replay_waits_for_the_check_of_its_programs(checkout):
-    text = dry_run(checkout, REPLAY)
-    planned = study.planned(text)
+    planned, text = checkout.plan(REPLAY, *SMOKE)
     wanted = {"lower": 2, "expected": 1, "check": 1, "replay": 1}
     assert {rule: planned[rule] for rule in wanted} == wanted
     path = "results/smoke/checks/jaxlib-0.10.2/gemm/base/check.json"
@@ -47,18 +35,17 @@ def test_a_replay_waits_for_the_check_of_its_programs(checkout):
 
 def test_an_odd_size_plans_its_own_programs_and_no_measurement(checkout):
     target = "results/full-values/checks/iree-3.13/gemm/odd1/check.json"
-    done = checkout.snakemake("-n", target, "--config", "measure=[values]")
-    assert done.returncode == 0, done.stdout
-    assert study.planned(done.stdout) == {"lower": 6, "expected": 1, "check": 1, "total": 8}
-    assert set(re.findall(r"programs/\w+/gemm/(\w+)/program", done.stdout)) == {"odd1"}
+    planned, text = checkout.plan(target, "--config", "measure=[values]")
+    assert planned == {"lower": 6, "expected": 1, "check": 1, "total": 8}
+    assert set(re.findall(r"programs/\w+/gemm/(\w+)/program", text)) == {"odd1"}
 
 
 def test_an_edit_of_a_frontend_s_lowering_checks_and_replays_its_programs_again(checkout):
     by_date = ("--rerun-triggers", "mtime")
-    finish(checkout, dry_run(checkout, REPLAY))
-    assert "Nothing to be done" in dry_run(checkout, REPLAY, *by_date)
+    finish(checkout, checkout.plan(REPLAY, *SMOKE)[1])
+    assert "Nothing to be done" in checkout.plan(REPLAY, *by_date, *SMOKE)[1]
     study.write(checkout.folder / "src/stackwars/compilers/lower_torch_xla.py", "\nEDITED = True\n")
-    planned = study.planned(dry_run(checkout, REPLAY, *by_date))
+    planned, _ = checkout.plan(REPLAY, *by_date, *SMOKE)
     assert {"lower", "check", "replay"} <= set(planned)
     assert planned["lower"] == planned["check"] == planned["replay"] == 1
     # The expected values are of the baseline's program, which is as it was, and so are the cells.

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from stackwars import workloads
-from stackwars.measure.inputs import input_sets
 
 CALLS = 3
 SEED = 0
@@ -30,7 +29,7 @@ def executions(framework: str) -> int:
 def called(name: str, sizes: dict[str, int], framework: str) -> dict[str, np.ndarray]:
     module = import_module(f"stackwars.frameworks.{framework}")
     session = module.Session("cpu", "highest")
-    sets = input_sets(workloads.load(name), sizes, SEED)
+    sets = workloads.load(name).input_sets(sizes, SEED)
     session.build(workloads.build(name, module.DIALECT), sizes, SEED, sets)
     session.settle()
     found, counts = {}, []

@@ -5,8 +5,6 @@ import pytest
 
 from stackwars import workloads
 from stackwars.measure.checks import relative_l2
-from stackwars.measure.inputs import input_sets
-from stackwars.workloads.base import Workload
 from workloads.called import CALLS
 from workloads.presets import BASIC, ODD, SEED, SMALL, UPDATING
 
@@ -40,22 +38,14 @@ def test_what_has_no_reference_expects_nothing_and_the_others_values_of_both_set
 
 
 @pytest.mark.parametrize("name", BASIC)
-def test_every_weight_counts(name, monkeypatch):
+def test_every_weight_counts_and_without_weights_every_input(name, monkeypatch):
     module, sizes = workloads.load(name), ODD[name][0]
-    exact, weights = module.expected(sizes, SEED), module.weights(sizes, SEED)
-    for changed in weights:
-        other = {**weights, changed: weights[changed] * np.float32(1.01)}
-        monkeypatch.setattr(Workload, "weights", lambda *_, other=other: other)
-        assert differ(module.expected(sizes, SEED), exact) > 3 * LIMIT, changed
-
-
-@pytest.mark.parametrize("name", [name for name in BASIC if not workloads.load(name).parameters(SMALL[name])])
-def test_without_weights_every_input_counts(name, monkeypatch):
-    module, sizes = workloads.load(name), ODD[name][0]
-    exact, inputs = module.expected(sizes, SEED), input_sets(module, sizes, SEED)[0]
-    for changed in inputs:
-        other = {**inputs, changed: inputs[changed] * np.float32(1.01)}
-        monkeypatch.setattr(type(module), "inputs", lambda *_, other=other: other)
+    exact = module.expected(sizes, SEED)
+    what = "weights" if module.parameters(sizes) else "inputs"
+    values = getattr(module, what)(sizes, SEED)
+    for changed in values:
+        other = {**values, changed: values[changed] * np.float32(1.01)}
+        monkeypatch.setattr(type(module), what, lambda *_, other=other: other)
         assert differ(module.expected(sizes, SEED), exact) > 3 * LIMIT, changed
 
 

@@ -37,22 +37,6 @@ def test_ffn_relu():
     np.testing.assert_allclose(output[1, 2], expected)
 
 
-def test_mha_position_by_position():
-    w, inputs, output = computed("mha")
-    q, k, v = np.split(w["qkv.weight"].astype(float), 3)
-    bias_q, bias_k, bias_v = np.split(w["qkv.bias"].astype(float), 3)
-    x, mixed = inputs["x"][1].astype(float), []
-    for head in range(12):
-        part = slice(4 * head, 4 * head + 4)
-        query = q[part] @ x[3] + bias_q[part]
-        scores = np.exp([query @ (k[part] @ row + bias_k[part]) / 2 for row in x])
-        mixed.extend(
-            sum(s * (v[part] @ row + bias_v[part]) for s, row in zip(scores, x, strict=True)) / scores.sum()
-        )
-    expected = w["out.weight"].astype(float) @ mixed + w["out.bias"]
-    np.testing.assert_allclose(output[1, 3], expected)
-
-
 def test_layernorm():
     w, inputs, output = computed("layernorm")
     row = inputs["x"][1, 3].astype(float)
@@ -134,26 +118,29 @@ def test_mixture_of_the_two_best_experts_of_a_token(name):
     np.testing.assert_allclose(output[3], gate * outputs[0] + (1 - gate) * outputs[1])
 
 
-def seen(position, window):
-    return range(max(0, position - window + 1), position + 1)
-
-
-def test_attention_window_position_by_position():
-    w, inputs, output = computed("attention_window")
+@pytest.mark.parametrize(
+    ("name", "position", "seen"),
+    [
+        ("mha", 3, slice(None)),
+        # The window of 4 is not full at 0 and 2.
+        *(("attention_window", place, slice(max(0, place - 3), place + 1)) for place in (0, 2, 3, 9, 15)),
+    ],
+)
+def test_attention_position_by_position(name, position, seen):
+    w, inputs, output = computed(name)
+    heads, x = SMALL[name]["heads"], inputs["x"][1].astype(float)
     q, k, v = np.split(w["qkv.weight"].astype(float), 3)
     bias_q, bias_k, bias_v = np.split(w["qkv.bias"].astype(float), 3)
-    x = inputs["x"][1].astype(float)
-    for position in (0, 2, 3, 9, 15):  # the window of 4 is not full at 0 and 2
-        mixed, keys = [], x[list(seen(position, 4))]
-        for head in range(4):
-            part = slice(8 * head, 8 * head + 8)
-            query = q[part] @ x[position] + bias_q[part]
-            scores = [query @ (k[part] @ row + bias_k[part]) / math.sqrt(8) for row in keys]
-            scores = np.exp(scores)
-            rows = (v[part] @ row + bias_v[part] for row in keys)
-            mixed.extend(sum(s * row for s, row in zip(scores, rows, strict=True)) / scores.sum())
-        expected = w["out.weight"].astype(float) @ mixed + w["out.bias"]
-        np.testing.assert_allclose(output[1, position], expected)
+    size, mixed = len(q) // heads, []
+    for head in range(heads):
+        part = slice(size * head, size * head + size)
+        query = q[part] @ x[position] + bias_q[part]
+        scores = [query @ (k[part] @ row + bias_k[part]) / math.sqrt(size) for row in x[seen]]
+        scores = np.exp(scores)
+        rows = (v[part] @ row + bias_v[part] for row in x[seen])
+        mixed.extend(sum(s * row for s, row in zip(scores, rows, strict=True)) / scores.sum())
+    expected = w["out.weight"].astype(float) @ mixed + w["out.bias"]
+    np.testing.assert_allclose(output[1, position], expected)
 
 
 def test_attention_blocked_is_the_function_of_attention_window():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from stackwars.measure import checks
-from stackwars.measure.inputs import input_sets
 from stackwars.workloads import elementwise_chain, values
 from stackwars.workloads.elementwise_chain import WORKLOAD as chain
 from stackwars.workloads.moe import WORKLOAD as moe
@@ -29,7 +28,7 @@ def error(terms: np.ndarray, accumulators: int) -> float:
 
 @pytest.fixture(scope="module")
 def terms() -> list[np.ndarray]:
-    sets = input_sets(chain, SIZES, 2025)
+    sets = chain.input_sets(SIZES, 2025)
     return [elementwise_chain.terms(one["x"].astype(np.float64)) for one in sets]
 
 
@@ -47,7 +46,7 @@ def test_one_accumulator_is_refused(terms):
 @pytest.mark.parametrize("seed", [0, 1, 2025])
 def test_the_other_sets_sum_is_far_beyond_the_bound(seed):
     sizes = {"elements": 100_000}
-    one, other = (chain.reference({}, given) for given in input_sets(chain, sizes, seed))
+    one, other = (chain.reference({}, given) for given in chain.input_sets(sizes, seed))
     assert abs(one / other - 1) > 10 * chain.parity_rel_l2(SIZES)
 
 
@@ -66,7 +65,7 @@ def logits(sizes: dict[str, int], seed: int, kind: type) -> list[np.ndarray]:
     """Return (tokens, experts) for each set of inputs."""
     name = "router.weight"
     weight = values.leaf(name, moe.parameters(sizes)[name], seed).astype(kind)
-    return [one["x"].astype(kind) @ weight.T for one in input_sets(moe, sizes, seed)]
+    return [one["x"].astype(kind) @ weight.T for one in moe.input_sets(sizes, seed)]
 
 
 @pytest.mark.parametrize("sizes", [FULL["moe"], SMALL["moe"], *ODD["moe"]], ids=str)
@@ -98,7 +97,7 @@ NEWTON_SIZES = {str(sizes): sizes for sizes in (FULL["newton"], SMALL["newton"],
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("sizes", NEWTON_SIZES.values(), ids=NEWTON_SIZES)
 def test_both_precisions_take_as_many_steps_and_no_residual_is_near_the_tolerance(sizes, seed):
-    for given in input_sets(newton, sizes, seed):
+    for given in newton.input_sets(sizes, seed):
         _, residuals = iterated(given["a"].astype(np.float64))
         _, single = iterated(given["a"])
         assert len(single) == len(residuals) > 5
@@ -113,5 +112,5 @@ def test_the_matrix_is_symmetric_and_well_conditioned():
 
 
 def test_the_other_sets_output_is_far_from_the_bound():
-    first, other = (newton.reference({}, g) for g in input_sets(newton, SMALL["newton"], 0))
+    first, other = (newton.reference({}, g) for g in newton.input_sets(SMALL["newton"], 0))
     assert np.linalg.norm(first - other) > 0.1 * np.linalg.norm(first)

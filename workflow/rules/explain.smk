@@ -16,7 +16,7 @@ rule explain:
 rule explain_lower:
     input:
         EXPLAIN_JOBS.lower_sources,
-        pins=EXPLAIN_JOBS.lower_pins,
+        pins=EXPLAIN_JOBS.row("frontends", "frontend"),
     output:
         program=f"{EXPLAINED}/programs/{{frontend}}/program.mlir.gz",
         arguments=f"{EXPLAINED}/programs/{{frontend}}/arguments.json",
@@ -34,7 +34,7 @@ rule explain_lower:
 # A program file under its own name, which the lines of the answer are of.
 rule explain_copy:
     input:
-        EXPLAIN_JOBS.given_file,
+        EXPLAIN_JOBS.row("files", "label"),
     output:
         f"{EXPLAINED}/programs/{{label}}/{{label}}.{{suffix}}",
     log:
@@ -86,7 +86,7 @@ rule explain_outcomes:
         EXPLAIN_JOBS.sources,
         EXPLAIN_JOBS.expected,
         programs=EXPLAIN_JOBS.programs,
-        pins=EXPLAIN_JOBS.compiler_pins,
+        pins=EXPLAIN_JOBS.row("compilers", "compiler"),
     output:
         f"{EXPLAINED}/outcomes/{{compiler}}.json",
     log:
@@ -103,7 +103,7 @@ rule explain_native:
     input:
         EXPLAIN_JOBS.sources,
         EXPLAIN_JOBS.expected,
-        pins=EXPLAIN_JOBS.native_pins,
+        pins=EXPLAIN_JOBS.row("natives", "framework"),
     output:
         f"{EXPLAINED}/native/{{framework}}.json",
     log:

@@ -15,7 +15,7 @@ WEIGHT = "layer.weight"
 class DepthScaling(Workload):
     """A stack of equal layers; no table has it."""
 
-    TITLE, TABLE, ITEM, ORDER = "Depth scaling", "", "rows", 0
+    TITLE, TABLE, ORDER = "Depth scaling", "", 0
     SIZES = {
         "rows": "rows of x",
         "width": "columns of x; W is width by width",

@@ -16,7 +16,6 @@ from typing import Any
 from stackwars import workloads
 from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.measure import documents
-from stackwars.measure.inputs import input_sets
 from stackwars.measure.peak import floor_ms
 from stackwars.measure.supervisor import exclusive
 from stackwars.setup import device
@@ -114,7 +113,7 @@ def audit_fences(
     steps = [{**sizes, "layers": layers * factor} for factor in (1, 2, 4)]
     for step in steps:
         session = module.Session(where, precision)
-        session.build(build, step, SEED, input_sets(depth_scaling, step, SEED))
+        session.build(build, step, SEED, depth_scaling.input_sets(step, SEED))
         session.settle()
         for which in (0, 1, 0):  # compiled, and a compilation that comes one call late
             output = session.call(which)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from stackwars.measure.calls import block
 from stackwars.measure.child import opened
 from stackwars.measure.documents import EVENTS, Events
-from stackwars.measure.inputs import INPUT_SETS, input_sets
+from stackwars.workloads.base import INPUT_SETS
 
 VALUES = 40
 """Calls that each harness times in a process."""
@@ -40,7 +40,7 @@ def prepared(spec: dict) -> Prepared:
     settings, sizes = spec["settings"], spec["sizes"]
     session, workload, build = opened(spec)
     seed = settings["seed"]
-    session.build(build, sizes, seed, input_sets(workload, sizes, seed))
+    session.build(build, sizes, seed, workload.input_sets(sizes, seed))
     session.settle()
     sets = itertools.cycle(range(INPUT_SETS))
     outputs: list[Any] = [None] * INPUT_SETS

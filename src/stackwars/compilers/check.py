@@ -27,8 +27,8 @@ from stackwars.compilers import arguments, placement
 from stackwars.ir.program_text import missing_reason, not_donated, readable
 from stackwars.measure import documents, judge, launch, limits, machine, process_status
 from stackwars.measure.documents import EVENTS, Events, read_events
-from stackwars.measure.inputs import INPUT_SETS
 from stackwars.setup.environments import why_unavailable
+from stackwars.workloads.base import INPUT_SETS
 
 SCHEMA = 1
 EXECUTABLES, EXECUTABLE = "executables", "executable"

@@ -31,7 +31,6 @@ from stackwars.compilers.xla import Compiler
 from stackwars.ir.program_text import missing_reason
 from stackwars.measure import documents, judge, launch, limits
 from stackwars.measure.agreement import agreement
-from stackwars.measure.inputs import input_sets
 from stackwars.setup.environments import why_unavailable
 from stackwars.workloads.base import ProgramFileError
 
@@ -78,7 +77,7 @@ class Evaluation:
             self.document, self.entries = arguments.load(Path(paths["arguments"]))
             self.program, self.roundoff = Program(text), unit_roundoff(text)
         self._job = job
-        self._sets = input_sets(workloads.load(job.workload), job.sizes, job.seed)
+        self._sets = workloads.load(job.workload).input_sets(job.sizes, job.seed)
 
     def outputs(self, double: bool, sets: int) -> tuple[Values, str]:
         """Return (the values by key of the first sets of inputs, what evaluated them)."""

@@ -30,7 +30,7 @@ from stackwars.compilers import CompilerCrash
 from stackwars.compilers.arguments import Types, signature
 from stackwars.ir.program_text import with_chlo_erf
 from stackwars.measure import process_status
-from stackwars.measure.inputs import INPUT_SETS
+from stackwars.workloads.base import INPUT_SETS
 
 PACKAGES = ("numpy", "iree-base-compiler", "iree-base-runtime")
 FLAGS = (

@@ -13,7 +13,6 @@ import numpy as np
 
 from stackwars import workloads
 from stackwars.compilers.arguments import Entry
-from stackwars.measure.inputs import input_sets
 
 Put = Callable[[np.ndarray], Any]
 """Places an array on the device, and returns the buffer once it is there."""
@@ -42,7 +41,7 @@ def place(programs: dict[str, Any], arguments: dict[str, list[Entry]], spec: dic
     arguments differ.
     """
     seed = spec["settings"]["seed"]
-    sets = input_sets(workloads.load(spec["workload"]), spec["sizes"], seed)
+    sets = workloads.load(spec["workload"]).input_sets(spec["sizes"], seed)
     for made, layouts in _wanted(programs, arguments).items():
         # Only inputs differ from one set to the other.
         varied = made.kind == "input"

@@ -28,7 +28,7 @@ from stackwars.measure import documents, judge, machine, process_status
 from stackwars.measure.calls import SINGLES, STEADY, Stream, serve, timed_call
 from stackwars.measure.child import keep_memory, run_child, surroundings
 from stackwars.measure.documents import Events
-from stackwars.measure.inputs import INPUT_SETS
+from stackwars.workloads.base import INPUT_SETS
 
 OK = {"status": "ok"}
 DETAIL = 2000

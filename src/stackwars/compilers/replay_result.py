@@ -186,11 +186,9 @@ def _values(events: list[list[dict]], name: str, key: str) -> list:
 
 
 def _record(process: dict) -> dict:
-    named = {event["event"]: event for event in process["events"]}
-    build = named.get("build", {})
+    build = documents.event(process, "build")
     return {
         **{key: value for key, value in process.items() if key not in (*_MOVED, *_OF_CELLS)},
         "versions": build.get("versions", {}),
         "device_kind": build.get("device_kind"),
-        "load": [named[name]["load"] for name in ("run", "timed") if name in named],
     }

@@ -12,7 +12,7 @@ import numpy as np
 
 from stackwars.compilers import hlo_facts
 from stackwars.compilers.arguments import signature
-from stackwars.measure.inputs import INPUT_SETS
+from stackwars.workloads.base import INPUT_SETS
 
 
 class Program:

@@ -14,7 +14,7 @@ import numpy as np
 from stackwars.explain.graph import Graph, Op, is_tensor, shape
 from stackwars.explain.worker import single_texts
 from stackwars.explain.workers import Worker
-from stackwars.measure.inputs import INPUT_SETS
+from stackwars.workloads.base import INPUT_SETS
 
 Values = Sequence[Callable[[int], np.ndarray]]
 """For each argument of a program a function that returns its value in a set of inputs."""

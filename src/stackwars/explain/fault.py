@@ -33,7 +33,7 @@ from stackwars.explain.trials import Trials, fixed
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.explain.wrong import Part, Reduction
 from stackwars.measure import documents, limits
-from stackwars.measure.inputs import INPUT_SETS
+from stackwars.workloads.base import INPUT_SETS
 
 HANG_S = 20.0
 """Seconds of a command of a program that hangs."""

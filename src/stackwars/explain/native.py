@@ -33,7 +33,6 @@ from stackwars.measure import documents, judge, launch, limits, process_status
 from stackwars.measure.calls import block, timed_call
 from stackwars.measure.contention import Meter
 from stackwars.measure.documents import read_events
-from stackwars.measure.inputs import input_sets
 from stackwars.setup.environments import why_unavailable
 
 LEAST_BLOCKS = 5
@@ -90,7 +89,7 @@ def run(job: NativeJob, folder: Path) -> None:
         session = module.Session("cpu", job.settings["matmul_precision"])
         workload, build = workloads.load(job.workload), workloads.build(job.workload, module.DIALECT)
         events.write("build", versions={"numpy": np.__version__, **session.versions()})
-        session.build(build, job.sizes, job.seed, input_sets(workload, job.sizes, job.seed))
+        session.build(build, job.sizes, job.seed, workload.input_sets(job.sizes, job.seed))
         session.settle()
         events.write("run")
         outputs, values = [], {}

@@ -21,8 +21,8 @@ from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import documents, judge
-from stackwars.measure.inputs import INPUT_SETS
 from stackwars.setup import environments
+from stackwars.workloads.base import INPUT_SETS
 
 RIGHT, WRONG, CRASH, HANG, REFUSED, FAILED, UNJUDGED = (
     *("right", "wrong", "crash", "hang"),

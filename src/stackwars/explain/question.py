@@ -20,7 +20,6 @@ from stackwars.explain.graph import Graph, dtype, shape
 from stackwars.explain.workers import CompilerSpec
 from stackwars.ir import program_text
 from stackwars.measure import documents
-from stackwars.measure.inputs import input_sets
 
 INTEGERS = 8
 """Integers of arguments without values are below this."""
@@ -161,7 +160,7 @@ class Question:
 
     @cached_property
     def _sets(self) -> list[dict[str, np.ndarray]]:
-        return input_sets(workloads.load(self.workload), self.sizes, self.seed)
+        return workloads.load(self.workload).input_sets(self.sizes, self.seed)
 
     def _entry(self, entry: arguments.Entry, kind: str) -> Callable[[int], np.ndarray]:
         def value(number: int) -> np.ndarray:

@@ -18,8 +18,8 @@ from stackwars.explain.question import Question, Side
 from stackwars.explain.trial_outcomes import rounding_limit
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
 from stackwars.measure import documents, judge
-from stackwars.measure.inputs import INPUT_SETS
 from stackwars.setup import environments
+from stackwars.workloads.base import INPUT_SETS
 
 
 def reference(job: OutcomesJob) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

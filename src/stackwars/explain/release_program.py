@@ -26,7 +26,7 @@ from stackwars.explain.question import drawn
 from stackwars.ir import program_text
 from stackwars.ir.program_text import missing_reason, not_donated, readable
 from stackwars.measure import documents, judge
-from stackwars.measure.inputs import INPUT_SETS
+from stackwars.workloads.base import INPUT_SETS
 
 ARTIFACT, DOCUMENT, EXPECTED = "program.bin", "program.json", "expected"
 """The artifact, what is known of it, and the folder of the expected values of a program without a workload."""

@@ -52,7 +52,8 @@ A framework that can tell them also has
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -98,6 +99,11 @@ def each(output: Any) -> tuple:
     return output if isinstance(output, tuple) else (output,)
 
 
+def mapped(function: Callable, output: Any) -> Any:
+    """Return what a function makes of each result of a call, one or several."""
+    return tuple(map(function, output)) if isinstance(output, tuple) else function(output)
+
+
 @dataclass(frozen=True)
 class Counters:
     """What a framework says that it has done since it was loaded.
@@ -115,13 +121,5 @@ class Counters:
 
     def since(self, earlier: Counters) -> Counters:
         """What was done between the earlier reading and this one."""
-
-        def difference(now, then):
-            return None if now is None or then is None else now - then
-
-        return Counters(
-            difference(self.compiles, earlier.compiles),
-            self.cache_hits - earlier.cache_hits,
-            difference(self.trace_s, earlier.trace_s),
-            difference(self.compile_s, earlier.compile_s),
-        )
+        pairs = zip(astuple(self), astuple(earlier), strict=True)
+        return Counters(*(None if None in (now, then) else now - then for now, then in pairs))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.frameworks import Counters, each
+from stackwars.frameworks import Counters, each, mapped
 from stackwars.setup.device import platform
 from stackwars.workloads.values import native, plain
 
@@ -90,8 +90,7 @@ class Session:
             self._jax.block_until_ready(self._parameters[1])
 
     def fetch(self, output: Any) -> Any:
-        found = tuple(plain(np.asarray(one)) for one in each(output))
-        return found if isinstance(output, tuple) else found[0]
+        return mapped(lambda one: plain(np.asarray(one)), output)
 
     def state(self) -> dict[str, np.ndarray]:
         return {} if self._leaves is None else self._leaves(self._parameters[1])

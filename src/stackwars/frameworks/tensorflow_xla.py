@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.frameworks import Counters, each
+from stackwars.frameworks import Counters, each, mapped
 from stackwars.setup.device import CPU, platform
 from stackwars.workloads.values import native, plain
 
@@ -80,8 +80,7 @@ class Session:
                 memoryview(one).release()
 
     def fetch(self, output: Any) -> Any:
-        found = tuple(plain(one.numpy()) for one in each(output))
-        return found if isinstance(output, tuple) else found[0]
+        return mapped(lambda one: plain(one.numpy()), output)
 
     def state(self) -> dict[str, np.ndarray]:
         return {name: self.fetch(leaf) for name, leaf in self._leaves(self._parameters).items()}

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from stackwars.frameworks import Counters, each
+from stackwars.frameworks import Counters, mapped
 from stackwars.setup.device import CPU, platform
 from stackwars.workloads.values import BFloat16
 
@@ -74,8 +75,7 @@ class Session:
         self._wait()
 
     def fetch(self, output: Any) -> Any:
-        found = tuple(_values(self._torch, one) for one in each(output))
-        return found if isinstance(output, tuple) else found[0]
+        return mapped(partial(_values, self._torch), output)
 
     def state(self) -> dict[str, np.ndarray]:
         return {name: self.fetch(leaf.detach()) for name, leaf in self._leaves().items()}

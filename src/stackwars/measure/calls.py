@@ -16,7 +16,7 @@ from stackwars.measure.documents import Events
 from stackwars.measure.loops import LONG_S, run_loop
 
 SINGLES, STEADY, DISPATCH, THROUGHPUT, LOOP = "singles", "steady", "dispatch", "throughput", "loop"
-"""What a parent may ask of a program."""
+"""What a parent may ask of a program: the names of methods of its `Stream`."""
 ALONE = (SINGLES, STEADY, DISPATCH)
 """What a process does that has no parent to ask."""
 DISPATCHED = 32
@@ -104,15 +104,9 @@ class Stream:
     def perform(self, step: str) -> int:
         """Take one step, of SINGLES, STEADY, DISPATCH, THROUGHPUT and LOOP; return the ns of its longest block,
         0 without one."""
-        return {
-            SINGLES: self.single_calls,
-            STEADY: self.steady_calls,
-            DISPATCH: self.dispatch_calls,
-            THROUGHPUT: self.throughput_calls,
-            LOOP: self.loop,
-        }[step]()
+        return getattr(self, step)()
 
-    def single_calls(self) -> int:
+    def singles(self) -> int:
         """Time call 1 and call 2, each on its own set of inputs."""
         longest = 0
         for which, name in enumerate(("first", "second")):
@@ -132,7 +126,7 @@ class Stream:
         self._call_ns = ns / calls
         return ns
 
-    def steady_calls(self) -> int:
+    def steady(self) -> int:
         """Time an undisturbed series of blocks until the settings are satisfied."""
         settings, samples, used = self.settings, [], []
         before, faults, meter, outside_s = _counters(self.session), pages.faults(), Meter(), 0.0
@@ -191,7 +185,7 @@ class Stream:
         )
         return max(ns)
 
-    def dispatch_calls(self) -> int:
+    def dispatch(self) -> int:
         """Time single calls: until each had returned, and until it was done; none where a call takes over LONG_S.
 
         Apart from the blocks, because a clock that is read between call and fence is part of what it times.
@@ -208,7 +202,7 @@ class Stream:
         self.events.write("dispatch", returned_ns=returned, total_ns=done, **self._labels)
         return max(done)
 
-    def throughput_calls(self) -> int:
+    def throughput(self) -> int:
         """Time batches of UNFENCED calls with one fence at the end; none where a call takes over THROUGHPUT_CALL_S."""
         if self._call_ns > 1e9 * THROUGHPUT_CALL_S:
             return 0

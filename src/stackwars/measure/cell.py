@@ -10,7 +10,7 @@ import hashlib
 import random
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from stackwars.measure.calls import THROUGHPUT
 from stackwars.measure.conduct import STEPS, SUBJECT_STEPS, Participant, run_round
 from stackwars.measure.documents import event as _event
 from stackwars.measure.rounds import Rounds
-from stackwars.measure.supervisor import ProcessJob, exclusive, not_measured, python_of
+from stackwars.measure.supervisor import Environment, ProcessJob, exclusive, not_measured, python_of
 from stackwars.setup.environments import REPOSITORY
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "cell.schema.yaml"
@@ -43,14 +43,6 @@ NOT_OF_PARTNER = (
 """Keys of a process that are left out of a partner's: they are as of the process that it is the partner of."""
 
 
-@dataclass(frozen=True)
-class Environment:
-    """The Python of one side of a cell, or the record of a process that it cannot be measured with."""
-
-    python: Path
-    refused: dict | None
-
-
 def measure(job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path) -> dict:
     """Measure a cell, write its files into the folder `output` and return the content of cell.json.
 
@@ -59,16 +51,12 @@ def measure(job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path
     """
     progress.announce(job)
     too_large = _too_large(job)
-    own = (
-        Environment(Path(), not_measured(job, "oom", too_large))
-        if too_large
-        else Environment(*python_of(job, pins))
-    )
+    own = Environment(Path(), not_measured(job, "oom", too_large)) if too_large else python_of(job, pins)
     if own.refused:
         progress.report(own.refused)
         return write(output, [own.refused], [], None)
     partner = partner_of(job)
-    other = Environment(*python_of(partner, partner_pins)) if partner else None
+    other = python_of(partner, partner_pins) if partner else None
     files = [pins, partner_pins, Path(job.expected) / judge.DOCUMENT if job.expected else None]
     rounds = Rounds(output, job, filter(None, files))
     records: list[dict] = []

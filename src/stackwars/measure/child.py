@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,7 @@ from stackwars.ir import program_text
 from stackwars.measure import FORMS, documents, judge, pages
 from stackwars.measure.calls import Stream, serve, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
-from stackwars.measure.contention import frequencies_mhz, pressure
 from stackwars.measure.documents import EVENTS, Events
-from stackwars.measure.inputs import input_sets
 from stackwars.workloads.base import Workload
 from stackwars.workloads.losses import STEPS
 
@@ -86,11 +85,6 @@ def fetched(session: Any, output: Any, call: str, spec: dict) -> tuple[np.ndarra
     return values if spec["expected"] else tuple(checked(one, call) for one in values)
 
 
-def samples_of(values: tuple[np.ndarray, ...], seed: int) -> list[np.ndarray]:
-    """Return some values of each result."""
-    return [sample(one, seed) for one in values]
-
-
 def measure(spec: dict, events: Events, folder: Path) -> None:
     """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
     settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
@@ -99,7 +93,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     session, workload, build = opened(spec)
     versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
     events.write("build", device_kind=session.device_kind(), versions=versions)
-    session.build(build, sizes, seed, input_sets(workload, sizes, seed))
+    session.build(build, sizes, seed, workload.input_sets(sizes, seed))
     session.settle()
     gc.collect()
     gc.disable()
@@ -118,7 +112,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         if hasattr(workload, "STATE"):
             # What later calls give depends on how many there were.
             state = session.state()
-            samples.append(np.concatenate([*samples_of(values, seed), leaf_samples(state, seed)]))
+            samples.append(np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)]))
             if which == 0:
                 judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
         if which == 1 and hasattr(workload, "losses_rel"):
@@ -129,13 +123,12 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     last = [fetched(session, output, "last", spec) for output in stream.outputs]
     gc.enable()
     if not samples:
-        samples = [one for values in last for one in samples_of(values, seed)]
+        samples = [sample(one, seed) for values in last for one in values]
         for which, values in enumerate(last):
             judged |= {f"last/{key}": one for key, one in judge.output_values(values, which).items()}
     np.save(folder / "output.npy", np.concatenate(samples))
     events.write(
         "timed",
-        output_shape=list(last[0][0].shape),
         subnormals=sum(subnormals(one) for values in last for one in values),
         huge_page_bytes=pages.huge_page_bytes(),
         **(session.generated() if hasattr(session, "generated") else {}),
@@ -185,23 +178,15 @@ def _forms(session: Any) -> dict[str, str]:
 
 
 def surroundings() -> dict[str, Any]:
-    """What else goes on around this process: cores it may use, load, frequencies, pressure, flags of XLA."""
-    return {
-        "affinity": sorted(os.sched_getaffinity(0)),
-        "load": os.getloadavg(),
-        "frequencies_mhz": frequencies_mhz(),
-        "pressure": pressure(),
-        "xla_flags": os.environ.get("XLA_FLAGS", ""),
-    }
+    """Return the cores that this process may use, and the flags of XLA."""
+    return {"affinity": sorted(os.sched_getaffinity(0)), "xla_flags": os.environ.get("XLA_FLAGS", "")}
 
 
 def _models_library() -> dict[str, str]:
     result = {}
     for package in ("flax", "transformers"):
-        try:
+        with suppress(metadata.PackageNotFoundError):
             result[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return result
 
 
@@ -226,12 +211,7 @@ def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
 
 def main() -> None:
     """Run the process of a cell, or of several shapes."""
-
-    def measure_spec(spec: dict, events: Events, folder: Path) -> None:
-        chosen = measure_shapes if "values" in spec["settings"] else measure
-        chosen(spec, events, folder)
-
-    run_child(measure_spec)
+    run_child(lambda spec, *rest: (measure_shapes if "values" in spec["settings"] else measure)(spec, *rest))
 
 
 if __name__ == "__main__":

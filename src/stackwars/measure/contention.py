@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 _TASKS = "/proc/self/task"
@@ -123,31 +122,3 @@ def wait_share(run_ns: int, wait_ns: int, steal_ns: int = 0) -> float:
     without = wait_ns + steal_ns
     # Kernels that keep account of stolen time count it as neither run nor wait.
     return without / (run_ns + without) if run_ns + without else 0.0
-
-
-def pressure() -> dict[str, float]:
-    """{"cpu", "memory", "io"}: share of the last 10 s in which some task was stalled for it, 0 to 1.
-
-    From /proc/pressure (Documentation/accounting/psi.rst); what the kernel does not tell is left out.
-    """
-    result = {}
-    for name in ("cpu", "memory", "io"):
-        try:
-            line = Path("/proc/pressure", name).read_text().splitlines()[0]
-        except (OSError, IndexError):
-            continue
-        fields = dict(field.split("=") for field in line.split()[1:])
-        result[name] = float(fields["avg10"]) / 100
-    return result
-
-
-def frequencies_mhz() -> list[float]:
-    """Current frequency of each core that this process may use, in MHz; [] where the kernel does not say."""
-    result = []
-    for cpu in sorted(os.sched_getaffinity(0)):
-        path = Path(f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")
-        try:
-            result.append(int(path.read_text()) / 1e3)
-        except (OSError, ValueError):
-            return []
-    return result

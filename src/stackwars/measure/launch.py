@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,8 +53,6 @@ class ExitReport:
     other_oom: bool = False
     not_started: str = ""
     wall_s: float = 0.0
-    user_s: float = 0.0
-    system_s: float = 0.0
     peak_rss_bytes: int = 0
     memory: dict[str, list] = field(default_factory=lambda: {"seconds": [], "bytes": []})
 
@@ -125,26 +123,10 @@ def run_child(
         if resident:
             samples.append((time.monotonic() - start, resident))
 
-    timed_out, over_cap, stopped = watch(child.pid, cap, start + timeout_s, record, stop)
-    _, wait_status, usage = os.wait4(child.pid, 0)
-    wall_s = time.monotonic() - start
-    child.returncode = os.waitstatus_to_exitcode(wait_status)
-    kernel_oom = kills.in_group()
+    report = _reap(child.pid, watch(child.pid, cap, start + timeout_s, record, stop), kills, start, log)
+    child.returncode = report.exit_code
     thin = thinned(samples, MAX_SAMPLES)
-    return ExitReport(
-        exit_code=child.returncode,
-        log_tail=tail(log),
-        timed_out=timed_out,
-        over_cap=over_cap,
-        stopped=stopped,
-        kernel_oom=kernel_oom,
-        other_oom=kills.on_machine() and not kernel_oom,
-        wall_s=round(wall_s, 3),
-        user_s=round(usage.ru_utime, 3),
-        system_s=round(usage.ru_stime, 3),
-        peak_rss_bytes=usage.ru_maxrss * 1024,
-        memory={"seconds": [round(s, 2) for s, _ in thin], "bytes": [b for _, b in thin]},
-    )
+    return replace(report, memory={"seconds": [round(s, 2) for s, _ in thin], "bytes": [b for _, b in thin]})
 
 
 def run_forked(work: Callable[[], None], cap: int, timeout_s: float, log: Path) -> ExitReport:
@@ -158,19 +140,22 @@ def run_forked(work: Callable[[], None], cap: int, timeout_s: float, log: Path) 
     pid = os.fork()
     if not pid:
         _work(work, cap, parent, log)
-    timed_out, over_cap, _ = watch(pid, cap, start + timeout_s)
+    return _reap(pid, watch(pid, cap, start + timeout_s), kills, start, log)
+
+
+def _reap(
+    pid: int, killed: tuple[bool, bool, bool], kills: limits.OomKills, start: float, log: Path
+) -> ExitReport:
+    """Reap a child that has ended and report how. killed: as of `watch`; start: when it was started."""
     _, wait_status, usage = os.wait4(pid, 0)
-    kernel_oom = kills.in_group()
+    wall_s, kernel_oom = time.monotonic() - start, kills.in_group()
     return ExitReport(
-        exit_code=os.waitstatus_to_exitcode(wait_status),
-        log_tail=tail(log) if log.exists() else "",
-        timed_out=timed_out,
-        over_cap=over_cap,
+        os.waitstatus_to_exitcode(wait_status),
+        tail(log) if log.exists() else "",
+        *killed,
         kernel_oom=kernel_oom,
         other_oom=kills.on_machine() and not kernel_oom,
-        wall_s=round(time.monotonic() - start, 3),
-        user_s=round(usage.ru_utime, 3),
-        system_s=round(usage.ru_stime, 3),
+        wall_s=round(wall_s, 3),
         peak_rss_bytes=usage.ru_maxrss * 1024,
     )
 

@@ -51,7 +51,7 @@ def ensure_peak(device: str, output: Path) -> None:
     """
     if not machine.node():
         return
-    folder = _root(output) / device
+    folder = next(parent for parent in output.parents if parent.parent.name == "results") / device
     pins = REPOSITORY / "envs" / ("jax.txt" if device in CPUS else f"jax-{device}.txt")
     path = folder / "peaks" / f"{machine.node()}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,8 +71,3 @@ def ensure_peak(device: str, output: Path) -> None:
                 f"fix: see {log}\n{report.not_started or report.log_tail}"
             )
         part.rename(path)
-
-
-def _root(output: Path) -> Path:
-    """The folder of the run that a process belongs to."""
-    return next(parent for parent in output.parents if parent.parent.name == "results")

@@ -20,8 +20,12 @@ _PLACES = {
     **dict.fromkeys(("build", "read", "compiled"), "at build"),
 }
 _NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(?!stackwars)([^']+)'")
-# What a child raises where its numbers would mean nothing.
-_INVALID = ("FloatingPointError",)
+_RAISED = {
+    "NotImplementedError": "unsupported",
+    "TimeoutError": "timeout",
+    "CompilerCrash": "crash",
+    "FloatingPointError": "invalid",  # its numbers would mean nothing
+}
 
 
 def out_of_memory(text: str) -> bool:
@@ -53,14 +57,8 @@ def _status(report: ExitReport, events: list[dict], environment: str) -> tuple[s
     text = f"{raised['type']}: {raised['message']}" if raised else report.log_tail
     if out_of_memory(text):
         return "oom", f"refused {_place(phase, raised, text)}: {_line(text)}"
-    if raised and raised["type"] == "NotImplementedError":
-        return "unsupported", raised["message"] or text
-    if raised and raised["type"] == "TimeoutError":
-        return "timeout", raised["message"] or text
-    if raised and raised["type"] == "CompilerCrash":
-        return "crash", raised["message"]
-    if raised and raised["type"] in _INVALID:
-        return "invalid", raised["message"] or text
+    if raised and raised["type"] in _RAISED:
+        return _RAISED[raised["type"]], raised["message"] or text
     if report.exit_code == -signal.SIGKILL and report.kernel_oom:
         return "oom", f"killed by the kernel for want of memory: last phase: {phase}"
     if absent := _NO_PACKAGE.search(text):

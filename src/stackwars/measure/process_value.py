@@ -9,13 +9,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from stackwars.measure import loops
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE, wait_share
 from stackwars.measure.documents import event
 
-NO_LOOPS: Mapping[int, Sequence[dict]] = MappingProxyType({})
 MIN_UNCONTENDED = 3
 """Uncontended blocks without which a process has no gated value: a median of fewer can be any of them."""
 
@@ -40,7 +38,7 @@ class ProcessValue:
 
 
 def of_rounds(
-    rounds: dict[int, tuple[Sequence[int], dict]], loops_by_round: Mapping[int, Sequence[dict]] = NO_LOOPS
+    rounds: dict[int, tuple[Sequence[int], dict]], loops_by_round: Mapping[int, Sequence[dict]]
 ) -> dict[int, ProcessValue]:
     """{round: value} of the processes of one cell, or of one program of a replay.
 
@@ -94,7 +92,8 @@ def _value(
 ) -> ProcessValue:
     from stackwars.measure import steady
 
-    pairs = _blocks_ms(blocks, baseline_share)
+    per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
+    pairs = list(zip(per_call, uncontended_blocks(blocks, baseline_share), strict=True))
     later = [ns / one["calls"] / 1e6 for one in events for ns in loops.counted(one)]
     result = steady.classify([*(ns / 1e6 for ns in singles_ns), *(ms for ms, _ in pairs), *later])
     pairs = pairs[max(0, result.start - len(singles_ns)) :] or pairs
@@ -108,9 +107,3 @@ def _value(
         len(pairs),
         loops.side_ms(events) if events else None,
     )
-
-
-def _blocks_ms(blocks: dict, baseline_share: float) -> list[tuple[float, bool]]:
-    """(ms a call, whether it is uncontended) of each block."""
-    per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
-    return list(zip(per_call, uncontended_blocks(blocks, baseline_share), strict=True))

@@ -27,7 +27,6 @@ class Steady(NamedTuple):
     kind: str  # AT_ONCE, WARM_UP, SLOWING or NONE
     warmup: int  # leading slow points; in a warm-up, all before the steady part
     start: int  # index of the first point of the steady part
-    drift: float  # relative change: steady part over what came between slow points and it, or within it
 
 
 def classify(values_ms: Sequence[float]) -> Steady:
@@ -57,12 +56,11 @@ def classify(values_ms: Sequence[float]) -> Steady:
     start = slow + int(ends[first])
     trend, before = _trend(logs[start:]), levels[:first]
     change = level - float(np.median(rest[: ends[first]])) if before else trend
-    drift = math.expm1(change)
     if trend > BAND or (before and max(before) < level - BAND):
-        return Steady(SLOWING, slow, start, drift)
+        return Steady(SLOWING, slow, start)
     if 2 * start > len(logs) or trend < -BAND or (before and change > 0):
-        return Steady(NONE, slow, start, drift)
-    return Steady(AT_ONCE if start <= 1 else WARM_UP, start, start, drift)
+        return Steady(NONE, slow, start)
+    return Steady(AT_ONCE if start <= 1 else WARM_UP, start, start)
 
 
 def _slow(logs: np.ndarray) -> int:

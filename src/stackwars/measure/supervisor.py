@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,21 +88,13 @@ def supervise(
     events = read_events(folder)
     result_status, detail = status(report, events, python.parents[1].name)
     return {
-        "status": result_status,
-        "status_detail": detail,
-        **_identity(job),
-        **_when(started),
+        **_record(job, result_status, detail, started),
         "wall_s": report.wall_s,
-        "user_s": report.user_s,
-        "system_s": report.system_s,
         "peak_rss_bytes": report.peak_rss_bytes,
         "memory": report.memory,
-        "memory_cap_bytes": cap,
         "exit_code": report.exit_code,
         "log_tail": launch.portable_log(folder / "log.txt", python, result_status == "ok"),
         "events": events,
-        "machine": machine.record(),
-        "source": machine.revision(),
         "environment": python.parents[1].name,
         "repeated": True,
         "values": _judged(job, folder),
@@ -128,14 +120,19 @@ def _environ(job: Any, cache: Path, control: Control | None, rng: random.Random)
     )
 
 
-def _identity(job: Any) -> dict:
-    """Return the fields of a job that its result stores."""
-    left_out = ("peers", "partner", "expected", "check", "writes_files")
-    return {key: value for key, value in asdict(job).items() if key not in left_out}
-
-
-def _when(started: datetime) -> dict:
-    return {"started_utc": started.isoformat(timespec="seconds"), "started_s": started.timestamp()}
+def _record(job: Any, status_: str, detail: str, started: datetime) -> dict:
+    """Return what every result has, measured or not."""
+    left_out = ("partner", "expected", "check", "writes_files")
+    return {
+        "status": status_,
+        "status_detail": detail,
+        **{key: value for key, value in asdict(job).items() if key not in left_out},
+        "started_utc": started.isoformat(timespec="seconds"),
+        "started_s": started.timestamp(),
+        "memory_cap_bytes": limits.cap_bytes(job.settings["memory_cap_gib"]),
+        "machine": machine.record(),
+        "source": machine.revision(),
+    }
 
 
 def main() -> None:
@@ -168,15 +165,22 @@ def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:
     progress.report(result)
 
 
-def python_of(job: Any, pins: Path) -> tuple[Path, dict | None]:
-    """Return (the Python of a job's environment, None), or the result of a job that cannot be measured here."""
+class Environment(NamedTuple):
+    """The Python that a job runs in, or the record of a process that cannot be measured here."""
+
+    python: Path
+    refused: dict | None = None
+
+
+def python_of(job: Any, pins: Path) -> Environment:
+    """Return the environment of a job."""
     # The device first: its environment may be a download of gigabytes.
     if absent := device.why_absent(job.device):
-        return Path(), not_measured(job, "not run", absent)
+        return Environment(Path(), not_measured(job, "not run", absent))
     try:
-        return ensure(pins), None
+        return Environment(ensure(pins))
     except Unavailable as error:
-        return Path(), {**not_measured(job, "unsupported", str(error)), "repeated": True}
+        return Environment(Path(), {**not_measured(job, "unsupported", str(error)), "repeated": True})
 
 
 @contextmanager
@@ -202,19 +206,8 @@ def _judged(job: Any, folder: Path) -> dict | None:
 
 def not_measured(job: Any, status_: str, why: str) -> dict:
     """The result of a process that was not measured."""
-    return {
-        "status": status_,
-        "status_detail": why,
-        **_identity(job),
-        **_when(datetime.now(UTC)),
-        "wall_s": 0.0,
-        "peak_rss_bytes": 0,
-        "memory_cap_bytes": limits.cap_bytes(job.settings["memory_cap_gib"]),
-        "events": [],
-        "machine": machine.record(),
-        "source": machine.revision(),
-        "repeated": False,
-    }
+    nothing = {"wall_s": 0.0, "peak_rss_bytes": 0, "events": [], "repeated": False}
+    return _record(job, status_, why, datetime.now(UTC)) | nothing
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 from stackwars import frameworks, workloads
 from stackwars.measure import checks
 from stackwars.study import comparisons, imports
-from stackwars.study.studies import Study, studies
+from stackwars.study.studies import studies
 from stackwars.workloads import sized
 
 MEASURING = (
@@ -39,32 +39,18 @@ def asked(config: dict) -> list[Cell]:
     Ordered by device, then workload, then framework, so that the frameworks of one workload are
     measured one beside the other. A framework that has no environment for a device has no cell there.
     """
-    result = studies(config)
-    every = (
+    found, own = studies(config), config["presets"][config["preset"]].get("device_workloads", {})
+    limits = {**config["device_workloads"], **own}
+    return [
         Cell(framework, workload, device)
         for device in config["devices"]
         for workload in config["workloads"]
-        for framework in config["frameworks"]
-    )
-    return [cell for cell in every if _is_asked(config, result, cell)]
-
-
-def _is_asked(config: dict, found: list[Study], cell: Cell) -> bool:
-    """Whether a cell of the grid is measured in one of these studies."""
-    wanted = config["frameworks"][cell.framework].get("workloads", [cell.workload])
-    return (
-        cell.device in environments(config, cell.framework)
-        and cell.workload in wanted
-        and any(study.has_cell(cell.framework, cell.workload, cell.device) for study in found)
-        and cell.workload in device_workloads(config, cell.device)
-    )
-
-
-def device_workloads(config: dict, device: str) -> list[str]:
-    """The workloads that a device is asked for, by the chosen preset or else by the configuration."""
-    own = config["presets"][config["preset"]].get("device_workloads", {})
-    chosen = {**config["device_workloads"], **own}
-    return chosen.get(device, config["workloads"])
+        if workload in limits.get(device, [workload])
+        for framework, row in config["frameworks"].items()
+        if device in environments(config, framework)
+        and workload in row.get("workloads", [workload])
+        and any(study.has_cell(framework, workload, device) for study in found)
+    ]
 
 
 def sizes(config: dict, workload: str) -> dict[str, int]:

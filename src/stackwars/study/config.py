@@ -79,9 +79,8 @@ def validate(config: dict) -> dict:
     _check_positions(config)
     _check_sizes(config)
     _check_growth(config)
-    _check_sharding(config)
+    _check_sharding_and_releases(config)
     _check_odd(config)
-    _check_releases(config)
     _check_studies(config)
     _check_compilers(config)
     return config
@@ -245,15 +244,11 @@ def _check_growth(config: dict) -> None:
                         raise ConfigError(f"{key}.values", expected, value)
 
 
-def _check_sharding(config: dict) -> None:
-    for preset in config["presets"] if "sharding" in config else ():
-        if problem := sharding.problem(config, preset):
+def _check_sharding_and_releases(config: dict) -> None:
+    presets = config["presets"] if "sharding" in config else ()
+    for problem in (*(sharding.problem(config, preset) for preset in presets), releases.problem(config)):
+        if problem:
             raise ConfigError(*problem)
-
-
-def _check_releases(config: dict) -> None:
-    if problem := releases.problem(config):
-        raise ConfigError(*problem)
 
 
 def _check_odd(config: dict) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwars.study import cells
-from stackwars.study.studies import studies
+from stackwars.study.studies import workloads_of
 
 ALL = "all"
 """Stands for the value of a process that has every shape."""
@@ -38,9 +38,7 @@ class Point:
 
 def asked(config: dict) -> list[Point]:
     """Return the processes of this run: those of workloads that it measures of the study of the key growth."""
-    study = config.get("growth", {}).get("study")
-    measured = {w for s in studies(config) if s.name == study for w in s.workloads}
-    known = config["frameworks"]
+    measured, known = workloads_of(config, "growth"), config["frameworks"]
     return [p for p in all_points(config) if p.workload in measured and p.framework in known]
 
 

@@ -11,32 +11,28 @@ SOURCE = Path(__file__).resolve().parents[2]
 PACKAGE = Path(__file__).resolve().parents[1].name
 
 
-def imported_files(modules: list[str]) -> set[Path]:
-    """Files of the named modules and of all modules of this package that they import, at any depth.
+def imported_files(*modules: str) -> set[Path]:
+    """Return the files of the named modules and of all modules of this package that they import, at any depth.
 
     Raises ModuleNotFoundError where a named module has no file.
     """
-    return {file for module in modules for file in _reached(SOURCE, module)}
-
-
-@cache
-def _reached(source: Path, module: str) -> frozenset[Path]:
-    if _file(module) is None:
-        raise ModuleNotFoundError(f"expected a source file for the module {module} under {source}")
+    for module in modules:
+        if _file(SOURCE, module) is None:
+            raise ModuleNotFoundError(f"expected a source file for the module {module} under {SOURCE}")
     result: set[Path] = set()
-    waiting = [module]
+    waiting = list(modules)
     while waiting:
-        file = _file(waiting.pop())
+        file = _file(SOURCE, waiting.pop())
         if file is not None and file not in result:
             result.add(file)
             waiting.extend(_imports(file))
-    return frozenset(result)
+    return result
 
 
 @cache
 def sources(*modules: str) -> list[str]:
     """Return `imported_files` relative to the repository, sorted, as a rule names its inputs."""
-    return sorted(str(file.relative_to(SOURCE.parent)) for file in imported_files(list(modules)))
+    return sorted(str(file.relative_to(SOURCE.parent)) for file in imported_files(*modules))
 
 
 @cache
@@ -46,47 +42,27 @@ def measured_sources(*modules: str) -> list[str]:
     These are inputs of the jobs that measure or compile. What else decides a result (the supervisor, the
     interleaving, the statistics of a process) is covered by the version of its kind of job.
     """
-    named = {_file(module) for module in modules}
-    shared = [SOURCE / PACKAGE / name for name in ("workloads", "frameworks")]
-    result = {
-        file
-        for file in imported_files(list(modules))
-        if file in named or any(file.is_relative_to(folder) for folder in shared)
-    }
-    return sorted(str(file.relative_to(SOURCE.parent)) for file in result)
-
-
-def _file(module: str) -> Path | None:
-    return _file_below(SOURCE, module)
+    named = {str(_file(SOURCE, module).relative_to(SOURCE.parent)) for module in modules}
+    shared = tuple(f"{SOURCE.name}/{PACKAGE}/{room}/" for room in ("workloads", "frameworks"))
+    return [file for file in sources(*modules) if file in named or file.startswith(shared)]
 
 
 @cache
-def _file_below(source: Path, module: str) -> Path | None:
+def _file(source: Path, module: str) -> Path | None:
     path = source / Path(*module.split("."))
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-        if candidate.is_file():
-            return candidate
-    return None
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
 @cache
 def _imports(file: Path) -> list[str]:
-    return list(_names(ast.parse(file.read_text(), str(file)), file))
-
-
-def _names(tree: ast.Module, file: Path) -> Iterator[str]:
-    parts = file.relative_to(SOURCE).with_suffix("").parts
-    for node in _statements(tree):
+    """Return what a file imports of this package, in functions too; no import is relative, as ruff checks."""
+    result = []
+    for node in _statements(ast.parse(file.read_text(), str(file))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith(PACKAGE))
+            result += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                # In a package's __init__ the file's own folder is already one level up.
-                base = ".".join([*parts[: -node.level], *([base] if base else [])])
-            if base.startswith(PACKAGE):
-                yield base
-                yield from (f"{base}.{alias.name}" for alias in node.names)
+            result += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [name for name in result if name.startswith(PACKAGE)]
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:

@@ -6,24 +6,18 @@ list: odd1, odd2, and so on.
 
 from __future__ import annotations
 
-import re
-
 from stackwars.study.comparisons import with_programs
-from stackwars.study.studies import studies
+from stackwars.study.studies import workloads_of
 
 BASE = "base"
 """The variant of the preset's sizes."""
-_VARIANT = re.compile(r"odd([1-9]\d*)")
-
-
-def is_variant(variant: str) -> bool:
-    """Return whether a variant has this form."""
-    return _VARIANT.fullmatch(variant) is not None
+ODD = "odd"
+"""The beginning of the names of the others."""
 
 
 def variants(config: dict, workload: str) -> list[str]:
     """Return the workload's variants, in the order of their list."""
-    return [f"odd{place}" for place, _ in enumerate(_rows(config, workload), 1)]
+    return [f"{ODD}{place}" for place, _ in enumerate(_rows(config, workload), 1)]
 
 
 def sizes(config: dict, workload: str, variant: str) -> dict[str, int]:
@@ -70,9 +64,7 @@ def is_checked(config: dict, compiler: str, workload: str, variant: str) -> bool
 
 def _measured(config: dict) -> tuple[str, ...]:
     """Return the workloads that this run measures of the study, if it has programs of any framework."""
-    name = config.get("odd_sizes", {}).get("study")
-    found = next((study.workloads for study in studies(config) if study.name == name), ())
-    return found if found and programs(config) else ()
+    return workloads_of(config, "odd_sizes") if programs(config) else ()
 
 
 def _rows(config: dict, workload: str) -> list[dict[str, int]]:

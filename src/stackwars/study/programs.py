@@ -84,7 +84,7 @@ def compiled_workloads(config: dict) -> list[str]:
 
 def sizes(config: dict, workload: str, variant: str = BASE) -> dict[str, int]:
     """The workload's sizes in this variant. Raises ValueError for a variant of another form."""
-    if odd.is_variant(variant):
+    if variant.startswith(odd.ODD):
         return odd.sizes(config, workload, variant)
     return resized(cells.sizes(config, workload), variant)
 
@@ -100,12 +100,6 @@ def resized(given: dict[str, int], variant: str) -> dict[str, int]:
     if result is None:
         raise ValueError(f"expected a variant like b8 or b8s512, got {variant!r}")
     return result
-
-
-def programs(config: dict, framework: str, workload: str) -> list[Program]:
-    """A framework's programs of a workload: the base and its variants."""
-    variants = [BASE, *_preset(config).get("variants", {}).get(workload, [])]
-    return [Program(framework, workload, variant) for variant in variants]
 
 
 def base_programs(config: dict) -> list[Program]:
@@ -127,7 +121,9 @@ def compilations(config: dict) -> list[Compilation]:
     result = studies(config)
     first = [study for study in result if study.name == next(iter(config["studies"]))]
     return [
-        Compilation(row["target"], row["compiler"], program, row.get("precision", ""))
+        Compilation(
+            row["target"], row["compiler"], Program(framework, workload, variant), row.get("precision", "")
+        )
         for row in config["aot_compilations"]
         for workload in compiled_workloads(config)
         if workload in row.get("workloads", [workload])
@@ -136,8 +132,8 @@ def compilations(config: dict) -> list[Compilation]:
             study.has_program(framework, workload) and row["target"] in study.targets
             for study in (first if "precision" in row else result)
         )
-        for program in programs(config, framework, workload)
-        if "precision" not in row or program.variant == BASE
+        for variant in (BASE, *_preset(config).get("variants", {}).get(workload, []))
+        if "precision" not in row or variant == BASE
     ]
 
 
@@ -186,16 +182,8 @@ def code_source(config: dict, compilation: Compilation) -> Compilation:
 
 def largest_batches(config: dict) -> list[Compilation]:
     """The base compilations from which the largest batch is searched: those of the first row of `aot_compilations`."""
-    wanted = _preset(config).get("largest_batch", [])
-    first = [(row["target"], row["compiler"]) for row in config["aot_compilations"][:1]]
-    return [
-        c
-        for c in compilations(config)
-        if c.program.variant == BASE
-        and not c.precision
-        and c.program.workload in wanted
-        and (c.target, c.compiler) in first
-    ]
+    wanted, first = _preset(config).get("largest_batch", []), next(iter(first_compilers(config)), None)
+    return [c for c in base_compilations(config) if c.target == first and c.program.workload in wanted]
 
 
 def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
@@ -293,7 +281,11 @@ def replay_job(config: dict, replay: ReplayCell) -> dict:
         "settings": {
             **cells.measuring(config, replay.workload),
             "rounds": cells.rounds(config, replay.workload),
-            "steady_min_blocks": _replay_blocks(settings, replay.workload),
+            # What updates a state has its results in fresh memory at first.
+            "steady_min_blocks": max(
+                STATE_BLOCKS if hasattr(workloads.load(replay.workload), "STATE") else 1,
+                settings["replay_min_blocks"],
+            ),
             "steady_seconds": settings["replay_seconds"],
         },
         "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
@@ -389,12 +381,7 @@ def _is_check_planned(config: dict, compiler: str, workload: str, variant: str) 
 def expected_folder(config: dict, workload: str, variant: str = BASE) -> str:
     """Return the folder of a workload's expected values, relative to the repository; "" if there are none."""
     has_values = evaluated(config, workload, variant)
-    return f"results/{folder(config)}/{expected_path(workload, variant)}" if has_values else ""
-
-
-def expected_path(workload: str, variant: str = BASE) -> Path:
-    """Return the folder of a workload's expected values, relative to the folder of the preset's results."""
-    return Path("expected", workload, variant)
+    return f"results/{folder(config)}/expected/{workload}/{variant}" if has_values else ""
 
 
 def check_path(compiler: str, workload: str, variant: str = BASE) -> Path:
@@ -445,12 +432,6 @@ def _files(config: dict, programs_: list[Program]) -> dict[str, dict[str, str]]:
     }
 
 
-def _replay_blocks(settings: dict, workload: str) -> int:
-    """The fewest blocks of a replay: what updates a state has its results in fresh memory at first."""
-    least = STATE_BLOCKS if hasattr(workloads.load(workload), "STATE") else 1
-    return max(least, settings["replay_min_blocks"])
-
-
 def optimise_job(config: dict) -> dict:
     """The OptimiseJob of `stackwars.compilers.optimised` as a dictionary: of the native compiler."""
     name = native_compiler(config)
@@ -467,9 +448,10 @@ def compiler_module(config: dict, compiler: str) -> str:
     return config["compilers"][compiler].get("module", compilers.XLA)
 
 
-def replay_sources(config: dict, compiler: str) -> list[str]:
-    """Return the file of the compiler that replays, relative to the repository."""
-    return imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
+def replay_sources(config: dict, compiler: str, workload: str) -> list[str]:
+    """Return the files of the compiler that replays and of the workload's declaration, relative to the repository."""
+    own = imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
+    return sorted({*own, sized.source(workload)})
 
 
 def lower_pins(config: dict, framework: str) -> str:

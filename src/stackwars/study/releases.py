@@ -10,7 +10,7 @@ from stackwars.explain.releases import ALL, ReleasesJob
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs
 from stackwars.study.programs import Program
-from stackwars.study.studies import folder, studies
+from stackwars.study.studies import folder, workloads_of
 
 SETTINGS = ("rounds", "seconds", "bound")
 
@@ -28,19 +28,13 @@ class Point:
         """Its file, relative to the folder of the run's results."""
         return Path("releases", self.project, self.framework, f"{self.workload}.json")
 
-    @property
-    def program(self) -> Program:
-        """The program that is compiled."""
-        return Program(self.framework, self.workload)
-
 
 def asked(config: dict) -> list[Point]:
     """Return what this run measures of the study, in the order of the grid."""
     rows, known = config.get("releases", {}), with_programs(config)
-    measured = next((study.workloads for study in studies(config) if study.name == rows.get("study")), ())
     return [
         Point(project, framework, workload)
-        for workload in measured
+        for workload in workloads_of(config, "releases")
         for project in rows["versions"]
         for framework in rows["programs"]
         if framework in known
@@ -49,13 +43,13 @@ def asked(config: dict) -> list[Point]:
 
 def job(config: dict, point: Point) -> dict:
     """Return the ReleasesJob of a point as a dictionary: every release, at the preset's sizes."""
-    root = f"results/{folder(config)}"
+    place = f"results/{folder(config)}/{Program(point.framework, point.workload).path}"
     return job_of(
         config,
         label=f"{point.workload} of {point.framework}",
         project=point.project,
-        program=f"{root}/{point.program.path}/program.mlir.gz",
-        arguments=f"{root}/{point.program.path}/arguments.json",
+        program=f"{place}/program.mlir.gz",
+        arguments=f"{place}/arguments.json",
         expected=programs.expected_folder(config, point.workload),
         framework=point.framework,
         workload=point.workload,

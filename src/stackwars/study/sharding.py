@@ -11,7 +11,7 @@ from stackwars import frameworks, workloads
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, programs
 from stackwars.study.programs import Compilation, Program
-from stackwars.study.studies import studies
+from stackwars.study.studies import workloads_of
 from stackwars.workloads.parallel import Division
 
 
@@ -54,13 +54,13 @@ def all_points(config: dict) -> list[Point]:
 
 def asked(config: dict) -> list[Point]:
     """The processes of this run: of frameworks that it has, of workloads that it measures of the study."""
-    measured = _measured(config)
+    measured = workloads_of(config, "sharding")
     return [p for p in all_points(config) if p.workload in measured and p.framework in config["frameworks"]]
 
 
 def slices(config: dict) -> list[Compilation]:
     """Every compilation for a slice that this run makes."""
-    measured = _measured(config)
+    measured = workloads_of(config, "sharding")
     if not measured:
         return []
     rows = config["sharding"]["slices"]
@@ -139,11 +139,6 @@ def _sizes(config: dict, preset: str, workload: str) -> dict[str, int]:
     batch = config["sharding"].get("batch", {})
     own = {"batch": batch[workload]} if workload in batch else {}
     return config["presets"][preset]["sizes"][workload] | own
-
-
-def _measured(config: dict) -> set[str]:
-    study = config.get("sharding", {}).get("study")
-    return {w for s in studies(config) if s.name == study for w in s.workloads}
 
 
 def job(config: dict, compilation: Compilation) -> dict:

@@ -69,6 +69,12 @@ def full_study(config: dict, name: str) -> Study:
     return _study(config, name)
 
 
+def workloads_of(config: dict, key: str) -> tuple[str, ...]:
+    """Return the workloads that this run has of the study of a key: growth, sharding, odd_sizes or releases."""
+    name = config.get(key, {}).get("study")
+    return next((study.workloads for study in studies(config) if study.name == name), ())
+
+
 def of_tables(config: dict) -> Study:
     """Return the first study, that of the original's tables, at its full extent."""
     return full_study(config, next(iter(config["studies"])))

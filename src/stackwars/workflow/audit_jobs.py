@@ -210,13 +210,11 @@ class AuditJobs:
 
     def _numbers(self, audit: Audit) -> str:
         """Return the arguments of the audit that say how often, and at which sizes."""
-        settings = self._grid.settings
-        match audit.name:
-            case "independent":
-                full = self._config["presets"]["full"]["sizes"]
-                sizes = job_files.planned("sizes", {name: full[name] for name in self._timed_twice})
-                return f"--sizes {sizes} --processes {settings['audit_processes']}"
-        return ""
+        if audit.name != "independent":
+            return ""
+        full = self._config["presets"]["full"]["sizes"]
+        sizes = job_files.planned("sizes", {name: full[name] for name in self._timed_twice})
+        return f"--sizes {sizes} --processes {self._grid.settings['audit_processes']}"
 
     def parts(self, wildcards: Wildcards = None) -> list[str]:
         """Return every part that is measured, of the frameworks and devices that this machine has."""

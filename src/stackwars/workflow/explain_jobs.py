@@ -173,13 +173,15 @@ class ExplainJobs:
 
     # Inputs and parameters of the rules
 
-    def given_file(self, wildcards: Wildcards) -> str:
-        """Return the program file of a label."""
-        return self._row(self.plan(wildcards.name).files, wildcards.label)
+    def row(self, kind: str, wildcard: str) -> Callable[[Wildcards], str]:
+        """Return an input function: the file or the pins that the plan has of this kind for a wildcard."""
 
-    def lower_pins(self, wildcards: Wildcards) -> str:
-        """Return the pins of the environment in which a frontend's program is made."""
-        return self._row(self.plan(wildcards.name).frontends, wildcards.frontend)
+        def find(wildcards: Wildcards) -> str:
+            rows, name = getattr(self.plan(wildcards.name), kind), getattr(wildcards, wildcard)
+            self._known(rows, name)
+            return rows[name].pins if kind == "compilers" else rows[name]
+
+        return find
 
     def lower_sources(self, wildcards: Wildcards) -> list[str]:
         """Return the files that a frontend's program is made from."""
@@ -253,10 +255,6 @@ class ExplainJobs:
 
     def _questions(self, wildcards: Wildcards) -> list[dict[str, Any]]:
         return json.loads(Path(self._table(wildcards.name)).read_text())["questions"]
-
-    def _row(self, rows: dict[str, Any], name: str) -> Any:
-        self._known(rows, name)
-        return rows[name]
 
     @staticmethod
     def _known(names: Any, name: str) -> None:

@@ -188,23 +188,16 @@ class Grid:
             "recompile": self.recompiles,
         }
 
-    def base_compilations(self) -> list[str]:
-        """Return the compilations of the base programs by the first compiler of each target."""
-        return self.existing_or_expected(c.path / "ahead.json" for c in programs.base_compilations(self.config))
-
     # Programs
-
-    def available_programs(self, programs_: Iterable[Program]) -> list[Program]:
-        """Return these programs; of the reference those that it has."""
-        return [p for p in programs_ if self.is_measured or self._exists(p.path / "program.mlir.gz")]
 
     def program_files(self, programs_: Iterable[Program]) -> list[str]:
         """Return the files of some programs."""
         return [f"{self.measured}/{program.path}/program.mlir.gz" for program in programs_]
 
     def base_programs(self) -> list[Program]:
-        """Return every framework's program of every compiled workload, at the preset's sizes."""
-        return self.available_programs(programs.base_programs(self.config))
+        """Return every framework's program of every compiled workload; of the reference those that it has."""
+        every = programs.base_programs(self.config)
+        return [p for p in every if self.is_measured or self._exists(p.path / "program.mlir.gz")]
 
     def listings(self) -> list[str]:
         """Return the programs that the paper lists: this run's if it measures them, else the reference's."""
@@ -239,7 +232,9 @@ class Grid:
         if not self.is_measured:
             beside = [Path(path).with_name(printed.OPTIMISED) for path in self.emitted()]
             return [str(path) for path in beside if path.exists()]
-        rows = printed.listed(self.config).values() if programs.native_compiler(self.config) else ()
+        if not programs.native_compiler(self.config):
+            return []
+        rows = printed.measured(self.config, printed.listings(self.config)).values()
         return self.files([cell for row in rows for cell in row if cell.device == CPU], printed.OPTIMISED)
 
     def drawn(self) -> list[str]:

@@ -16,20 +16,18 @@ _planned: dict[Path, str] = {}
 _running = False
 
 
-def file(kind: str, content: Any, folder: Path = FOLDER) -> str:
-    """Write a JSON file with this content and return its path. kind: the beginning of its name."""
-    path, text = _named(kind, content, folder)
-    _write(path, text)
-    return str(path)
-
-
 def planned(kind: str, content: Any) -> str:
-    """Return the path that the file has in this run; it is written when the run starts, or at once after that."""
-    path, text = _named(kind, content, FOLDER)
-    _planned[path] = text
-    if _running:
-        _write(path, text)
-    return str(path)
+    """Return the path of a file with this content; it is written when the run starts, or at once after that.
+
+    kind: the beginning of its name.
+    """
+    text = _text(content)
+    return _plan(f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}", text)
+
+
+def planned_constant(name: str, content: Any) -> str:
+    """Return the path of a file of this run whose name does not follow its content, so that no job depends on it."""
+    return _plan(name, _text(content))
 
 
 def write_planned() -> None:
@@ -42,10 +40,17 @@ def write_planned() -> None:
         _write(path, text)
 
 
-def _named(kind: str, content: Any, folder: Path) -> tuple[Path, str]:
+def _text(content: Any) -> str:
     # Keys keep their order: that of the configuration's frameworks and compilers is that of the tables.
-    text = json.dumps(content, indent=1)
-    return folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json", text
+    return json.dumps(content, indent=1)
+
+
+def _plan(name: str, text: str) -> str:
+    path = FOLDER / f"{name}.json"
+    _planned[path] = text
+    if _running:
+        _write(path, text)
+    return str(path)
 
 
 def _write(path: Path, text: str) -> None:
@@ -55,10 +60,3 @@ def _write(path: Path, text: str) -> None:
     part = path.with_suffix(".part")
     part.write_text(text)
     part.replace(path)
-
-
-def planned_constant(name: str, content: Any) -> str:
-    """Return the path of a file of this run whose name does not follow its content, so that no job depends on it."""
-    path = FOLDER / f"{name}.json"
-    _planned[path] = json.dumps(content, indent=1)
-    return str(path)

@@ -26,7 +26,7 @@ from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
-from stackwars.workloads import parallel, sized
+from stackwars.workloads import parallel
 
 
 @dataclass(frozen=True)
@@ -279,18 +279,9 @@ def _natives(grid: Grid, wildcards: Wildcards) -> list[Cell]:
 
 
 def _replay_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
-    own = _replay_sources_of(grid, wildcards.compiler, wildcards.workload)
+    own = programs.replay_sources(grid.config, wildcards.compiler, wildcards.workload)
     natives = (cells.sources(grid.config, cell) for cell in _natives(grid, wildcards))
     return sorted({*own, *itertools.chain(*natives)})
-
-
-def _causes_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
-    return _replay_sources_of(grid, wildcards.compiler, wildcards.workload)
-
-
-def _replay_sources_of(grid: Grid, compiler: str, workload: str) -> list[str]:
-    declared = sized.source(workload)
-    return sorted({*programs.replay_sources(grid.config, compiler), declared})
 
 
 def _replay_spec(grid: Grid, wildcards: Wildcards) -> dict:
@@ -321,7 +312,7 @@ def _native_spec(grid: Grid, cell: Cell, replay: dict) -> dict:
 def _values_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
     """Return the files of the workload and of what computes or calls it, but no frontend's."""
     compiler = getattr(wildcards, "compiler", None) or programs.judge_compiler(grid.config)
-    return _replay_sources_of(grid, compiler, wildcards.workload)
+    return programs.replay_sources(grid.config, compiler, wildcards.workload)
 
 
 def _ahead_spec(grid: Grid, wildcards: Wildcards) -> dict:
@@ -378,7 +369,7 @@ KINDS = {
     "causes": Kind(
         version="1",
         pins=_compiler_pins,
-        sources=_causes_sources,
+        sources=lambda grid, w: programs.replay_sources(grid.config, w.compiler, w.workload),
         spec=lambda grid, w: programs.causes_job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
     ),
     "releases": Kind(

@@ -11,9 +11,9 @@ from pathlib import Path
 from stackwars.measure import documents
 from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
 from stackwars.results.folder import REFERENCE
-from stackwars.setup.environments import REPOSITORY, folder
-from stackwars.setup.needed import sizes_gb
-from stackwars.study import cells, growth, programs, run_environments, sharding
+from stackwars.setup import needed
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.config import ConfigError, load, validate
 from stackwars.study.programs import ReplayCell
@@ -158,20 +158,18 @@ def describe(config: dict, outputs: list[str]) -> str:
     largest = max(peaks, default=0)
     used = f"at most {largest:.1f} GiB in the reference" if largest else "unknown"
     lines.append(f"memory: {used}; cap {cap:.1f} GiB of this machine's {have:.1f} GiB")
-    lines.append(f"disk: {_disk(config)}")
+    lines.append(f"disk: {_disk(measured_studies(config))}")
     return "\n".join(lines)
 
 
-def _disk(config: dict) -> str:
-    names = run_environments.needed(config)
-    absent = [name for name in names if not folder(REPOSITORY / "envs" / f"{name}.txt").exists()]
-    if not absent:
+def _disk(studies: list[str]) -> str:
+    sizes = needed.missing_gb(studies)
+    if not sizes:
         return "all environments are there; results take under 0.1 GiB"
-    sizes = sizes_gb()
-    total = sum(sizes.get(name, 1.0) for name in absent)
-    rare = sorted(run_environments.only_if_compiled(config) & set(absent))
+    rare = sorted(sizes.keys() - needed.of_studies(studies))
     but = f" ({', '.join(rare)} only if compilations are not taken from the reference)" if rare else ""
-    return f"about {total:.1f} GB for the environments {', '.join(absent)}{but}; results under 0.1 GiB"
+    names = f"{', '.join(sizes)}{but}"
+    return f"about {sum(sizes.values()):.1f} GB for the environments {names}; results under 0.1 GiB"
 
 
 def main() -> None:

@@ -48,6 +48,8 @@ Axes = tuple[str | int, ...]
 """The extents of an array: names of sizes, and numbers."""
 
 ARRAY_DIALECTS = ("jax", "tensorflow", "numpy")
+INPUT_SETS = 2
+"""Sets of inputs between which calls alternate, so that no result can be kept from one call to the next."""
 
 
 class ProgramFileError(ValueError):
@@ -89,8 +91,6 @@ class Workload:
     ORDER: int
     """Its place in the tables."""
     KIND = "basic"
-    ITEM = "sequences"
-    """The unit that `items` counts."""
     SIZES: ClassVar[dict[str, str]]
     """{name: meaning} of its sizes; the first is the number of items in a call."""
     DEFAULTS: ClassVar[dict[str, int] | None] = None
@@ -132,6 +132,10 @@ class Workload:
         """
         self.refuse_problems(sizes)
         return {name: values.activations(name, shape(axes, sizes), seed) for name, axes in self.INPUTS.items()}
+
+    def input_sets(self, sizes: Sizes, seed: int) -> list[Arrays]:
+        """Return the inputs between which calls alternate: those of the seed, and those of the next."""
+        return [self.inputs(sizes, seed + number) for number in range(INPUT_SETS)]
 
     def items(self, sizes: Sizes) -> int:
         """Return how many items a call has, for items per second."""
@@ -195,8 +199,8 @@ class Workload:
         if not hasattr(self, "reference"):
             return None
         updates = hasattr(self, "STATE")
-        sets = [self.inputs(sizes, seed + number) for number in range(2)]
-        given = [sets[call % 2] for call in range(calls or (1 if updates else 2))]
+        sets = self.input_sets(sizes, seed)
+        given = [sets[call % INPUT_SETS] for call in range(calls or (1 if updates else INPUT_SETS))]
         weights, further = self.weights(sizes, seed), self.further(sizes, seed)
         if updates:
             outputs, state = self.reference(weights, given, **further)

@@ -12,7 +12,7 @@ TORCH_TO_HWIO = (2, 3, 1, 0)
 class Conv(Workload):
     """The kernel is OIHW; in TensorFlow, whose kernels are HWIO, it is transposed once, when placed."""
 
-    TITLE, TABLE, ITEM, ORDER = "Conv 3x3", "I", "images", 60
+    TITLE, TABLE, ORDER = "Conv 3x3", "I", 60
     SIZES = {
         "batch": "images in a call",
         "height": "rows of an image",

@@ -13,7 +13,7 @@ from stackwars.workloads.base import Workload, float64
 
 
 class Decode(Workload):
-    TITLE, TABLE, ITEM, ORDER = "Decode", "beyond", "tokens", 420
+    TITLE, TABLE, ORDER = "Decode", "beyond", 420
     STATE = "keys and values of the tokens so far"
     SIZES = {
         **transformer.SIZES,

@@ -33,7 +33,7 @@ ERROR_OF_AN_ELEMENT = 2e-10
 
 
 class Chain(Workload):
-    TITLE, TABLE, ITEM, ORDER = "Elementwise chain", "lecture", "elements", 80
+    TITLE, TABLE, ORDER = "Elementwise chain", "lecture", 80
     SIZES = {"elements": "elements of the input"}
     INPUTS = {"x": ("elements",)}
     OUTPUT = ()

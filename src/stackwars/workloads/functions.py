@@ -8,7 +8,7 @@
     def tensorflow(x): ...              # optional
 
 In place of `torch`, `torch_module(<some of the sizes>)` may return a torch.nn.Module, with NAMES, {name of a parameter:
-input that it takes its values from}; the module is called with the other inputs. Optional: TITLE, TABLE, ORDER, ITEM as
+input that it takes its values from}; the module is called with the other inputs. Optional: TITLE, TABLE, ORDER as
 of a `Workload`, and `flops(<sizes>)`. Frameworks are imported inside the functions.
 """
 
@@ -37,14 +37,14 @@ OTHER_ORDER = 9000
 class Functions(Workload):
     """The workload that a program file declares."""
 
-    ORDER, ITEM, TABLE = OTHER_ORDER, "calls", "other"
+    ORDER, TABLE = OTHER_ORDER, "other"
     IS_REFERENCE_TESTED = False
 
     def __init__(self, path: Path, module: ModuleType) -> None:
         self.path, self.module = path, module
         first = (module.__doc__ or "").strip().partition("\n")[0].rstrip(".")
         self.TITLE = first or path.stem
-        for name in ("TITLE", "TABLE", "ORDER", "ITEM"):
+        for name in ("TITLE", "TABLE", "ORDER"):
             setattr(self, name, getattr(module, name, getattr(self, name)))
         given = getattr(module, INPUTS, getattr(module, INPUTS.upper(), None))
         self._npz = path.parent / given if isinstance(given, str) else None
@@ -154,7 +154,8 @@ class Functions(Workload):
         try:
             return {str(name): program_inputs.spec(str(name), one) for name, one in returned.items()}
         except ValueError as problem:
-            raise self._located(INPUTS, f"{problem}; fix: inputs()") from None
+            at = f"{self.path.name}:{line(self.function(INPUTS))}"
+            raise ProgramFileError(f"{at}: {problem}; fix: inputs()") from None
 
     def _guarded(self, name: str, call: Callable[[], Any]) -> Any:
         """Return what a call of a function of the file returns; an exception becomes one line that says where."""
@@ -166,9 +167,6 @@ class Functions(Workload):
             said = f"{name}() failed: {type(problem).__name__}: {problem}"
             at = workloads.user_line(problem) or f"{self.path.name}:{line(self.function(name))}: "
             raise ProgramFileError(f"{at}{said}; fix: that line") from problem
-
-    def _located(self, function: str, message: str) -> ProgramFileError:
-        return ProgramFileError(f"{self.path.name}:{line(self.function(function))}: {message}")
 
 
 def read(path: Path, name: str = "") -> Functions:

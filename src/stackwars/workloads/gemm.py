@@ -7,7 +7,7 @@ from stackwars.workloads.base import Workload, float64
 class Gemm(Workload):
     """Both matrices are inputs; there are no weights."""
 
-    TITLE, TABLE, ITEM, ORDER = "GEMM", "I", "rows", 10
+    TITLE, TABLE, ORDER = "GEMM", "I", 10
     SIZES = {
         "m": "rows of the left matrix and of the product",
         "k": "columns of the left matrix, rows of the right one",

@@ -94,7 +94,6 @@ class LanguageModel(Model):
 class ImageModel(Model):
     """Images to the logits of their classes."""
 
-    ITEM = "images"
     INPUTS = {"pixel_values": ("batch", CHANNELS, "image", "image")}
     OUTPUT = ("batch", "labels")
 

@@ -1,6 +1,6 @@
 """Losses of a training: layers with their derivatives in NumPy, and how far float32 lets two trainings' losses part.
 
-`python -m stackwars.workloads.losses WORKLOAD SIZES` measures the latter: a training in float64 that is disturbed in
+`apart` measures the latter: a training in float64 that is disturbed in
 every step by as much as float32 rounds, compared with one that is not. Disturbed are the logits, the sums of the
 softmax, the gradients, what is stored, and the constants from which AdamW corrects its moments (1 - 0.999^t loses
 three digits, the same in every step). No derivation replaces this: AdamW divides a gradient by the root of its mean
@@ -9,14 +9,11 @@ square, so a component near 0 moves its weight by a whole step in a direction th
 
 from __future__ import annotations
 
-import argparse
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from stackwars import workloads
 from stackwars.workloads.base import Workload
 
 STEPS = 50
@@ -86,21 +83,14 @@ def norm_gradients(
     return by_x, (gradient * normal).sum(axis=rows), gradient.sum(axis=rows)
 
 
-@dataclass
 class Rounding:
-    """Disturbances of the size of float32's rounding. longest: terms of the longest sum in a step."""
+    """Disturbances of the size of float32's rounding."""
 
-    longest: int
-    seed: int
-    _random: np.random.Generator = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._random = np.random.default_rng(self.seed)
-
-    @property
-    def of_sum(self) -> float:
-        """Return the error of a sum over its terms: UNIT sqrt(n) for independent roundings (Higham and Mary, 2019)."""
-        return UNIT * math.sqrt(self.longest)
+    def __init__(self, longest: int, seed: int) -> None:
+        """longest: terms of the longest sum in a step."""
+        self._random = np.random.default_rng(seed)
+        # For independent roundings (Higham and Mary, 2019).
+        self.of_sum = UNIT * math.sqrt(longest)
 
     def constant(self, value: float) -> float:
         """Return a constant near 1, rounded to float32."""
@@ -123,7 +113,7 @@ class Rounding:
 
 def apart(module: Workload, sizes: dict[str, int], draws: int, seed: int) -> list[float]:
     """Return, for each draw, the largest relative difference of a step's loss to the undisturbed training's."""
-    sets = [module.inputs(sizes, seed), module.inputs(sizes, seed + 1)]
+    sets = module.input_sets(sizes, seed)
     batches = [sets[step % 2] for step in range(STEPS)]
     weights, further = module.weights(sizes, seed), module.further(sizes, seed)
 
@@ -133,22 +123,3 @@ def apart(module: Workload, sizes: dict[str, int], draws: int, seed: int) -> lis
     plain, longest = trained(None), module.longest(sizes)
     disturbed = (trained(Rounding(longest, draw)) for draw in range(draws))
     return [float(np.abs(one / plain - 1).max()) for one in disturbed]
-
-
-def main() -> None:
-    """Print the value of each draw at these sizes, and the workload's bound."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("workload", help="train_mlp or train_transformer")
-    parser.add_argument("sizes", nargs="+", metavar="SIZE=VALUE", help="as in config.yaml")
-    parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=2025, help="of weights and inputs")
-    a = parser.parse_args()
-    sizes = {name: int(value) for name, value in (one.split("=") for one in a.sizes)}
-    module = workloads.load(a.workload)
-    for value in apart(module, sizes, a.draws, a.seed):
-        print(f"{value:.2e}", flush=True)
-    print(f"bound: {module.losses_rel(sizes):.2e}")
-
-
-if __name__ == "__main__":
-    main()

@@ -20,7 +20,7 @@ from stackwars.workloads.base import ARRAY_DIALECTS, Workload, float64
 
 
 class Mixture(Workload):
-    TITLE, TABLE, ITEM, ORDER = "Mixture of experts", "beyond", "tokens", 340
+    TITLE, TABLE, ORDER = "Mixture of experts", "beyond", 340
     SIZES = {
         "tokens": "tokens in a call",
         "features": "width of input and output",

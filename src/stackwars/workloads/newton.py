@@ -32,7 +32,7 @@ MARGIN = 1.5
 class Newton(Workload):
     """An iteration whose number of products depends on the values of the inputs, so that none are counted."""
 
-    TITLE, TABLE, ITEM, ORDER = "Newton-Schulz", "beyond", "unknowns", 380
+    TITLE, TABLE, ORDER = "Newton-Schulz", "beyond", 380
     SIZES = {
         "unknowns": "rows and columns of the matrix",
         "systems": "right-hand sides, columns of the output",

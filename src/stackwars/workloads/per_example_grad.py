@@ -16,12 +16,13 @@ import numpy as np
 
 from stackwars.workloads import counts, losses, values
 from stackwars.workloads.base import ARRAY_DIALECTS, Workload, float64
+from stackwars.workloads.in_numpy import softmax
 
 
 class Gradients(Workload):
     """The output (batch, weights) has the weights one after the other, in the order of `parameters`."""
 
-    TITLE, TABLE, ITEM, ORDER = "Per-example gradients", "beyond", "examples", 320
+    TITLE, TABLE, ORDER = "Per-example gradients", "beyond", 320
     SIZES = {
         "batch": "examples in a call",
         "features": "width of the input",
@@ -58,7 +59,7 @@ class Gradients(Workload):
     def reference(self, weights, inputs):
         w, x, labels = float64(weights), float64(inputs)["x"], inputs["labels"]
         hidden, slope = losses.gelu(x @ w["up.weight"].T + w["up.bias"])
-        error = softmax(hidden @ w["down.weight"].T + w["down.bias"])
+        error = softmax(hidden @ w["down.weight"].T + w["down.bias"], axis=-1)
         error[np.arange(len(x)), labels] -= 1
         delta = error @ w["down.weight"] * slope
         up = np.einsum("bh,bf->bhf", delta, x).reshape(len(x), -1)
@@ -83,7 +84,7 @@ class Gradients(Workload):
     def in_numpy(self, sizes, parameters, x, labels):
         batch = len(x)
         hidden, slope = gelu(x @ parameters["up.weight"].T + parameters["up.bias"])
-        error = softmax(hidden @ parameters["down.weight"].T + parameters["down.bias"])
+        error = softmax(hidden @ parameters["down.weight"].T + parameters["down.bias"], axis=-1)
         error[np.arange(batch), labels] -= 1
         delta = error @ parameters["down.weight"] * slope
         up = (delta[:, :, None] * x[:, None, :]).reshape(batch, -1)
@@ -162,12 +163,6 @@ def gelu(x):
     share = half * (1 + tanh)
     inner = scale * (1 + 3 * cubic * square)
     return x * share, share + half * x * (1 - tanh * tanh) * inner
-
-
-def softmax(logits):
-    """Over the last axis."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 WORKLOAD = Gradients()

@@ -11,13 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from stackwars.workloads.per_example_grad import (
-    Gradients,
-    gelu,
-    gradient_in_tensorflow,
-    loss_in_jax,
-    softmax,
-)
+from stackwars.workloads.in_numpy import softmax
+from stackwars.workloads.per_example_grad import Gradients, gelu, gradient_in_tensorflow, loss_in_jax
 
 
 class GradientsInLoop(Gradients):
@@ -41,7 +36,7 @@ class GradientsInLoop(Gradients):
     def in_numpy(self, sizes, parameters, x, labels):
         def gradient(parameters, x, label):
             hidden, slope = gelu(parameters["up.weight"] @ x + parameters["up.bias"])
-            error = softmax(parameters["down.weight"] @ hidden + parameters["down.bias"])
+            error = softmax(parameters["down.weight"] @ hidden + parameters["down.bias"], axis=-1)
             error[label] -= 1
             delta = error @ parameters["down.weight"] * slope
             return np.concatenate([np.outer(delta, x).ravel(), delta, np.outer(error, hidden).ravel(), error])

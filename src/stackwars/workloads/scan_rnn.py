@@ -3,7 +3,7 @@
 Both products are in the step, for the loop is what is measured; a compiler may move x_t W out of it. The
 output is every hidden state. `unrolled_rnn` computes the same by a loop in Python, which tracing unrolls.
 
-The recurrent weight is drawn with half the standard deviation of any other matrix (values.RECURRENT_FACTOR):
+The recurrent weight is drawn with half the standard deviation of any other matrix (values.FACTORS):
 its spectral radius is about 1/2, and its largest singular value about 1, so that a rounding error of one step
 dies out in the steps that follow, however many they are.
 """
@@ -15,7 +15,7 @@ from stackwars.workloads.base import Workload, float64
 
 
 class Recurrence(Workload):
-    TITLE, TABLE, ITEM, ORDER = "RNN, scan", "beyond", "steps", 400
+    TITLE, TABLE, ORDER = "RNN, scan", "beyond", 400
     SIZES = {
         "sequence": "steps of the recurrence",
         "batch": "sequences in a call",

@@ -9,7 +9,7 @@ from stackwars.workloads.base import Arrays
 
 
 class TrainMLP(adamw.Training):
-    TITLE, ITEM, ORDER = "Train MLP", "examples", 300
+    TITLE, ORDER = "Train MLP", 300
     SIZES = {
         "batch": "examples in a step",
         "features": "width of the input",

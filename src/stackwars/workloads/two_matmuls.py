@@ -11,7 +11,7 @@ from stackwars.workloads.base import ARRAY_DIALECTS, Workload, float64
 
 
 class TwoProducts(Workload):
-    TITLE, TABLE, ITEM, ORDER = "Two products", "lecture", "rows", 70
+    TITLE, TABLE, ORDER = "Two products", "lecture", 70
     SIZES = {
         "rows": "rows of the input and of the output",
         "features": "columns of the input and of the output",

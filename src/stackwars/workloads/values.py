@@ -21,15 +21,14 @@ EMBEDDINGS = (
     "cls_token",
 )
 EMBEDDING_STD = 0.02
-# GPT-Neo does not divide its scores by sqrt(width of a head): its queries have to be small. With
-# queries like any other, softmax is one-hot, and rounding errors grow by ten in each layer.
-UNSCALED_QUERY = ".attn.attention.q_proj.weight"
-UNSCALED_QUERY_FACTOR = 0.1
-# A recurrence multiplies its state by this weight once a step: with the spectral radius 1 of any other matrix,
-# rounding errors would not die out.
-RECURRENT = "recurrent.weight"
-RECURRENT_FACTOR = 0.5
-FACTORS = {UNSCALED_QUERY: UNSCALED_QUERY_FACTOR, RECURRENT: RECURRENT_FACTOR}
+FACTORS = {
+    # GPT-Neo does not divide its scores by sqrt(width of a head): its queries have to be small. With
+    # queries like any other, softmax is one-hot, and rounding errors grow by ten in each layer.
+    ".attn.attention.q_proj.weight": 0.1,
+    # A recurrence multiplies its state by this weight once a step: with the spectral radius 1 of any other matrix,
+    # rounding errors would not die out.
+    "recurrent.weight": 0.5,
+}
 CACHED = (".key", ".value")  # of a layer, which normalisation before it keeps near a standard deviation of 1
 SMALL_STD = 0.02
 SCALE_STD = 0.1

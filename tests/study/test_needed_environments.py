@@ -1,0 +1,49 @@
+"""Which environments a study needs: what its jobs run in, and what set-up is told of that."""
+
+import re
+
+import pytest
+
+from running import python
+from stackwars.setup import needed
+from stackwars.setup.environments import REPOSITORY
+from stackwars.study.config import load
+
+STUDIES = list(load()["studies"])
+RARE = {name for row in load()["targets"].values() for name in row.get("environments", {}).values()}
+"""Those that compile for one target alone, whose compilations are taken from the reference."""
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_set_up_is_told_the_pins_of_the_jobs_that_a_run_of_the_study_plans(study):
+    overrides = [f"measure=[{study}]", "recompile=true"]  # its folder may have results, but hardly all
+    command = ["-m", "snakemake", "results", "--dry-run", "--forceall", "--cores", "1", "--quiet", "host"]
+    done = python(*command, "--config", *overrides, cwd=REPOSITORY, env=None)
+    rule, pins = "", set()
+    for line in (done.stdout + done.stderr).splitlines():
+        if named := re.match(r" *(?:rule|checkpoint|localrule) (\w+):", line):
+            rule = named[1]
+        elif "input:" in line and rule != "device":
+            pins |= set(re.findall(r"envs/([\w.-]+)\.txt", line))
+    assert set(needed.of_studies([study])) == pins - RARE
+
+
+def test_the_default_paper_needs_neither_torchtpu_nor_tensorflow_nor_iree_nor_numpy():
+    assert set(needed.of_studies(["tables"])) == {"jax", "torch_xla", "xla-0.7.1", "xla-0.10.2"}
+
+
+def test_every_study_together_needs_every_environment_that_has_a_size():
+    every = {name for study in STUDIES for name in needed.of_studies([study])}
+    assert every == set(needed.of_studies(["all"])) == set(needed.sizes_gb()) - RARE
+    assert {"xla-cuda"} == RARE
+
+
+def test_explaining_needs_what_its_configuration_names():
+    rows = load()["explain"]
+    frontends = {load()["frameworks"][name]["environments"]["cpu"] for name in rows["frontends"]}
+    compilers = {load()["compilers"][name]["environment"] for name in rows["compilers"]}
+    assert set(needed.of_studies(["explain"])) == frontends | compilers
+
+
+def test_every_environment_of_set_up_has_pins():
+    assert all((REPOSITORY / "envs" / f"{name}.txt").is_file() for name in needed.sizes_gb())
