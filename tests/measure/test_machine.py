@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 
 import pytest
 
@@ -12,39 +13,63 @@ from stackwars.measure import machine
 
 def test_machine_is_described():
     found = machine.record()
-    everywhere = {"cpu_model", "cores", "memory_bytes", "kernel", "os", "python"}
+    everywhere = {"cpu_model", "cores", "memory_bytes", "kernel", "os", "python", "numa_nodes"}
     assert everywhere <= found.keys()
-    assert all(value not in ("", None) for value in found.values())
+    assert all(value not in ("", None, {}) for value in found.values())
     assert found["cores"] == len(os.sched_getaffinity(0))
     assert found["python"] == platform.python_version()
     assert found["memory_bytes"] > 2**28
 
 
-def test_processor_is_the_one_that_lscpu_reports():
+def test_processor_and_caches_are_those_that_lscpu_reports():
     output = run("lscpu", "--bytes", env={"LC_ALL": "C"}, check=False)
     lines = dict(line.split(":", 1) for line in output.stdout.splitlines() if ":" in line)
     found = machine.record()
-    names = {"CPU family": "cpu_family", "Model": "cpu_model_number", "Stepping": "cpu_stepping"}
+    names = {"CPU family": "cpu_family", "Model": "cpu_model_number", "Stepping": "cpu_stepping",
+             "Socket(s)": "sockets", "NUMA node(s)": "numa_nodes"}  # fmt: skip
     told = {
         name: int(lines[title]) for title, name in names.items() if lines.get(title, "").strip().isdecimal()
     }
     assert told, "lscpu names some of them"
     assert told == {name: found[name] for name in told}
+    for title, level in (("L2 cache", "l2"), ("L3 cache", "l3")):
+        if size := re.match(r" *(\d+) \((\d+) instance", lines.get(title, "")):
+            assert found["cache_bytes"][level] == int(size[1]) // int(size[2])
 
 
 CPUINFO = "model name\t: A CPU\ncpu family\t: 25\nmodel\t\t: 1\nstepping\t: 0\nflags\t\t: {}\n"
 
 
 def recorded(monkeypatch, tmp_path, flags: str) -> dict:
+    """The record of a machine of two sockets with two cores of two threads each."""
+    system = tmp_path / "system"
+    for thread in range(8):
+        topology = system / "cpu" / f"cpu{thread}" / "topology"
+        topology.mkdir(parents=True, exist_ok=True)
+        (topology / "physical_package_id").write_text(f"{thread // 4}\n")
+        (topology / "core_id").write_text(f"{thread // 2 % 2}\n")
+    for index, (kind, level, size) in enumerate(
+        [("Data", 1, "32K"), ("Instruction", 1, "64K"), ("Unified", 2, "512K"), ("Unified", 3, "16384K")]
+    ):
+        cache = system / "cpu" / "cpu0" / "cache" / f"index{index}"
+        cache.mkdir(parents=True, exist_ok=True)
+        for name, value in (("type", kind), ("level", level), ("size", size)):
+            (cache / name).write_text(f"{value}\n")
+    for number in range(2):
+        (system / "node" / f"node{number}").mkdir(parents=True, exist_ok=True)
     (tmp_path / "cpuinfo").write_text(CPUINFO.format(flags))
+    monkeypatch.setattr(machine, "SYSTEM", system)
     monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
     return machine.record.__wrapped__()
 
 
-def test_numbers_of_the_processor_are_read(monkeypatch, tmp_path):
+def test_numbers_of_the_processor_its_caches_and_the_topology_are_read(monkeypatch, tmp_path):
     found = recorded(monkeypatch, tmp_path, "avx2 fma")
     assert (found["cpu_model"], found["cpu_family"], found["cpu_model_number"]) == ("A CPU", 25, 1)
     assert found["cpu_stepping"] == 0, "a stepping of 0 is one"
+    assert found["cache_bytes"] == {"l1d": 2**15, "l2": 2**19, "l3": 2**24}
+    assert (found["sockets"], found["physical_cores"], found["threads_per_core"]) == (2, 4, 2)
+    assert found["numa_nodes"] == 2
 
 
 def test_digest_of_the_flags_depends_on_what_they_are_and_not_on_their_order(monkeypatch, tmp_path):
@@ -53,6 +78,12 @@ def test_digest_of_the_flags_depends_on_what_they_are_and_not_on_their_order(mon
         for flags in ("avx2 fma", "fma avx2", "avx2 fma avx512f")
     )
     assert one == same != other
+
+
+def test_mode_of_huge_pages_is_the_one_in_brackets(tmp_path):
+    (tmp_path / "enabled").write_text("always [madvise] never\n")
+    assert machine.huge_pages(tmp_path / "enabled") == "madvise"
+    assert machine.huge_pages(tmp_path / "missing") == ""
 
 
 def test_machine_is_told_from_another_and_not_from_its_updated_self():

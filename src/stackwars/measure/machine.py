@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from stackwars.measure.limits import machine_memory_bytes
 from stackwars.setup.environments import REPOSITORY
 
 CPUINFO = Path("/proc/cpuinfo")
+SYSTEM = Path("/sys/devices/system")
 NODE = "STACKWARS_NODE"
 """Environment variable with the name of this node of a cluster; Slurm says it by itself."""
 
@@ -27,8 +29,10 @@ def record() -> dict:
     """Return what identifies this machine; what the kernel does not say is left out. Names no other host.
 
     cpu_model: the name that the host gives, which processors of several generations share. cpu_family,
-    cpu_model_number, cpu_stepping: the processor's own numbers. cpu_flags_digest: of what it can do. cores: those
-    that this process may use.
+    cpu_model_number, cpu_stepping: the processor's own numbers. cpu_flags_digest: of what it can do. cache_bytes:
+    the data caches of the first core, as the kernel says. cpuid_cache_bytes: as the processor says, by which
+    libraries choose their blocks; in a virtual machine the two may differ. cores: those that this process may use;
+    physical_cores: those of the machine. huge_pages: the mode of transparent huge pages.
     """
     found = {
         "node": node(),
@@ -37,13 +41,23 @@ def record() -> dict:
         "cpu_model_number": _number(_field(CPUINFO, "model", ":")),
         "cpu_stepping": _number(_field(CPUINFO, "stepping", ":")),
         "cpu_flags_digest": _digest(_field(CPUINFO, "flags", ":") or _field(CPUINFO, "Features", ":")),
+        "cache_bytes": _kernel_caches(SYSTEM / "cpu" / "cpu0" / "cache"),
+        "cpuid_cache_bytes": _processor_caches(),
+        **_topology(SYSTEM),
         "cores": len(os.sched_getaffinity(0)),
         "memory_bytes": machine_memory_bytes(),
+        "huge_pages": huge_pages(),
         "kernel": platform.release(),
         "os": _field(Path("/etc/os-release"), "PRETTY_NAME", "=") or platform.system(),
         "python": platform.python_version(),
     }
-    return {name: value for name, value in found.items() if value not in ("", None)}
+    return {name: value for name, value in found.items() if value not in ("", None, {})}
+
+
+def huge_pages(path: Path = Path("/sys/kernel/mm/transparent_hugepage/enabled")) -> str:
+    """Return the mode of transparent huge pages: always, madvise or never; empty if the kernel does not say."""
+    found = re.search(r"\[(\w+)\]", _text(path))
+    return found[1] if found else ""
 
 
 def described(record: dict) -> str:
@@ -62,6 +76,48 @@ def revision() -> dict:
     head = _git("rev-parse", "--short=12", "HEAD")
     changed = _git("status", "--porcelain", "--untracked-files=no")
     return {"git_revision": head or "unknown", "git_dirty": bool(changed)}
+
+
+def _kernel_caches(folder: Path) -> dict[str, int]:
+    """Return {"l1d", "l2", "l3", ...: bytes} of one core."""
+    result = {}
+    for index in sorted(folder.glob("index*")):
+        kind, level, size = (_text(index / name).strip() for name in ("type", "level", "size"))
+        if kind in ("Data", "Unified") and size.endswith("K"):
+            result["l1d" if level == "1" else f"l{level}"] = int(size[:-1]) * 1024
+    return result
+
+
+def _processor_caches() -> dict[str, int]:
+    """Return the same as glibc reads it from the processor.
+
+    By the numbers of _SC_LEVEL1_DCACHE_SIZE and the like in its header, for which Python has no names.
+    """
+    result = {}
+    for level, name in {"l1d": 188, "l2": 191, "l3": 194}.items():
+        try:
+            result[level] = os.sysconf(name)
+        except (OSError, ValueError):  # of another C library
+            continue
+    return {level: size for level, size in result.items() if size > 0}
+
+
+def _topology(folder: Path) -> dict[str, int]:
+    """Return how many sockets, physical cores, threads a core and NUMA nodes the machine has."""
+    threads = [
+        (_text(cpu / "physical_package_id").strip(), _text(cpu / "core_id").strip())
+        for cpu in folder.glob("cpu/cpu[0-9]*/topology")
+    ]
+    nodes = {"numa_nodes": len(list(folder.glob("node/node[0-9]*"))) or 1}
+    if not threads:
+        return nodes
+    cores = len(set(threads))
+    return {
+        "sockets": len({socket for socket, _ in threads}),
+        "physical_cores": cores,
+        "threads_per_core": len(threads) // cores,
+        **nodes,
+    }
 
 
 def _digest(flags: str) -> str:
