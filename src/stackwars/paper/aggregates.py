@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator
 
 import pandas as pd
@@ -58,6 +59,25 @@ def _overhead(data: Dataset) -> Named:
     replayed = replays.set_index(["workload", "framework"])["steady_ms"]
     for (workload, framework), value in (native - replayed).dropna().items():
         yield f"overhead/{framework}/{workload}", latex.duration(value)
+
+
+def _machines(data: Dataset) -> Named:
+    """Yield how many times as long each replay takes on the slowest kind of machine of the reference as on the fastest.
+
+    In the native compiler, by the accepted runs of the original's study; nothing if they are of one kind.
+    """
+    accepted = [run for run in runs.read() if run.protocol == PROTOCOL and "tables" in run.context["studies"]]
+    if len({run.machine for run in accepted}) < 2:
+        return
+    cells = pd.concat([_ok(run.table("cells")).assign(machine=run.machine) for run in accepted])
+    replays = cells[(cells["mode"] == schema.REPLAY) & (cells["compiler"] == native_compiler(data.config))]
+    times = replays.pivot_table("steady_ms", ["framework", "workload"], "machine", aggfunc="median").dropna()
+    ends = times.median().sort_values().index[[-1, 0]]
+    for name, machine in zip(("slow", "fast"), ends, strict=True):
+        peaks = [run.context["peaks"][CPU]["gflop_per_s"] for run in accepted if run.machine == machine]
+        yield f"machines/{name}", f"{statistics.median(peaks):.0f}"
+    for (framework, workload), value in (times[ends[0]] / times[ends[1]]).items():
+        yield f"machines/{framework}/{workload}", latex.number(value)
 
 
 def _causes(data: Dataset) -> Named:
@@ -192,6 +212,18 @@ def _ok(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 _GROUPS: tuple[Callable[[Dataset], Named], ...] = (
-    *(_tables, _values, _overhead, _causes, _kernels, _products, _matrix, _effects, _stacks, _memory),
+    *(
+        _tables,
+        _values,
+        _overhead,
+        _machines,
+        _causes,
+        _kernels,
+        _products,
+        _matrix,
+        _effects,
+        _stacks,
+        _memory,
+    ),
     *(_audits, _held_out, _claims),
 )
