@@ -22,7 +22,7 @@ from stackwars.frameworks import Counters, numpy
 TOY = os.environ["STACKWARS_TOY"]
 
 class Session(numpy.Session):
-    calls, kept = 0, []
+    calls, kept, first = 0, [], None
     def build(self, *what):
         if TOY == "hog":
             self.kept.append(np.ones(2**30, np.uint8))
@@ -54,7 +54,9 @@ class Session(numpy.Session):
                 os.abort()
         if TOY == "settle late":
             time.sleep(0.02 if self.calls <= 18 else 0.005)
-        return super().call(which)
+        output = super().call(which)
+        self.first = output if self.calls == 1 else self.first
+        return self.first if TOY == "cached" else output
     def fetch(self, output):
         if TOY == "oom at fetch":
             raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.")

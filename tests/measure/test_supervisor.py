@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from running import wait_for
+from stackwars.measure.checks import relative_l2
 from stackwars.measure.limits import alive
+from stackwars.study.config import load
 from toy_checkout import ToyCheckout
 
 
@@ -193,6 +195,16 @@ def test_child_sees_none_of_the_users_settings(toy):
     for name in ("XDG_CACHE_HOME", "TMPDIR", "CUDA_CACHE_PATH"):
         assert seen[name] == str(toy.folder / "spawned" / "cache")
     assert set(seen["STACKWARS_PADDING"]) <= {"x"}
+
+
+def test_result_that_is_kept_from_call_to_call_is_found_out(toy):
+    toy.measure("ok")
+    honest = np.load(toy.folder / toy.output() / "output.npy")
+    toy.measure("cached")
+    kept = np.load(toy.folder / toy.output() / "output.npy")
+    assert np.array_equal(kept[:8], kept[8:])
+    assert not np.array_equal(honest[:8], honest[8:])
+    assert relative_l2(kept, honest) > load()["settings"]["parity_rel_l2"]
 
 
 @pytest.mark.alone

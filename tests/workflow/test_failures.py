@@ -60,6 +60,20 @@ def test_a_run_ends_with_its_faulty_programs_whether_it_fails_or_not(tmp_path, a
 
 
 @pytest.mark.slow
+def test_a_damaged_accepted_run_is_named_and_refused(made):
+    path = next(made.folder.glob("results/reference/runs/*/comparisons.csv"))
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    done = made.quietly("paper.pdf", "--config", "source=reference")
+    path.write_bytes(content)
+    assert done.returncode == 1
+    name = path.relative_to(made.folder)
+    assert f"{name}: expected the accepted file with the digest" in done.stdout
+    assert f"fix: git checkout {name.parent}" in done.stdout
+    assert not [word for word in STACK if word in done.stdout], done.stdout
+
+
+@pytest.mark.slow
 @pytest.mark.env
 def test_failed_job_is_said_last_with_its_log_and_what_to_do(made):
     study.write(

@@ -6,6 +6,7 @@ import re
 import pytest
 
 import study
+from stackwars import workloads
 from stackwars.claims import definitions
 from stackwars.results import schema
 from stackwars.setup.device import CPUS
@@ -17,6 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.env]
 # The other workloads have the same paths, and tests of their own.
 CHOSEN = ("gemm", "layernorm", "bert_base")
 ASKED = {**load(), "preset": "smoke", "workloads": list(CHOSEN)}
+MODELS = [name for name in CHOSEN if workloads.load(name).KIND == "model"]
 REPLAYS = programs.replays(ASKED)
 COMPILE_NOTHING = ("numpy", "torch_eager", "tensorflow_graph")
 INDUCTOR = ("torch_inductor", "torch_inductor_frozen")  # compile no StableHLO
