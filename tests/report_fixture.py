@@ -180,6 +180,24 @@ WHY = {
     ],
     "memory": [{**COMPILED, "study": "tables"}],
     "fits": ["On a TPU (an XLA): JAX: fits and needs 3.00 MiB."],
+    "times": [
+        {
+            "what": "own calls",
+            "study": "tables",
+            "compiler": "",
+            "baseline_ms": 2.0,
+            "subject_ms": 3.0,
+            "run": "",
+        },
+        {
+            "what": "own calls",
+            "study": "stacks",
+            "compiler": "",
+            "baseline_ms": 7.0,
+            "run": RUN,
+            "reference": True,
+        },
+    ],
     "commands": [["Measure both", ".venv/bin/snakemake --cores 1 results/full/cpu/jax/mha/cell.json"]],
 }
 RELEASED = {

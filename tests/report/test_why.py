@@ -2,7 +2,7 @@
 
 import pytest
 
-from made_tables import NEW, OLD, cell, comparison, program, rounds
+from made_tables import NEW, OLD, cell, comparison, program, replay, rounds
 from report_fixture import made_sources
 from stackwars.report.gather import gather
 
@@ -107,6 +107,18 @@ def test_targets_say_who_fits_and_who_needs_more(tmp_path):
     assert found["fits"] == [
         f"On tpu-v6e ({NEW}): JAX: fits and needs 100 MiB, torch_xla: fits and needs 150 MiB; torch_xla needs more."
     ]
+
+
+def test_every_time_says_what_it_is_of(tmp_path):
+    own = {"cells": [cell(name, steady_ms=ms) for name, ms in (("jax", 1.0), ("torch_xla", 2.0))]}
+    own["cells"] += [replay(name, OLD, steady_ms=ms) for name, ms in (("jax", 3.0), ("torch_xla", 4.0))]
+    own["comparisons"] = [comparison("gemm", 2.0)]
+    found = page(tmp_path, own)["times"]
+    assert [(row["baseline_ms"], row["subject_ms"], row["compiler"]) for row in found] == [
+        (1, 2, ""),
+        (3, 4, OLD),
+    ]
+    assert len({row["what"] for row in found}) == 2
 
 
 def test_the_commands_measure_in_the_folder_of_the_run(tmp_path):

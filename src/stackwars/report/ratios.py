@@ -1,7 +1,8 @@
-"""The ratios of a pair of frameworks on a workload: in each run, and beside other frameworks."""
+"""The numbers of a pair of frameworks on a workload: in each run, beside other frameworks, and every time."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,12 @@ from stackwars.setup.device import CPU
 Row = dict[str, Any]
 Pair = tuple[str, str]
 """The subject and the baseline of a ratio."""
+TIMES = {
+    schema.NATIVE: "the frameworks' own calls, in processes that alternate with their partner's",
+    schema.REPLAY: "the emitted programs in this compiler, without the frameworks",
+    "profile": "one call of the replayed programs under a profiler, which takes time itself",
+}
+"""What a time is of, and so why it is not the same as another one of the same workload."""
 
 
 def runs(document: Row, workload: str, pair: Pair, known: dict[str, Row]) -> Row:
@@ -60,6 +67,43 @@ def of_frameworks(document: Row, workload: str, pair: Pair) -> list[Row]:
             other = next(name for name in sides if name != subject)
             _keep(rows, other, "over_subject", row if row["baseline"] == subject else _turned(row))
     return [{"framework": name, **row} for name, row in rows.items()]
+
+
+def _times(document: Row, workload: str, pair: Pair, calls: list[Row]) -> Iterator[Row]:
+    for mode in (schema.NATIVE, schema.REPLAY):
+        cells = [
+            row
+            for row in document["cells"]
+            if (row["mode"], row["workload"], row.get("device")) == (mode, workload, CPU)
+        ]
+        for study, compiler in dict.fromkeys((row["study"], row.get("compiler", "")) for row in cells):
+            of = [row for row in cells if (row["study"], row.get("compiler", "")) == (study, compiler)]
+            yield from _time(TIMES[mode], of, pair, study, compiler, "steady_ms")
+    for study, compiler in dict.fromkeys((call["study"], call["compiler"]) for call in calls):
+        of = [call for call in calls if (call["study"], call["compiler"]) == (study, compiler)]
+        yield from _time(TIMES["profile"], of, pair, study, compiler, "profiled_ms")
+
+
+def _time(what: str, rows: Iterable[Row], pair: Pair, study: str, compiler: str, column: str) -> Iterator[Row]:
+    own = {row["framework"]: row for row in rows if column in row}
+    sides = {name: own.get(name, {}) for name in pair}
+    if any(sides.values()):
+        one = next(row for row in sides.values() if row)
+        ms = {
+            f"{side}_ms": sides[name].get(column)
+            for side, name in zip(("subject", "baseline"), pair, strict=True)
+        }
+        named = {"run": one.get("run", ""), "study": study, **mark_of(one)}
+        yield {"what": what, "compiler": compiler, **ms, **named}
+
+
+def times(document: Row, workload: str, pair: Pair, calls: list[Row]) -> list[Row]:
+    """Return every steady time of the pair's programs: what it is of, and of which run.
+
+    Two studies may share a cell: it is one time.
+    """
+    rows = list(_times(document, workload, pair, calls))
+    return list({str({**row, "study": ""}): row for row in reversed(rows)}.values())[::-1]
 
 
 def _keep(rows: dict[str, Row], name: str, key: str, row: Row) -> None:

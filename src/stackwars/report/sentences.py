@@ -24,7 +24,7 @@ def verdict(row: Row | None, subject: str, baseline: str) -> str:
 
     row: None if they were not compared.
     """
-    one, other = map(frameworks.title, (subject, baseline))
+    one, other = (frameworks.title(name) if name else "the other" for name in (subject, baseline))
     if row is None:
         return f"No steady state of {one} was compared with that of {other}."
     ratio = f"{_number(row['ratio'])}{_interval(row)}"

@@ -33,8 +33,9 @@ class Pages:
         studies.
         """
         self._sources, self._document, self._config = sources, document, sources.run.config
-        pair = (comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS))[0]
-        self.subject, self.baseline = self._pair = (pair.subject, pair.baseline)
+        pairs = comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS)
+        self.subject, self.baseline = (pairs[0].subject, pairs[0].baseline) if pairs else ("", "")
+        self._pair = (self.subject, self.baseline)
         self._known = {one["run"]: one for one in sources.reference.context.get("runs", [])}
         self._native = native_compiler(self._config) or ""
 
@@ -88,6 +89,7 @@ class Pages:
             "frameworks": ratios.of_frameworks(document, workload, self._pair),
             "memory": needs,
             "fits": sentences.fits(needs, self._more(workload), *self._pair),
+            "times": ratios.times(document, workload, self._pair, calls),
             "commands": self._commands(workload),
         }
 

@@ -23,6 +23,7 @@ async function why(at) {
     ...onTargets(page, workload),
     h("h3", { id: "releases" }, "Which release changed it"),
     released.length ? releaseTable(`${released.length} releases changed a program of it`, released) : missing("No release of a compiler is known to have changed it.", `make releases PROGRAM=${workload}`),
+    ...numbers(page),
     h("h3", {}, "What measures this again"),
     page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": text }, command))),
     h("p", {}, `Measured at revision ${DATA.meta.git_revision}: git checkout ${DATA.meta.git_revision} has its sources.`),
@@ -125,4 +126,10 @@ function onTargets({ memory, fits }, workload) {
   const head = h("h3", {}, "Does it fit, and who needs more");
   if (!memory.length) return [head, missing("Its programs were compiled for no target.", `make paper WORKLOADS=${workload}`)];
   return [head, h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets, MiB", memory)];
+}
+
+function numbers({ times, subject, baseline }) {
+  return [h("h3", {}, "Which time is which"), times.length ? h("div", {}, h("p", {}, "Steady milliseconds of these two that the views show. They differ because they are of different runs, or of different things; only rows of one run may be compared."),
+    table("Times of the two", filled([["Of", (row) => row.what, "wide"], ["Study", (row) => row.study], ["Compiler", (row) => row.compiler, "keep"], [`${title(baseline)}, ms`, (row) => number(row.baseline_ms, 4), "number"],
+      [`${title(subject)}, ms`, (row) => number(row.subject_ms, 4), "number"], ["Run", (row) => row.run || "this run", "keep"]], times), times)) : h("p", {}, "No time of the two is known.")];
 }
