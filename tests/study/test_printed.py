@@ -44,10 +44,10 @@ def test_nothing_is_listed_without_two_frameworks_to_compare():
 def test_forms_are_measured_with_the_study_of_their_frameworks():
     every = {"paper": PAPER, "workloads": WORKLOADS, "frameworks": load()["frameworks"]}
     tables, stacks = (config(**every, measure=[name]) for name in ("tables", "stacks"))
-    assert printed.forms(tables) == printed.forms(stacks)
-    assert [cell.framework for cell in printed.forms(stacks)["gemm"]] == ["jax", "torch_inductor"]
-    rows = [printed.forms(one)["gemm"] for one in (tables, stacks)]
-    assert list(map(printed.is_measured, (tables, stacks), rows)) == [False, True]
+    forms = printed.forms(stacks)
+    assert printed.forms(tables) == forms == printed.measured(stacks, forms)
+    assert [cell.framework for cell in forms["gemm"]] == ["jax", "torch_inductor"]
+    assert printed.measured(tables, forms) == {}
 
 
 def test_the_report_shows_what_a_run_emits_for_its_cells_and_its_compilers():

@@ -28,9 +28,9 @@ def forms(config: dict) -> Rows:
     return _rows(config, config["paper"].get("forms", []), config["paper"].get("forms_of", []))
 
 
-def listed(config: dict) -> Rows:
-    """Return the listings that this run measures."""
-    return {workload: row for workload, row in listings(config).items() if is_measured(config, row)}
+def measured(config: dict, rows: Rows) -> Rows:
+    """Return the rows that this run measures."""
+    return {workload: row for workload, row in rows.items() if is_measured(config, row)}
 
 
 def is_measured(config: dict, row: Sequence[Cell]) -> bool:
