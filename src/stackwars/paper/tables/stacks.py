@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import partial
 
 import pandas as pd
 
 from stackwars import workloads
 from stackwars.frameworks import load, title
 from stackwars.paper.latex import Latex, escape
-from stackwars.paper.tables.spec import Column, Table, frame, indexed, main, pooled_over, ratio
+from stackwars.paper.tables.spec import Column, Table, frame, indexed, pooled_over, ratio
 from stackwars.results import published, schema
 from stackwars.results.dataset import Sources
 from stackwars.setup.device import CPU
 
 STUDY, BEYOND = "stacks", "beyond"
 FORMS_OF = ("jax", "torch_xla", "torch_inductor")
-OVER_BASELINE = ("torchax", "tensorflow_xla", "torch_eager", "torch_inductor", "numpy")
-"""The stacks that are compared with the paper's baseline."""
-Pairs = Callable[[Sources], list[list[str]]]
-"""Chooses pairs of frameworks: subject and baseline."""
 
 
 def explained_rows(sources: Sources) -> pd.DataFrame:
@@ -42,37 +36,31 @@ def explained(name: str) -> Latex:
     )
 
 
-def pair_rows(sources: Sources, quantity: str, pairs: Pairs) -> pd.DataFrame:
-    """Return the ratios of a quantity of these pairs, a row for each workload."""
+def pairwise_rows(sources: Sources) -> pd.DataFrame:
+    """Return the ratios of the pairs, a row for each workload."""
     data = sources.of(STUDY)
-    table = data.comparisons(STUDY, quantity=quantity, device=CPU).dropna(subset="ratio")
-    names = [f"{a}/{b}" for a, b in pairs(sources)]
-    table = table[(table["subject"] + "/" + table["baseline"]).isin(names)]
+    table = data.comparisons(STUDY, quantity=schema.PAIRWISE, device=CPU).dropna(subset="ratio")
     result = []
     for name, rows in table.groupby("title", sort=False):
         row = {f"{one['subject']}/{one['baseline']}": ratio(one) for one in rows.to_dict("records")}
-        result.append({"workload": name, **dict.fromkeys(names), **row})
+        result.append({"workload": name, **dict.fromkeys(map("/".join, _pairs(sources))), **row})
     return frame(result, pooled_over(data, table))
 
 
-def pair_columns(sources: Sources, pairs: Pairs) -> tuple[Column, ...]:
+def _pairs(sources: Sources) -> list[list[str]]:
+    return sources.run.config["paper"].get("pairwise", [])
+
+
+def pairwise_columns(sources: Sources) -> tuple[Column, ...]:
     """Return a column for each pair."""
     heads = [
         (Latex(rf"\shortstack[l]{{{escape(title(a))} /\\{escape(title(b))}}}"), f"{a}/{b}")
-        for a, b in pairs(sources)
+        for a, b in _pairs(sources)
     ]
     return (
         Column("Workload", "workload"),
         *(Column(head, value, "ratio") for head, value in heads),
     )
-
-
-def _pairwise(sources: Sources) -> list[list[str]]:
-    return sources.run.config["paper"].get("pairwise", [])
-
-
-def _over_baseline(sources: Sources) -> list[list[str]]:
-    return [[name, main(sources).baseline] for name in OVER_BASELINE]
 
 
 def form_rows(sources: Sources) -> pd.DataFrame:
@@ -126,19 +114,10 @@ TABLES = (
         ),
     ),
     Table(
-        name="over_jax",
-        caption="Stacks over JAX: Steady State",
-        rows=partial(pair_rows, quantity=schema.STEADY, pairs=_over_baseline),
-        columns=partial(pair_columns, pairs=_over_baseline),
-        study=STUDY,
-        note="In brackets: the intervals that decide. torch\\_xla over JAX is in the tables of the original's study.",
-        empty="nothing to compare",
-    ),
-    Table(
         name="pairwise",
         caption="Stacks in Pairs: Steady State of One over the Other",
-        rows=partial(pair_rows, quantity=schema.PAIRWISE, pairs=_pairwise),
-        columns=partial(pair_columns, pairs=_pairwise),
+        rows=pairwise_rows,
+        columns=pairwise_columns,
         study=STUDY,
         note=r"""In brackets: the intervals that decide, from the ratios of both to the same baseline, which are
         independent.""",
