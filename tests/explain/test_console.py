@@ -121,11 +121,11 @@ def test_a_fault_is_a_paragraph():
 
 def test_constants_are_not_among_the_operations_that_are_named():
     region = ["stablehlo.constant : () -> tensor<f32>", *FAULT["region"]]
-    assert "at rows 3: dot_general, reduce." in console.fault_text("torch_xla", {**FAULT, "region": region})
+    assert "at rows 3: dot_general, reduce." in console.fault_text({**FAULT, "region": region})
 
 
 def test_a_fault_that_was_not_reduced_says_why():
-    said = console.paragraph("fault", "jax", {**FAULT, "verdict": "not reduced", "detail": "no time is left"})
+    said = console.paragraph("fault", {**FAULT, "verdict": "not reduced", "detail": "no time is left"})
     assert said.endswith("not reduced: no time is left")
 
 

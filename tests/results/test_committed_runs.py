@@ -42,7 +42,7 @@ def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
         is_known = keys[0].isin(keys[1])
         assert set(found[~is_known]["quantity"]) <= {schema.NATIVE_CALLS, schema.CONTROL}
         found = found[is_known]
-    is_timed = not set(run.context["studies"]) <= {CONFIG["odd_sizes"]["study"], "releases"}
+    is_timed = not set(run.context["studies"]) <= {CONFIG["odd_sizes"]["study"], "releases", "successor"}
     assert len(found) == len(known) and bool(len(known)) == is_timed
     assert_rows_known(found, known, schema.COMPARISON_KEYS)
     # Of the matrix, a run has the effects of the workloads that it measured whole.
@@ -68,10 +68,10 @@ def newest():
 
 
 @pytest.fixture(scope="module")
-def again(tmp_path_factory):
-    """The tables that follow from the committed measurements of the first study."""
-    first = of_tables(CONFIG).name
-    config = {**CONFIG, "measure": [first], "studies": {first: CONFIG["studies"][first]}}
+def again(tmp_path_factory, newest):
+    """The tables that follow from the committed measurements of the studies of that run."""
+    names = newest.context["studies"]
+    config = {**CONFIG, "measure": names, "studies": {name: CONFIG["studies"][name] for name in names}}
     found = raw.read(config, REFERENCE)
     made = {"cells": cells.build(config, found)}
     made["programs"] = programs.build(config, Folder(tmp_path_factory.mktemp("made"), REFERENCE), found)

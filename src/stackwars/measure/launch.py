@@ -171,10 +171,11 @@ def _work(work: Callable[[], None], cap: int, parent: int, log: Path) -> NoRetur
         work()
         status = 0
     except BaseException:
-        traceback.print_exc()
+        traceback.print_exc(file=sys.__stderr__)  # the log, whatever the parent made of sys.stderr
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
+        sys.__stderr__.flush()
         os._exit(status)
 
 

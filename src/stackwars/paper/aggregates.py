@@ -62,7 +62,7 @@ def _overhead(data: Dataset) -> Named:
 
 
 def _machines(data: Dataset) -> Named:
-    """Yield how many times as long each replay takes on the slowest kind of machine of the reference as on the fastest.
+    """Yield how many times as long each replay takes on the slowest kind of machine as on the fastest, and both ratios.
 
     In the native compiler, by the accepted runs of the original's study; nothing if they are of one kind.
     """
@@ -76,6 +76,8 @@ def _machines(data: Dataset) -> Named:
     for name, machine in zip(("slow", "fast"), ends, strict=True):
         peaks = [run.context["peaks"][CPU]["gflop_per_s"] for run in accepted if run.machine == machine]
         yield f"machines/{name}", f"{statistics.median(peaks):.0f}"
+        ratios = (times.loc["torch_xla", machine] / times.loc["jax", machine]).dropna()
+        yield from ((f"machines/{name}/{workload}", latex.number(ratio)) for workload, ratio in ratios.items())
     for (framework, workload), value in (times[ends[0]] / times[ends[1]]).items():
         yield f"machines/{framework}/{workload}", latex.number(value)
 

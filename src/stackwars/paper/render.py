@@ -117,10 +117,11 @@ def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str,
 
 
 def _accepted(runs: list[dict]) -> dict[str, list[str]]:
-    """Return the accepted runs by kind of machine."""
+    """Return the accepted runs of the newest protocol by kind of machine."""
     kinds: dict[str, list[str]] = {}
     for run in runs:
-        kinds.setdefault(run["machine"], []).append(run["run"])
+        if run["protocol"] == PROTOCOL:
+            kinds.setdefault(run["machine"], []).append(run["run"])
     return kinds
 
 
