@@ -41,6 +41,7 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
     timeline, other = document["timeline"], document.get("other")
     return {
         **document,
+        "cells": in_columns(document["cells"]),
         **({"other": {**other, "comparisons": pack(other["comparisons"])}} if other else {}),
         **{
             name: {key: pack(one) for key, one in document[name].items()}
@@ -59,6 +60,16 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
             ],
         },
     }
+
+
+def in_columns(rows: list[dict[str, Any]]) -> dict[str, list]:
+    """Return rows with every name and every text once: {"names", "texts", "rows"}; a text is [its place in texts]."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    texts = dict.fromkeys(value for row in rows for value in row.values() if isinstance(value, str))
+    places = {text: [place] for place, text in enumerate(texts)}
+    values = [[row.get(name) for name in names] for row in rows]
+    packed_rows = [[places[one] if isinstance(one, str) else one for one in row] for row in values]
+    return {"names": names, "texts": list(texts), "rows": packed_rows}
 
 
 def pack(value: object) -> str:
