@@ -2,9 +2,9 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 
 // Rows of which every name and every text stands once.
-const rowsOf = ({ names, texts, rows }) => rows.map((row) => Object.fromEntries(row.flatMap((value, place) =>
+const fromColumns = ({ names, texts, rows }) => rows.map((row) => Object.fromEntries(row.flatMap((value, place) =>
   (value === null ? [] : [[names[place], Array.isArray(value) ? texts[value[0]] : value]]))));
-DATA.cells = rowsOf(DATA.cells);
+DATA.cells = fromColumns(DATA.cells);
 const MAIN = document.getElementById("main");
 const STAGES = { first: "First run", second: "Second run", steady: "Steady state" };
 
