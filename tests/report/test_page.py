@@ -145,8 +145,11 @@ def test_programs_of_the_reference_stand_beside_each_other(jax_python, tmp_path)
         assert one["frameworks"][:2] == ["jax", "torch_xla"]
         for shown in one["forms"].values():
             assert len(shown["pairs"]) == math.comb(len(shown["sides"]), 2)
-    # Frontends whose programs an accepted run alone has stand beside those of this one.
-    assert {"torchax", "tensorflow_xla"} <= found["mha"]["runs"].keys() <= set(found["mha"]["frameworks"])
+    # Programs that another accepted run alone has are shown too, and name it.
+    more = {"torchax", "tensorflow_xla"}
+    assert more <= set(found["mha"]["frameworks"])
+    other = found["per_example_grad"]
+    assert more <= other["runs"].keys() <= set(other["frameworks"])
     # A program with its constants written out is too long, and the page says so.
     assert found["newton"]["left_out"].keys() == {"tensorflow_xla"}
     mha, relu = (
