@@ -49,20 +49,20 @@ def test_what_is_kept_says_of_which_program_and_by_which_compiler(tmp_path, comp
 
 
 @pytest.mark.parametrize(
-    ("work", "told"),
+    ("work", "reason"),
     [
         (lambda hlo: int("a pass failed"), "the compiler ended with 1: ValueError: .*'a pass failed'"),
         (lambda hlo: os.kill(os.getpid(), signal.SIGKILL), "the compiler ended with -9:"),
         (lambda hlo: time.sleep(30), "the compiler took over 1 s"),
     ],
 )
-def test_a_compiler_that_fails_leaves_the_reason(tmp_path, compiler, work, told):
+def test_a_compiler_that_fails_leaves_the_reason(tmp_path, compiler, work, reason):
     compiler(work)
     text = optimised.optimise(job(timeout_s=1), program(tmp_path))
-    assert re.fullmatch(told, missing_reason(text))
+    assert re.fullmatch(reason, missing_reason(text))
     kept = tmp_path / "kept.gz"
     kept.write_bytes(gzip.compress(text.encode()))
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=reason):
         optimised.read(kept, PROGRAM.encode())
 
 

@@ -98,8 +98,8 @@ def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatc
     names = ["jax", "torch_xla", "xla-0.10.2", "xla-0.7.1", "xla-cuda"]
     total = sum(sizes_gb()[name] for name in names)
     missing = plan.describe(config(preset="full"), []).splitlines()[-1]
-    told = "(xla-cuda only if compilations are not taken from the reference)"
-    assert missing.startswith(f"disk: about {total:.1f} GB for the environments {', '.join(names)} {told}; ")
+    note = "(xla-cuda only if compilations are not taken from the reference)"
+    assert missing.startswith(f"disk: about {total:.1f} GB for the environments {', '.join(names)} {note}; ")
     for name in names[:-1]:
         (folder(REPOSITORY / "envs" / f"{name}.txt") / "ready").mkdir(parents=True)
     assert "all environments are there" in plan.describe(config(preset="full"), [])
