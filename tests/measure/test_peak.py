@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -56,3 +58,19 @@ def test_peak_is_at_least_what_numpy_reaches(jax_python, tmp_path, device):
     assert 2 < found["gflop_per_s"] < 500 * cores
     assert 0.5 < found["copy_gb_per_s"] < 2000
     assert found["last_cache_bytes"] == peak.last_cache_bytes()
+
+
+@pytest.mark.env
+def test_peak_of_a_busy_machine_is_more_than_half_of_a_quiet_one(jax_python, tmp_path):
+    """Else the floor, at twice the peak, would refuse what was measured well."""
+    rates = []
+    for busy in (0, 1 + len(os.sched_getaffinity(0))):
+        others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+        try:
+            run(jax_python, "-m", peak.__name__, "cpu", tmp_path / f"{busy}.json", "--seconds", "0.7")
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
+        rates.append(json.loads((tmp_path / f"{busy}.json").read_text())["gflop_per_s"])
+    assert rates[1] > 0.5 * rates[0]
