@@ -82,7 +82,7 @@ def estimates(rounds, asked):
     return found
 
 def pooled(members):
-    """Nested model: {key: [(kind, log, variance, rounds, dof)]} to {key: (log, error, dof)}."""
+    """Nested model: {key: [(kind, log, variance, rounds, dof)]} to {key: (log, error, dof, kinds on either side)}."""
     result = {}
     for keys in families(members):
         runs = {k: pd.DataFrame(members[k], columns=["kind", "y", "v", "n", "d"]) for k in keys}
@@ -102,12 +102,11 @@ def pooled(members):
                 continue
             u = (max(run[0], within), run[1]) if run else (within, runs[k]["d"].sum())
             between = max(0.0, kind_[0] - u[0] * share.mean()) if kind_ else 0.0
-            weights = 1 / np.maximum(between + u[0] * share, 1e-300)
-            weights /= weights.sum()
-            a, b = (0.0 if count == 1 and run else (weights**2).sum()), (weights**2 * share).sum()
+            a, b = 0.0 if run else 1 / count, share.mean() / count
             parts = [(a * kind_[0], kind_[1]), ((b - a * share.mean()) * u[0], u[1])] if between else [(b * u[0], u[1])]
             variance, freedom = total(parts)
-            result[k] = ((weights * kinds[k]["mean"]).sum(), np.sqrt(variance), freedom)
+            means = kinds[k]["mean"]
+            result[k] = means.mean(), np.sqrt(variance), freedom, means.min() < 0 < means.max()
     return result
 
 def decided(quantity, low, high, opposite):
@@ -123,9 +122,10 @@ def intervals(ratios):
     """Benjamini & Yekutieli (2005), one level a quantity and device: {key: (log, error, dof)} to {key: (low, high)}."""
     result = {}
     for keys in families(ratios, lambda key: (key[0], key[2])):
-        log, error, dof = np.array([ratios[key] for key in keys]).T
+        log, error, dof, sides = np.array([ratios[key] for key in keys], float).T
         other = np.array([ratios.get(("undisturbed", *key[1:]), (0.0,))[0] for key in keys])
-        opposite = (log * other < 0) & (keys[0][0] == "steady")
+        quantity = keys[0][0]
+        opposite = (log * other < 0) & (quantity == "steady") | (sides > 0) & (quantity not in ("margin", "removal"))
         count = len(keys)
         while True:
             half = special.stdtrit(dof, 1 - 0.05 * max(count, 1) / len(keys) / 2) * error
@@ -153,7 +153,7 @@ def main(folder, comparisons):
         known = [one for one in known if one[0] == max(protocol for protocol, *_ in known)]
         known = [one for one in known if one[6]] or known
         members[key] = [(*one[1:4], one[5], one[4]) for one in known if one[3] is not None]
-        ratios[key] = (known[-1][2], known[-1][3] and np.sqrt(known[-1][3]), known[-1][4])
+        ratios[key] = (known[-1][2], known[-1][3] and np.sqrt(known[-1][3]), known[-1][4], False)
     ratios |= pooled({key: values for key, values in members.items() if values})
     found = intervals({key: ratio for key, ratio in ratios.items() if ratio[1] is not None})
     again = np.array([found.get(key, (np.nan, np.nan)) for key in printed.index])

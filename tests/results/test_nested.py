@@ -36,24 +36,34 @@ def test_runs_of_one_kind_without_a_family_have_students_intervals():
     assert ends(found.next_run) == pytest.approx((np.mean(values) - reach, np.mean(values) + reach))
 
 
-def test_kinds_are_the_units_if_runs_of_a_kind_agree():
-    found = nested.pool(runs(0.1, 0.1, 0.1, 0.4, 0.4, 0.2, kinds="aaabbc"), NOTHING)
+def test_the_mean_is_that_of_the_kinds_measured_and_the_next_run_is_of_any():
+    values = (0.1, 0.3, 0.9, 0.7)
+    found = nested.pool(runs(*values, kinds="aabb"), NOTHING)
+    # Within each kind the runs stand 0.1 off their mean: 2 degrees of freedom.
+    square = 4 * 0.1**2 / 2
+    assert found.mean.log == pytest.approx(0.5)
+    assert found.mean.error == pytest.approx(math.sqrt(square / 4)) and found.mean.freedom == pytest.approx(2)
+    # A new kind varies as these: by the variance of their means less what runs add to it.
+    kinds = np.var((0.2, 0.8), ddof=1) - square / 2
+    assert found.next_run.error == pytest.approx(math.sqrt(1.5 * kinds + 1.25 * square))
+
+
+def test_kinds_without_a_second_run_are_the_units():
+    found = nested.pool(runs(0.1, 0.4, 0.2), NOTHING)
     known = stats.ttest_1samp((0.1, 0.4, 0.2), 0)
     assert ends(found.mean) == pytest.approx(tuple(known.confidence_interval(0.95)), rel=1e-4)
 
 
-def test_kinds_that_agree_better_than_runs_leave_the_runs_as_units():
-    found = nested.pool(runs(0.1, 0.3, 0.15, 0.25, kinds="aabb"), NOTHING)
-    assert found.mean.log == pytest.approx(0.2)
-    square = (2 * 0.1**2 + 2 * 0.05**2) / 2
-    assert found.mean.error == pytest.approx(math.sqrt(square / 4)) and found.mean.freedom == pytest.approx(2)
+def test_kinds_count_equally_whatever_runs_they_have():
+    found = nested.pool(runs(0.10, 0.30, 0.22, 0.18, 0.4, kinds="aaaab"), NOTHING)
+    assert found.mean.log == pytest.approx(0.3)
+    square = (0.1**2 + 0.1**2 + 0.02**2 + 0.02**2) / 3
+    assert found.mean.error == pytest.approx(math.sqrt(square * (1 / 4 + 1) / 4))
 
 
-def test_a_kind_with_more_runs_counts_for_more_unless_kinds_vary_most():
-    even = nested.pool(runs(0.10, 0.30, 0.22, 0.18, 0.2, kinds="aaaab"), NOTHING).mean.log
-    assert even == pytest.approx(0.2)
-    apart = runs(0.1, 0.1001, 0.0999, 0.1, 0.9, kinds="aaaab")
-    assert nested.pool(apart, NOTHING).mean.log == pytest.approx(0.5, abs=1e-3)
+def test_kinds_on_both_sides_are_seen():
+    assert nested.on_both_sides(runs(0.3, 0.2, -0.1, kinds="aab"))
+    assert not nested.on_both_sides(runs(0.3, -0.1, 0.1, kinds="aab")), "runs of one kind may differ"
 
 
 def test_one_run_is_as_uncertain_as_its_family():
@@ -78,8 +88,8 @@ def test_a_run_varies_at_least_as_its_rounds():
 def world(random, kinds: str, members: int = 25, heterogeneity: float = 6.0):
     """Return the runs of a family, the true values that they estimate, and one more run of each.
 
-    Kinds vary by 0.1, runs of a kind by 0.05, rounds by 0.1, each with a factor of the member's own. With one kind of
-    machine the true value is that of the kind.
+    Kinds vary by 0.1, runs of a kind by 0.05, rounds by 0.1, each with a factor of the member's own. The true value is
+    the mean of the kinds; where each has one run, which cannot be told from a kind, of all kinds.
     """
     family, truths, more = [], [], []
     scales = np.sqrt(heterogeneity / random.chisquare(heterogeneity, (members, 2)))
@@ -94,7 +104,8 @@ def world(random, kinds: str, members: int = 25, heterogeneity: float = 6.0):
 
         family.append([(kind, *measure(places[kind])) for kind in kinds])
         is_one = len(places) == 1
-        truths.append(places[kinds[0]] if is_one else mean)
+        are_told_apart = len(places) < len(kinds)
+        truths.append(np.mean(list(places.values())) if are_told_apart else mean)
         other = places[kinds[0]] if is_one else mean + of_kinds * random.normal(0, 0.1)
         more.append(measure(other)[0])
     return moderated(family), truths, more

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from made_tables import comparison
-from stackwars.results import pooling, schema
+from stackwars.results import deciding, pooling, schema
 from stackwars.results.pooling import RunTable
 
 NAMES = ("gemm", "ffn", "mha", "conv", "layernorm")
@@ -96,3 +96,15 @@ def test_what_cannot_be_pooled_is_of_the_newest_run_that_has_it():
     assert (found["ratio"]["ffn"], found["run"]["ffn"], found["rounds"]["ffn"]) == (2.0, "1", 1)
     # Of one run in no family: as that run has it, with its rounds.
     assert tuple(found.loc["mha", ["ratio", "error", "run", "rounds"]]) == (4.0, 0.01, "1", 6)
+
+
+def test_kinds_of_machine_on_either_side_of_1_have_no_direction():
+    def of(gemm, ffn):
+        return [comparison("gemm", gemm), comparison("ffn", ffn)]
+
+    tables = [run("1", "a", *of(2.0, 2.0)), run("2", "a", *of(2.02, 2.02)), run("3", "b", *of(0.8, 1.4))]
+    found = deciding.decide(pooling.pool(tables)).set_index("workload")
+    assert list(found["opposite"]) == [True, False]
+    assert (found["low"] > 1).all(), "both intervals exclude 1"
+    assert list(found["verdict"]) == ["inconclusive", "slower"]
+    assert list(found["detail"]) == ["kinds of machine differ in sign", ""]

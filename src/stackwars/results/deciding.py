@@ -19,6 +19,7 @@ from stackwars.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
 Row = dict[str, Any]
 """A row of comparisons.csv; columns may be missing."""
 SIGNS_DIFFER = "the two estimators differ in sign"
+KINDS_DIFFER = "kinds of machine differ in sign"
 
 
 def decide(table: pd.DataFrame) -> pd.DataFrame:
@@ -74,6 +75,8 @@ def _decide(family: list[Row], by_key: dict[tuple, Row]) -> None:
             row |= {"low": low, "high": high, "confidence": level, "detectable": ratio.detectable(level)}
         if row["quantity"] == schema.STEADY and _signs_differ(row, by_key):
             row["detail"] = SIGNS_DIFFER
+        elif row.get("opposite") is True and not row["low"] <= 1 <= row["high"]:
+            row["detail"] = KINDS_DIFFER
         if row["quantity"] == schema.CONTROL:
             row |= _rest(row)
         if row["quantity"] == schema.MARGIN:
@@ -97,7 +100,8 @@ def _word(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) -> 
     if quantity == schema.SCALING and estimate.low is not None:
         return verdicts.scaling(math.log2(estimate.low), math.log2(estimate.high))
     found = direction(estimate)
-    return INCONCLUSIVE if found in DECIDED and _signs_differ(row, by_key) else found
+    are_against = row.get("opposite") is True or _signs_differ(row, by_key)
+    return INCONCLUSIVE if found in DECIDED and are_against else found
 
 
 def _signs_differ(row: Row, by_key: dict[tuple, Row]) -> bool:

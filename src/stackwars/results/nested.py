@@ -42,7 +42,7 @@ class Model(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """A value over runs, and the prediction of one more run."""
+    """A value over the kinds of machine measured, and the prediction of one more run, of any kind."""
 
     mean: LogRatio
     next_run: LogRatio
@@ -62,33 +62,28 @@ def fit(members: Sequence[Sequence[RunValue]]) -> Model:
 def pool(runs: Sequence[RunValue], model: Model) -> Pooled | None:
     """Return a value over its runs; None of one run in a family that says nothing of other runs.
 
-    Runs of one kind count equally, kinds by their precision. The mean is that over all kinds of machine; of runs of a
-    single kind, that of this kind. The next run is of any kind, with as many rounds as these. A run varies at least as
-    its rounds make it vary.
+    The mean is that of the kinds of machine measured, which count equally, as do the runs of a kind: two or three kinds
+    say little about all kinds, and a reader's machine is what the next run is predicted for. That run is of any kind,
+    with as many rounds as these. A run varies at least as its rounds make it vary.
     """
     kinds = by_kind(runs)
     run, kind = _run_variance(runs, model), _kind_variance(kinds, model)
     if run is None and kind is None:
         return None
     within = run or Prior(_within(runs), sum(one.dof for one in runs))
-    shares = np.array([1 / len(of_kind) for of_kind in kinds])
-    between = max(0.0, kind.variance - within.variance * shares.mean()) if kind else 0.0
-    precisions = 1 / np.maximum(between + within.variance * shares, 1e-300)
-    weights = precisions / precisions.sum()
-    mean = float(weights @ np.array([_mean(of_kind) for of_kind in kinds]))
-    of_kinds, of_runs = float(weights @ weights), float(weights**2 @ shares)
+    share = sum(1 / len(of_kind) for of_kind in kinds) / len(kinds)
+    between = max(0.0, kind.variance - within.variance * share) if kind else 0.0
+    mean = sum(map(_mean, kinds)) / len(kinds)
 
     def log_ratio(kind_part: float, run_part: float) -> LogRatio:
         """Return the mean with the error of these numbers of components."""
         if not between:
             return _satterthwaite(mean, [(run_part, within)])
-        return _satterthwaite(mean, [(kind_part, kind), (run_part - kind_part * shares.mean(), within)])
+        return _satterthwaite(mean, [(kind_part, kind), (run_part - kind_part * share, within)])
 
-    is_of_one_kind = len(kinds) == 1 and run is not None
-    return Pooled(
-        log_ratio(0.0 if is_of_one_kind else of_kinds, of_runs),
-        log_ratio(1 + of_kinds, 1 + of_runs),
-    )
+    # Of single runs of each kind, runs and kinds cannot be told apart: the variance of kinds is that of runs, too.
+    of_kinds, of_runs = 1 / len(kinds), share / len(kinds)
+    return Pooled(log_ratio(0.0 if run else of_kinds, of_runs), log_ratio(1 + of_kinds, 1 + of_runs))
 
 
 def by_kind(runs: Sequence[RunValue]) -> list[list[RunValue]]:
@@ -97,6 +92,12 @@ def by_kind(runs: Sequence[RunValue]) -> list[list[RunValue]]:
     for one in runs:
         kinds.setdefault(one.kind, []).append(one)
     return list(kinds.values())
+
+
+def on_both_sides(runs: Sequence[RunValue]) -> bool:
+    """Return whether some kinds of machine have the value above 0 and others below."""
+    means = list(map(_mean, by_kind(runs)))
+    return min(means) < 0 < max(means)
 
 
 def _run_variance(runs: Sequence[RunValue], model: Model) -> Prior | None:

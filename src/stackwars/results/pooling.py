@@ -99,7 +99,8 @@ def _columns(pooled: Pooled, values: list[RunValue], of_key: list[Row]) -> Row:
         **{name: known[-1][name] for name in (*schema.COMPARISON_KEYS, "interleaved", "verdict")},
         **{"ratio": math.exp(pooled.mean.log), "error": pooled.mean.error, "dof": pooled.mean.freedom},
         **{"rounds": sum(value.rounds for value in values), "runs": len(values)},
-        **{"machines": len(nested.by_kind(values)), "predicted_low": low, "predicted_high": high},
+        **{"machines": len(nested.by_kind(values)), "opposite": nested.on_both_sides(values)},
+        **{"predicted_low": low, "predicted_high": high},
         # The share of a margin follows from pooled ratios; what is removed, from those of each run.
         "share": _mean(known, "share") if known[-1]["quantity"] == schema.REMOVAL else None,
         "protocol": of_key[0]["protocol"],

@@ -143,6 +143,6 @@ def pooled_over(data: Dataset, rows: pd.DataFrame) -> str:
     if not data.is_reference or not most > 1:
         return "Intervals are over the rounds of one run."
     return (
-        f"Intervals are over every accepted run that has both sides, at most {most:.0f}, with the variance between "
-        "runs and kinds of machine."
+        f"Intervals are over every accepted run that has both sides, at most {most:.0f}, on the kinds of machine "
+        "measured."
     )
