@@ -1,4 +1,4 @@
-"""Results as seven tables and two summaries: from what was measured to CSV, and reading the CSV back.
+"""Results as eight tables and two summaries: from what was measured to CSV, and reading the CSV back.
 
 It reads a folder of results (the JSON of cells, replays, causes, growth, sharding and compilations; programs), the
 accepted runs and the published numbers. It writes cells.csv, programs.csv, values.csv, rounds.csv, comparisons.csv,

@@ -77,7 +77,7 @@ def _of_accelerators(cells: pd.DataFrame, asked: Collection[tuple[str, str]]) ->
 
 
 class Dataset:
-    """A folder with the seven tables and the two summaries; a table is read on first use.
+    """A folder with the eight tables and the two summaries; a table is read on first use.
 
     is_reference: whether they are of the accepted runs and not of this one. measured: where what they are made
     from lies, the audits too, if it is another folder.

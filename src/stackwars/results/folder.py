@@ -18,7 +18,7 @@ TABLES = (
     "cells", "programs", "rounds", "comparisons", "claims", "profile", "effects", "values", "causes",
     "releases",
 )  # fmt: skip
-"""The seven tables and two summaries: stackwars.results.schema describes their columns."""
+"""The eight tables and two summaries: stackwars.results.schema describes their columns."""
 FIGURES = ("cell_figures", "compiler_figures")
 """Folders of figures, by what they are made from."""
 RESULT_FILES = {

@@ -1,6 +1,6 @@
 """The tables of a run: their columns (columns.yaml), and how they are read and written.
 
-Seven tables hold everything that a run found: cells.csv (what was measured), programs.csv (what was emitted and
+Eight tables hold everything that a run found: cells.csv (what was measured), programs.csv (what was emitted and
 compiled), values.csv (whose values are right), rounds.csv (observations), comparisons.csv (ratios with intervals and
 verdicts), causes.csv (why two programs differ in time), releases.csv (which release changed a program) and claims.csv.
 Two summaries stand beside them: profile.csv (time by class of operation) and effects.csv (factors of frontend,

@@ -31,8 +31,8 @@ from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 STUDY = "tables"
 TITLES = {schema.FIRST: "First run", schema.SECOND: "Second run", schema.STEADY: "Steady state"}
 _TIMES = [f"{stage}{what}" for stage in schema.STAGES for what in ("", "_range")]
-_NOTE = r"""Mean: geometric mean over fresh processes; a process's steady state is the median of its uncontended
-    blocks. Range: the smallest and the largest process. Struck out: the time of a wrong result. Items: rows,
+_NOTE = r"""Mean: geometric mean over fresh processes; a process's steady state is the median of its
+    loops. Range: the smallest and the largest process. Struck out: the time of a wrong result. Items: rows,
     elements, sequences or images a second at the steady state. \textit{Published}: the original's number, of
     one run on a TPU v6e."""
 _AS_IN_I = r"Columns as in Table~\ref{tab:I}."

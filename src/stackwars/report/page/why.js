@@ -54,7 +54,7 @@ function byCompiler({ compilers }, workload) {
 }
 
 const ratioColumns = (first) => [first, ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict],
-  ["One more run", (row) => interval(row.predicted_low, row.predicted_high), "keep"]];
+  ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"]];
 
 function byClass({ classes, subject, baseline }, at) {
   const head = h("h3", {}, "Difference by class of operation");
