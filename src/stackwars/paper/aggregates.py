@@ -62,9 +62,10 @@ def _overhead(data: Dataset) -> Named:
 
 
 def _machines(data: Dataset) -> Named:
-    """Yield how many times as long each replay takes on the slowest kind of machine as on the fastest, and both ratios.
+    """Yield how many times as long each replay takes on the slowest kind of machine as on the fastest.
 
-    In the native compiler, by the accepted runs of the original's study; nothing if they are of one kind.
+    Also the steady and the replay ratio on each, the mean of its runs. In the native compiler, by the accepted runs of
+    the original's study; nothing if they are of one kind.
     """
     accepted = [run for run in runs.read() if run.protocol == PROTOCOL and "tables" in run.context["studies"]]
     if len({run.machine for run in accepted}) < 2:
@@ -76,8 +77,15 @@ def _machines(data: Dataset) -> Named:
     for name, machine in zip(("slow", "fast"), ends, strict=True):
         peaks = [run.context["peaks"][CPU]["gflop_per_s"] for run in accepted if run.machine == machine]
         yield f"machines/{name}", f"{statistics.median(peaks):.0f}"
-        ratios = (times.loc["torch_xla", machine] / times.loc["jax", machine]).dropna()
-        yield from ((f"machines/{name}/{workload}", latex.number(ratio)) for workload, ratio in ratios.items())
+        tables = [run.table("comparisons") for run in accepted if run.machine == machine]
+        ratios = pd.concat(tables).query("subject == 'torch_xla' and baseline == 'jax' and device == @CPU")
+        ratios = ratios[ratios["compiler"].isin(("", native_compiler(data.config))) & ratios["ratio"].notna()]
+        for (quantity, workload), rows in ratios.groupby(["quantity", "workload"]):
+            if quantity in (schema.STEADY, schema.REPLAY):
+                yield (
+                    f"machines/{name}/{quantity}/{workload}",
+                    latex.number(statistics.geometric_mean(rows["ratio"])),
+                )
     for (framework, workload), value in (times[ends[0]] / times[ends[1]]).items():
         yield f"machines/{framework}/{workload}", latex.number(value)
 

@@ -45,18 +45,6 @@ TABLES = (
         rows=audit_rows,
         columns=(
             Column("Audit", "title"),
-            Column("What it should show", "aim", align=rf"{RAGGED}p{{0.6\linewidth}}"),
-            Column("Verdict", "verdict"),
-        ),
-        note=r"Figures: Table~\ref{tab:audits_full}.",
-        wide=False,
-    ),
-    Table(
-        name="audits_full",
-        caption="Audits of the Harness, with Their Figures",
-        rows=audit_rows,
-        columns=(
-            Column("Audit", "title"),
             Column("What it should show", "aim", align=rf"{RAGGED}p{{0.2\linewidth}}"),
             Column("Verdict", "verdict"),
             Column("Figures", "detail", align=rf"{RAGGED}p{{0.58\linewidth}}"),

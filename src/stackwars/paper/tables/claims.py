@@ -49,28 +49,10 @@ def _rows(sources: Sources) -> pd.DataFrame:
     return table.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
 
 
-def need_rows(sources: Sources) -> pd.DataFrame:
-    """Return what the artifact needs, then the commands of a quick start with their times."""
-    document = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))
-    needs = [
-        {"part": "Needs", "what": one["what"].capitalize(), "text": one["minimum"], "time": ""}
-        for one in document["needs"]
-    ]
-    commands = [
-        {
-            "part": "Quick start",
-            "what": one["command"],
-            "text": one["shows"],
-            "time": minutes(one["minutes"]),
-        }
-        for one in document["quick_start"]
-    ]
-    return frame([*needs, *commands])
-
-
-def minutes(value: float) -> str:
-    """Return ``18 s`` or ``1.7 min``."""
-    return f"{round(60 * value)} s" if value < 1 else f"{value:g} min"
+def need_rows(_: Sources) -> pd.DataFrame:
+    """Return what the artifact needs."""
+    needs = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))["needs"]
+    return frame([one | {"what": one["what"].capitalize()} for one in needs])
 
 
 _COLUMNS = (
@@ -103,16 +85,13 @@ TABLES = (
     ),
     Table(
         name="needs",
-        caption="What the Artifact Needs, and Its First Minutes",
+        caption="What the Artifact Needs",
         rows=need_rows,
         columns=(
-            Column("", "part"),
-            Column("What, or command", "what", align=rf"{RAGGED}p{{0.34\textwidth}}"),
-            Column("At least, or what it shows", "text", align=rf"{RAGGED}p{{0.44\textwidth}}"),
-            Column("Time", "time"),
+            Column("What", "what"),
+            Column("At least", "minimum", align=rf"{RAGGED}p{{0.68\linewidth}}"),
         ),
-        group_by="part",
         loose=True,
-        note="Times are of a virtual machine of the reference (2 cores, 24 GiB).",
+        wide=False,
     ),
 )
