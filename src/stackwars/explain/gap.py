@@ -16,6 +16,7 @@ from stackwars.explain.bench import CPU, WALL, Bench, Get, blocks, typical
 from stackwars.explain.graph import Graph, element, shape
 from stackwars.explain.hybrids import A, B
 from stackwars.explain.matching import Matching
+from stackwars.explain.question import once
 from stackwars.measure.log_ratio import Estimate, is_within
 
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
@@ -144,9 +145,7 @@ def _moved(get: Get, order: Order) -> Get:
     def value(number: int) -> np.ndarray:
         return np.ascontiguousarray(get(number).transpose(order))
 
-    if getattr(get, "is_fixed", False):
-        value.is_fixed = True
-    return value
+    return once(value) if getattr(get, "is_fixed", False) else value
 
 
 def check_results(bench: Bench, graphs: tuple[Graph, Graph], is_plain: bool) -> None:

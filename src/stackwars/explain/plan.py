@@ -154,13 +154,14 @@ class Plan:
         """Return the Question of a row of the table's `questions`."""
         b, other = row.get("b"), row.get("other")
         question = self._question(row["id"], row.get("a") or row["program"], self.compilers[row["compiler"]])
-        return replace(
+        question = replace(
             question,
             b=self.side(b) if b else None,
             other=self.compilers[other] if other else None,
             suspect=row.get("status", ""),
             settings=self.settings | self._lowering(row),
-        ).dump()
+        )
+        return asdict(question)
 
     def _lowering(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return how a search for a fault makes the program with other sizes."""
@@ -190,7 +191,7 @@ class Plan:
 
     def _tries(self, labels: list[str], compiler: CompilerSpec) -> dict[str, Any]:
         return {
-            "question": self._question(self.name, labels[0], compiler).dump(),
+            "question": asdict(self._question(self.name, labels[0], compiler)),
             "sides": [asdict(self.side(label)) for label in labels],
             "expected": {label: self.expected(label) for label in labels},
         }

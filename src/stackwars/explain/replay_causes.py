@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,7 @@ def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
         gap["cause"] = None
         if gap["is_gap"] and not status:
             folder = output / f"{gap['subject']}-{gap['baseline']}"
-            documents.write(folder / QUESTION, question(job, gap, compiler, evaluator).dump())
+            documents.write(folder / QUESTION, asdict(question(job, gap, compiler, evaluator)))
             gap["cause"] = run_question.run("cause", folder / QUESTION, folder)
     return {
         "schema": SCHEMA,
