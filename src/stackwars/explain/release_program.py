@@ -24,7 +24,7 @@ from stackwars.compilers.iree import rewritten
 from stackwars.compilers.xla import Compiler
 from stackwars.explain.question import drawn
 from stackwars.ir import program_text
-from stackwars.ir.program_text import missing_reason, not_donated, readable
+from stackwars.ir.program_text import LEGALISE, missing_reason, not_donated, readable
 from stackwars.measure import documents, judge
 from stackwars.workloads.base import INPUT_SETS
 
@@ -32,10 +32,6 @@ ARTIFACT, DOCUMENT, EXPECTED = "program.bin", "program.json", "expected"
 """The artifact, what is known of it, and the folder of the expected values of a program without a workload."""
 _ERF = re.compile(r"chlo\.erf (%[\w#]+) : (tensor<\S+>) -> (tensor<\S+>)")
 _CUSTOM_ERF = r"stablehlo.custom_call @mhlo.erf(\1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (\2) -> \3"
-_LEGALISE = (
-    "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
-    "stablehlo-legalize-composite-to-call))"
-)
 
 
 @dataclass
@@ -93,7 +89,7 @@ def portable(text: str) -> tuple[bytes, str]:
     said = ""
     with mlir.make_ir_context():
         module = ir.Module.parse(text)
-        passmanager.PassManager.parse(_LEGALISE).run(module.operation)
+        passmanager.PassManager.parse(LEGALISE).run(module.operation)
         for minor in range(int(stablehlo.get_current_version().split(".")[1]) + 1):
             version = f"1.{minor}.0"
             try:

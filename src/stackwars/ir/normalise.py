@@ -23,17 +23,11 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
 from stackwars.ir.module import CONTROL_FLOW, ProgramError, block, callee, entry, functions, name, walk
-from stackwars.ir.program_text import with_chlo_erf
+from stackwars.ir.program_text import LEGALISE, with_chlo_erf
 from stackwars.ir.queries import producer
 from stackwars.ir.signature import signature
 from stackwars.ir.simplify import simpler
 
-# Nested in func.func, as the composites' legalisation requires.
-PASSES = (
-    "builtin.module(func.func("
-    "chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
-    "stablehlo-legalize-composite-to-call))"
-)
 # Not merged and not dropped: they may do more than give a result, or give another one each time.
 EFFECTS = {
     f"stablehlo.{kind}"
@@ -54,7 +48,7 @@ def normalise(module: ir.Module) -> ir.Module:
     try:
         with context:
             _registered()
-            PassManager.parse(PASSES).run(copy.operation)
+            PassManager.parse(LEGALISE).run(copy.operation)
         inlined = _jax.mlir.refine_polymorphic_shapes(
             _bytes(copy), enable_shape_assertions=False, validate_static_shapes=False
         )
