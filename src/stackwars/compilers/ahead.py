@@ -22,7 +22,7 @@ from stackwars.measure import documents
 from stackwars.measure.documents import Events
 
 _PRECISIONS = re.compile(r"\bprecision(?:_config)? = \[[^\]]*\]")
-PACKAGES = ("jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
+PACKAGES = ("jax", "jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 
 
 def compile_ahead(spec: dict, events: Events) -> None:
@@ -101,10 +101,8 @@ def compile_for(devices: list[Any], text: str) -> Any:
 
 def versions() -> dict[str, str]:
     """Return the versions of what compiles, {package: version}."""
-    import jax
-
     result = {}
-    for package in (jax.__name__, *PACKAGES):
+    for package in PACKAGES:
         try:
             result[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -162,10 +162,7 @@ def _faults(cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]
         result[key] = {
             "kind": "fault",
             "id": f"{cell['compiler']}.{cell['program']}",
-            "compiler": cell["compiler"],
-            "program": cell["program"],
-            "status": cell["status"],
-            "detail": cell["detail"],
+            **{name: cell[name] for name in ("compiler", "program", "status", "detail")},
         }
     return sorted(result.values(), key=lambda question: FAULTS.index(question["status"]))
 
