@@ -105,7 +105,6 @@ class Arrays:
     _keys: dict[Node, str] = field(default_factory=dict)
 
     def replace(self, side: int, arguments: Mapping[int, Get]) -> None:
-        """Give a program other arguments."""
         self.arguments = tuple(arguments if k == side else one for k, one in enumerate(self.arguments))
         self._keys = {node: key for node, key in self._keys.items() if node[0] != side}
 
@@ -157,7 +156,6 @@ class Bench:
         return self.load(name, part.text, part.arguments)
 
     def time(self, names: Sequence[str], seconds: float) -> dict[str, Times]:
-        """Time programs in interleaved rounds."""
         return self.worker.time(list(names), seconds, self.least)
 
     def swapped(self) -> Bench:

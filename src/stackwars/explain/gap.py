@@ -168,5 +168,4 @@ def check_results(bench: Bench, graphs: tuple[Graph, Graph], is_plain: bool) -> 
 
 
 def format_ratio(ratio: Estimate) -> str:
-    """Return a ratio with its interval."""
     return f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f})"

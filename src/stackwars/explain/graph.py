@@ -240,7 +240,6 @@ def is_tensor(kind: str) -> bool:
 
 
 def tensor(extents: Iterable[int], scalar: str) -> str:
-    """Return a tensor type."""
     return f"tensor<{''.join(f'{extent}x' for extent in extents)}{scalar}>"
 
 

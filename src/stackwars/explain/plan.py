@@ -66,7 +66,6 @@ class Plan:
         return [*self.files, *self.frontends]
 
     def side(self, label: str) -> Side:
-        """Return a program."""
         if label in self.files:
             return Side(label, self.file(label))
         folder = f"{self.root}/programs/{label}"
@@ -96,7 +95,6 @@ class Plan:
         return f"{self.root}/{question['kind']}s/{question['id']}"
 
     def outcomes_job(self, compiler: str) -> dict[str, Any]:
-        """Return the OutcomesJob of a compiler."""
         return self._tries(self.labels, self.compilers[compiler])
 
     def reference_job(self, label: str) -> dict[str, Any]:
@@ -104,7 +102,6 @@ class Plan:
         return self._tries([label], self.evaluator)
 
     def lower_job(self, frontend: str) -> dict[str, Any]:
-        """Return the LowerJob of a frontend."""
         return {
             "framework": frontend,
             "dialect": frameworks.load(frontend).DIALECT,
@@ -129,7 +126,6 @@ class Plan:
         }
 
     def native_job(self, framework: str) -> dict[str, Any]:
-        """Return the NativeJob of a framework."""
         return {
             "framework": framework,
             **self._fields("workload", "sizes", "seed"),
@@ -138,7 +134,6 @@ class Plan:
         }
 
     def table_job(self) -> dict[str, Any]:
-        """Return the TableJob."""
         return {
             "name": self.name,
             "title": self.title,

@@ -107,7 +107,6 @@ class Question:
 
     @classmethod
     def read(cls, path: Path) -> Question:
-        """Return the question of a JSON file."""
         return cls.load(documents.read(path))
 
     @property

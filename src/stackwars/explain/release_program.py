@@ -10,8 +10,8 @@ Runs in the environment of the compiler that judges: the newest XLA.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,14 +32,6 @@ ARTIFACT, DOCUMENT, EXPECTED = "program.bin", "program.json", "expected"
 """The artifact, what is known of it, and the folder of the expected values of a program without a workload."""
 _ERF = re.compile(r"chlo\.erf (%[\w#]+) : (tensor<\S+>) -> (tensor<\S+>)")
 _CUSTOM_ERF = r"stablehlo.custom_call @mhlo.erf(\1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (\2) -> \3"
-
-
-@dataclass
-class Placed:
-    """A program in the place of a compiled one: `placement.place` fills its buffers with arrays."""
-
-    types: Types
-    buffers: list[list[Any]]
 
 
 def write(job: dict[str, Any], folder: Path) -> None:
@@ -120,7 +112,8 @@ def main_types(text: str) -> tuple[Types, int]:
 
 def placed(types: Types, entries: list[Entry], document: dict[str, Any]) -> list[list[np.ndarray]]:
     """Return the arguments of a workload's program for each set of inputs. document: of its arguments.json."""
-    program = Placed(types, [[None] * len(types) for _ in range(INPUT_SETS)])
+    # In the place of a compiled program: `placement.place` fills its buffers with arrays.
+    program = SimpleNamespace(types=types, buffers=[[None] * len(types) for _ in range(INPUT_SETS)])
     spec = {key: document[key] for key in ("workload", "sizes")} | {"settings": {"seed": document["seed"]}}
     placement.place({"": program}, {"": entries}, spec, lambda array: array)
     return program.buffers

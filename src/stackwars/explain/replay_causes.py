@@ -98,7 +98,6 @@ def gaps(replay: dict, names: Iterable[str], pair: list[str], bound: float) -> l
 
 
 def question(job: CausesJob, gap: dict[str, Any], compiler: CompilerSpec, evaluator: CompilerSpec) -> Question:
-    """Return the question about a gap."""
     a, b = (Side(name, **job.programs[name]) for name in (gap["subject"], gap["baseline"]))
     return Question(
         name=f"{job.workload} in {compiler.name}: {a.label} against {b.label}",

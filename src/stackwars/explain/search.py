@@ -78,7 +78,6 @@ class Search:
     say: Say
 
     def run(self) -> Outcome:
-        """Rank, confirm, shrink."""
         result = Outcome()
         result.ends = self.check_ends()
         result.rows = self.rank()

@@ -91,7 +91,6 @@ def is_product(op: ir.Operation) -> bool:
 
 
 def is_batched(dot: ir.Operation) -> bool:
-    """Return whether a dot_general has batching dimensions."""
     return bool(dimensions(dot).lhs_batching_dimensions)
 
 
