@@ -28,6 +28,7 @@ from stackwars.ir.queries import producer
 from stackwars.ir.signature import signature
 from stackwars.ir.simplify import simpler
 
+_register_passes = cache(stablehlo.register_stablehlo_passes)
 # Not merged and not dropped: they may do more than give a result, or give another one each time.
 EFFECTS = {
     f"stablehlo.{kind}"
@@ -47,7 +48,7 @@ def normalise(module: ir.Module) -> ir.Module:
     copy = ir.Module.parse(with_chlo_erf(str(module)), context)
     try:
         with context:
-            _registered()
+            _register_passes()
             PassManager.parse(LEGALISE).run(copy.operation)
         inlined = _jax.mlir.refine_polymorphic_shapes(
             _bytes(copy), enable_shape_assertions=False, validate_static_shapes=False
@@ -66,11 +67,6 @@ def normalise(module: ir.Module) -> ir.Module:
     _drop_unused(block(main))
     _drop_arguments(main)
     return result
-
-
-@cache
-def _registered() -> None:
-    stablehlo.register_stablehlo_passes()
 
 
 def _bytes(module: ir.Module) -> bytes:
