@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from stackwars.explain.graph import Emitter, Graph, Op, element, shape, tensor
@@ -329,7 +329,7 @@ def search(pair: Pair, compiler: CompilerSpec, folder: Path) -> dict:
     question = Question(
         pair.name, sides["slow"], compiler, compiler, b=sides["fast"], seed=7, settings=SETTINGS
     )
-    (folder / "job.json").write_text(json.dumps(question.dump()))
+    (folder / "job.json").write_text(json.dumps(asdict(question)))
     command = ["-m", "stackwars.explain.cause", "--job", str(folder / "job.json"), "--output", str(folder)]
     done = subprocess.run([sys.executable, *command], env=clean_environ({}), capture_output=True, text=True)
     if done.returncode:

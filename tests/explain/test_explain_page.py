@@ -20,7 +20,7 @@ from explain_fixture import (
     table,
     write_answers,
 )
-from stackwars.explain import console, issue, page, report
+from stackwars.explain import console, page, report
 from stackwars.explain.outcomes import FAILED, NATIVE, UNJUDGED, outcome
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
@@ -89,7 +89,7 @@ def test_names_are_no_markup(tmp_path):
 
 def test_the_text_for_an_issue_is_short_and_complete(written):
     text = (written / "explain.md").read_text()
-    assert len(text.splitlines()) <= issue.MOST_LINES
+    assert len(text.splitlines()) <= page.MOST_LINES
     for shown in ("# mha: Wrong in 1 of 7 tries", "takes 1.51x the time of jax", "mha.py:41", "func.func public @main",
                   "Versions: jaxlib-0.7.1: numpy 2.3.2", "Machine: AMD EPYC", "`make explain PROGRAM=mha`",
                   "reproduce.py"):  # fmt: skip
@@ -99,8 +99,8 @@ def test_the_text_for_an_issue_is_short_and_complete(written):
 def test_a_long_reduced_program_is_left_out_of_the_text(tmp_path):
     paths = write_answers(tmp_path)
     (paths[1].parent / "reduced.mlir").write_text("line\n" * 100)
-    text = issue.markdown(report.report(JOB, table(), paths))
-    assert len(text.splitlines()) <= issue.MOST_LINES and "```mlir" not in text
+    text = page.markdown(report.report(JOB, table(), paths))
+    assert len(text.splitlines()) <= page.MOST_LINES and "```mlir" not in text
 
 
 def test_the_reproducer_of_the_first_fault_is_beside_the_page(written):

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import asdict
 
 import pytest
 
@@ -167,8 +168,8 @@ def test_a_fault_of_the_text_that_its_operations_do_not_have_is_not_reduced(tmp_
 
 @pytest.mark.env
 def test_a_program_that_is_right_is_said_to_be(tmp_path):
-    job = question(SQUARES, "xla-0.7.1", "xla-0.7.1", tmp_path, suspect="wrong").dump()
-    (tmp_path / "job.json").write_text(json.dumps(job))
+    job = question(SQUARES, "xla-0.7.1", "xla-0.7.1", tmp_path, suspect="wrong")
+    (tmp_path / "job.json").write_text(json.dumps(asdict(job)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["fault", "--job", str(tmp_path / "job.json"), "--output", str(tmp_path)])
         fault.main()

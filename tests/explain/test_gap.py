@@ -5,8 +5,16 @@ import pytest
 
 from explain.pairs import program
 from stackwars.explain.bench import CPU, WALL
-from stackwars.explain.gap import NO_GAP, NOT_SEPARABLE, choose_clock, gap_verdict, results_apart
-from stackwars.explain.layouts import guesses, moved, orders
+from stackwars.explain.gap import (
+    NO_GAP,
+    NOT_SEPARABLE,
+    choose_clock,
+    gap_verdict,
+    guesses,
+    moved,
+    orders,
+    results_apart,
+)
 from stackwars.explain.workers import Times
 from stackwars.measure.log_ratio import Estimate
 

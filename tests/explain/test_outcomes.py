@@ -1,7 +1,7 @@
 """Programs in a compiler: right, wrong, refused, crashed and too slow ones, and what has no compiler."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +48,7 @@ NO_PROGRAM = "// no program: torch says no\n"
 def asked(side: dict[str, str], **settings: float) -> dict:
     """Return the question of a job whose first program this is."""
     xla = CompilerSpec("jaxlib-0.10.2", pins=PINS)
-    return Question("x", Side(**side), xla, xla, settings=settings).dump()
+    return asdict(Question("x", Side(**side), xla, xla, settings=settings))
 
 
 def job(folder: Path, reason: str = "", **texts: str) -> OutcomesJob:

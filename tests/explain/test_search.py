@@ -73,13 +73,10 @@ class Model:
         self.tried = []
         self.worker = self
 
-    def hybrid_shares(self, hybrids, tries, seconds):
-        self.tried += [sorted(flipped) for flipped in tries.values()]
+    def hybrid_share(self, hybrids, flipped, seconds):
+        self.tried.append(sorted(flipped))
         total = sum(self.cost.values())
-        return {
-            name: Share(sum(self.cost.get(c, 0) for c in set(flipped)) / total, 0.01)
-            for name, flipped in tries.items()
-        }
+        return Share(sum(self.cost.get(c, 0) for c in set(flipped)) / total, 0.01)
 
 
 def chain(count):
@@ -179,9 +176,9 @@ def test_an_uncertain_share_is_timed_again():
             return dict(zip(names, (times(*[10] * rounds), times(*[6] * rounds), times(*tried)), strict=True))
 
     stub = Stub()
-    found = Bench(stub, None).shares(["hybrid"], 0.1)
+    found = Bench(stub, None).measure_share("hybrid", 0.1)
     assert stub.calls == 2
-    assert found["hybrid"].value == pytest.approx(0.75, abs=0.01)
+    assert found.value == pytest.approx(0.75, abs=0.01)
 
 
 def test_a_hybrid_that_crashes_the_compiler_costs_no_other():
@@ -190,10 +187,10 @@ def test_a_hybrid_that_crashes_the_compiler_costs_no_other():
     class Fragile(Model):
         restored = 0
 
-        def hybrid_shares(self, hybrids, tries, seconds):
-            if 2 in set(*tries.values()):
+        def hybrid_share(self, hybrids, flipped, seconds):
+            if 2 in flipped:
                 raise Crashed("SIGSEGV", "compile", "")
-            return super().hybrid_shares(hybrids, tries, seconds)
+            return super().hybrid_share(hybrids, flipped, seconds)
 
         def restore(self):
             self.restored += 1

@@ -73,5 +73,4 @@ def _modules(prefix: str, holding: str) -> list[str]:
 
 
 def load(name: str) -> ModuleType:
-    """The module of a compiler."""
     return import_module(f"{__name__}.{name}")

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import stablehlo
+from stackwars.compilers import arguments
 from stackwars.ir import program_text
 from stackwars.measure import documents
 from stackwars.measure.documents import Events
 
 _PRECISIONS = re.compile(r"\bprecision(?:_config)? = \[[^\]]*\]")
-PACKAGES = ("jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
+PACKAGES = ("jax", "jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 
 
 def compile_ahead(spec: dict, events: Events) -> None:
@@ -87,7 +87,8 @@ def compile_for(devices: list[Any], text: str) -> Any:
         if len(devices) > 1:
             build.use_spmd_partitioning = True
             # As both frameworks ask: what is updated stays divided, and is not gathered at the end of a call.
-            build.allow_spmd_sharding_propagation_to_output = [True] * _results(module, ir)
+            results = arguments.function_type(module, ir).results
+            build.allow_spmd_sharding_propagation_to_output = [True] * len(results)
         # What JAX divides is written in Shardy's dialect; what others divide GSPMD reads.
         build.use_shardy_partitioner = "sdy." in text
         assigned = np.array([[device.id for device in devices]])
@@ -98,18 +99,10 @@ def compile_for(devices: list[Any], text: str) -> Any:
         return client.compile(module, devices, options)
 
 
-def _results(module: Any, ir: Any) -> int:
-    """How many results the main function has."""
-    main = stablehlo.main_function(module)
-    return len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
-
-
 def versions() -> dict[str, str]:
     """Return the versions of what compiles, {package: version}."""
-    import jax
-
     result = {}
-    for package in (jax.__name__, *PACKAGES):
+    for package in PACKAGES:
         try:
             result[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -25,6 +25,7 @@ from stackwars.measure.launch import ExitReport, printable
 FITS, OOM = "fits", "oom"
 MESSAGE_CHARACTERS = 2000
 _HBM = re.compile(r"Ran out of memory (on HBM|in memory space hbm)|exceeds? available HBM", re.IGNORECASE)
+"""How a compiler refuses a program because the device's main memory is too small."""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = r"([\d.]+)([KMGT]?)B?\b"
 _FIGURES = {
@@ -61,7 +62,7 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
     """
     raised, accepted = outcome.event("raised"), outcome.event("accepted")
     message = first_lines(raised["message"]) if raised else ""
-    refused = refused_for_memory(message)
+    refused = bool(_HBM.search(message))
     status, message = _status(outcome, refused, message)
     result, told = dump.buffers(outcome.dumped), figures(message)
     hbm = result.hbm if result else told.get("needed")
@@ -130,11 +131,6 @@ def usable_bytes(row: dict, compiler: str) -> int | None:
     for itself differs by generation.
     """
     return row.get("usable_hbm_bytes", {}).get(compiler)
-
-
-def refused_for_memory(message: str) -> bool:
-    """Whether a compiler's message refuses a program for want of the device's main memory."""
-    return bool(_HBM.search(message))
 
 
 def figures(message: str) -> dict[str, int]:

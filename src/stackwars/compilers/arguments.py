@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import stablehlo
 from stackwars.measure import documents
 from stackwars.measure.judge import OUTPUT, output_names
 from stackwars.workloads import values
@@ -201,12 +200,23 @@ def load(path: Path) -> tuple[dict, list[Entry]]:
     return document, entries
 
 
+def function_type(module: Any, ir: Any) -> Any:
+    """Return the type of the main function of a module that `ir`, the MLIR bindings of the compiler, parsed.
+
+    :raises ValueError: if it has none.
+    """
+    for op in module.body.operations:
+        if op.attributes["sym_name"].value == "main":
+            return ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+    raise ValueError("expected a module with a function `main`; this has none")
+
+
 def signature(module: Any, ir: Any) -> tuple[Types, int]:
     """Return the types of the main function's arguments, and how many results it has.
 
-    module: parsed by ir, the MLIR bindings of the compiler. Raises ValueError for a type NumPy does not have.
+    module, ir: as of `function_type`. Raises ValueError for a type NumPy does not have.
     """
-    function = ir.FunctionType(ir.TypeAttr(stablehlo.main_function(module).attributes["function_type"]).value)
+    function = function_type(module, ir)
     types = []
     for kind in map(ir.RankedTensorType, function.inputs):
         element = str(kind.element_type)

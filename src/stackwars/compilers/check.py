@@ -8,7 +8,6 @@ compiler and of no other. Runs in the compiler's environment; the processes are 
 from __future__ import annotations
 
 import contextlib
-import gzip
 import shutil
 import signal
 import tempfile
@@ -24,7 +23,7 @@ import numpy as np
 
 from stackwars import compilers
 from stackwars.compilers import arguments, placement
-from stackwars.ir.program_text import missing_reason, not_donated, readable
+from stackwars.ir import program_text
 from stackwars.measure import documents, judge, launch, limits, machine, process_status
 from stackwars.measure.documents import EVENTS, Events, read_events
 from stackwars.setup.environments import why_unavailable
@@ -100,7 +99,7 @@ def check_program(name: str, job: CheckJob, folder: Path) -> dict[str, Any]:
     cap, log = limits.cap_bytes(job.settings["memory_cap_gib"]), folder / "log.txt"
     timeout_s = job.settings["check_timeout_s"]
     report = launch.run_forked(partial(run_program, name, job, folder), cap, timeout_s, log)
-    events = read_events(folder) if (folder / EVENTS).exists() else []
+    events = read_events(folder)
     named = {event["event"]: event for event in events}
     verdict = named.get("judged", {}).get("verdict")
     status, detail = process_status.status(report, events)
@@ -141,8 +140,8 @@ def run_program(name: str, job: CheckJob, folder: Path) -> None:
     """Compile a program, call it and judge it; write each step's event into the folder as it begins."""
     with recorded(folder) as events:
         paths = job.programs[name]
-        text = gzip.decompress(Path(paths["program"]).read_bytes()).decode()
-        if why := missing_reason(text):
+        text = program_text.read(Path(paths["program"]))
+        if why := program_text.missing_reason(text):
             raise NotImplementedError(why)
         document, entries = arguments.load(Path(paths["arguments"]))
         placement.check_memory(name, entries)
@@ -186,7 +185,7 @@ def compile_program(compiler: Any, text: str) -> Any:
     it takes too long, CompilerCrash if its process crashes, and MemoryError if it lacks memory.
     """
     try:
-        return compiler.compile(readable(not_donated(text)))
+        return compiler.compile(program_text.readable(program_text.not_donated(text)))
     except (TimeoutError, compilers.CompilerCrash):
         raise
     except Exception as error:

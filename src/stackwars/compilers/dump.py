@@ -35,7 +35,6 @@ class Buffers:
 
     @property
     def hbm(self) -> int:
-        """arguments + outputs + temporaries - aliases."""
         return self.argument + self.output + self.temp - self.alias
 
 

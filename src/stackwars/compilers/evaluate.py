@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import stablehlo
-from stackwars.compilers.arguments import DTYPES
+from stackwars.compilers.arguments import DTYPES, function_type
 from stackwars.compilers.xla import Compiler
 from stackwars.ir.program_text import not_donated, readable, with_chlo_erf
 
@@ -155,12 +154,8 @@ def interpret(text: str, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
         module = ir.Module.parse(text)
         legalise = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
         passmanager.PassManager.parse(legalise).run(module.operation)
-        types = ir.FunctionType(
-            ir.TypeAttr(stablehlo.main_function(module).attributes["function_type"]).value
-        ).inputs
-        given = [
-            _attribute(array, ir.RankedTensorType(kind), ir) for array, kind in zip(arrays, types, strict=True)
-        ]
+        types = map(ir.RankedTensorType, function_type(module, ir).inputs)
+        given = [_attribute(array, kind, ir) for array, kind in zip(arrays, types, strict=True)]
         return [_array(ir.DenseElementsAttr(one), ir) for one in dialect.eval_module(module, given)]
 
 
@@ -191,9 +186,9 @@ def _size(op: Any) -> tuple[int, int]:
 
     if op.name == "stablehlo.dot_general":
         axes = dialect.DotDimensionNumbers(op.attributes["dot_dimension_numbers"]).lhs_contracting_dimensions
-        terms = math.prod(stablehlo.shape(op.operands[0])[axis] for axis in axes)
+        terms = math.prod(_shape(op.operands[0])[axis] for axis in axes)
     elif op.name == "stablehlo.convolution":
-        kernel = stablehlo.shape(op.operands[1])
+        kernel = _shape(op.operands[1])
         numbers = dialect.ConvDimensionNumbers(op.attributes["dimension_numbers"])
         terms = math.prod(kernel) // max(1, kernel[numbers.kernel_output_feature_dimension])
     elif op.name == "stablehlo.reduce":
@@ -205,7 +200,13 @@ def _size(op: Any) -> tuple[int, int]:
     return terms, max((_elements(one) for one in op.results), default=0)
 
 
+def _shape(value: Any) -> tuple[int, ...]:
+    from jaxlib.mlir import ir
+
+    return tuple(ir.RankedTensorType(value.type).shape)
+
+
 def _elements(value: Any) -> int:
     from jaxlib.mlir import ir
 
-    return math.prod(stablehlo.shape(value)) if isinstance(value.type, ir.RankedTensorType) else 0
+    return math.prod(_shape(value)) if isinstance(value.type, ir.RankedTensorType) else 0

@@ -12,7 +12,6 @@ program in its precision differs from that in float64.
 
 from __future__ import annotations
 
-import gzip
 import math
 import tempfile
 import time
@@ -28,7 +27,7 @@ from stackwars.compilers import arguments
 from stackwars.compilers.arguments import OUTPUT
 from stackwars.compilers.evaluate import Program, unit_roundoff
 from stackwars.compilers.xla import Compiler
-from stackwars.ir.program_text import missing_reason
+from stackwars.ir import program_text
 from stackwars.measure import documents, judge, launch, limits
 from stackwars.measure.agreement import agreement
 from stackwars.setup.environments import why_unavailable
@@ -71,8 +70,8 @@ class Evaluation:
     """A frontend's program with its arguments, evaluated with every set of inputs."""
 
     def __init__(self, name: str, paths: dict[str, str], job: ExpectedJob) -> None:
-        text = gzip.decompress(Path(paths["program"]).read_bytes()).decode()
-        self.name, self.missing = name, missing_reason(text)
+        text = program_text.read(Path(paths["program"]))
+        self.name, self.missing = name, program_text.missing_reason(text)
         if self.missing is None:
             self.document, self.entries = arguments.load(Path(paths["arguments"]))
             self.program, self.roundoff = Program(text), unit_roundoff(text)

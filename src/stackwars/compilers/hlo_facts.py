@@ -51,12 +51,7 @@ def facts(text: str, estimated: bool = True) -> dict:
 
 
 def counts(text: str) -> dict[str, int]:
-    """What an optimised module for the CPU holds, fused operations included, each counted once.
-
-    fusions: YNN's too. products: dots and convolutions, whoever computes them. ynn: fusions that YNN, a
-    library of kernels, computes. library_calls: other custom calls; a product that XLA hands to Eigen is
-    none, for it stays a dot. Raises ValueError for a text that is no HLO module.
-    """
+    """Return the FACTS of an optimised module for the CPU. Raises ValueError for a text that is no HLO module."""
     module = read(text)
     every = [i for c in module.computations.values() for i in c.instructions.values()]
     kinds = Counter(i.opcode for i in every)

@@ -169,10 +169,7 @@ def find(job: LargestBatchJob, base: dict, scratch: Path, lower: Lower, compile_
         search(known, job.limit, probe)
     return {
         "schema": 1,
-        "workload": job.workload,
-        "framework": job.framework,
-        "target": job.target,
-        "compiler": job.compiler,
+        **{name: getattr(job, name) for name in ("workload", "framework", "target", "compiler")},
         "sequence": job.sizes.get("sequence"),
         "fits_batch": known.fits,
         "oom_batch": known.oom,

@@ -68,12 +68,7 @@ def lower(job: LowerJob) -> tuple[str, dict]:
 def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds: float) -> dict:
     return {
         "schema": 1,
-        "framework": job.framework,
-        "workload": job.workload,
-        "variant": job.variant,
-        "sizes": job.sizes,
-        "seed": job.seed,
-        "matmul_precision": job.matmul_precision,
+        **{key: value for key, value in asdict(job).items() if key != "dialect"},
         "program_sha256": hashlib.sha256(lowered.text.encode()).hexdigest(),
         "versions": versions,
         "lower_s": round(seconds, 3),

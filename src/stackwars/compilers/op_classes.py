@@ -23,8 +23,7 @@ CLASSES: dict[str, str] = {
 """Name of a class -> what a reader calls it. Dispatch is what of a call no operation takes."""
 
 _PRODUCTS = {"dot", "convolution", "ragged-dot"}
-_REDUCTIONS = {"reduce", "reduce-window", "select-and-scatter"}
-_REDUCTIONS |= {"batch-norm-training", "batch-norm-inference"}
+_REDUCTIONS = {"reduce", "reduce-window", "select-and-scatter", "batch-norm-training", "batch-norm-inference"}
 _MOVES = {*LAYOUT, "slice", "concatenate", "pad", "reverse", "gather", "dynamic-slice"}
 _MOVES |= {"dynamic-update-slice", "copy-start", "copy-done"}
 _LIBRARY = {"custom-call", "fft", "cholesky", "triangular-solve", "topk"}

@@ -237,10 +237,5 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write("end")
 
 
-def main() -> None:
-    """Run the process of a replay."""
-    run_child(measure)
-
-
 if __name__ == "__main__":
-    main()
+    run_child(measure)

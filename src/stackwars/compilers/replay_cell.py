@@ -148,7 +148,6 @@ def expected_bytes(own: ReplayJob, natives: int) -> int:
 
 
 def main() -> None:
-    """Run the command: see the description of this module."""
     arguments = documents.parse_arguments(__doc__, "job", "pins", "peak", "output")
     job, output = ReplayCellJob(**documents.read(arguments.job)), arguments.output
     output.mkdir(parents=True, exist_ok=True)

@@ -64,10 +64,7 @@ def combine(
     replay = {
         "schema": VERSION,
         **{key: first[key] for key in ("workload", "device", "compiler", "preset", "baseline")},
-        "module": first["module"],
-        "options": first["options"],
-        "sizes": first["sizes"],
-        "settings": first["settings"],
+        **{key: first[key] for key in ("module", "options", "sizes", "settings")},
         "run_seed": seed,
         "status": bad["status"] if bad else "ok",
         "status_detail": bad["status_detail"] if bad else "",

@@ -27,7 +27,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
     result = Parser(prog="stackwars", description="Explain why programs differ.")
     commands = result.add_subparsers(dest="command", required=True, metavar="explain")
     explain = commands.add_parser(

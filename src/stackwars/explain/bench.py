@@ -16,7 +16,7 @@ import numpy as np
 
 from stackwars.explain.evaluated import Evaluated
 from stackwars.explain.graph import dtype, shape
-from stackwars.explain.hybrids import Hybrids, Node, Part
+from stackwars.explain.hybrids import A, Hybrids, Node, Part
 from stackwars.explain.workers import Times, Worker
 from stackwars.measure.log_ratio import LEVEL
 
@@ -44,11 +44,6 @@ class Share(NamedTuple):
 def typical(times: Times, clock: str) -> float:
     """Return the time of a call in ns."""
     return float(_low(times.wall_ns if clock == WALL else times.cpu_ns, clock))
-
-
-def joined(first: Times, second: Times) -> Times:
-    """Return the rounds of both."""
-    return Times(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
 def blocks(times: Times, clock: str) -> np.ndarray:
@@ -110,13 +105,8 @@ class Arrays:
     _keys: dict[Node, str] = field(default_factory=dict)
 
     def replace(self, side: int, arguments: Mapping[int, Get]) -> None:
-        """Give a program other arguments."""
         self.arguments = tuple(arguments if k == side else one for k, one in enumerate(self.arguments))
         self._keys = {node: key for node, key in self._keys.items() if node[0] != side}
-
-    def swapped(self) -> Arrays:
-        """Return the same with A and B exchanged."""
-        return Arrays(self.types[::-1], self.arguments[::-1])
 
     def place(self, worker: Worker, nodes: Iterable[Node]) -> list[str]:
         """Return the keys of these values on the worker's device."""
@@ -166,12 +156,12 @@ class Bench:
         return self.load(name, part.text, part.arguments)
 
     def time(self, names: Sequence[str], seconds: float) -> dict[str, Times]:
-        """Time programs in interleaved rounds."""
         return self.worker.time(list(names), seconds, self.least)
 
     def swapped(self) -> Bench:
         """Return the same with A and B exchanged; they have to be loaded again."""
-        return Bench(self.worker, self.arrays.swapped(), self.clock, self.least)
+        arrays = Arrays(self.arrays.types[::-1], self.arrays.arguments[::-1])
+        return Bench(self.worker, arrays, self.clock, self.least)
 
     def calibrate(self) -> None:
         """Choose the least number of rounds by the time of a call of A and of B."""
@@ -179,24 +169,21 @@ class Bench:
         seconds = sum(float(one.wall_ns[0]) for one in times.values()) / 1e9
         self.least = max(1, min(LEAST_ROUNDS, int(ROUNDS_S / seconds)))
 
-    def shares(self, tries: Sequence[str], seconds: float) -> dict[str, Share]:
-        """Return the share of the gap that each program closes; `A` and `B` are timed beside them."""
-        names = ["A", "B", *tries]
+    def measure_share(self, name: str, seconds: float) -> Share:
+        """Return the share of the gap that a program closes; `A` and `B` are timed beside it."""
+        names = ["A", "B", name]
         times = self.time(names, seconds)
         for attempt in range(1 + MORE_ROUNDS):
-            found = {name: share(times["A"], times["B"], times[name], self.clock) for name in tries}
-            if attempt == MORE_ROUNDS or all(one.error <= CERTAIN for one in found.values()):
+            found = share(*(times[one] for one in names), self.clock)
+            if attempt == MORE_ROUNDS or found.error <= CERTAIN:
                 break
             more = self.time(names, seconds)
-            times = {name: joined(times[name], more[name]) for name in names}
+            times = {one: Times(*map(np.concatenate, zip(times[one], more[one], strict=True))) for one in names}
         return found
 
-    def hybrid_shares(
-        self, hybrids: Hybrids, tries: Mapping[str, Iterable[int]], seconds: float
-    ) -> dict[str, Share]:
-        """Return the share that A with these classes from B closes, for each try; the programs are dropped."""
-        for name, flipped in tries.items():
-            self.load_part(name, hybrids.hybrid(flipped))
-        found = self.shares(list(tries), seconds)
-        self.worker.drop(*tries)
+    def hybrid_share(self, hybrids: Hybrids, flipped: Iterable[int], seconds: float, base: int = A) -> Share:
+        """Return the share of the gap that a hybrid closes; the program is dropped."""
+        self.load_part("hybrid", hybrids.hybrid(flipped, base))
+        found = self.measure_share("hybrid", seconds)
+        self.worker.drop("hybrid")
         return found

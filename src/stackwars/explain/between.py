@@ -68,7 +68,6 @@ class Region:
     results: list[int]
 
     def text(self, graph: Graph) -> str:
-        """Return the region as a module."""
         return graph.part(self.ops, self.reads, self.results)
 
 

@@ -210,7 +210,6 @@ def fault_text(fault: dict) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent."""
     return f"{100 * share:.0f} %"
 
 

@@ -141,7 +141,7 @@ class Search:
             )
         except (Crashed, TimedOut, Refused, MemoryError, GraphError):
             return found
-        inner = located(body, ops[0].place)
+        inner = replace(body, ops=[replace(op, place=ops[0].place) for op in body.ops])
         trials = Trials(self._suspect, self._evaluator, inner, list(map(fixed, values)))
         outcome, expected = trials.try_part(trials.parts.whole(), judged=found.outcome.kind == WRONG)
         if not _is_same(outcome, found.outcome):
@@ -164,11 +164,6 @@ class Search:
 
 def _is_same(outcome: Outcome, other: Outcome) -> bool:
     return (outcome.kind, outcome.signature) == (other.kind, other.signature)
-
-
-def located(graph: Graph, place: str) -> Graph:
-    """Return the graph with one place for all operations."""
-    return replace(graph, ops=[replace(op, place=place) for op in graph.ops])
 
 
 def find(question: Question, folder: Path, lower: shapes.Lower | None = None) -> dict[str, Any]:

@@ -1,17 +1,22 @@
-"""Whether there is a gap between two programs that compute one thing, and by which clock it is measured."""
+"""Whether two programs compute one thing, whether there is a gap between them, and by which clock it is measured.
+
+Programs without arguments.json may be given an argument with its axes in another order. Nothing in them says so if two
+extents are equal: the results decide between the guesses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice, permutations, product
 from typing import Any
 
 import numpy as np
 
-from stackwars.explain.bench import CPU, WALL, Bench, blocks, typical
-from stackwars.explain.graph import Graph
+from stackwars.explain.bench import CPU, WALL, Bench, Get, blocks, typical
+from stackwars.explain.graph import Graph, element, shape
 from stackwars.explain.hybrids import A, B
-from stackwars.explain.layouts import guesses, moved
 from stackwars.explain.matching import Matching
+from stackwars.explain.question import once
 from stackwars.measure.log_ratio import Estimate, is_within
 
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
@@ -19,6 +24,9 @@ NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
 APART, REORDERED_APART = 1e-2, 1e-4
 """Relative difference of two results that no rounding explains, element by element and sorted. Sorted samples
 of one distribution are close though they are different numbers."""
+MOST_GUESSES, MOST_AXES = 32, 4
+"""Guesses of the arguments' layouts that are tried, and axes of an argument whose order is guessed."""
+Order = tuple[int, ...]
 
 
 class Verdict(Exception):
@@ -104,6 +112,42 @@ def gap_detail(verdict: str, ratio: Estimate) -> str:
     return f"no gap to explain: the ratio is {format_ratio(ratio)}"
 
 
+def guesses(a: Graph, b: Graph) -> Iterator[list[Order]]:
+    """Yield, for the arguments of B, the order of the axes of A's argument at the same place.
+
+    The first guess leaves the arguments as they are where their shapes allow it. Yields nothing if the
+    programs have arguments that no order of axes relates.
+    """
+    if len(a.arguments) != len(b.arguments):
+        return
+    pairs = [(a.types[x], b.types[y]) for x, y in zip(a.arguments, b.arguments, strict=True)]
+    choices = [orders(shape(x), shape(y)) if element(x) == element(y) else [] for x, y in pairs]
+    if all(choices):
+        # The last argument that has a choice changes fastest.
+        yield from (list(one) for one in islice(product(*choices), MOST_GUESSES))
+
+
+def orders(source: tuple[int, ...], target: tuple[int, ...]) -> list[Order]:
+    """Return the orders of axes that turn a shape into another: as it is, reversed, others."""
+    straight = tuple(range(len(source)))
+    if len(source) > MOST_AXES:
+        return [straight] if source == target else []
+    every = [order for order in permutations(straight) if tuple(source[axis] for axis in order) == target]
+    return sorted(every, key=lambda order: (order != straight, order != straight[::-1]))
+
+
+def moved(values: Sequence[Get], guess: Sequence[Order]) -> list[Get]:
+    """Return the arguments of B by those of A and a guess."""
+    return [_moved(get, order) for get, order in zip(values, guess, strict=True)]
+
+
+def _moved(get: Get, order: Order) -> Get:
+    def value(number: int) -> np.ndarray:
+        return np.ascontiguousarray(get(number).transpose(order))
+
+    return once(value) if getattr(get, "is_fixed", False) else value
+
+
 def check_results(bench: Bench, graphs: tuple[Graph, Graph], is_plain: bool) -> None:
     """Raise Verdict if the programs' results differ; first guess the layouts of plain arguments.
 
@@ -124,5 +168,4 @@ def check_results(bench: Bench, graphs: tuple[Graph, Graph], is_plain: bool) -> 
 
 
 def format_ratio(ratio: Estimate) -> str:
-    """Return a ratio with its interval."""
     return f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f})"

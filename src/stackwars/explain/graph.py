@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from stackwars.compilers.arguments import DTYPES
+from stackwars.ir.layout import split
 
 BFLOAT16 = "bf16"
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
@@ -239,7 +240,6 @@ def is_tensor(kind: str) -> bool:
 
 
 def tensor(extents: Iterable[int], scalar: str) -> str:
-    """Return a tensor type."""
     return f"tensor<{''.join(f'{extent}x' for extent in extents)}{scalar}>"
 
 
@@ -275,7 +275,7 @@ def _functions(text: str) -> Iterator[tuple[str, _Function]]:
         for line in lines[start + 1 : end]:
             if line.startswith("  ^"):
                 inside = line[line.index("(") + 1 : line.rindex(")")]
-                arguments = [tuple(one.split(": ", 1)) for one in _split(inside)]
+                arguments = [tuple(one.strip().split(": ", 1)) for one in split(inside)]
             elif line.startswith("    ") and line[4:5] in ("%", '"'):
                 chunks.append(line[4:])
             else:
@@ -371,18 +371,7 @@ def _result_types(text: str) -> list[str]:
     """Return the types after the last arrow of an operation's text."""
     signature = text.rpartition(" : (")[2]
     kinds = signature.partition(") -> ")[2].strip()
-    return _split(kinds[1:-1] if kinds.startswith("(") else kinds)
-
-
-def _split(text: str) -> list[str]:
-    """Split at the commas that are in no bracket."""
-    parts, depth, start = [], 0, 0
-    for at, char in enumerate(text):
-        depth += (char in "<([{") - (char in ">)]}" and text[at - 1 : at + 1] != "->")
-        if char == "," and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+    return [kind.strip() for kind in split(kinds[1:-1] if kinds.startswith("(") else kinds)]
 
 
 def _called(text: str, functions: Mapping[str, str]) -> dict[str, str]:

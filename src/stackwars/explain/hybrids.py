@@ -105,12 +105,7 @@ class Hybrids:
 
     def layouts_read(self, kind: Kind) -> list[Kind]:
         """Return the kinds of arguments that the regions of a kind read."""
-        read = {
-            self.of[side].get(value)
-            for c in kind.classes
-            for side in (A, B)
-            for _, value in self.region(c, side).arguments
-        }
+        read = set().union(*map(self._classes_read, kind.classes))
         return [one for one in self.kinds if one.is_layout and one is not kind and read & set(one.classes)]
 
     def readers(self, c: int) -> frozenset[int]:

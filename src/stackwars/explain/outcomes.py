@@ -24,10 +24,8 @@ from stackwars.measure import documents, judge
 from stackwars.setup import environments
 from stackwars.workloads.base import INPUT_SETS
 
-RIGHT, WRONG, CRASH, HANG, REFUSED, FAILED, UNJUDGED = (
-    *("right", "wrong", "crash", "hang"),
-    *("refused", "failed", "not judged"),
-)
+RIGHT, WRONG, CRASH, HANG = "right", "wrong", "crash", "hang"
+REFUSED, FAILED, UNJUDGED = "refused", "failed", "not judged"
 NATIVE = "itself"
 """In the place of a compiler, for what has none: eager PyTorch and NumPy."""
 BLOCK_NS = 1_000_000

@@ -10,14 +10,18 @@ from typing import Any
 
 import jinja2
 
-from stackwars.explain import console, issue, report
-from stackwars.explain.outcomes import NATIVE, RIGHT
+from stackwars.explain import console, report
+from stackwars.explain.outcomes import NATIVE
 from stackwars.explain.report import ReportJob
 from stackwars.measure import documents, machine
 
 TEMPLATE = "page.html.j2"
 MOST_OPERATIONS = 12
-"""Operations of a region that are shown."""
+"""Operations of a region that the page shows."""
+MOST_LINES = 60
+MOST_REGIONS = 2
+MOST_CHARACTERS = 180
+"""Lines of explain.md, regions of a cause in it, and characters of an operation's text."""
 
 
 def html(document: dict[str, Any]) -> str:
@@ -48,10 +52,9 @@ def html(document: dict[str, Any]) -> str:
         causes=[answer for answer in document["answers"] if answer["row"]["kind"] == "cause"],
         faults=[answer for answer in document["answers"] if answer["row"]["kind"] == "fault"],
         most=MOST_OPERATIONS,
-        right=RIGHT,
         slowest=slowest(table),
         machine=machine.described(table["machine"]),
-        issue=issue.markdown(document),
+        issue=markdown(document),
     )
 
 
@@ -62,11 +65,76 @@ def slowest(table: dict[str, Any]) -> float:
     return max((cell["ms"] for cell in compiled or cells), default=1.0)
 
 
+def markdown(document: dict[str, Any]) -> str:
+    """Return the text of explain.md: the question, the table, the causes and how to repeat it."""
+    table = document["table"]
+    body = [
+        f"# {document['name']}: {document['headline']}",
+        "",
+        _subject(document),
+        "",
+        "```",
+        *console.grid(table),
+        "```",
+        *[f"- {text}" for text in console.below(table)],
+    ]
+    for answer in document["answers"]:
+        body += ["", *_answer(answer)]
+    end = ["", *_repeat(document)]
+    reduced = next((answer["reduced"] for answer in document["answers"] if answer["reduced"]), "")
+    listing = ["", "```mlir", *reduced.strip().splitlines(), "```"] if reduced else []
+    room = MOST_LINES - len(body) - len(end)
+    shown = listing if len(listing) <= room else []
+    return "\n".join([*body, *shown, *end]) + "\n"
+
+
+def _subject(document: dict[str, Any]) -> str:
+    sizes = ", ".join(f"{name} {value}" for name, value in document["sizes"].items())
+    given = f", with the values of {document['inputs']}" if document["inputs"] else ""
+    return f"{document['title']}{f' ({sizes})' if sizes else ''}{given}; `{document['command']}`"
+
+
+def _answer(answer: dict[str, Any]) -> list[str]:
+    """Return a paragraph, and the operations of its first regions side by side."""
+    result = [answer["text"]]
+    found = answer["found"]
+    regions = found.get("regions", [])
+    if regions:
+        result += ["", "```"]
+        for region in regions[:MOST_REGIONS]:
+            for side in "ab":
+                text = "; ".join(" ".join(operation.split()) for operation in region[side])
+                line = region.get(f"line_{side}") or ""
+                label = found["b"] if side == "b" and found.get("b") else found["a"]
+                result.append(f"{label}: {_short(text)}{f'  # {line}' if line else ''}")
+        result.append("```")
+        if len(regions) > MOST_REGIONS:
+            result.append(f"and {len(regions) - MOST_REGIONS} more kinds, in explain.html")
+    return result
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."
+
+
+def _repeat(document: dict[str, Any]) -> list[str]:
+    table = document["table"]
+    versions = "; ".join(
+        f"{name}: {', '.join(f'{package} {version}' for package, version in one.items())}"
+        for name, one in table["versions"].items()
+    )
+    revision = table["source"]["git_revision"]
+    result = [f"Versions: {versions}; stackwars {revision}", f"Machine: {machine.described(table['machine'])}"]
+    if any(answer["script"] for answer in document["answers"]):
+        result.append("`python reproduce.py` exits 1 while the fault is there.")
+    return result
+
+
 def write(job: ReportJob, table: dict[str, Any], answers: list[Path], folder: Path) -> dict[str, Any]:
     """Write all files of a report into the folder; return the document."""
     document = report.report(job, table, answers)
     report.write(document, folder)
-    (folder / "explain.md").write_text(issue.markdown(document))
+    (folder / "explain.md").write_text(markdown(document))
     (folder / "explain.html").write_text(html(document))
     return document
 

@@ -66,7 +66,6 @@ class Plan:
         return [*self.files, *self.frontends]
 
     def side(self, label: str) -> Side:
-        """Return a program."""
         if label in self.files:
             return Side(label, self.file(label))
         folder = f"{self.root}/programs/{label}"
@@ -96,7 +95,6 @@ class Plan:
         return f"{self.root}/{question['kind']}s/{question['id']}"
 
     def outcomes_job(self, compiler: str) -> dict[str, Any]:
-        """Return the OutcomesJob of a compiler."""
         return self._tries(self.labels, self.compilers[compiler])
 
     def reference_job(self, label: str) -> dict[str, Any]:
@@ -104,7 +102,6 @@ class Plan:
         return self._tries([label], self.evaluator)
 
     def lower_job(self, frontend: str) -> dict[str, Any]:
-        """Return the LowerJob of a frontend."""
         return {
             "framework": frontend,
             "dialect": frameworks.load(frontend).DIALECT,
@@ -129,7 +126,6 @@ class Plan:
         }
 
     def native_job(self, framework: str) -> dict[str, Any]:
-        """Return the NativeJob of a framework."""
         return {
             "framework": framework,
             **self._fields("workload", "sizes", "seed"),
@@ -138,7 +134,6 @@ class Plan:
         }
 
     def table_job(self) -> dict[str, Any]:
-        """Return the TableJob."""
         return {
             "name": self.name,
             "title": self.title,
@@ -154,13 +149,14 @@ class Plan:
         """Return the Question of a row of the table's `questions`."""
         b, other = row.get("b"), row.get("other")
         question = self._question(row["id"], row.get("a") or row["program"], self.compilers[row["compiler"]])
-        return replace(
+        question = replace(
             question,
             b=self.side(b) if b else None,
             other=self.compilers[other] if other else None,
             suspect=row.get("status", ""),
             settings=self.settings | self._lowering(row),
-        ).dump()
+        )
+        return asdict(question)
 
     def _lowering(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return how a search for a fault makes the program with other sizes."""
@@ -190,7 +186,7 @@ class Plan:
 
     def _tries(self, labels: list[str], compiler: CompilerSpec) -> dict[str, Any]:
         return {
-            "question": self._question(self.name, labels[0], compiler).dump(),
+            "question": asdict(self._question(self.name, labels[0], compiler)),
             "sides": [asdict(self.side(label)) for label in labels],
             "expected": {label: self.expected(label) for label in labels},
         }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,7 @@ class Question:
 
     @classmethod
     def load(cls, document: dict[str, Any]) -> Question:
-        """Return the question that `dump` returned as JSON."""
+        """Return the question of its dictionary, which is JSON."""
         sides = {name: document[name] and Side(**document[name]) for name in ("a", "b")}
         specs = {
             name: document[name] and CompilerSpec(**document[name])
@@ -107,7 +107,6 @@ class Question:
 
     @classmethod
     def read(cls, path: Path) -> Question:
-        """Return the question of a JSON file."""
         return cls.load(documents.read(path))
 
     @property
@@ -122,10 +121,6 @@ class Question:
             own = {"program": self.a.label, "kind": self.suspect}
         names = {"schema": 1, "name": self.name, "compiler": self.compiler.name}
         return {**names, **own, "verdict": "failed", "detail": why}
-
-    def dump(self) -> dict[str, Any]:
-        """Return the question as JSON."""
-        return asdict(self)
 
     def values(self, side: Side, graph: Graph) -> list[Callable[[int], np.ndarray]]:
         """Return for each argument a function that returns its value in a set of inputs, in the program's type.
@@ -167,10 +162,10 @@ class Question:
             array = entry.value(self.seed, self._sets[number])
             return np.ascontiguousarray(array).reshape(shape(kind)).astype(dtype(kind), copy=False)
 
-        return value if entry.kind == "input" else _once(value)
+        return value if entry.kind == "input" else once(value)
 
 
-def _once(value: Callable[[int], np.ndarray]) -> Callable[[int], np.ndarray]:
+def once(value: Callable[[int], np.ndarray]) -> Callable[[int], np.ndarray]:
     """Return a function that returns the value of the first set for every set, and says so by `is_fixed`."""
 
     def first(_: int) -> np.ndarray:
@@ -188,7 +183,7 @@ def _plain(number: int, kind: str, given: dict[str, np.ndarray], seed: int) -> C
         array = given[names[0]]
         if array.shape != shape(kind):
             raise ValueError(f"{names[0]}: expected {kind}, got shape {array.shape}; fix: the .npz")
-        return _once(lambda _: array.astype(dtype(kind), copy=False))
+        return once(lambda _: array.astype(dtype(kind), copy=False))
 
     return lambda which: drawn(shape(kind), dtype(kind), number, seed + which)
 

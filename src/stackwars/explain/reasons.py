@@ -11,7 +11,7 @@ import numpy as np
 from stackwars.explain.bench import WALL, Bench, typical
 from stackwars.explain.graph import BFLOAT16, Graph, Op, dtype, element, size
 from stackwars.explain.hybrids import Part
-from stackwars.explain.terms import flops
+from stackwars.explain.trial_outcomes import sum_terms
 from stackwars.explain.workers import Refused, Times
 
 SHORT_NS = 50_000
@@ -34,6 +34,13 @@ def bytes_moved(graphs: Sequence[Graph], part: Part) -> int:
     """Return the bytes of a part's arguments and results."""
     types = [graphs[side].types[value] for side, value in (*part.arguments, *part.results)]
     return sum(size(kind) * (2 if element(kind) == BFLOAT16 else dtype(kind).itemsize) for kind in types)
+
+
+def flops(graph: Graph, op: Op) -> int:
+    """Return the floating-point operations of a product or a convolution; 0 of any other operation."""
+    if op.name not in ("stablehlo.dot_general", "stablehlo.convolution"):
+        return 0
+    return 2 * size(graph.types[op.results[0]]) * sum_terms(op, graph)
 
 
 def peak_gflops(bench: Bench) -> float | None:

@@ -10,8 +10,8 @@ Runs in the environment of the compiler that judges: the newest XLA.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from stackwars.compilers.iree import rewritten
 from stackwars.compilers.xla import Compiler
 from stackwars.explain.question import drawn
 from stackwars.ir import program_text
-from stackwars.ir.program_text import missing_reason, not_donated, readable
+from stackwars.ir.program_text import LEGALISE, missing_reason, not_donated, readable
 from stackwars.measure import documents, judge
 from stackwars.workloads.base import INPUT_SETS
 
@@ -32,18 +32,6 @@ ARTIFACT, DOCUMENT, EXPECTED = "program.bin", "program.json", "expected"
 """The artifact, what is known of it, and the folder of the expected values of a program without a workload."""
 _ERF = re.compile(r"chlo\.erf (%[\w#]+) : (tensor<\S+>) -> (tensor<\S+>)")
 _CUSTOM_ERF = r"stablehlo.custom_call @mhlo.erf(\1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (\2) -> \3"
-_LEGALISE = (
-    "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
-    "stablehlo-legalize-composite-to-call))"
-)
-
-
-@dataclass
-class Placed:
-    """A program in the place of a compiled one: `placement.place` fills its buffers with arrays."""
-
-    types: Types
-    buffers: list[list[Any]]
 
 
 def write(job: dict[str, Any], folder: Path) -> None:
@@ -93,7 +81,7 @@ def portable(text: str) -> tuple[bytes, str]:
     said = ""
     with mlir.make_ir_context():
         module = ir.Module.parse(text)
-        passmanager.PassManager.parse(_LEGALISE).run(module.operation)
+        passmanager.PassManager.parse(LEGALISE).run(module.operation)
         for minor in range(int(stablehlo.get_current_version().split(".")[1]) + 1):
             version = f"1.{minor}.0"
             try:
@@ -124,7 +112,8 @@ def main_types(text: str) -> tuple[Types, int]:
 
 def placed(types: Types, entries: list[Entry], document: dict[str, Any]) -> list[list[np.ndarray]]:
     """Return the arguments of a workload's program for each set of inputs. document: of its arguments.json."""
-    program = Placed(types, [[None] * len(types) for _ in range(INPUT_SETS)])
+    # In the place of a compiled program: `placement.place` fills its buffers with arrays.
+    program = SimpleNamespace(types=types, buffers=[[None] * len(types) for _ in range(INPUT_SETS)])
     spec = {key: document[key] for key in ("workload", "sizes")} | {"settings": {"seed": document["seed"]}}
     placement.place({"": program}, {"": entries}, spec, lambda array: array)
     return program.buffers

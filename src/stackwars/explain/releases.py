@@ -20,6 +20,7 @@ from typing import Any
 from stackwars.explain.release_runner import Runner
 from stackwars.explain.release_times import NOT_RUN, UNSUPPORTED, Change, Release, chained, change, changes
 from stackwars.measure import documents, machine
+from stackwars.measure.log_ratio import Estimate
 
 SCHEMA = 1
 ALL, BISECT = ORDERS = ("all", "bisect")
@@ -149,19 +150,15 @@ def rows(releases: list[Release]) -> list[dict[str, Any]]:
     timed = [one for one in releases if one.is_ok and one.times]
     result = []
     for release in releases:
-        ratio = chained(timed, timed.index(release)) if release in timed and release is not timed[0] else None
         values = list(release.times.values())
+        ratio = chained(timed, timed.index(release)) if release in timed[1:] else None
+        if values and not ratio:
+            ratio = Estimate(1.0, None, None)
         result.append(
             {
-                "version": release.version,
-                "status": release.status,
-                "status_detail": release.status_detail,
+                **{name: getattr(release, name) for name in ("version", "status", "status_detail")},
                 "ms": math.exp(sum(map(math.log, values)) / len(values)) if values else None,
-                "ratio": ratio._asdict()
-                if ratio
-                else {"value": 1.0, "low": None, "high": None}
-                if values
-                else None,
+                "ratio": ratio and ratio._asdict(),
                 "times": [[group, number, ms] for (group, number), ms in release.times.items()],
                 **release.numbers,
             }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,6 @@ def gaps(replay: dict, names: Iterable[str], pair: list[str], bound: float) -> l
 
 
 def question(job: CausesJob, gap: dict[str, Any], compiler: CompilerSpec, evaluator: CompilerSpec) -> Question:
-    """Return the question about a gap."""
     a, b = (Side(name, **job.programs[name]) for name in (gap["subject"], gap["baseline"]))
     return Question(
         name=f"{job.workload} in {compiler.name}: {a.label} against {b.label}",
@@ -129,7 +128,7 @@ def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
         gap["cause"] = None
         if gap["is_gap"] and not status:
             folder = output / f"{gap['subject']}-{gap['baseline']}"
-            documents.write(folder / QUESTION, question(job, gap, compiler, evaluator).dump())
+            documents.write(folder / QUESTION, asdict(question(job, gap, compiler, evaluator)))
             gap["cause"] = run_question.run("cause", folder / QUESTION, folder)
     return {
         "schema": SCHEMA,

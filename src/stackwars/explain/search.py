@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from stackwars.explain.bench import CPU, WALL, Bench, Share, interval, typical
 from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids, Kind, Node
 from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
-from stackwars.measure.log_ratio import Estimate, LogRatio
+from stackwars.measure.log_ratio import Estimate, geometric_mean
 
 ENOUGH = 0.8
 """Share of the gap that a cause closes."""
@@ -78,7 +78,6 @@ class Search:
     say: Say
 
     def run(self) -> Outcome:
-        """Rank, confirm, shrink."""
         result = Outcome()
         result.ends = self.check_ends()
         result.rows = self.rank()
@@ -95,9 +94,8 @@ class Search:
         result = {}
         for name, base in (("a_from_b", A), ("b_from_a", B)):
             try:
-                self.bench.load_part(name, self.hybrids.hybrid(every, base))
-                result[name] = self.bench.shares([name], 2 * self.seconds)[name].value
-                self.bench.worker.drop(name)
+                share = self.bench.hybrid_share(self.hybrids, every, 2 * self.seconds, base)
+                result[name] = share.value
             except UNAVAILABLE as error:
                 self._note(name, error)
         self.say("closed by A with all from B, by B with all from A: " + _percents(result))
@@ -171,7 +169,7 @@ class Search:
         """Return the share of the gap that A with these from B closes; None if there is no such program."""
         classes = [c for atom in atoms for c in atom.classes]
         try:
-            return self.bench.hybrid_shares(self.hybrids, {"hybrid": classes}, seconds * self.seconds)["hybrid"]
+            return self.bench.hybrid_share(self.hybrids, classes, seconds * self.seconds)
         except UNAVAILABLE as error:
             self._note(f"hybrid of {len(atoms)} kinds", error)
             return None
@@ -272,9 +270,7 @@ class Retimed:
         return self.by(CPU) if other[2] - other[1] < (ours[2] - ours[1]) / 2 else self
 
     def ratio(self) -> Estimate:
-        return LogRatio.of_rounds(
-            [a / b for a, b in zip(self.times["A"], self.times["B"], strict=True)]
-        ).estimate()
+        return geometric_mean([a / b for a, b in zip(self.times["A"], self.times["B"], strict=True)])
 
     def closed(self, name: str) -> tuple[float, float, float]:
         """Return the share of the gap between A and B that a program closes, with its interval."""

@@ -6,6 +6,7 @@ Made from what `outcomes` and `native` wrote: `python -m stackwars.explain.table
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +112,9 @@ def _program_gaps(job: TableJob, cells: list[dict]) -> list[dict[str, Any]]:
     """Return for every compiler the slowest of its programs against the fastest, if that is over the bound."""
     result = []
     for compiler in job.outcomes:
-        timed = sorted((c for c in cells if c["compiler"] == compiler and c["ms"] is not None), key=_ms)
-        if len(timed) > 1 and (gap := _ms(timed[-1]) / _ms(timed[0])) > 1 + job.settings["bound"]:
+        mine = (c for c in cells if c["compiler"] == compiler)
+        timed = sorted((c for c in mine if c["ms"] is not None), key=itemgetter("ms"))
+        if len(timed) > 1 and (gap := timed[-1]["ms"] / timed[0]["ms"]) > 1 + job.settings["bound"]:
             result.append(_gap(gap, compiler, timed[-1]["program"], timed[0]["program"], None))
     return result
 
@@ -125,8 +127,8 @@ def _compiler_gaps(job: TableJob, cells: list[dict]) -> list[dict[str, Any]]:
     result: dict[tuple[str, str], dict[str, Any]] = {}
     for program in job.programs:
         mine = (c for c in cells if c["program"] == program and c["compiler"] != NATIVE)
-        timed = sorted((c for c in mine if c["ms"] is not None), key=_ms)
-        if len(timed) > 1 and (gap := _ms(timed[-1]) / _ms(timed[0])) > job.settings["compiler_gap"]:
+        timed = sorted((c for c in mine if c["ms"] is not None), key=itemgetter("ms"))
+        if len(timed) > 1 and (gap := timed[-1]["ms"] / timed[0]["ms"]) > job.settings["compiler_gap"]:
             slow, fast = timed[-1]["compiler"], timed[0]["compiler"]
             if gap > result.get((slow, fast), {"gap": 0.0})["gap"]:
                 result[slow, fast] = _gap(gap, slow, program, None, fast)
@@ -146,10 +148,6 @@ def _gap(gap: float, compiler: str, a: str, b: str | None, other: str | None) ->
     }
 
 
-def _ms(cell: dict) -> float:
-    return cell["ms"]
-
-
 def _faults(cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]]:
     """Return one question for every program and family of compilers in which it fails in one way.
 
@@ -164,10 +162,7 @@ def _faults(cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]
         result[key] = {
             "kind": "fault",
             "id": f"{cell['compiler']}.{cell['program']}",
-            "compiler": cell["compiler"],
-            "program": cell["program"],
-            "status": cell["status"],
-            "detail": cell["detail"],
+            **{name: cell[name] for name in ("compiler", "program", "status", "detail")},
         }
     return sorted(result.values(), key=lambda question: FAULTS.index(question["status"]))
 

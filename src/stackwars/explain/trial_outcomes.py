@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
 from stackwars.compilers.expected import least_limit
-from stackwars.explain.graph import Graph, GraphError
+from stackwars.explain.graph import Graph, GraphError, Op, shape, size
 from stackwars.explain.outcomes import CRASH, HANG, REFUSED, RIGHT, WRONG
-from stackwars.explain.terms import sum_terms
 from stackwars.explain.workers import Crashed, TimedOut
 from stackwars.measure.agreement import Agreement, agreement
 
@@ -19,6 +19,9 @@ UNKNOWN = "unknown"
 BRIEF = 400
 """Characters of what a compiler says."""
 _CRASH_OF_COMPILER = re.compile(r"^CompilerCrash: (SIG\w+)")
+_CONTRACTED = re.compile(r"lhs_contracting_dimensions = \[([\d, ]*)\]")
+_KERNEL_AXES = re.compile(r"\]x\[([^\]]*)\]->")
+_WINDOW = re.compile(r"window_dimensions = array<i64: ([\d, ]+)>")
 _PARTICULARS = re.compile(r"\S*\.mlir:\d+:\d+|tensor<[^>]*>|[%@#][\w.#]+|0x[0-9a-fA-F]+|\d+")
 
 
@@ -31,7 +34,6 @@ class Expected:
     certain: list[np.ndarray | None]
 
     def compare(self, results: list[np.ndarray]) -> list[Agreement]:
-        """Return how each result agrees."""
         found = []
         for value, right, limit, certain in zip(results, self.values, self.limits, self.certain, strict=True):
             if certain is not None and value.shape == right.shape:
@@ -93,6 +95,24 @@ def judge(calls: list[list[np.ndarray]], expected: Expected) -> Outcome:
         for number in bad[:3]
     )
     return Outcome(WRONG, detail, WRONG, calls[worst])
+
+
+def sum_terms(op: Op, graph: Graph) -> int:
+    """Return how many terms each element of an operation's result sums; 1 if it sums none."""
+    if not op.operands:
+        return 1
+    first, text = shape(graph.types[op.operands[0]]), op.form()
+    if op.name == "stablehlo.dot_general" and (found := _CONTRACTED.search(text)):
+        return prod(first[int(axis)] for axis in found[1].split(",") if axis.strip())
+    if op.name == "stablehlo.convolution" and (found := _KERNEL_AXES.search(text)):
+        kernel = shape(graph.types[op.operands[1]])
+        outputs = kernel[[axis.strip() for axis in found[1].split(",")].index("o")]
+        return max(1, prod(kernel) // max(1, outputs))
+    if op.name == "stablehlo.reduce":
+        return max(1, prod(first) // max(1, size(graph.types[op.results[0]])))
+    if op.name == "stablehlo.reduce_window" and (found := _WINDOW.search(text)):
+        return prod(int(extent) for extent in found[1].split(","))
+    return 1
 
 
 def rounding_limit(graph: Graph, roundoff: float) -> float:

@@ -18,7 +18,8 @@ from stackwars.compilers.evaluate import unit_roundoff
 from stackwars.compilers.expected import MARGIN, MOST, worst_error
 from stackwars.explain.evaluated import Values, evaluate, results
 from stackwars.explain.graph import Graph, GraphError, dtype, is_tensor, shape, size
-from stackwars.explain.reproducer import seeded
+from stackwars.explain.question import once
+from stackwars.explain.reproducer import array_types, seeded
 from stackwars.explain.trial_outcomes import (
     RIGHT,
     UNKNOWN,
@@ -98,8 +99,7 @@ class Trials:
             self._evaluate(missing)
         except (Crashed, TimedOut, Refused, MemoryError):
             # Any values do: a result is judged by what follows from them.
-            kinds = [types[value] for value in missing]
-            arrays = seeded([(shape(kind), dtype(kind)) for kind in kinds])
+            arrays = seeded(array_types([types[value] for value in missing]))
             self._saved |= dict(zip(missing, arrays, strict=True))
 
     def _evaluate(self, wanted: list[int]) -> None:
@@ -175,9 +175,4 @@ class Trials:
 
 def fixed(array: np.ndarray) -> Any:
     """Return a function that returns an array for every set of inputs."""
-
-    def get(_: int) -> np.ndarray:
-        return array
-
-    get.is_fixed = True
-    return get
+    return once(lambda _: array)

@@ -163,11 +163,16 @@ class Worker:
 
     def stop(self) -> None:
         """End the process; the next command starts another."""
-        self._end()
+        if self._child:
+            self._child.kill()
+            self._child.wait()
+            self._child.stdin.close()
+            os.close(self._answers)
+            self._child = None
 
     def close(self) -> None:
         """End the process and remove its files."""
-        self._end()
+        self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self) -> None:
@@ -186,14 +191,6 @@ class Worker:
             )
         os.close(writer)
         self._answers, self._buffer, self._keys = reader, b"", set()
-
-    def _end(self) -> None:
-        if self._child:
-            self._child.kill()
-            self._child.wait()
-            self._child.stdin.close()
-            os.close(self._answers)
-            self._child = None
 
     def _ask(self, command: str, **arguments: Any) -> Any:
         if not self._child:
@@ -217,7 +214,7 @@ class Worker:
         while b"\n" not in self._buffer:
             ready, _, _ = select.select([self._answers], [], [], max(0, end - time.monotonic()))
             if not ready:
-                self._end()
+                self.stop()
                 raise TimedOut(f"no end after {self.timeout_s:g} s in {command}")
             part = os.read(self._answers, 1 << 20)
             if not part:
@@ -229,6 +226,6 @@ class Worker:
     def _crashed(self, command: str) -> Crashed:
         code = self._child.wait()
         log = launch.tail(self.folder / "log.txt")
-        self._end()
+        self.stop()
         name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         return Crashed(name, command, last_line(log))

@@ -58,11 +58,7 @@ def canonical_hash(module: ir.Module) -> str:
 
     Raises ProgramError for a module without an entry, or with regions of several blocks.
     """
-    return graph_hash(_graph(module, entry(module), {}))
-
-
-def graph_hash(graph: Graph) -> str:
-    """Return a hash of a graph, independent of the order of its arguments and of its operations."""
+    graph = _graph(module, entry(module), {})
     start = [digest("argument", kind) for kind in graph.arguments]
     try:
         return _search(graph, start, [BUDGET])

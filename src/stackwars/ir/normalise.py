@@ -23,17 +23,12 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
 from stackwars.ir.module import CONTROL_FLOW, ProgramError, block, callee, entry, functions, name, walk
-from stackwars.ir.program_text import with_chlo_erf
+from stackwars.ir.program_text import LEGALISE, with_chlo_erf
 from stackwars.ir.queries import producer
 from stackwars.ir.signature import signature
 from stackwars.ir.simplify import simpler
 
-# Nested in func.func, as the composites' legalisation requires.
-PASSES = (
-    "builtin.module(func.func("
-    "chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
-    "stablehlo-legalize-composite-to-call))"
-)
+_register_passes = cache(stablehlo.register_stablehlo_passes)
 # Not merged and not dropped: they may do more than give a result, or give another one each time.
 EFFECTS = {
     f"stablehlo.{kind}"
@@ -53,8 +48,8 @@ def normalise(module: ir.Module) -> ir.Module:
     copy = ir.Module.parse(with_chlo_erf(str(module)), context)
     try:
         with context:
-            _registered()
-            PassManager.parse(PASSES).run(copy.operation)
+            _register_passes()
+            PassManager.parse(LEGALISE).run(copy.operation)
         inlined = _jax.mlir.refine_polymorphic_shapes(
             _bytes(copy), enable_shape_assertions=False, validate_static_shapes=False
         )
@@ -72,11 +67,6 @@ def normalise(module: ir.Module) -> ir.Module:
     _drop_unused(block(main))
     _drop_arguments(main)
     return result
-
-
-@cache
-def _registered() -> None:
-    stablehlo.register_stablehlo_passes()
 
 
 def _bytes(module: ir.Module) -> bytes:

@@ -15,6 +15,11 @@ import numpy as np
 
 NO_PROGRAM = "// no program:"
 """How a file begins that stands in the place of a program and says why there is none."""
+LEGALISE = (
+    "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
+    "stablehlo-legalize-composite-to-call))"
+)
+"""MLIR's passes that leave only StableHLO; nested in func.func, as the composites' legalisation requires."""
 _PRODUCT = re.compile(r"\"?stablehlo\.(?:dot_general|dot|convolution)\b.*")
 # dot and dot_general have `precision = [A, B]`, convolution `precision_config = [#stablehlo<precision A>`.
 _PRECISION = re.compile(r"precision(?: = \[|_config = \[)([^\]]*)\]")

@@ -91,18 +91,12 @@ def is_product(op: ir.Operation) -> bool:
 
 
 def is_batched(dot: ir.Operation) -> bool:
-    """Return whether a dot_general has batching dimensions."""
     return bool(dimensions(dot).lhs_batching_dimensions)
 
 
-def merges(dot: ir.Operation, batching: bool) -> bool:
-    """Return whether a dot's operand is a reshape that merged leading dimensions into one not contracted.
-
-    Of dots with batching dimensions only, or of those without only.
-    """
+def merges(dot: ir.Operation) -> bool:
+    """Return whether a dot's operand is a reshape that merged leading dimensions into one not contracted."""
     numbers = dimensions(dot)
-    if bool(numbers.lhs_batching_dimensions) != batching:
-        return False
     contracting = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
     return any(
         0 not in contracted and _merges_leading(producer(operand))

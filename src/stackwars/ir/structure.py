@@ -40,7 +40,7 @@ def _flattening(dots: list[ir.Operation]) -> str:
     The others count as preserving if an operand brings two or more dimensions, of extents over
     1, that are not contracted. Batched products (the scores of attention) do not count: they merge batch and heads.
     """
-    flat = [dot for dot in dots if queries.merges(dot, batching=False)]
+    flat = [dot for dot in dots if not queries.is_batched(dot) and queries.merges(dot)]
     preserved = [dot for dot in dots if dot not in flat and _keeps(dot)]
     return _either(len(preserved), PRESERVED, len(flat), FLATTENED)
 
@@ -63,11 +63,7 @@ def _contraction(dots: list[ir.Operation]) -> str:
     Moved: directly the result of a transpose, or of a reshape that merged leading dimensions (also
     batch and heads). Splitting the features into heads, or joining them again, is neither.
     """
-    moved = [
-        dot
-        for dot in dots
-        if queries.reads(dot, TRANSPOSE) or any(queries.merges(dot, batching) for batching in (False, True))
-    ]
+    moved = [dot for dot in dots if queries.reads(dot, TRANSPOSE) or queries.merges(dot)]
     explicit = [dot for dot in dots if dot not in moved and _rank(dot) > 2]
     return _either(len(explicit), EXPLICIT, len(moved), PREPARED)
 
