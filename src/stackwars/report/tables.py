@@ -125,7 +125,7 @@ def comparisons(sources: Sources) -> list[Row]:
             rounds[data.is_reference] = _rounds(data)
         for row in records(data.comparisons(study.name), COMPARISON):
             if _is_of(data, study, row):
-                each = rounds[data.is_reference].get(_key(row, schema.ROUND_KEYS), [])
+                each = rounds[data.is_reference].get(_key(row, schema.COMPARISON_KEYS), [])
                 key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
                 known = {**row, **origin_of(sources, data), "studies": [], "each": each}
                 result.setdefault(key, known)["studies"].append(study.name)
@@ -147,10 +147,10 @@ def _is_of(data: Dataset, study: Study, row: Row) -> bool:
 def _rounds(data: Dataset) -> dict[tuple, list]:
     """Return the ratios of each comparison by round and, in the reference, by run."""
     result: dict[tuple, list] = {}
-    for row in records(data.table("rounds"), (*schema.ROUND_KEYS, "run", "round", "ratio")):
+    for row in records(data.table("rounds"), (*schema.COMPARISON_KEYS, "run", "round", "ratio")):
         if "ratio" in row:
             one = [row.get("run", ""), row.get("round"), digits(row["ratio"])]
-            result.setdefault(_key(row, schema.ROUND_KEYS), []).append(one)
+            result.setdefault(_key(row, schema.COMPARISON_KEYS), []).append(one)
     return result
 
 

@@ -18,6 +18,7 @@ from stackwars.measure.log_ratio import LogRatio
 from stackwars.results import deciding, exact, moderation, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
 from stackwars.results.names import base_compiler
+from stackwars.results.pooling import FAMILY
 from stackwars.results.rounds import ALL, APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
@@ -34,16 +35,13 @@ LEFT_OUT = {
 }
 """Why a round has no ratio, by the basis of its row."""
 
-FAMILY = ("quantity", "device", "compiler", "variant")
-"""Ratios of a run that agree in these columns lend each other their variance between rounds."""
-
 LARGE = 1.1
 """A ratio from which on it is asked what removes the difference."""
 
 NOTHING = {"verdict": NO_DATA}
 """The columns of a ratio that was not measured."""
 Measured = dict[tuple[str, ...], Row]
-"""Ratios by schema.ROUND_KEYS: their columns, those keys among them, and `basis`."""
+"""Ratios by `key_of`: their columns, those keys among them, and `basis`."""
 
 
 def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:
@@ -92,7 +90,7 @@ def _ratio_of(rounds: list[Row]) -> LogRatio:
 def _measured(rounds: pd.DataFrame) -> Measured:
     by_key: dict[tuple[str, ...], list[Row]] = {}
     for row in rounds[rounds["quantity"] != schema.PROCESS].to_dict("records"):
-        by_key.setdefault(tuple(row[name] for name in schema.ROUND_KEYS), []).append(row)
+        by_key.setdefault(key_of(row), []).append(row)
     result = {}
     for key, rows in by_key.items():
         known = [row for row in rows if not is_missing(row["ratio"])]
@@ -102,7 +100,7 @@ def _measured(rounds: pd.DataFrame) -> Measured:
         if left_out:
             why = "; ".join(dict.fromkeys(left_out))
             result[key]["detail"] = f"{len(left_out)} of {len(rows)} rounds left out: {why}"
-    named = [dict(zip(schema.ROUND_KEYS, key, strict=True)) | row for key, row in result.items()]
+    named = [dict(zip(schema.COMPARISON_KEYS, key, strict=True)) | row for key, row in result.items()]
     return dict(zip(result, moderation.lend(named, *FAMILY), strict=True))
 
 
@@ -141,7 +139,7 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
         names = {"workload": cell.workload, "device": cell.device}
         names |= {"subject": cell.framework, "baseline": cell.baseline}
         for stage in (*schema.STAGES, schema.UNDISTURBED):
-            result = measured.get(_round_key(stage, **names))
+            result = measured.get(key_of({"quantity": stage, **names}))
             if result is None and stage == schema.UNDISTURBED:
                 continue
             result = result or NOTHING
@@ -154,10 +152,6 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
                     "contended": abs(own - base) > CONTENDED,
                 }
             yield _row(stage, result, **names) | marks
-
-
-def _round_key(quantity: str, **names: str) -> tuple[str, ...]:
-    return tuple({"quantity": quantity, **names}.get(name, "") for name in schema.ROUND_KEYS)
 
 
 def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
@@ -179,7 +173,7 @@ def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured
             ratios += [(schema.CONTROL, name, name) for name in own]
         for quantity, subject, baseline in ratios:
             sides = {**names, "subject": subject, "baseline": baseline}
-            yield _row(quantity, measured.get(_round_key(quantity, **sides), NOTHING), **sides)
+            yield _row(quantity, measured.get(key_of({"quantity": quantity, **sides}), NOTHING), **sides)
 
 
 def _others(measured: Measured) -> Iterator[Row]:

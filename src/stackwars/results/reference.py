@@ -113,7 +113,7 @@ def _ratios(run: Run) -> set[tuple]:
     """Return the keys of the ratios that a run measured."""
     rounds = run.table("rounds")
     known = rounds[rounds["ratio"].notna()]
-    return set(known[schema.ROUND_KEYS].itertuples(index=False, name=None))
+    return set(known[schema.COMPARISON_KEYS].itertuples(index=False, name=None))
 
 
 def write(config: dict, folder: Folder) -> None:

@@ -34,10 +34,6 @@ TABLES: dict[str, dict[str, Column]] = {
 CELLS, PROGRAMS, ROUNDS, COMPARISONS, CLAIMS, PROFILE, EFFECTS, VALUES, CAUSES, RELEASES = TABLES.values()
 CELL_KEYS = ["mode", "workload", "framework", "device", "compiler", "size", "value", "pass"]
 PROGRAM_KEYS = ["workload", "framework", "level", "target", "compiler", "variant"]
-ROUND_KEYS = [
-    *("quantity", "workload", "device", "compiler", "subject", "baseline", "baseline_compiler"),
-    *("variant", "baseline_workload"),
-]
 COMPARISON_KEYS = [
     *("quantity", "workload", "device", "compiler", "baseline_compiler", "variant"),
     *("subject", "baseline", "baseline_workload"),
@@ -45,7 +41,7 @@ COMPARISON_KEYS = [
 KEYS = {
     "cells": CELL_KEYS,
     "programs": PROGRAM_KEYS,
-    "rounds": ROUND_KEYS,
+    "rounds": COMPARISON_KEYS,
     "comparisons": COMPARISON_KEYS,
     "claims": ["id"],
     "profile": ["workload", "framework", "compiler", "device", "class"],
