@@ -48,7 +48,6 @@ wildcard_constraints:
     device="cpu|cpu-1t|cuda|tpu",
     framework="[a-z0-9_]+",
     workload="[a-z0-9_]+(@[a-z0-9_]+)?",
-    repetition=r"\d+",
     size="[a-z0-9_]+",
     value=r"\d+|all",
     variant=r"base|odd[1-9]|b[1-9]\d*(s[1-9]\d*)?|(data|tensor)\d+",

@@ -25,7 +25,7 @@ REFERENCE_RUNS = f"{REFERENCE}/runs"
 REFERENCE_TABLES = "results/from-reference"
 """The tables of all accepted runs together."""
 Wildcards = Any
-"""What a rule's path names, as attributes: device, framework, workload, repetition, variant, ..."""
+"""What a rule's path names, as attributes: device, framework, workload, variant, ..."""
 
 
 class Grid:
