@@ -98,7 +98,7 @@ def newest(data: Dataset, study: Study, table: pd.DataFrame, mode: str = schema.
 
 def _replayed(data: Dataset, study: Study) -> list[Row]:
     """Return the replays of a study. over_best: the time over that in the program's fastest compiler; ratio: the
-    comparison with the baseline's program in this compiler, and its verdict.
+    comparison with the baseline's program in this compiler.
     """
     keys = ["workload", "framework", "compiler", "run"]
     programs = data.table("programs")
@@ -107,10 +107,9 @@ def _replayed(data: Dataset, study: Study) -> list[Row]:
     table["over_best"] = table["steady_ms"] / table.groupby(keys[:2])["steady_ms"].transform("min")
     compared = data.comparisons(study.name, quantity=schema.REPLAY)
     keys = ["workload", "framework", "compiler", "device"]
-    compared = compared.rename(columns={"subject": "framework"})[[*keys, "baseline", "ratio", "verdict"]]
-    compared = compared.drop_duplicates(keys).rename(columns={"baseline": "over"})
+    compared = compared.rename(columns={"subject": "framework"})[[*keys, "ratio"]].drop_duplicates(keys)
     table = table.merge(compared, on=keys, how="left")
-    return records(table, (*CELL, "over_best", "over", "ratio", "verdict", "compile_s", *FACTS))
+    return records(table, (*CELL, "over_best", "ratio", "compile_s", *FACTS))
 
 
 def comparisons(sources: Sources) -> list[Row]:
