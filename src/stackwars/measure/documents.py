@@ -20,7 +20,6 @@ class Damaged(ValueError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path}: expected a whole document; {problem}")
-        self.path = path
         self.problem = problem
 
 

@@ -3,5 +3,5 @@
 It reads the tables of the run and of the reference, and the raw results, programs and profiles in the folder of
 the tables. report.html opens from disk and fetches nothing. What it shows is gathered here; the page in `page/`
 draws it, a script for each view, with plots as inline SVG. A library for plots would weigh more than all
-scripts of the page (72 kB).
+scripts of the page.
 """
