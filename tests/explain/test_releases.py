@@ -90,6 +90,12 @@ def test_rows_have_the_ratio_to_the_newest_that_was_timed():
     assert table["1"]["ms"] == pytest.approx(3.03, abs=0.01)
 
 
+def test_a_release_without_shared_rounds_or_with_a_wrong_value_has_no_ratio():
+    timed = [Release(name, "ok", times={(group, 0): 1.0 + group}) for group, name in enumerate(("3", "2"))]
+    found = rows([*timed, Release("1", "wrong", times={(0, 0): 5.0})])
+    assert [row["ratio"] and row["ratio"]["value"] for row in found] == [1.0, None, None]
+
+
 def test_spread_has_the_ends_and_equal_distances():
     assert spread(VERSIONS, "15", "1") == ["15", "10", "6", "1"]
     assert spread(VERSIONS, "15", "14") == ["15", "14"]

@@ -224,6 +224,7 @@ def _options(
             seconds=settings["seconds"],
             budget_s=OPTIONS_S,
             timeout_s=settings["timeout_s"],
+            cap_gib=settings["memory_cap_gib"],
         )
         for row in found:
             if row["ratio"] is None or row["outcome"] != "ok" or row["variant"].startswith(CRIPPLING):

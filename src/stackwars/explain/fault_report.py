@@ -76,7 +76,11 @@ def describe(graph: Graph, op: Op) -> str:
 def find_cures(question: Question, found: Found, text: str, left: float, timeout_s: float) -> dict[str, Any]:
     arrays = list((found.arrays if found.arrays is not None else found.trials.arguments(found.part)).values())
     rows = ablate(
-        question.compiler, text, arrays, found.expected, seconds=0, budget_s=max(left, 30), timeout_s=timeout_s
+        *(question.compiler, text, arrays, found.expected),
+        seconds=0,
+        budget_s=max(left, 30),
+        timeout_s=timeout_s,
+        cap_gib=question.settings["memory_cap_gib"],
     )
     return {"ablation": rows, "cures": cures(rows)}
 

@@ -51,7 +51,7 @@ def write(job: dict[str, Any], folder: Path) -> None:
             [drawn(*kind, number, job["seed"] + which) for number, kind in enumerate(types)]
             for which in range(2)
         ]
-        results = [{"name": f"result{number}" if number else OUTPUT} for number in range(count)]
+        results = [{"name": name} for name in judge.output_names(count)]
     document = {"version": version, "arguments": dump(buffers, folder), "results": results}
     documents.write(folder / DOCUMENT, document)
     if not job["expected"]:

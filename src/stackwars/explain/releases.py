@@ -146,13 +146,13 @@ def measure(job: ReleasesJob, folder: Path) -> dict[str, Any]:
 
 
 def rows(releases: list[Release]) -> list[dict[str, Any]]:
-    """Return a row for each release; its ratio is to the newest that was timed."""
+    """Return a row for each release; its ratio is to the newest that was timed, if shared rounds lead to that one."""
     timed = [one for one in releases if one.is_ok and one.times]
     result = []
     for release in releases:
         values = list(release.times.values())
         ratio = chained(timed, timed.index(release)) if release in timed[1:] else None
-        if values and not ratio:
+        if release in timed[:1]:
             ratio = Estimate(1.0, None, None)
         result.append(
             {
@@ -172,7 +172,8 @@ def console(document: dict[str, Any]) -> str:
     if document["reason"]:
         return "\n".join([*lines, document["reason"]])
     for row in document["releases"]:
-        ms = f"{row['ms']:10.3f} ms {row['ratio']['value']:7.2f}" if row["ms"] else " " * 21
+        ratio = f"{row['ratio']['value']:7.2f}" if row["ratio"] else " " * 7
+        ms = f"{row['ms']:10.3f} ms {ratio}" if row["ms"] else " " * 21
         compile_s = f"{row['compile_s']:8.2f} s" if row.get("compile_s") else " " * 10
         lines.append(
             f"  {row['version']:10} {row['status']:12}{compile_s}{ms}  {row['status_detail'][:120]}".rstrip()

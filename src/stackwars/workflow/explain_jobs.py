@@ -218,14 +218,6 @@ class ExplainJobs:
         """Return the pins of the environment that computes expected values."""
         return self.plan(wildcards.name).evaluator.pins
 
-    def compiler_pins(self, wildcards: Wildcards) -> str:
-        """Return the pins of a compiler's environment."""
-        return self._row(self.plan(wildcards.name).compilers, wildcards.compiler).pins
-
-    def native_pins(self, wildcards: Wildcards) -> str:
-        """Return the pins of the environment of a framework that runs without a compiler."""
-        return self._row(self.plan(wildcards.name).natives, wildcards.framework)
-
     def tried(self, wildcards: Wildcards) -> list[str]:
         """Return the outcomes in all compilers, and those of frameworks without one."""
         plan = self.plan(wildcards.name)
