@@ -33,6 +33,8 @@ RESULTS = (
     "pending_two_runs",
 )
 """The claims that the README shows, whatever became of them."""
+TIMELESS = ("sharding", "successor", "values")
+"""Studies that time nothing: what they count does not depend on the protocol."""
 LEVELS = {"round": "between rounds", "run": "between runs of one kind of machine", "machine": "between kinds"}
 """What a ratio varies between; a level of which there is but one has no deviation."""
 
@@ -94,14 +96,15 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
 
 
 def protocol(accepted: Iterable[dict]) -> str:
-    """Return by which version of the protocol each study of the reference was measured.
+    """Return by which version of the protocol each study of the reference that times anything was measured.
 
     accepted: the runs of the context of the reference.
     """
     versions: dict[str, int] = {}
     for run in accepted:
         if CPU in run["devices"]:
-            versions |= {study: max(run["protocol"], versions.get(study, 0)) for study in run["studies"]}
+            timed = [study for study in run["studies"] if study not in TIMELESS]
+            versions |= {study: max(run["protocol"], versions.get(study, 0)) for study in timed}
     older = [study for study, version in versions.items() if version < measure.PROTOCOL]
     newer = [study for study in versions if study not in older]
     text = f"This page describes version {measure.PROTOCOL} of the protocol, by which "
