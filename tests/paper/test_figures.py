@@ -34,8 +34,9 @@ FIGURES = {
     "matrix",
     "releases",
     "products",
+    "sizes",
 }
-STUDIES = ["tables", "stacks", "matrix", "beyond", "releases", "products"]
+STUDIES = ["tables", "stacks", "matrix", "beyond", "releases", "products", "sizes"]
 
 
 def named(*rows: dict) -> list[dict]:

@@ -11,7 +11,7 @@ from stackwars.audits import audit_entries
 from stackwars.claims import definitions, stability
 from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.measure import PROTOCOL
-from stackwars.paper import latex
+from stackwars.paper import latex, sizes
 from stackwars.paper.tables import products
 from stackwars.paper.tables.formats import percentage
 from stackwars.results import causes, effects, names, runs, schema, variance
@@ -25,6 +25,8 @@ Named = Iterator[tuple[str, object]]
 PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
 """The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
+WITHIN = 0.1
+"""So far off may a predicted native time be."""
 
 
 def named(data: Dataset) -> Named:
@@ -141,6 +143,16 @@ def _products(data: Dataset) -> Named:
         yield f"predicted/{row['model']}/{row['compiler']}", rf"{100 * row['share']:.0f}\,\%"
 
 
+def _sizes(data: Dataset) -> Named:
+    """Yield at how many sizes the replay and a fixed cost, of the other sizes, predict a native call within 10 %."""
+    found = [row for row in sizes.costs(data, "torch_xla") if row["error"] is not None]
+    yield "sizes/total", len(found)
+    yield "sizes/within", sum(abs(row["error"]) <= WITHIN for row in found)
+    for row in found:
+        yield f"sizes/error/{row['workload']}", rf"{100 * row['error']:+.0f}\,\%"
+        yield f"sizes/fixed/{row['workload']}", latex.number(row["native_ms"] - row["program_ms"], 2)
+
+
 def _matrix(data: Dataset) -> Named:
     """Yield how many cells the matrix has."""
     cells = data.rows("cells", "matrix", schema.REPLAY)
@@ -230,6 +242,7 @@ _GROUPS: tuple[Callable[[Dataset], Named], ...] = (
         _causes,
         _kernels,
         _products,
+        _sizes,
         _matrix,
         _effects,
         _stacks,

@@ -11,6 +11,9 @@ from stackwars.paper.figures.layouts import draw_products
 from stackwars.paper.figures.ratios import FACTORS, draw_compilers, draw_split
 from stackwars.paper.figures.releases import draw_releases
 from stackwars.paper.figures.style import COLUMN, GREY, draw_graphs, save
+from stackwars.paper.figures.sweeps import draw_sweeps
+from stackwars.paper.sizes import STUDY as SIZES
+from stackwars.paper.sizes import sweeps
 from stackwars.paper.tables import products
 from stackwars.paper.tables.products import layer
 from stackwars.results import schema
@@ -66,6 +69,7 @@ def figures(config: dict, folder: Folder) -> dict[str, Figure]:
         "products": draw_products(
             products_of(datasets.of(PRODUCTS), main), main, list(config["studies"][PRODUCTS]["compilers"])
         ),
+        "sizes": draw_sweeps(sweeps(datasets.of(SIZES), main), list(config["studies"][SIZES]["compilers"])),
     }
 
 

@@ -18,7 +18,6 @@ from stackwars.paper.tables import (
     products,
     programs,
     releases,
-    sizes,
     stacks,
     targets,
 )
@@ -34,7 +33,6 @@ REGISTRY: tuple[Table, ...] = tuple(
         compilers,
         causes,
         products,
-        sizes,
         programs,
         targets,
         stacks,

@@ -1,0 +1,69 @@
+"""How the difference of two frameworks depends on the size, and whether the rest is a fixed cost a call."""
+
+from __future__ import annotations
+
+import statistics
+from itertools import groupby
+
+import pandas as pd
+
+from stackwars import workloads
+from stackwars.paper.tables.spec import indexed
+from stackwars.results import schema
+from stackwars.results.dataset import Dataset
+from stackwars.results.schema import is_missing
+from stackwars.setup.device import CPU
+from stackwars.study import cells
+from stackwars.study.comparisons import Comparison
+from stackwars.workloads import sized
+
+STUDY = "sizes"
+SWEEPS = ("batch", "sequence")
+
+
+def sweeps(data: Dataset, pair: Comparison) -> pd.DataFrame:
+    """Return the native ratios and those of replays, a row for each point of each sweep.
+
+    Columns of comparisons.csv (`compiler` is empty of a native ratio), `workload` as the title without sizes, the
+    `sweep`, which is the size that differs, and its `size`. The preset's sizes are a point of both sweeps.
+    """
+    table = data.comparisons(STUDY, device=CPU, subject=pair.subject, baseline=pair.baseline)
+    table = table[table["quantity"].isin((schema.STEADY, schema.REPLAY)) & table["ratio"].notna()]
+    result = []
+    for row in table.to_dict("records"):
+        base = sized.base(row["workload"])
+        sizes, usual = (cells.sizes(data.config, name) for name in (row["workload"], base))
+        for sweep, other in (SWEEPS, SWEEPS[::-1]):
+            if sizes[other] == usual[other]:
+                title = workloads.load(base).TITLE
+                result.append(row | {"workload": title, "sweep": sweep, "size": sizes[sweep]})
+    return pd.DataFrame(result, columns=[*table.columns, "sweep", "size"])
+
+
+def costs(data: Dataset, subject: str) -> list[dict]:
+    """Return for each size the ms of the subject's native call and of its replay, and what other sizes predict.
+
+    Native: the replay times the control's ratio, which is of calls that alternated. The prediction is the replay and a
+    fixed cost: the median of native less replay over the other sizes of the workload. error: of the prediction, as a
+    share of the native time; None of a workload with one size.
+    """
+    table = data.comparisons(STUDY, quantity=schema.CONTROL, device=CPU, subject=subject, baseline=subject)
+    replays = indexed(data.rows("cells", STUDY, schema.REPLAY), "workload", "compiler", "framework")
+
+    def base(row: dict) -> str:
+        return sized.base(row["workload"])
+
+    known = []
+    for row in table.to_dict("records"):
+        ms = replays.get((row["workload"], row["compiler"], subject), {}).get("steady_ms")
+        if not is_missing(row["ratio"]) and not is_missing(ms):
+            known.append({"workload": row["workload"], "native_ms": ms * row["ratio"], "program_ms": ms})
+    result = []
+    for _, group in groupby(sorted(known, key=base), key=base):
+        sizes = list(group)
+        for row in sizes:
+            others = [one["native_ms"] - one["program_ms"] for one in sizes if one is not row]
+            predicted = row["program_ms"] + statistics.median(others) if others else None
+            error = predicted / row["native_ms"] - 1 if others else None
+            result.append(row | {"predicted_ms": predicted, "error": error})
+    return result

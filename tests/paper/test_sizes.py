@@ -1,0 +1,58 @@
+"""What other sizes of a workload say: points of the sweeps, and the native time that other sizes predict."""
+
+import pytest
+
+from made_tables import OLD, comparison, replay, write_tables
+from stackwars.paper import sizes
+from stackwars.results import dataset
+from stackwars.results.folder import Folder
+from stackwars.study.comparisons import Comparison
+from stackwars.study.config import load
+
+PAIR = Comparison("torch_xla", "jax")
+
+
+def data(folder, **tables):
+    files = Folder(write_tables(folder, {}, **tables))
+    return dataset.sources({**load(), "measure": [sizes.STUDY]}, files).of(sizes.STUDY)
+
+
+def test_the_sizes_of_the_preset_are_a_point_of_both_sweeps(tmp_path):
+    names = ("mha", "mha@b8", "mha@b2s256")
+    rows = [comparison(name, 2.0) for name in names]
+    rows += [
+        comparison("mha@b8", 1.5, quantity="replay", compiler=OLD),
+        comparison("mha", 3.0, quantity="first"),
+    ]
+    found = sizes.sweeps(data(tmp_path, comparisons=rows), PAIR)
+    points = set(found[["compiler", "sweep", "size", "ratio"]].itertuples(index=False, name=None))
+    of_batch = {("", "batch", 2, 2.0), ("", "batch", 8, 2.0), (OLD, "batch", 8, 1.5)}
+    assert points == of_batch | {("", "sequence", 64, 2.0), ("", "sequence", 256, 2.0)}
+    assert set(found["workload"]) == {"MHA"}
+
+
+def test_a_native_time_is_predicted_by_the_replay_and_the_fixed_cost_of_other_sizes(tmp_path):
+    times = {"mha": (12.0, 10.0), "mha@b8": (42.0, 40.0), "mha@b32": (162.0, 160.0), "mha@b1": (10.0, 5.0)}
+    cells = [replay("torch_xla", OLD, name, steady_ms=program) for name, (_, program) in times.items()]
+    sides = {"quantity": "control", "compiler": OLD, "subject": "torch_xla", "baseline": "torch_xla"}
+    controls = [comparison(name, native / program, **sides) for name, (native, program) in times.items()]
+    found = {
+        row["workload"]: row
+        for row in sizes.costs(data(tmp_path, cells=cells, comparisons=controls), "torch_xla")
+    }
+    assert {name: row["native_ms"] for name, row in found.items()} == pytest.approx(
+        {n: t[0] for n, t in times.items()}
+    )
+    assert found["mha"]["error"] == pytest.approx(0.0)
+    # Of the small one, the others' fixed cost of 2 ms is too little: 5 + 2 for 10 ms.
+    assert found["mha@b1"]["error"] == pytest.approx(-0.3)
+
+
+def test_one_size_predicts_nothing(tmp_path):
+    sides = {"quantity": "control", "compiler": OLD, "subject": "torch_xla", "baseline": "torch_xla"}
+    rows = {
+        "cells": [replay("torch_xla", OLD, "mha", steady_ms=10.0)],
+        "comparisons": [comparison("mha", 1.2, **sides)],
+    }
+    (found,) = sizes.costs(data(tmp_path, **rows), "torch_xla")
+    assert found["predicted_ms"] is None and found["error"] is None
