@@ -84,15 +84,21 @@ def estimates(rounds, asked):
 def pooled(members):
     """Nested model: {key: [(kind, log, variance, rounds, dof)]} to {key: (log, error, dof, kinds on either side)}."""
     result = {}
+    runs = {k: pd.DataFrame(rows, columns=["kind", "y", "v", "n", "d"]) for k, rows in members.items()}
+    kinds = {k: runs[k].groupby("kind", sort=False)["y"].agg(["mean", "size", "var"]) for k in members}
+    unit = {k: (runs[k]["v"] * runs[k]["n"]).mean() for k in members}
+    free = {k: len(runs[k]) - len(kinds[k]) for k in members}
+    square = {k: (kinds[k]["var"].fillna(0) * (kinds[k]["size"] - 1)).sum() / max(free[k], 1) for k in members}
+    spread = {k: kinds[k]["mean"].var() if len(kinds[k]) > 1 else 0.0 for k in members}
+
+    def of_runs(keys):
+        some = [k for k in keys if free[k]]
+        return prior([square[k] / max(unit[k], 1e-12) for k in some], [free[k] for k in some])
+
+    of_any = of_runs(members)
     for keys in families(members):
-        runs = {k: pd.DataFrame(members[k], columns=["kind", "y", "v", "n", "d"]) for k in keys}
-        kinds = {k: runs[k].groupby("kind", sort=False)["y"].agg(["mean", "size", "var"]) for k in keys}
-        unit = {k: (runs[k]["v"] * runs[k]["n"]).mean() for k in keys}
-        free = {k: len(runs[k]) - len(kinds[k]) for k in keys}
-        square = {k: (kinds[k]["var"].fillna(0) * (kinds[k]["size"] - 1)).sum() / max(free[k], 1) for k in keys}
-        spread = {k: kinds[k]["mean"].var() if len(kinds[k]) > 1 else 0.0 for k in keys}
-        some, several = [k for k in keys if free[k]], [k for k in keys if len(kinds[k]) > 1]
-        of_run = prior([square[k] / max(unit[k], 1e-12) for k in some], [free[k] for k in some])
+        several, of_run = [k for k in keys if len(kinds[k]) > 1], of_runs(keys)
+        of_run = of_run if of_run[1] else of_any
         of_kind = prior([spread[k] for k in several], [len(kinds[k]) - 1 for k in several])
         for k in keys:
             share, count, within = 1 / kinds[k]["size"], len(kinds[k]), runs[k]["v"].mean()
@@ -144,7 +150,7 @@ def main(folder, comparisons):
     printed, runs = read(comparisons).set_index(KEY)[["low", "high"]].dropna(), []
     for run in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
         context, rounds = json.loads((run / "context.json").read_text()), read(run / "rounds.csv")
-        rounds = rounds[(rounds["quantity"] != "process") & rounds["ratio"].notna()]
+        rounds = rounds[~rounds["quantity"].isin(("process", "throughput")) & rounds["ratio"].notna()]
         rounds = rounds[~rounds["subject"].str.contains(r"\+(?!default_precision$)")]  # rewritten by hand
         runs.append((context["protocol"], kind(context), estimates(rounds, printed.index)))
     members, ratios = {}, {}

@@ -32,16 +32,27 @@ def test_ratios_are_pooled_over_the_runs_that_have_each():
     assert list(found["rounds"]) == [6, 6, 6, 6, 3]  # of all runs
 
 
-def test_ratios_of_two_quantities_devices_compilers_or_variants_are_no_family():
-    def rows(factor):
-        quantities = ("steady", "first", "replay", "form")
-        return [comparison("gemm", factor, quantity=quantity) for quantity in quantities]
+def test_a_family_has_its_own_variance_between_runs_and_a_small_one_that_of_all():
+    def rows(quantity, factor, names=NAMES[:4]):
+        return [comparison(name, factor, quantity=quantity) for name in names]
 
-    found = pooling.pool([run("1", "a", *rows(1.4)), run("2", "a", *rows(1.5))])
-    assert set(found["dof"]) == {1.0}
-    four = [[comparison(name, factor) for name in NAMES[:4]] for factor in (1.4, 1.5)]
-    lent = pooling.pool([run("1", "a", *four[0]), run("2", "a", *four[1])])
-    assert (lent["dof"] > 1).all()
+    def errors(found):
+        return found.set_index(["quantity", "workload"])["error"]
+
+    quiet, loud = (
+        [rows(name, ratio) for ratio in ratios]
+        for name, ratios in (("steady", (1.4, 1.5)), ("first", (1.4, 2.8)))
+    )
+    alone = errors(pooling.pool([run(str(n), "a", *one) for n, one in enumerate(quiet)]))
+    beside = [run(str(n), "a", *one, *other) for n, (one, other) in enumerate(zip(quiet, loud, strict=True))]
+    assert errors(pooling.pool(beside))["steady"].tolist() == alone["steady"].tolist()
+    # One replay, on each of two kinds of machine: its interval holds the variance between runs, and not that of kinds.
+    more = [run("8", "a", *rows("replay", 1.5, ["mha"])), run("9", "b", *rows("replay", 3.0, ["mha"]))]
+    replay = errors(pooling.pool([*beside, *more]))["replay"]["mha"]
+    assert 0.01 / math.sqrt(2) < replay < math.log(3.0 / 1.5) / 2
+    assert errors(pooling.pool(more))["replay"]["mha"] == pytest.approx(math.log(2) / 2, rel=0.01), (
+        "nothing is repeated"
+    )
 
 
 def test_runs_of_two_protocols_are_never_pooled():

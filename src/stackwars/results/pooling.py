@@ -50,11 +50,18 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
 def pool_values(
     members: dict[tuple, list[RunValue]], family_of: Callable[[tuple], tuple]
 ) -> dict[tuple, Pooled]:
-    """Return what can be pooled of some values, each over its runs, by the model of its family."""
+    """Return what can be pooled of some values, each over its runs, by the model of its family.
+
+    A family in which too few runs are repeated takes the variance between runs of all families.
+    """
     families: dict[tuple, list[list[RunValue]]] = {}
     for key, values in members.items():
         families.setdefault(family_of(key), []).append(values)
-    models = {name: nested.fit(of_it) for name, of_it in families.items()}
+    of_all = nested.fit(list(members.values()))
+    models = {}
+    for name, of_it in families.items():
+        model = nested.fit(of_it)
+        models[name] = model._replace(run=model.run or of_all.run)
     found = {key: nested.pool(values, models[family_of(key)]) for key, values in members.items()}
     return {key: pooled for key, pooled in found.items() if pooled}
 
