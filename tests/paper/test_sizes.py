@@ -2,9 +2,10 @@
 
 import pytest
 
-from made_tables import OLD, comparison, replay, write_tables
+from made_tables import OLD, accepted, comparison, replay, write_tables
 from stackwars.paper import sizes
 from stackwars.results import dataset
+from stackwars.results.dataset import Dataset
 from stackwars.results.folder import Folder
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
@@ -56,3 +57,19 @@ def test_one_size_predicts_nothing(tmp_path):
     }
     (found,) = sizes.costs(data(tmp_path, **rows), "torch_xla")
     assert found["predicted_ms"] is None and found["error"] is None
+
+
+def test_sizes_of_the_reference_are_of_its_newest_run_of_the_study_alone(tmp_path, monkeypatch):
+    """A ratio pooled over other machines would not fit those at other sizes."""
+    made = [
+        accepted(tmp_path / date, studies=(study,), comparisons=[comparison(name, ratio)])
+        for date, study, name, ratio in (
+            ("2026-01-01", "sizes", "mha", 4.0),
+            ("2026-01-02", "sizes", "mha", 2.0),
+            ("2026-01-03", "tables", "mha", 3.0),
+        )
+    ]
+    monkeypatch.setattr(sizes.runs, "read", lambda: made)
+    write_tables(tmp_path / "reference", {}, comparisons=[comparison("mha", 3.0), comparison("bert_base", 2.0)])
+    found = sizes.sweeps(Dataset(load(), tmp_path / "reference", True), PAIR)
+    assert set(found["ratio"]) == {2.0} and set(found["workload"]) == {"MHA"}

@@ -9,7 +9,7 @@ import pandas as pd
 
 from stackwars import workloads
 from stackwars.paper.tables.spec import indexed
-from stackwars.results import schema
+from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.schema import is_missing
 from stackwars.setup.device import CPU
@@ -21,13 +21,26 @@ STUDY = "sizes"
 SWEEPS = ("batch", "sequence")
 
 
+def of_one_run(data: Dataset, name: str) -> pd.DataFrame:
+    """Return the rows of the study in a table of the run, of the reference in its newest run of the study.
+
+    Sizes are compared with each other: a ratio that is pooled over other machines too would not fit the others.
+    """
+    table = data.table(name)
+    if data.is_reference:
+        measured = [run.table(name) for run in runs.read() if STUDY in run.context["studies"]]
+        table = measured[-1] if measured else table.iloc[:0]
+    return table[table["workload"].isin(data.config["studies"][STUDY]["workloads"]) & (table["device"] == CPU)]
+
+
 def sweeps(data: Dataset, pair: Comparison) -> pd.DataFrame:
     """Return the native ratios and those of replays, a row for each point of each sweep.
 
     Columns of comparisons.csv (`compiler` is empty of a native ratio), `workload` as the title without sizes, the
     `sweep`, which is the size that differs, and its `size`. The preset's sizes are a point of both sweeps.
     """
-    table = data.comparisons(STUDY, device=CPU, subject=pair.subject, baseline=pair.baseline)
+    table = of_one_run(data, "comparisons")
+    table = table[(table["subject"] == pair.subject) & (table["baseline"] == pair.baseline)]
     table = table[table["quantity"].isin((schema.STEADY, schema.REPLAY)) & table["ratio"].notna()]
     result = []
     for row in table.to_dict("records"):
@@ -47,8 +60,10 @@ def costs(data: Dataset, subject: str) -> list[dict]:
     fixed cost: the median of native less replay over the other sizes of the workload. error: of the prediction, as a
     share of the native time; None of a workload with one size.
     """
-    table = data.comparisons(STUDY, quantity=schema.CONTROL, device=CPU, subject=subject, baseline=subject)
-    replays = indexed(data.rows("cells", STUDY, schema.REPLAY), "workload", "compiler", "framework")
+    table = of_one_run(data, "comparisons")
+    table = table[(table["quantity"] == schema.CONTROL) & (table["subject"] == subject)]
+    cells_ = of_one_run(data, "cells")
+    replays = indexed(cells_[cells_["mode"] == schema.REPLAY], "workload", "compiler", "framework")
 
     def base(row: dict) -> str:
         return sized.base(row["workload"])
