@@ -141,8 +141,9 @@ def test_programs_of_the_reference_stand_beside_each_other(jax_python, tmp_path)
     found = {one["workload"]: one for one in found}
     listings = load()["paper"]["listings"]
     assert found.keys() > {*listings, "bert_base", "llama3_8b"}
-    for one in found.values():
-        assert one["frameworks"][:2] == ["jax", "torch_xla"]
+    for workload, one in found.items():
+        # Of a workload whose forms are kept, the reference may have the frameworks with forms alone.
+        assert one["frameworks"][:2] == ["jax", "torch_xla"] or workload in load()["paper"]["forms"]
         for shown in one["forms"].values():
             assert len(shown["pairs"]) == math.comb(len(shown["sides"]), 2)
     # Programs that another accepted run alone has are shown too, and name it.
