@@ -237,5 +237,10 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write("end")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the process of a replay."""
     run_child(measure)
+
+
+if __name__ == "__main__":
+    main()
