@@ -89,7 +89,7 @@ def world(random, kinds: str, members: int = 25, heterogeneity: float = 6.0):
     """Return the runs of a family, the true values that they estimate, and one more run of each.
 
     Kinds vary by 0.1, runs of a kind by 0.05, rounds by 0.1, each with a factor of the member's own. The true value is
-    the mean of the kinds; where each has one run, which cannot be told from a kind, of all kinds.
+    the mean of the kinds; where each has one run, and runs and kinds cannot be separated, that of all kinds.
     """
     family, truths, more = [], [], []
     scales = np.sqrt(heterogeneity / random.chisquare(heterogeneity, (members, 2)))
@@ -104,8 +104,8 @@ def world(random, kinds: str, members: int = 25, heterogeneity: float = 6.0):
 
         family.append([(kind, *measure(places[kind])) for kind in kinds])
         is_one = len(places) == 1
-        are_told_apart = len(places) < len(kinds)
-        truths.append(np.mean(list(places.values())) if are_told_apart else mean)
+        are_separable = len(places) < len(kinds)
+        truths.append(np.mean(list(places.values())) if are_separable else mean)
         other = places[kinds[0]] if is_one else mean + of_kinds * random.normal(0, 0.1)
         more.append(measure(other)[0])
     return moderated(family), truths, more

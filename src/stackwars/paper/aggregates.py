@@ -82,12 +82,10 @@ def _machines(data: Dataset) -> Named:
         tables = [run.table("comparisons") for run in accepted if run.machine == machine]
         ratios = pd.concat(tables).query("subject == 'torch_xla' and baseline == 'jax' and device == @CPU")
         ratios = ratios[ratios["compiler"].isin(("", native_compiler(data.config))) & ratios["ratio"].notna()]
+        ratios = ratios[ratios["quantity"].isin((schema.STEADY, schema.REPLAY))]
         for (quantity, workload), rows in ratios.groupby(["quantity", "workload"]):
-            if quantity in (schema.STEADY, schema.REPLAY):
-                yield (
-                    f"machines/{name}/{quantity}/{workload}",
-                    latex.number(statistics.geometric_mean(rows["ratio"])),
-                )
+            mean = statistics.geometric_mean(rows["ratio"])
+            yield f"machines/{name}/{quantity}/{workload}", latex.number(mean)
     for (framework, workload), value in (times[ends[0]] / times[ends[1]]).items():
         yield f"machines/{framework}/{workload}", latex.number(value)
 
@@ -150,7 +148,6 @@ def _sizes(data: Dataset) -> Named:
     yield "sizes/within", sum(abs(row["error"]) <= WITHIN for row in found)
     for row in found:
         yield f"sizes/error/{row['workload']}", rf"{100 * row['error']:+.0f}\,\%"
-        yield f"sizes/fixed/{row['workload']}", latex.number(row["native_ms"] - row["program_ms"], 2)
 
 
 def _matrix(data: Dataset) -> Named:

@@ -81,7 +81,7 @@ def pool(runs: Sequence[RunValue], model: Model) -> Pooled | None:
             return _satterthwaite(mean, [(run_part, within)])
         return _satterthwaite(mean, [(kind_part, kind), (run_part - kind_part * share, within)])
 
-    # Of single runs of each kind, runs and kinds cannot be told apart: the variance of kinds is that of runs, too.
+    # With a single run of each kind, runs and kinds cannot be separated: the variance of kinds includes that of runs.
     of_kinds, of_runs = 1 / len(kinds), share / len(kinds)
     return Pooled(log_ratio(0.0 if run else of_kinds, of_runs), log_ratio(1 + of_kinds, 1 + of_runs))
 
