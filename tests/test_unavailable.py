@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from running import job_file
-from stackwars.compilers import ahead_supervisor, arguments, replay_cell
+from stackwars.compilers import ahead_supervisor, arguments, replay, replay_cell
 from stackwars.compilers.check import outcome
 from stackwars.measure import cell, judge, nodes, supervisor
 from stackwars.results import programs, tables
@@ -86,8 +86,9 @@ def test_replay_is_unsupported(tmp_path):
     check = {"judge": "", "programs": {name: outcome("unsupported", WHY) for name in own["programs"]}}
     own["check"] = str(tmp_path / "check.json")
     Path(own["check"]).write_text(json.dumps(check))
-    job = replay_cell.ReplayCellJob(own, {}, {})
-    replay_cell.write(job, *replay_cell.measure(job, PINS, tmp_path), None, tmp_path)
+    records, rounds = replay_cell.measure(replay.ReplayJob(**own), PINS, tmp_path)
+    assert rounds is None
+    replay_cell.write(replay_cell.ReplayCellJob(own, {}), records, None, None, tmp_path)
     found = json.loads((tmp_path / "replay.json").read_text())
     assert len(found["processes"]) == 1 and found["run_seed"] is None
     assert (found["status"], found["status_detail"]) == ("unsupported", WHY)

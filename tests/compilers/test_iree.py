@@ -100,7 +100,7 @@ def test_programs_are_replayed_and_the_one_that_is_refused_says_why(tmp_path):
         handmade.write_check(tmp_path / "check.json", programs), handmade.write_expected(tmp_path / "expected"),
     )  # fmt: skip
     python = ensure(REPOSITORY / "envs" / "iree.txt")
-    one = Participant("replay", job, python, tmp_path / "process-0", replay_cell.MODULE, tuple(programs))
+    one = Participant("replay", job, python, tmp_path / "process-0", replay_cell.REPLAYING, tuple(programs))
     result = run_round([one], SETTINGS, random.Random(1), 0)["replay"]
     assert (result["status"], result["status_detail"]) == ("ok", "")
     found = replay_result.combine([{"replay": result}], cells, handmade.checked(programs))["programs"]

@@ -53,7 +53,7 @@ def replay_once(python, folder, programs: dict, check, repetition: int, steps: b
         "gemm", "cpu", "smoke", "some-xla", "xla", {}, repetition, "jax", handmade.SIZES, SETTINGS, programs,
         str(check), expected,
     )  # fmt: skip
-    one = Participant("replay", job, python, folder, replay_cell.MODULE, tuple(programs))
+    one = Participant("replay", job, python, folder, replay_cell.REPLAYING, tuple(programs))
     return run_round([one], SETTINGS, random.Random(1), 0)["replay"]
 
 

@@ -1,7 +1,7 @@
-"""Rounds of a replay: their native processes, memory, and a job that was killed; then a whole one of GEMM."""
+"""Rounds of a replay, and a job that was killed; then one of GEMM that takes part in the rounds of a cell."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 
 import handmade
@@ -9,12 +9,13 @@ import pytest
 
 from made_tables import OLD, cell, only
 from running import python
-from stackwars import workloads
 from stackwars.compilers import replay_cell
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.replay import ReplayJob
 from stackwars.compilers.replay_cell import ReplayCellJob
-from stackwars.measure import documents, limits, loops
+from stackwars.measure import documents, loops
+from stackwars.measure.cell import measure as measure_cell
+from stackwars.measure.supervisor import ProcessJob
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
 from stackwars.setup.environments import REPOSITORY
@@ -29,20 +30,19 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def asked(home: Path, programs: dict, sizes: dict = handmade.SIZES, **settings) -> ReplayCellJob:
-    """A replay of these programs with a native process of each framework."""
+def asked(home: Path, programs: dict, sizes: dict = handmade.SIZES, **settings) -> ReplayJob:
+    """A replay of these programs."""
     common = {"workload": "gemm", "device": "cpu", "preset": "smoke", "repetition": 0, "sizes": sizes}
-    common["settings"] = {**SETTINGS, **settings}
     own = {"compiler": OLD, "module": "xla", "options": {}, "baseline": "jax", "programs": programs}
     own |= {"check": handmade.write_check(home / "check.json", programs), "expected": ""}
-    natives = {
-        name: {
-            "job": {**common, "framework": name, "dialect": NATIVES[name], "writes_files": False},
-            "pins": str(REPOSITORY / "envs" / f"{name}.txt"),
-        }
-        for name in programs
-    }
-    return ReplayCellJob({**common, **own}, natives, {})
+    return ReplayJob(**common, **own, settings={**SETTINGS, **settings})
+
+
+def written(records: list[dict], job: ReplayJob, seed: int, output: Path) -> dict:
+    """The result that is made of these rounds."""
+    output.mkdir(parents=True, exist_ok=True)
+    replay_cell.write(ReplayCellJob(asdict(job), {}), records, seed, None, output)
+    return documents.read(output / "replay.json")
 
 
 @pytest.fixture
@@ -84,46 +84,11 @@ def started(monkeypatch):
     return started
 
 
-def test_native_processes_take_part_in_every_round(job, started, tmp_path):
-    records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
-    assert started() == [["replay", "jax", "torch_xla"]] * 3
-    assert [set(one) for one in records] == [{"replay", "jax", "torch_xla"}] * 3
-    assert [one["jax"]["repetition"] for one in records] == [0, 1, 2]
-    assert len(set(started.seeds)) == 3
-
-
-def test_native_processes_are_left_out_if_the_memory_is_too_small_for_all(job, started, tmp_path, monkeypatch):
-    needed = replay_cell.expected_bytes(ReplayJob(**job.replay), natives=2)
-    monkeypatch.setattr(limits, "available_memory_bytes", lambda: needed - 1)
+def test_a_replay_of_its_own_has_no_other_process_in_its_rounds(job, started, tmp_path):
     records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
     assert started() == [["replay"]] * 3
-    for record in records:
-        assert record["replay"]["status"] == "ok" and record["jax"]["status"] == "not run"
-        assert "may need 3.0 GiB together, 3.0 GiB are free" in record["jax"]["status_detail"]
-
-
-def test_each_process_may_need_its_weights_three_times_and_a_replay_once_more_for_each_further_program():
-    sizes = {"batch": 4, "sequence": 8, "features": 32, "hidden": 64}
-    own = ReplayJob(**{**dict.fromkeys(ReplayJob.__dataclass_fields__), "workload": "ffn", "sizes": sizes})
-    own = replace(own, programs={"jax": {}, "torch_xla": {}})
-    weights = 4 * workloads.load("ffn").parameter_count(sizes)
-    assert weights >= 4 * 2 * 32 * 64
-    assert replay_cell.expected_bytes(own, natives=0) == 2**30 + 4 * weights
-    assert replay_cell.expected_bytes(own, natives=2) == 3 * 2**30 + (4 + 6) * weights
-
-
-def test_a_native_process_that_ran_out_of_memory_is_not_started_again_and_one_that_failed_is(
-    job, started, tmp_path, monkeypatch
-):
-    told = []
-    monkeypatch.setattr(replay_cell.progress, "report", lambda record: told.append(record["status"]))
-    started.ends |= {"jax": "oom", "torch_xla": "error"}
-    records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
-    assert started() == [["replay", "jax", "torch_xla"], *[["replay", "torch_xla"]] * 2]
-    assert [(one["jax"]["status"], one["jax"]["repetition"]) for one in records] == [
-        ("oom", n) for n in range(3)
-    ]
-    assert told == ["ok", "oom", "error", "ok", "error", "ok", "error"]
+    assert [one["replay"]["repetition"] for one in records] == [0, 1, 2]
+    assert len(set(started.seeds)) == 3
 
 
 def test_a_round_whose_replay_is_not_ok_is_the_last(job, started, tmp_path):
@@ -145,7 +110,7 @@ def test_a_killed_job_goes_on_after_the_rounds_that_it_had_finished(job, started
 
 def test_rounds_of_other_programs_are_not_taken_over(job, started, tmp_path):
     replay_cell.measure(job, PINS, tmp_path / "replay")
-    (REPOSITORY / job.replay["programs"]["jax"]["program"]).write_bytes(b"another")
+    (REPOSITORY / job.programs["jax"]["program"]).write_bytes(b"another")
     replay_cell.measure(job, PINS, tmp_path / "replay")
     assert len(started()) == 6
 
@@ -164,23 +129,41 @@ def lowered(home: Path, framework: str) -> dict[str, str]:
     return {"program": str(home / "program.mlir.gz"), "arguments": str(home / "arguments.json")}
 
 
+def measured_beside(tmp_path, programs: dict, **settings) -> dict:
+    """What the rounds of torch_xla's cell give beside it, with a replay of these programs."""
+    replay = asked(tmp_path, programs, SIZES, **settings)
+    partner = {"framework": "jax", "dialect": "jax", "writes_files": True}
+    job = ProcessJob("torch_xla", "torch", "gemm", "cpu", "smoke", 0, SIZES, replay.settings, partner)
+    pins = [REPOSITORY / "envs" / f"{name}.txt" for name in ("torch_xla", "jax")]
+    beside = tmp_path / "beside"
+    found = measure_cell(job, *pins, tmp_path / "cell", beside, replay, PINS)
+    assert found["status"] == "ok"
+    rounds_ = documents.read(beside / "rounds.json")
+    return {
+        "torch_xla": found,
+        "jax": documents.read(beside / "baseline" / "cell.json"),
+        "replay": written(rounds_["rounds"], replay, rounds_["seed"], tmp_path / "replay"),
+    }
+
+
 @pytest.mark.env
 def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path):
     programs = {name: lowered(tmp_path / "programs" / name, name) for name in NATIVES}
-    job = asked(tmp_path, programs, SIZES, rounds=2, loop_pairs=4)
-    output = tmp_path / "replay"
-    output.mkdir()
-    records, done = replay_cell.measure(job, PINS, output)
-    replay_cell.write(job, records, done, None, output)
-    assert sorted(path.name for path in output.iterdir()) == ["profile.json", "replay.json"]
-    found = documents.read(output / "replay.json")
-    assert found["status"] == "ok" and found["run_seed"] == done.seed
-    everybody = {"jax", "torch_xla", "replay jax", "replay torch_xla"}
+    beside = measured_beside(tmp_path, programs, rounds=2, loop_pairs=4)
+    found = beside["replay"]
+    assert sorted(path.name for path in (tmp_path / "replay").iterdir()) == ["profile.json", "replay.json"]
+    assert found["status"] == "ok" and found["run_seed"] == beside["jax"]["run_seed"]
+    everybody = {"subject", "partner", "replay jax", "replay torch_xla"}
     orders = [process["order"]["loop"] for process in found["processes"]]
     assert [set(order) for order in orders] == [everybody] * 2
     for name in NATIVES:
         assert [process["status"] for process in found["natives"][name]] == ["ok"] * 2
         assert [len(one) for one in found["programs"][name]["loops"]] == [4, 4]
+        # The controls of the replay are the processes of the cells, which have every step of a cell.
+        own = beside[name]["processes"]
+        assert [loops.loops_of(one) for one in own] == [loops.loops_of(one) for one in found["natives"][name]]
+        assert {"first", "second", "steady", "dispatch"} <= {event["event"] for event in own[0]["events"]}
+        assert beside[name]["ir"]["same_in_every_process"]
     place = ReplayCell("cpu", OLD, "gemm")
     cells = [cell(name, baseline="") for name in NATIVES]  # their own rounds are not in this folder
     config = {
@@ -200,7 +183,7 @@ def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path)
             only(table, quantity=q, round=number)["ratio"] for q in ("native", "replay", "everything else")
         ]
         assert parts[0] == pytest.approx(parts[1] * parts[2])
-    profiles = documents.read(output / "profile.json")["programs"]
+    profiles = documents.read(tmp_path / "replay" / "profile.json")["programs"]
     assert set(profiles) == set(NATIVES)
 
 
@@ -209,10 +192,7 @@ def test_a_program_that_is_refused_leaves_the_others_and_the_native_processes(tm
     programs = {name: lowered(tmp_path / "programs" / name, name) for name in NATIVES}
     listed = json.loads(Path(programs["torch_xla"]["arguments"]).read_text())
     Path(programs["torch_xla"]["arguments"]).write_text(json.dumps({**listed, "program_sha256": "0" * 64}))
-    job = asked(tmp_path, programs, SIZES, rounds=1)
-    records, done = replay_cell.measure(job, PINS, tmp_path / "replay")
-    replay_cell.write(job, records, done, None, tmp_path / "replay")
-    found = documents.read(tmp_path / "replay" / "replay.json")
+    found = measured_beside(tmp_path, programs, rounds=1)["replay"]
     assert {name: one["status"] for name, one in found["programs"].items()} == {
         "jax": "ok",
         "torch_xla": "invalid",

@@ -3,8 +3,10 @@
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -14,6 +16,7 @@ import pytest
 from measured import PROGRAM, process, process_folder, with_partner, write_cell
 from report_fixture import HOSTILE
 from running import wait_for
+from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import cell as cell_module
 from stackwars.measure import loops
 from stackwars.measure.cell import combine, write
@@ -193,23 +196,161 @@ def test_weights_over_the_cap_are_out_of_memory_before_anything_starts(toy):
     assert (one["events"], one["repeated"], cell["run_seed"]) == ([], False, None)
 
 
-def test_processes_of_a_round_are_measured_in_turn_if_both_do_not_fit(tmp_path, monkeypatch):
-    needed = []
-    sizes = {"batch": 1, "sequence": 1, "features": 2**10, "hidden": 2**10}
-    weights = 2 * 2**20 + 2 * 2**10
-    job = ProcessJob("jax", "jax", "ffn", "cpu", "smoke", 0, sizes, SETTINGS,
-                     partner={"framework": "numpy", "dialect": "numpy"})  # fmt: skip
+FFN = {"batch": 1, "sequence": 1, "features": 2**10, "hidden": 2**10}
+FFN_BYTES = 4 * (2 * 2**20 + 2 * 2**10)
+"""Its weights."""
+REPLAYED = {
+    name: {"program": f"{name}.mlir.gz", "arguments": f"{name}.json"} for name in ("toy", "toy_partner")
+}
+
+
+def replay_job() -> ReplayJob:
+    """A replay of two programs beside the processes of a cell."""
+    whole = dict.fromkeys(ReplayJob.__dataclass_fields__, "")
+    own = {"workload": "ffn", "device": "cpu", "sizes": FFN, "programs": REPLAYED, "settings": SETTINGS}
+    return ReplayJob(**{**whole, **own, "repetition": 0, "compiler": "xla"})
+
+
+RUNS = {"subject": "torch_xla", "partner": "jax", "replay": "jax"}
+"""Whose program each participant runs."""
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """What was asked of every call of `run_round`: the participants' names and the memory. `ran.ends`: how they end."""
+
+    def ran():
+        return found
+
+    found, ran.ends = [], {}
 
     def run_round(participants, settings, rng, expected_bytes):
-        needed.append(expected_bytes)
-        return {one.name: process() | {"basis": IN_TURN} for one in participants}
+        found.append((tuple(one.name for one in participants), expected_bytes))
+        result = {}
+        for one in participants:
+            cell, status = Cell(RUNS[one.name], "ffn", "cpu"), (ran.ends.get(one.name, "ok"), "why")
+            result[one.name] = process(cell, repetition=one.job.repetition, status=status)
+            del result[one.name]["round_s"]
+            process_folder(one.folder, result[one.name])
+        return result
 
     monkeypatch.setattr(cell_module, "run_round", run_round)
-    here = cell_module.Environment(Path(), None)
-    record = cell_module._round(job, here, here, tmp_path, None)
-    assert record["basis"] == record["partner"]["basis"] == IN_TURN
-    # Three times the weights and 1 GiB for each of two processes.
-    assert needed == [2 * (3 * 4 * weights + 2**30)]
+    environment = cell_module.Environment(Path("python"), None)
+    monkeypatch.setattr(cell_module, "python_of", lambda job, pins: environment)
+    return ran
+
+
+def one_round(tmp_path, replay=None) -> dict[str, dict]:
+    job = ProcessJob("jax", "jax", "ffn", "cpu", "smoke", 2, FFN, SETTINGS,
+                     partner={"framework": "numpy", "dialect": "numpy"})  # fmt: skip
+    others = {"partner": cell_module.Other(cell_module.partner_of(job), Path(), None)}
+    if replay:
+        others["replay"] = cell_module.Other(replay, Path(), None)
+    return cell_module._round(job, Path(), others, tmp_path, None)
+
+
+def test_a_round_asks_for_three_times_the_weights_and_1_gib_for_each_process(ran, tmp_path):
+    one_round(tmp_path)
+    assert ran() == [(("subject", "partner"), 2 * (3 * FFN_BYTES + 2**30))]
+
+
+def test_a_replay_needs_the_weights_once_more_for_each_further_program(ran, tmp_path):
+    records = one_round(tmp_path, replay_job())
+    assert ran() == [(("subject", "partner", "replay"), (3 + 3 + 4) * FFN_BYTES + 3 * 2**30)]
+    assert {one["repetition"] for one in records.values()} == {2}
+    assert {one["basis"] for one in records.values()} == {INTERLEAVED}
+
+
+def test_a_replay_comes_after_the_others_if_the_memory_is_too_small_for_all(ran, tmp_path, monkeypatch):
+    all_three = (3 + 3 + 4) * FFN_BYTES + 3 * 2**30
+    monkeypatch.setattr(cell_module.limits, "available_memory_bytes", lambda: all_three - 1)
+    records = one_round(tmp_path, replay_job())
+    pair, alone = 2 * (3 * FFN_BYTES + 2**30), 4 * FFN_BYTES + 2**30
+    assert ran() == [(("subject", "partner"), pair), (("replay",), alone)]
+    assert {name: one["basis"] for name, one in records.items()} == {
+        "subject": INTERLEAVED, "partner": INTERLEAVED, "replay": IN_TURN,
+    }  # fmt: skip
+    ran().clear()
+    ran.ends["subject"] = "error"
+    assert one_round(tmp_path / "again", replay_job())["replay"]["status"] == "not run"
+    assert ran() == [(("subject", "partner"), pair)]
+
+
+def whole_cell(tmp_path, partner: dict | None = None) -> dict:
+    """Measure a cell of three rounds with a replay beside it; return what is written into `beside`."""
+    beside = tmp_path / "beside"
+    shutil.rmtree(beside, ignore_errors=True)
+    shutil.rmtree(tmp_path / "cell", ignore_errors=True)
+    beside.mkdir(parents=True)
+    for paths in REPLAYED.values():
+        for name in paths.values():
+            (tmp_path / name).write_text("")
+    programs = {f: {key: str(tmp_path / p) for key, p in paths.items()} for f, paths in REPLAYED.items()}
+    partner = {"framework": "jax", "dialect": "jax"} | (partner or {"writes_files": True, "forms": False})
+    settings = SETTINGS | {"rounds": 3}
+    job = ProcessJob("torch_xla", "torch", "ffn", "cpu", "smoke", 0, FFN, settings, partner=partner)
+    replay = replace(replay_job(), programs=programs)
+    pins = tmp_path / "pins.txt"
+    pins.write_text("")
+    cell = cell_module.measure(job, pins, pins, tmp_path / "cell", beside, replay, pins)
+    rounds = beside / "rounds.json"
+    return {
+        "cell": cell,
+        "rounds": json.loads(rounds.read_text())["rounds"] if rounds.exists() else None,
+        "baseline": beside / "baseline" if (beside / "baseline").exists() else None,
+    }
+
+
+def test_the_rounds_of_a_cell_give_the_baseline_s_cell_and_the_replay(ran, tmp_path):
+    found = whole_cell(tmp_path)
+    assert [names for names, _ in ran()] == [("subject", "partner", "replay")] * 3
+    assert [one["replay"]["repetition"] for one in found["rounds"]] == [0, 1, 2]
+    assert all(set(one) == {"replay", "torch_xla", "jax"} for one in found["rounds"])
+    baseline = json.loads((found["baseline"] / "cell.json").read_text())
+    assert (baseline["framework"], baseline["run_seed"]) == ("jax", found["cell"]["run_seed"])
+    for own, beside in zip(baseline["processes"], found["cell"]["processes"], strict=True):
+        assert own["events"] == beside["partner"]["events"] and own["partner"] is None
+    assert {path.name for path in found["baseline"].iterdir()} == {
+        "cell.json", "stablehlo.mlir.gz", "output.npy", "forms",
+    }  # fmt: skip
+
+
+def test_a_partner_that_is_only_compared_with_is_no_cell(ran, tmp_path):
+    assert whole_cell(tmp_path, {"writes_files": False})["baseline"] is None
+
+
+def test_a_baseline_whose_process_failed_is_measured_on_its_own(ran, tmp_path):
+    ran.ends["partner"] = "error"
+    found = whole_cell(tmp_path)
+    assert found["baseline"] is None and found["cell"]["status"] == "ok"
+    assert [one["jax"]["status"] for one in found["rounds"]] == ["error"] * 3
+
+
+def test_a_cell_that_failed_leaves_baseline_and_replay_to_themselves(ran, tmp_path):
+    ran.ends["subject"] = "error"
+    found = whole_cell(tmp_path)
+    assert found["baseline"] is found["rounds"] is None and len(ran()) == 1
+
+
+def test_a_replay_that_failed_costs_the_cell_nothing_and_has_no_later_rounds(ran, tmp_path):
+    ran.ends["replay"] = "timeout"
+    found = whole_cell(tmp_path)
+    assert found["cell"]["status"] == "ok" and found["baseline"]
+    assert [names for names, _ in ran()] == [("subject", "partner", "replay"), *[("subject", "partner")] * 2]
+    assert [one["replay"]["status"] for one in found["rounds"]] == ["timeout"]
+
+
+def test_a_baseline_s_cell_is_taken_over_once(ran, tmp_path, monkeypatch):
+    beside = whole_cell(tmp_path)["baseline"].parent
+    job = tmp_path / "job.json"
+    job.write_text(json.dumps({"the job": "is not read"}))
+    arguments = ["cell", "--job", job, "--pins", job, "--output", tmp_path / "own", "--taken", beside]
+    monkeypatch.setattr("sys.argv", [str(one) for one in [*arguments, "--beside", tmp_path / "its"]])
+    cell_module.main()
+    assert json.loads((tmp_path / "own" / "cell.json").read_text())["framework"] == "jax"
+    assert (tmp_path / "its").is_dir(), "an output of the rule"
+    with pytest.raises(TypeError, match="the job"):  # now it is measured
+        cell_module.main()
 
 
 def test_killed_cell_resumes_after_the_rounds_that_it_had_finished(toy):
@@ -219,7 +360,7 @@ def test_killed_cell_resumes_after_the_rounds_that_it_had_finished(toy):
         stderr=subprocess.PIPE,
     )  # fmt: skip
     first = wait_for(lambda: (rounds / "0" / "round.json").exists() and (rounds / "0" / "round.json"))
-    record = json.loads(first.read_text())
+    record = json.loads(first.read_text())["subject"]
     seed = json.loads((rounds / "job.json").read_text())["seed"]
     os.kill(running.pid, signal.SIGKILL)
     running.communicate(timeout=20)

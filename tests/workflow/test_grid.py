@@ -166,7 +166,8 @@ def test_a_cell_is_told_what_it_measures():
     jobs = Jobs(grid())
     job = content(jobs.spec("cell")(GEMM))
     assert (job["repetition"], job["dialect"], job["settings"]["rounds"]) == (0, "torch", 1)
-    assert job["partner"] == {"framework": "jax", "dialect": "jax"}
+    written = {"forms": False, "writes_files": True}
+    assert job["partner"] == {"framework": "jax", "dialect": "jax", **written}
     assert job["settings"]["block_calls"] == 16
     assert "audit_rounds" not in job["settings"]
     paper = config()["paper"] | {"forms": ["gemm"]}
@@ -206,11 +207,34 @@ def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
     jobs = Jobs(grid())
     replay = SimpleNamespace(device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm")
     assert len(jobs.replayed(replay)) == 2 * len(with_programs(config()))
-    assert jobs.native_pins(replay) == ["envs/jax.txt", "envs/torch_xla.txt"]
     assert "results/smoke/cpu/torch_xla/gemm/cell.json" in jobs.replayed_cells(replay)
     job = content(jobs.spec("replay")(replay))
     assert set(job["replay"]["programs"]) == set(with_programs(config()))
-    assert set(job["natives"]) == {"jax", "torch_xla"}
+    assert set(job["cells"]) == {"jax", "torch_xla"}
+
+
+def test_the_first_comparison_s_cell_measures_its_baseline_and_the_replay_in_the_native_compiler():
+    jobs = Jobs(grid(devices=["cpu", "cpu-1t"]))
+    native, other = ("jaxlib-0.7.1", "jaxlib-0.10.2")
+    names = {"workload": "gemm", "device": "cpu"}
+    subject, baseline = (SimpleNamespace(framework=name, **names) for name in ("torch_xla", "jax"))
+    beside = "results/smoke/beside/cpu/torch_xla/gemm"
+    assert jobs.taken(baseline) == jobs.taken(SimpleNamespace(compiler=native, **names)) == beside
+    assert jobs.taken(subject) == jobs.taken(SimpleNamespace(compiler=other, **names)) == []
+    assert jobs.joined_pins(subject) == "envs/xla-0.7.1.txt" and jobs.joined_pins(baseline) == []
+    joined = f"results/smoke/checks/{native}/gemm/base/executables"
+    assert joined in jobs.joined(subject) and jobs.joined(baseline) == []
+    assert jobs.joined_job(subject).startswith("--replay ") and jobs.joined_job(baseline) == ""
+    assert content(jobs.spec("cell")(subject))["partner"]["writes_files"]
+    one_core = {"workload": "gemm", "device": "cpu-1t"}
+    assert jobs.taken(SimpleNamespace(framework="jax", **one_core)) == beside.replace("cpu", "cpu-1t")
+    assert jobs.joined(SimpleNamespace(framework="torch_xla", **one_core)) == []
+
+
+def test_a_baseline_without_the_first_comparison_s_subject_measures_itself():
+    only = config()["frameworks"]
+    jobs = Jobs(grid(frameworks={"jax": only["jax"]}))
+    assert jobs.taken(SimpleNamespace(framework="jax", workload="gemm", device="cpu")) == []
 
 
 def test_checks_are_those_of_the_replays_and_of_the_study_of_odd_sizes():

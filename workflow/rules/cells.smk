@@ -1,6 +1,7 @@
 # Measuring: cells, the machine's peak and devices, and processes of growing sizes.
 
 CELL = f"{ROOT}/{{device}}/{{framework}}/{{workload}}"
+BESIDE = f"{ROOT}/beside/{{device}}/{{framework}}/{{workload}}"
 
 
 # Asked where the device's cells would be measured: on a cluster, on a node that has it.
@@ -59,19 +60,24 @@ rule peak:
 
 
 # A cell measures itself, in rounds of a process and one of its baseline. What it has measured lies in `rounds` until it is
-# done, which is no output: a job that was killed resumes there. Cells never run side by side, except in the smoke preset:
-# each takes all cores.
+# done, which is no output: a job that was killed resumes there. In the rounds of the first comparison's subject, a replay
+# takes part, and the baseline's cell is taken from there. Cells never run side by side, except in the smoke preset: each
+# takes all cores.
 rule cell:
     input:
         JOBS.sources("cell"),
         pins=JOBS.pins("cell"),
         partner=JOBS.partner_pins,
         expected=JOBS.expected,
+        joined=JOBS.joined,
+        joined_pins=JOBS.joined_pins,
+        taken=JOBS.taken,
     output:
         result=f"{CELL}/cell.json",
         program=f"{CELL}/stablehlo.mlir.gz",
         sample=f"{CELL}/output.npy",
         forms=directory(f"{CELL}/forms"),
+        beside=directory(BESIDE),
     log:
         f"{ROOT}/logs/{{device}}/{{framework}}/{{workload}}/cell.txt",
     priority: 1
@@ -81,12 +87,19 @@ rule cell:
     params:
         job=JOBS.spec("cell"),
         version=JOBS.version("cell"),
-        partner=lambda wildcards, input: (
-            f"--partner-pins {input.partner}" if input.partner else ""
+        replay=JOBS.joined_job,
+        others=lambda wildcards, input: " ".join(
+            f"--{option} {path}"
+            for option, path in (
+                ("partner-pins", input.partner),
+                ("replay-pins", input.joined_pins),
+                ("taken", input.taken),
+            )
+            if path
         ),
     shell:
-        "python -m stackwars.measure.cell --job {params.job} --pins {input.pins} {params.partner}"
-        " --output $(dirname {output.result}) >{log} 2>&1"
+        "python -m stackwars.measure.cell --job {params.job} --pins {input.pins} {params.replay} {params.others}"
+        " --output $(dirname {output.result}) --beside {output.beside} >{log} 2>&1"
 
 
 # How the cost of compiling grows: a process for each value of a size, and one for all shapes.

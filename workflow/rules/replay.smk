@@ -1,5 +1,5 @@
 # Every framework's program of a workload in one compiler: one job of fixed rounds, which a killed job finds again in
-# rounds/. In the native compiler, the frameworks' own processes take part in each round.
+# rounds/. In the native compiler, the rounds are those of a cell, with the frameworks' own processes.
 
 REPLAY = f"{ROOT}/replay/{{device}}/{{compiler}}/{{workload}}"
 
@@ -12,7 +12,7 @@ rule replay:
         executables=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/executables",
         expected=JOBS.expected,
         pins=JOBS.pins("replay"),
-        natives=JOBS.native_pins,
+        taken=JOBS.taken,
         # Only the program of a cell and the floor of the machine are read: neither changes a replay's times.
         cells=ancient(JOBS.replayed_cells),
         peak=ancient(f"{ROOT}/{{device}}/peak.json"),
@@ -28,9 +28,12 @@ rule replay:
     params:
         job=JOBS.spec("replay"),
         version=JOBS.version("replay"),
+        taken=lambda wildcards, input: (
+            f"--taken {input.taken}" if input.taken else ""
+        ),
     shell:
         "python -m stackwars.compilers.replay_cell --job {params.job} --pins {input.pins}"
-        " --peak {input.peak} --output $(dirname {output.result}) >{log} 2>&1"
+        " --peak {input.peak} {params.taken} --output $(dirname {output.result}) >{log} 2>&1"
 
 
 # The causes of the gaps between the programs of a replay. Which gaps there are is known from the replay alone, so one

@@ -9,14 +9,13 @@ import yaml
 
 from stackwars import workloads
 from stackwars.measure import documents, judge
+from stackwars.measure.cell import REPLAY
 from stackwars.measure.checks import problems
 from stackwars.measure.peak import floor_ms
 from stackwars.setup.environments import REPOSITORY
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "replay.schema.yaml"
 VERSION = 4
-REPLAY = "replay"
-"""The participant of a round that replays; the others are frameworks."""
 _MOVED = (
     *("events", "programs", "settings", "sizes", "workload", "device", "preset", "compiler"),
     *("baseline", "module", "options"),
@@ -24,7 +23,7 @@ _MOVED = (
 """What a process has and the result holds in another place."""
 _OF_CELLS = ("memory", "log_tail", "values")
 """What is kept of the processes of cells alone."""
-_TIMED = ("first", "second", "steady", "loop")
+_TIMED = ("first", "second", "loop")
 """The events that are kept of a native process."""
 _NATIVE = (
     *("status", "status_detail", "repetition", "basis", "started_s", "wall_s", "peak_rss_bytes", "environment"),

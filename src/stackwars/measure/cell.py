@@ -1,7 +1,9 @@
 """A cell measures itself: rounds of a fresh process of the subject and one of its baseline, the partner.
 
 What is measured of the two in one round is compared: their calls 1 and 2, their undisturbed series, their loops. The
-baseline's own cell has no partner, and the same steps.
+rounds of the first comparison's subject also give what would else start the same processes again, in the folder
+`beside`: the baseline's cell, which consists of the partners, and the rounds of a replay of both programs in the native
+compiler, whose controls the two processes are. Any other baseline measures itself, without a partner.
 """
 
 from __future__ import annotations
@@ -10,9 +12,12 @@ import hashlib
 import random
 import shutil
 import time
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import yaml
@@ -21,7 +26,7 @@ from stackwars import workloads
 from stackwars.ir import program_text
 from stackwars.measure import FORMS, documents, judge, limits, nodes, progress
 from stackwars.measure.calls import THROUGHPUT
-from stackwars.measure.conduct import STEPS, SUBJECT_STEPS, Participant, run_round
+from stackwars.measure.conduct import IN_TURN, STEPS, SUBJECT_STEPS, Participant, run_round
 from stackwars.measure.documents import event as _event
 from stackwars.measure.rounds import Rounds
 from stackwars.measure.supervisor import Environment, ProcessJob, exclusive, not_measured, python_of
@@ -29,8 +34,12 @@ from stackwars.setup.environments import REPOSITORY
 
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "cell.schema.yaml"
 VERSION = 4
-SUBJECT, PARTNER = "subject", "partner"
+SUBJECT, PARTNER, REPLAY = "subject", "partner", "replay"
 """The participants of a round, and their folders in it."""
+REPLAYING = "stackwars.compilers.replay"
+"""The module of the process that replays; it has the class of its jobs as JOB."""
+BASELINE, REPLAYED = "baseline", "rounds.json"
+"""In the folder `beside`: the baseline's cell, and the rounds of the replay."""
 PARTNER_STEPS = (*STEPS, THROUGHPUT)
 COPIES, OWN_BYTES = 3, 2**30
 """A process may need so many times its weights, and so much besides."""
@@ -43,11 +52,33 @@ NOT_OF_PARTNER = (
 """Keys of a process that are left out of a partner's: they are as of the process that it is the partner of."""
 
 
-def measure(job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path) -> dict:
+@dataclass(frozen=True)
+class Other:
+    """Who takes part in the rounds beside the subject. lost: its record if it is not started (any more)."""
+
+    job: Any
+    python: Path
+    lost: dict | None
+
+
+@dataclass(frozen=True)
+class Together:
+    """What is measured in the same rounds. replay: a ReplayJob of REPLAYING, or None."""
+
+    cell: ProcessJob
+    replay: Any
+
+
+def measure(
+    job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path, beside: Path | None = None,
+    replay: Any = None, replay_pins: Path | None = None,
+) -> dict:  # fmt: skip
     """Measure a cell, write its files into the folder `output` and return the content of cell.json.
 
     job: that of its first process; its settings have the number of `rounds`. The first round whose process is not ok
-    is the last. partner_pins: of the environment of the job's partner.
+    is the last. partner_pins: of the environment of the job's partner. replay: a ReplayJob of REPLAYING that takes part
+    in the rounds, and replay_pins those of its compiler. beside: the folder for the baseline's cell and the rounds of
+    the replay, each of which is there if it was measured whole.
     """
     progress.announce(job)
     too_large = _too_large(job)
@@ -56,40 +87,63 @@ def measure(job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path
         progress.report(own.refused)
         return write(output, [own.refused], [], None)
     partner = partner_of(job)
-    other = python_of(partner, partner_pins) if partner else None
-    files = [pins, partner_pins, Path(job.expected) / judge.DOCUMENT if job.expected else None]
-    rounds = Rounds(output, job, filter(None, files))
-    records: list[dict] = []
+    others = {PARTNER: Other(partner, *python_of(partner, partner_pins))} if partner else {}
+    if replay and not (compiler := python_of(replay, replay_pins)).refused:
+        others[REPLAY] = Other(replay, *compiler)
+    expected = Path(job.expected) / judge.DOCUMENT if job.expected else None
+    files = filter(None, [pins, partner_pins, replay_pins, expected])
+    rounds = Rounds(output, Together(job, replay), [*files, *(replay_files(replay) if replay else [])])
+    records: list[dict[str, dict]] = []
     with exclusive(job.settings):
         nodes.ensure_peak(job.device, output)
         while len(records) < job.settings["rounds"]:
-            one = partial(_round, replace(job, repetition=len(records)), own, other)
+            one = partial(_round, replace(job, repetition=len(records)), own.python, others)
             records.append(rounds.run(len(records), one))
-            progress.report(records[-1])
-            if records[-1]["status"] != "ok":
+            progress.report(_process(records[-1]))
+            if records[-1][SUBJECT]["status"] != "ok":
                 break
-            if partner and records[-1]["partner"]["status"] in LASTING:
-                other = Environment(Path(), records[-1]["partner"])
-    alone = [record for record in records if (record["partner"] or {"status": "ok"})["status"] != "ok"]
+            others = {name: _later(other, records[-1][name]) for name, other in others.items()}
+    alone = [one for one in records if one.get(PARTNER, {"status": "ok"})["status"] != "ok"]
     if alone and alone[0] is not records[-1]:
-        progress.report(alone[0])  # the terminal shows a job's last line
-    folders = [rounds.place(record["repetition"]) / SUBJECT for record in records]
-    cell = write(output, records, folders, rounds.seed)
+        progress.report(_process(alone[0]))  # the terminal shows a job's last line
+    folders = [rounds.place(number) for number in range(len(records))]
+    processes = [_process(one) for one in records]
+    cell = write(output, processes, [folder / SUBJECT for folder in folders], rounds.seed)
+    if beside and cell["status"] in ("ok", "wrong"):
+        _write_beside(beside, records, [folder / PARTNER for folder in folders], partner, rounds.seed)
     rounds.remove()
     return cell
 
 
+def _later(other: Other, record: dict) -> Other:
+    """Return a participant as it takes part in the rounds after this one."""
+    return replace(other, lost=record) if record["status"] in LASTING else other
+
+
+def replay_files(replay: Any) -> Iterator[Path]:
+    """Yield the files that decide a round of a replay beside the pins of its compiler."""
+    yield from (Path(path) for paths in replay.programs.values() for path in paths.values())
+    if replay.check:
+        yield Path(replay.check)
+    if replay.expected:
+        yield Path(replay.expected) / judge.DOCUMENT
+
+
 def partner_of(job: ProcessJob) -> ProcessJob | None:
     """Return the job of the process that a round of this one compares it with."""
-    return job.partner and replace(job, **job.partner, partner=None, forms=False, writes_files=False)
+    return job.partner and replace(job, **{"forms": False, "writes_files": False} | job.partner, partner=None)
 
 
-def expected_bytes(job: ProcessJob) -> int:
-    """Return the memory that a process of the job may need."""
-    return COPIES * _weights_bytes(job) + OWN_BYTES
+def expected_bytes(job: Any) -> int:
+    """Return the memory that a process of the job may need.
+
+    A replay may have weights of its own for each program: their layouts can differ.
+    """
+    programs = getattr(job, "programs", {SUBJECT: job})
+    return (COPIES + len(programs) - 1) * _weights_bytes(job) + OWN_BYTES
 
 
-def _weights_bytes(job: ProcessJob) -> int:
+def _weights_bytes(job: Any) -> int:
     return 4 * workloads.load(job.workload).parameter_count(job.sizes)
 
 
@@ -102,23 +156,64 @@ def _too_large(job: ProcessJob) -> str:
 
 
 def _round(
-    job: ProcessJob, own: Environment, other: Environment | None, folder: Path, rng: random.Random
-) -> dict:
-    """Run a round; return the record of its process, with that of its partner."""
-    participants = [Participant(SUBJECT, job, own.python, folder / SUBJECT, steps=SUBJECT_STEPS)]
-    if other and not other.refused:
-        partner = partner_of(job)
-        participants.append(Participant(PARTNER, partner, other.python, folder / PARTNER, steps=PARTNER_STEPS))
+    job: ProcessJob, python: Path, others: dict[str, Other], folder: Path, rng: random.Random
+) -> dict[str, dict]:
+    """Run a round; return the record of each participant."""
+    participants = [Participant(SUBJECT, job, python, folder / SUBJECT, steps=SUBJECT_STEPS)]
+    for name, other in others.items():
+        if not other.lost:
+            its_job = replace(other.job, repetition=job.repetition)
+            participants.append(_participant(name, its_job, other.python, folder / name))
     begun = time.monotonic()
-    records = run_round(participants, job.settings, rng, len(participants) * expected_bytes(job))
-    shutil.rmtree(folder / SUBJECT / "cache", ignore_errors=True)
-    shutil.rmtree(folder / PARTNER, ignore_errors=True)
-    partner = records.get(PARTNER, other and other.refused)
-    return {
-        **records[SUBJECT],
-        "round_s": round(time.monotonic() - begun, 3),
-        "partner": partner and {key: value for key, value in partner.items() if key not in NOT_OF_PARTNER},
-    }
+    records = _run(participants, job.settings, rng)
+    records[SUBJECT]["round_s"] = round(time.monotonic() - begun, 3)
+    for one in participants:
+        shutil.rmtree(one.folder / "cache", ignore_errors=True)
+    return records | {name: other.lost for name, other in others.items() if other.lost}
+
+
+def _participant(name: str, job: Any, python: Path, folder: Path) -> Participant:
+    if name == REPLAY:
+        return Participant(name, job, python, folder, REPLAYING, tuple(job.programs))
+    return Participant(name, job, python, folder, steps=SUBJECT_STEPS if job.writes_files else PARTNER_STEPS)
+
+
+def _run(participants: Sequence[Participant], settings: dict, rng: random.Random) -> dict[str, dict]:
+    """Run the processes of a round at once; the replay after the others if memory is too short for all."""
+    needed = {one.name: expected_bytes(one.job) for one in participants}
+    if REPLAY not in needed or sum(needed.values()) <= limits.available_memory_bytes():
+        return run_round(participants, settings, rng, sum(needed.values()))
+    *pair, replay = participants
+    records = run_round(pair, settings, rng, sum(needed.values()) - needed[REPLAY])
+    if records[SUBJECT]["status"] != "ok":
+        return records | {REPLAY: not_measured(replay.job, "not run", "its round ended before its turn")}
+    return records | {REPLAY: run_round([replay], settings, rng, needed[REPLAY])[REPLAY] | {"basis": IN_TURN}}
+
+
+def _process(records: dict[str, dict]) -> dict:
+    """Return the record of a round's subject, with that of its partner."""
+    partner = records.get(PARTNER)
+    beside = partner and {key: value for key, value in partner.items() if key not in NOT_OF_PARTNER}
+    return {**records[SUBJECT], "partner": beside}
+
+
+def _write_beside(
+    beside: Path, records: list[dict[str, dict]], folders: list[Path], partner: ProcessJob | None, seed: int
+) -> None:
+    """Write the baseline's cell if all its processes are ok, and the rounds of the replay up to one that is not."""
+    if partner and partner.writes_files and all(one[PARTNER]["status"] == "ok" for one in records):
+        write(beside / BASELINE, [one[PARTNER] | {"partner": None} for one in records], folders, seed)
+    if REPLAY not in records[0]:
+        return
+    bad = next((number for number, one in enumerate(records, 1) if one[REPLAY]["status"] != "ok"), len(records))
+    rounds = [
+        {
+            REPLAY: one[REPLAY],
+            **{one[name]["framework"]: one[name] for name in (SUBJECT, PARTNER) if name in one},
+        }
+        for one in records[:bad]
+    ]
+    documents.write(beside / REPLAYED, {"seed": seed, "rounds": rounds})
 
 
 def combine(records: list[dict], folders: list[Path], run_seed: int | None) -> dict:
@@ -186,9 +281,26 @@ def write(output: Path, records: list[dict], folders: list[Path], run_seed: int 
 
 
 def main() -> None:
-    """`python -m stackwars.measure.cell`: measure a cell into a folder."""
-    a = documents.parse_arguments(main.__doc__, "job", "pins", "output", partner_pins={"type": Path})
-    measure(ProcessJob(**documents.read(a.job)), a.pins, a.partner_pins, a.output)
+    """`python -m stackwars.measure.cell`: measure a cell into a folder.
+
+    --taken: the folder `beside` of the cell in whose rounds this baseline's was measured, if it was.
+    """
+    path = {"type": Path}
+    a = documents.parse_arguments(
+        main.__doc__, "job", "pins", "output",
+        partner_pins=path, beside=path, replay=path, replay_pins=path, taken=path,
+    )  # fmt: skip
+    if a.beside:
+        a.beside.mkdir(parents=True, exist_ok=True)
+    if a.taken and (ready := a.taken / BASELINE).exists():
+        shutil.copytree(ready, a.output, dirs_exist_ok=True)
+        shutil.rmtree(ready)  # a cell that is asked for once more is measured once more
+        progress.report(documents.read(a.output / "cell.json")["processes"][-1])
+        return
+    replay = a.replay and import_module(REPLAYING).JOB(**documents.read(a.replay))
+    measure(
+        ProcessJob(**documents.read(a.job)), a.pins, a.partner_pins, a.output, a.beside, replay, a.replay_pins
+    )
 
 
 if __name__ == "__main__":

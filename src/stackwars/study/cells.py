@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stackwars import frameworks, workloads
 from stackwars.measure import checks
+from stackwars.setup.device import CPUS
 from stackwars.study import comparisons, imports
 from stackwars.study.studies import studies
 from stackwars.workloads import sized
@@ -115,6 +116,19 @@ def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
     """
     baseline = comparisons.baseline(config, cell.framework)
     other = baseline and Cell(baseline, cell.workload, cell.device)
+    return other if other in among else None
+
+
+def measured_with(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
+    """Return the cell in whose rounds a baseline's is measured; None of one that measures itself.
+
+    It is the subject of the first comparison, on the CPU alone: a TPU is not shared by two processes.
+    among: those that are asked for.
+    """
+    main = next(iter(comparisons.comparisons(config, comparisons.CELLS)), None)
+    if main is None or cell.framework != main.baseline or cell.device not in CPUS:
+        return None
+    other = Cell(main.subject, cell.workload, cell.device)
     return other if other in among else None
 
 

@@ -18,8 +18,8 @@ from stackwars.measure.rounds import ROUNDS
 
 ASIDE = "damaged"
 """The folder, beside the results, that damaged files are moved to."""
-NO_RESULTS = {ASIDE, "logs", "claims"}
-"""Folders beside the results that hold none."""
+NO_RESULTS = {ASIDE, "logs", "claims", "beside"}
+"""Folders beside the results that hold none, or what others take over."""
 SLACK_S = 2.0
 """File systems round dates, and so do network clocks."""
 STEP_NS = 1000

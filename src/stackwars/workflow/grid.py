@@ -16,7 +16,7 @@ from stackwars.setup.device import CPU, CPUS
 from stackwars.study import cells, growth, printed, programs, releases, sharding, studies
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
-from stackwars.study.programs import Program
+from stackwars.study.programs import Program, ReplayCell
 from stackwars.workflow import job_files
 
 REFERENCE = "results/reference"
@@ -62,6 +62,7 @@ class Grid:
         self.selected = frozenset(self.selected_cells)
         self.partner: Callable[[Cell], Cell | None] = cache(partial(cells.partner, config, among=self.selected))
         """Returns the cell of the baseline whose processes take turns with those of a cell."""
+        self._replays = frozenset(programs.replays(config))
         self.cpu_cells = [cell for cell in self.selected_cells if cell.device in CPUS]
         """The cells that every machine can run."""
 
@@ -82,6 +83,27 @@ class Grid:
             devices = cells.environments(self.config, framework)
             if device not in devices:
                 raise _unknown(f"device of {framework}", devices, device)
+
+    # What is measured in the rounds of another cell
+
+    def measured_with(self, cell: Cell) -> Cell | None:
+        """Return the cell in whose rounds this one is measured; None if it measures itself."""
+        return cells.measured_with(self.config, cell, self.selected)
+
+    def is_measured_with(self, cell: Cell) -> bool:
+        """Return whether the cell of its baseline is measured in the rounds of this cell."""
+        partner = self.partner(cell)
+        return partner is not None and self.measured_with(partner) == cell
+
+    def replay_in(self, cell: Cell) -> ReplayCell | None:
+        """Return the replay that is measured in the rounds of a cell: that of the native compiler."""
+        replay = ReplayCell(cell.device, programs.native_compiler(self.config), cell.workload)
+        return replay if replay in self._replays and self.is_measured_with(cell) else None
+
+    def cell_of(self, replay: ReplayCell) -> Cell | None:
+        """Return the cell in whose rounds a replay is measured; None if it has rounds of its own."""
+        every = (Cell(name, replay.workload, replay.device) for name in self._known["framework"])
+        return next((cell for cell in every if cell in self.selected and self.replay_in(cell) == replay), None)
 
     # Arguments and results of the steps
 

@@ -8,14 +8,15 @@ raises the version here, and then every job of the kind runs again. An edit of a
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks
+from stackwars.compilers.check import EXECUTABLES
 from stackwars.measure import PROTOCOL, judge
 from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs, releases, sharding
@@ -27,6 +28,9 @@ from stackwars.study.sharding import Point as ShardingPoint
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
 from stackwars.workloads import parallel
+
+BESIDE = "beside"
+"""The folder of what was measured in the rounds of cells besides them."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,36 @@ class Jobs:
         self._grid.check(wildcards)
         partner = self._grid.partner(_cell(wildcards))
         return cells.pins(self._grid.config, partner.framework, partner.device) if partner else []
+
+    def taken(self, wildcards: Wildcards) -> str | list:
+        """Return where the rounds lie in which a baseline's cell, or a replay, was measured; [] of any other."""
+        self._grid.check(wildcards)
+        is_replay = hasattr(wildcards, "compiler")
+        cell = (
+            self._grid.cell_of(_replay(wildcards)) if is_replay else self._grid.measured_with(_cell(wildcards))
+        )
+        return f"{self._grid.root}/{BESIDE}/{cell.path}" if cell else []
+
+    def joined(self, wildcards: Wildcards) -> list[str]:
+        """Return the files of the replay that takes part in a cell's rounds; [] without one."""
+        replay = self._grid.replay_in(_cell(wildcards))
+        if replay is None:
+            return []
+        check = f"{self._grid.root}/{programs.check_path(replay.compiler, replay.workload)}"
+        executables = str(Path(check).with_name(EXECUTABLES))
+        return [*self.replayed(SimpleNamespace(**asdict(replay))), check, executables]
+
+    def joined_pins(self, wildcards: Wildcards) -> str | list:
+        """Return the pins of that replay's compiler; [] without one."""
+        replay = self._grid.replay_in(_cell(wildcards))
+        return programs.compiler_pins(self._grid.config, replay.compiler) if replay else []
+
+    def joined_job(self, wildcards: Wildcards) -> str:
+        """Return the arguments that name that replay's specification; empty without one."""
+        replay = self._grid.replay_in(_cell(wildcards))
+        if replay is None:
+            return ""
+        return f"--replay {job_files.planned('joined', programs.replay_job(self._grid.config, replay))}"
 
     def source_of_compilations(self) -> str:
         """Return the path of the Source of `stackwars.compilers.ahead_reference`.
@@ -156,12 +190,6 @@ class Jobs:
         """Return files of the cells that a replay is checked against: the same programs, natively."""
         return self._grid.files(_replayed_cells(self._grid, wildcards), "cell.json")
 
-    def native_pins(self, wildcards: Wildcards) -> list[str]:
-        """Return the pins of the environments of the native processes in a replay's rounds."""
-        self._grid.check(wildcards)
-        natives = _natives(self._grid, wildcards)
-        return [cells.pins(self._grid.config, cell.framework, cell.device) for cell in natives]
-
 
 # The keys that a rule's wildcards name
 
@@ -210,13 +238,16 @@ def _configured(key: str, known: list, wanted):
 def _cell_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
     cell = _cell(wildcards)
     both = [one for one in (cell, grid.partner(cell)) if one]
-    return sorted({file for one in both for file in cells.sources(grid.config, one)})
+    replay = grid.replay_in(cell)
+    replaying = programs.replay_sources(grid.config, replay.compiler, replay.workload) if replay else []
+    return sorted({*replaying, *(file for one in both for file in cells.sources(grid.config, one))})
 
 
 def _cell_spec(grid: Grid, wildcards: Wildcards) -> dict:
     """Return a ProcessJob of `stackwars.measure.supervisor`: that of the cell's first process."""
     cell, config = _cell(wildcards), grid.config
     partner = grid.partner(cell)
+    written = {"forms": cell.workload in config["paper"].get("forms", []), "writes_files": True}
     return {
         **_runs(cell.framework),
         "workload": cell.workload,
@@ -224,8 +255,8 @@ def _cell_spec(grid: Grid, wildcards: Wildcards) -> dict:
         "preset": config["preset"],
         "repetition": 0,
         "sizes": cells.sizes(config, cell.workload),
-        "partner": partner and _runs(partner.framework),
-        "forms": cell.workload in config["paper"].get("forms", []),
+        "partner": partner and {**_runs(partner.framework), **(written if grid.is_measured_with(cell) else {})},
+        **written,
         "expected": programs.expected_folder(config, cell.workload),
         "settings": {
             **cells.measuring(config, cell.workload),
@@ -272,40 +303,11 @@ def _replayed_cells(grid: Grid, wildcards: Wildcards) -> list[Cell]:
     return [cell for cell in every if cell in grid.selected]
 
 
-def _natives(grid: Grid, wildcards: Wildcards) -> list[Cell]:
-    """Return the cells whose native processes take part in a replay's rounds: in the native compiler alone."""
-    is_native = wildcards.compiler == programs.native_compiler(grid.config)
-    return _replayed_cells(grid, wildcards) if is_native else []
-
-
-def _replay_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
-    own = programs.replay_sources(grid.config, wildcards.compiler, wildcards.workload)
-    natives = (cells.sources(grid.config, cell) for cell in _natives(grid, wildcards))
-    return sorted({*own, *itertools.chain(*natives)})
-
-
 def _replay_spec(grid: Grid, wildcards: Wildcards) -> dict:
     """Return a ReplayCellJob of `stackwars.compilers.replay_cell`."""
-    own = programs.replay_job(grid.config, _replay(wildcards))
-    cells_ = _replayed_cells(grid, wildcards)
     return {
-        "replay": own,
-        "natives": {cell.framework: _native_spec(grid, cell, own) for cell in _natives(grid, wildcards)},
-        "cells": {cell.framework: f"{grid.measured}/{cell.path}" for cell in cells_},
-    }
-
-
-def _native_spec(grid: Grid, cell: Cell, replay: dict) -> dict:
-    """Return the process of a cell as it takes part in the rounds of a replay, and its pins.
-
-    It is only compared with, and times as long an undisturbed series as the replay.
-    """
-    job = _cell_spec(grid, SimpleNamespace(**asdict(cell)))
-    series = {key: replay["settings"][key] for key in ("steady_seconds", "steady_min_blocks")}
-    alone = {"partner": None, "forms": False, "writes_files": False}
-    return {
-        "job": {**job, **alone, "settings": {**job["settings"], **series}},
-        "pins": cells.pins(grid.config, cell.framework, cell.device),
+        "replay": programs.replay_job(grid.config, _replay(wildcards)),
+        "cells": {cell.framework: f"{grid.measured}/{cell.path}" for cell in _replayed_cells(grid, wildcards)},
     }
 
 
@@ -330,12 +332,17 @@ def _compiler_pins(grid: Grid, wildcards: Wildcards) -> str:
 
 KINDS = {
     "cell": Kind(
-        version=f"{PROTOCOL}.0",
+        version=f"{PROTOCOL}.1",
         pins=lambda grid, w: cells.pins(grid.config, w.framework, w.device),
         sources=_cell_sources,
         spec=_cell_spec,
     ),
-    "replay": Kind(f"{PROTOCOL}.0", _compiler_pins, _replay_sources, _replay_spec),
+    "replay": Kind(
+        version=f"{PROTOCOL}.1",
+        pins=_compiler_pins,
+        sources=lambda grid, w: programs.replay_sources(grid.config, w.compiler, w.workload),
+        spec=_replay_spec,
+    ),
     "growth": Kind(
         version=f"{PROTOCOL}.0",
         pins=lambda grid, w: cells.pins(grid.config, _growth(grid, w).framework, CPU),
