@@ -310,6 +310,8 @@ def test_the_rounds_of_a_cell_give_the_baseline_s_cell_and_the_replay(ran, tmp_p
     assert (baseline["framework"], baseline["run_seed"]) == ("jax", found["cell"]["run_seed"])
     for own, beside in zip(baseline["processes"], found["cell"]["processes"], strict=True):
         assert own["events"] == beside["partner"]["events"] and own["partner"] is None
+    # No time is counted twice.
+    assert baseline["wall_s"] == 0.0 and [one["replay"]["round_s"] for one in found["rounds"]] == [0.0] * 3
     assert {path.name for path in found["baseline"].iterdir()} == {
         "cell.json", "stablehlo.mlir.gz", "output.npy", "forms",
     }  # fmt: skip

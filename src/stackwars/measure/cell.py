@@ -40,6 +40,8 @@ REPLAYING = "stackwars.compilers.replay"
 """The module of the process that replays; it has the class of its jobs as JOB."""
 BASELINE, REPLAYED = "baseline", "rounds.json"
 """In the folder `beside`: the baseline's cell, and the rounds of the replay."""
+COUNTED = {"round_s": 0.0}
+"""Of what is beside a cell, which has the time of its rounds."""
 PARTNER_STEPS = (*STEPS, THROUGHPUT)
 COPIES, OWN_BYTES = 3, 2**30
 """A process may need so many times its weights, and so much besides."""
@@ -202,13 +204,13 @@ def _write_beside(
 ) -> None:
     """Write the baseline's cell if all its processes are ok, and the rounds of the replay up to one that is not."""
     if partner and partner.writes_files and all(one[PARTNER]["status"] == "ok" for one in records):
-        write(beside / BASELINE, [one[PARTNER] | {"partner": None} for one in records], folders, seed)
+        write(beside / BASELINE, [one[PARTNER] | {"partner": None} | COUNTED for one in records], folders, seed)
     if REPLAY not in records[0]:
         return
     bad = next((number for number, one in enumerate(records, 1) if one[REPLAY]["status"] != "ok"), len(records))
     rounds = [
         {
-            REPLAY: one[REPLAY],
+            REPLAY: one[REPLAY] | COUNTED,
             **{one[name]["framework"]: one[name] for name in (SUBJECT, PARTNER) if name in one},
         }
         for one in records[:bad]
