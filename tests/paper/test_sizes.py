@@ -59,17 +59,18 @@ def test_one_size_predicts_nothing(tmp_path):
     assert found["predicted_ms"] is None and found["error"] is None
 
 
-def test_sizes_of_the_reference_are_of_its_newest_run_of_the_study_alone(tmp_path, monkeypatch):
+def test_sizes_of_the_reference_are_of_the_newest_run_of_the_study_that_has_the_workload(tmp_path, monkeypatch):
     """A ratio pooled over other machines would not fit those at other sizes."""
     made = [
         accepted(tmp_path / date, studies=(study,), comparisons=[comparison(name, ratio)])
         for date, study, name, ratio in (
             ("2026-01-01", "sizes", "mha", 4.0),
             ("2026-01-02", "sizes", "mha", 2.0),
-            ("2026-01-03", "tables", "mha", 3.0),
+            ("2026-01-03", "sizes", "bert_base", 1.5),
+            ("2026-01-04", "tables", "mha", 3.0),
         )
     ]
     monkeypatch.setattr(sizes.runs, "read", lambda: made)
     write_tables(tmp_path / "reference", {}, comparisons=[comparison("mha", 3.0), comparison("bert_base", 2.0)])
     found = sizes.sweeps(Dataset(load(), tmp_path / "reference", True), PAIR)
-    assert set(found["ratio"]) == {2.0} and set(found["workload"]) == {"MHA"}
+    assert set(zip(found["workload"], found["ratio"], strict=True)) == {("MHA", 2.0), ("BERT-Base", 1.5)}

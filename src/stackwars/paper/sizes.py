@@ -22,15 +22,21 @@ SWEEPS = ("batch", "sequence")
 
 
 def of_one_run(data: Dataset, name: str) -> pd.DataFrame:
-    """Return the rows of the study in a table of the run, of the reference in its newest run of the study.
+    """Return the rows of the study in a table of the run; of the reference those of each workload in its newest run.
 
     Sizes are compared with each other: a ratio that is pooled over other machines too would not fit the others.
     """
     table = data.table(name)
     if data.is_reference:
-        measured = [run.table(name) for run in runs.read() if STUDY in run.context["studies"]]
-        table = measured[-1] if measured else table.iloc[:0]
-    return table[table["workload"].isin(data.config["studies"][STUDY]["workloads"]) & (table["device"] == CPU)]
+        measured = [
+            run.table(name).assign(run=run.identity) for run in runs.read() if STUDY in run.context["studies"]
+        ]
+        table = pd.concat(measured, ignore_index=True) if measured else table.iloc[:0]
+    table = table[table["workload"].isin(data.config["studies"][STUDY]["workloads"]) & (table["device"] == CPU)]
+    if not data.is_reference:
+        return table
+    newest = table.groupby(table["workload"].map(sized.base))["run"].transform("max")
+    return table[table["run"] == newest]
 
 
 def sweeps(data: Dataset, pair: Comparison) -> pd.DataFrame:
