@@ -23,7 +23,7 @@ from stackwars.results.rounds import ALL, APART, CALL, FAILED, INTERLEAVED, NO_M
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.comparisons import PROGRAMS, comparisons, main
 from stackwars.study.programs import native_compiler
 
 CONTENDED = 0.20
@@ -156,7 +156,7 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
 
 def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     """Yield the replay ratio of every pair of programs in every compiler and, in the native compiler, how the
-    native ratio divides, and the control of each framework.
+    native ratio divides, and the control of both frameworks of the first comparison.
     """
     pairs = comparisons(config, PROGRAMS)
     cells = set(zip(native["workload"], native["device"], native["framework"], strict=True))
@@ -169,7 +169,10 @@ def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured
         ratios = [(quantity, pair.subject, pair.baseline) for pair in compared for quantity in quantities]
         if names["compiler"] == native_compiler(config):
             place = (names["workload"], names["device"])
-            own = [name for name in rows["framework"] if (*place, name) in cells]
+            pair = main(config)
+            own = [
+                name for name in rows["framework"] if pair and name in pair.sides and (*place, name) in cells
+            ]
             ratios += [(schema.CONTROL, name, name) for name in own]
         for quantity, subject, baseline in ratios:
             sides = {**names, "subject": subject, "baseline": baseline}

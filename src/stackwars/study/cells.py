@@ -125,7 +125,7 @@ def measured_with(config: dict, cell: Cell, among: Container[Cell]) -> Cell | No
     It is the subject of the first comparison, on the CPU alone: a TPU is not shared by two processes.
     among: those that are asked for.
     """
-    main = next(iter(comparisons.comparisons(config, comparisons.CELLS)), None)
+    main = comparisons.main(config)
     if main is None or cell.framework != main.baseline or cell.device not in CPUS:
         return None
     other = Cell(main.subject, cell.workload, cell.device)

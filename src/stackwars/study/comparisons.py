@@ -27,6 +27,11 @@ def comparisons(config: dict, of: str) -> list[Comparison]:
     ]
 
 
+def main(config: dict) -> Comparison | None:
+    """Return the first that compares cells: what the paper is about."""
+    return next(iter(comparisons(config, CELLS)), None)
+
+
 def baseline(config: dict, framework: str) -> str | None:
     """Return the framework whose cells those of this one are compared with; None if there is none."""
     pairs = comparisons(config, CELLS)
