@@ -37,21 +37,21 @@ class ReplayCellJob:
     cells: dict[str, str]
 
 
-def measure(own: ReplayJob, pins: Path, output: Path) -> tuple[list[dict[str, dict]], Rounds | None]:
+def measure(job: ReplayJob, pins: Path, output: Path) -> tuple[list[dict[str, dict]], Rounds | None]:
     """Measure the rounds of a replay; return the records of each by participant, and the folders that hold them.
 
     A round whose replay is not ok is the last.
     """
-    progress.announce(own)
-    python, refused = python_of(own, pins)
+    progress.announce(job)
+    python, refused = python_of(job, pins)
     if refused:
         return [{REPLAY: refused}], None
-    rounds = Rounds(output, own, [pins, *replay_files(own)])
+    rounds = Rounds(output, job, [pins, *replay_files(job)])
     result: list[dict[str, dict]] = []
-    with exclusive(own.settings):
-        nodes.ensure_peak(own.device, output)
-        while len(result) < own.settings["rounds"]:
-            one = partial(_round, replace(own, repetition=len(result)), python)
+    with exclusive(job.settings):
+        nodes.ensure_peak(job.device, output)
+        while len(result) < job.settings["rounds"]:
+            one = partial(_round, replace(job, repetition=len(result)), python)
             result.append(rounds.run(len(result), one))
             progress.report(result[-1][REPLAY])
             if result[-1][REPLAY]["status"] != "ok":
@@ -59,11 +59,11 @@ def measure(own: ReplayJob, pins: Path, output: Path) -> tuple[list[dict[str, di
     return result, rounds
 
 
-def _round(own: ReplayJob, python: Path, folder: Path, rng: random.Random) -> dict[str, dict]:
+def _round(job: ReplayJob, python: Path, folder: Path, rng: random.Random) -> dict[str, dict]:
     """Run one round; return the record of the replay."""
-    one = Participant(REPLAY, own, python, folder / REPLAY, REPLAYING, tuple(own.programs))
+    one = Participant(REPLAY, job, python, folder / REPLAY, REPLAYING, tuple(job.programs))
     begun = time.monotonic()
-    records = run_round([one], own.settings, rng, expected_bytes(own))
+    records = run_round([one], job.settings, rng, expected_bytes(job))
     records[REPLAY]["round_s"] = round(time.monotonic() - begun, 3)
     shutil.rmtree(one.folder / "cache", ignore_errors=True)
     return records
