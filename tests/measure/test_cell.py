@@ -272,7 +272,7 @@ def test_a_replay_comes_after_the_others_if_the_memory_is_too_small_for_all(ran,
     }  # fmt: skip
     ran().clear()
     ran.ends["subject"] = "error"
-    assert one_round(tmp_path / "again", replay_job())["replay"]["status"] == "not run"
+    assert set(one_round(tmp_path / "again", replay_job())) == {"subject", "partner"}
     assert ran() == [(("subject", "partner"), pair)]
 
 
