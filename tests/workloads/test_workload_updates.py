@@ -1,5 +1,7 @@
 """Workloads that train: gradients, updates, and how far losses may part."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -38,8 +40,8 @@ def test_gradients_that_are_written_out_are_the_slopes_of_the_loss(name):
         assert slope == pytest.approx((gradients[key] * direction).sum(), rel=1e-4, abs=1e-8), key
 
 
-def process(folder, name: str = "train_mlp") -> tuple[np.ndarray, list[float]]:
-    """(what a NumPy process keeps for the parity check, its losses)."""
+def process(folder, name: str = "train_mlp", repetition: int = 0, writes_files: bool = True):
+    """Return (the sample that a NumPy process leaves for the parity check, its losses or None)."""
     folder.mkdir()
     settings = {
         "matmul_precision": "highest", "seed": SEED, "block_calls": 1,
@@ -47,15 +49,13 @@ def process(folder, name: str = "train_mlp") -> tuple[np.ndarray, list[float]]:
     }  # fmt: skip
     spec = {
         "settings": settings, "sizes": SMALL[name], "framework": "numpy", "dialect": "numpy",
-        "device": "cpu", "workload": name, "partner": None, "repetition": 9, "forms": False, "expected": "",
-        "writes_files": False,
+        "device": "cpu", "workload": name, "partner": None, "repetition": repetition, "forms": False,
+        "expected": "", "writes_files": writes_files,
     }  # fmt: skip
-    told = []
-    events = Events(folder / "events.jsonl")
-    write = events.write
-    events.write = lambda event, **what: (told.append((event, what)), write(event, **what))
-    child.measure(spec, events, folder)
-    return np.load(folder / "output.npy"), dict(told)["losses"]["values"]
+    child.measure(spec, Events(folder / "events.jsonl"), folder)
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    found = next((event["values"] for event in events if event["event"] == "losses"), None)
+    return np.load(folder / "output.npy"), found
 
 
 def sign_turned(monkeypatch):
@@ -115,7 +115,15 @@ def test_gradients_in_float32_are_no_further_off_than_they_are_disturbed():
         assert 0 < relative_l2(rounded[key], value) < relative_l2(disturbed[key], value)
 
 
-def test_losses_of_the_first_steps_are_told_and_fall(tmp_path):
+@pytest.mark.parametrize("other", [{"repetition": 1}, {"writes_files": False}], ids=["round", "partner"])
+def test_losses_are_followed_by_the_first_process_of_a_cell_alone(tmp_path, other):
+    first, _ = process(tmp_path / "first")
+    later, losses_ = process(tmp_path / "later", **other)
+    assert losses_ is None
+    assert relative_l2(later, first) == 0
+
+
+def test_losses_of_the_first_steps_are_recorded_and_fall(tmp_path):
     _, losses_ = process(tmp_path / "losses")
     assert len(losses_) == losses.STEPS
     assert losses_[-2] < losses_[0] and losses_[-1] < losses_[1]  # each batch has its own

@@ -24,8 +24,8 @@ from stackwars.measure.log_ratio import Estimate
 
 SCHEMA = 1
 ALL, BISECT = ORDERS = ("all", "bisect")
-GROUP = 4
-"""Releases whose processes alternate with one another; neighbouring groups share one."""
+FIRST = 4
+"""Releases with which the order `bisect` begins."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,7 @@ class Search:
     def run(self) -> None:
         """Measure the releases that the order asks for."""
         if self.job.order == ALL:
-            working = [one for one in self.job.versions if self._probe(one).is_ok]
-            for start in range(0, max(1, len(working) - 1), GROUP - 1):
-                self._time(working[start : start + GROUP])
+            self._time([one for one in self.job.versions if self._probe(one).is_ok])
             return
         ends = self._first(self.job.versions), self._first(self.job.versions[::-1])
         if None in ends:
@@ -116,9 +114,9 @@ class Search:
 
 
 def spread(versions: list[str], newest: str, oldest: str) -> list[str]:
-    """Return up to GROUP releases at equal distances, the newest and the oldest among them."""
+    """Return up to FIRST releases at equal distances, the newest and the oldest among them."""
     first, last = versions.index(newest), versions.index(oldest)
-    places = {round(first + (last - first) * part / (GROUP - 1)) for part in range(GROUP)}
+    places = {round(first + (last - first) * part / (FIRST - 1)) for part in range(FIRST)}
     return [versions[place] for place in sorted(places)]
 
 

@@ -57,9 +57,10 @@ def refuse_outside_compiler(session: Any, workload: Workload) -> None:
 
 
 def follow_losses(session: Any, events: Events, outputs: list[Any]) -> None:
-    """Go on to STEPS steps of training, of which two are done, and tell the loss before each.
+    """Go on to STEPS steps of training, of which two are done, and record the loss before each.
 
-    Two runs whose every step agrees to rounding may still part; how far is told by this.
+    Two trainings whose steps agree to rounding may still diverge. Only a cell's first process does this: its twenty
+    steps can take longer than everything that is timed.
     """
     losses = [float(session.fetch(output)) for output in outputs]
     while len(losses) < STEPS:
@@ -115,7 +116,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
             samples.append(np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)]))
             if which == 0:
                 judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
-        if which == 1 and hasattr(workload, "losses_rel"):
+        if which == 1 and hasattr(workload, "losses_rel") and spec["writes_files"] and not spec["repetition"]:
             follow_losses(session, events, stream.outputs)
 
     stream = Stream(session, events, settings, after=keep)

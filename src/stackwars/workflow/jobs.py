@@ -380,7 +380,7 @@ KINDS = {
         spec=lambda grid, w: programs.causes_job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
     ),
     "releases": Kind(
-        version="1",
+        version="2",
         pins=lambda grid, w: programs.compiler_pins(grid.config, programs.judge_compiler(grid.config)),
         sources=lambda grid, w: [f"src/stackwars/explain/release_{name}.py" for name in ("child", "program")],
         spec=lambda grid, w: releases.job(grid.config, ReleasesPoint(w.project, w.framework, w.workload)),
