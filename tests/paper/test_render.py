@@ -2,12 +2,10 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from stackwars.measure import PROTOCOL
 from stackwars.paper import length, prose, render
 from stackwars.paper.figures import of_cells, of_compilers
 from stackwars.paper.tables.write import REGISTRY
@@ -118,20 +116,6 @@ def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(reference_ta
     assert "SMOKE RUN" in box
     assert r"\textbf{Audits.} The harness was not audited with this run" in box
     assert r"This run: " in text_of([made["latex"] / "values.tex"])
-
-
-@pytest.mark.parametrize(("measured", "says"), [(PROTOCOL, False), (2, True)])
-def test_the_first_page_says_if_the_text_describes_another_version_than_was_measured(measured, says, tmp_path):
-    context = {
-        **{"protocol": measured, "preset": "full", "date_utc": "", "git_revision": "", "git_dirty": False},
-        "machine": {"cpu_model": "one", "cores": 2, "memory_bytes": 2**34},
-    }
-    names = {"is_full_size": True, "is_reference": True, "has_prose": True, "audits": "", "reproduction": ""}
-    templates, output = tmp_path / "templates", tmp_path / "out"
-    templates.mkdir()
-    shutil.copy(prose.PAPER / "build_box.tex.j2", templates)
-    render.render(templates, {**names, "context": context, "protocol": PROTOCOL}, output)
-    assert ("measured by version" in (output / "build_box.tex").read_text()) == says
 
 
 def test_only_a_preset_with_the_sizes_of_the_study_makes_the_paper():

@@ -28,7 +28,7 @@ VIEWS = {
         *("torch_xla is slower than JAX", "\N{DAGGER}", "+0.500 ms, \u00d7 1.25", "need not be the same"),
         *("another \N{DAGGER}", "+0.600 ms", "\u22120.100 ms", "It is the layout of one weight.", "86.0 %"),
         *("exponential", "dot.8: dot f32[2,2]", "mha/in_jax.py:31", "\u2260 nothing opposite"),
-        *("one more run is expected", "protocol 2", "faster", "needs 3.00 MiB", "0.4.33", "own calls"),
+        *("one more run is expected", "a machine", "faster", "needs 3.00 MiB", "0.4.33", "own calls"),
         *("results/full/cpu/jax/mha/cell.json", "#timeline/mha", "#claims?workload=mha"),
     ],
     "why/none": ["Why: MHA", "has no number of the two"],

@@ -76,7 +76,12 @@ def test_the_reference_has_every_study_that_the_paper_shows(document):
     ok = {(cell["study"], cell["mode"]) for cell in cells if cell["status"] == "ok"}
     assert {("tables", "native"), ("stacks", "native"), ("beyond", "native"), ("matrix", "replay")} <= ok
     assert {("beyond", "growth"), ("beyond", "shapes"), ("sharding", "sharded")} <= ok
-    assert {cell["device"] for cell in cells if cell["status"] == "not run"} == {"cuda", "tpu"}
+    not_run = [cell for cell in cells if cell["status"] == "not run"]
+    assert {cell["device"] for cell in not_run} == {"cpu", "cuda", "tpu"}
+    # The accepted run of the stacks left out this workload, the slowest.
+    assert {(one["study"], one["workload"]) for one in not_run if one["device"] == "cpu"} == {
+        ("stacks", "gpt_neo_1p3b")
+    }
     assert all("accepted run" in study["origin"] for study in document["studies"].values())
     for cell in cells:
         assert cell["status"] == "ok" or cell["status_detail"], cell
@@ -107,8 +112,9 @@ def test_the_mean_of_the_rounds_of_a_comparison_is_its_ratio(document):
     seen = set()
     for row in document["comparisons"]:
         ratios = [ratio for _, number, ratio in row["each"] if number is not None]
-        # Runs of an older protocol are shown and not pooled.
-        is_of_one = len({run for run, *_ in row["each"]}) == 1
+        is_of_one = (
+            len({run for run, *_ in row["each"]}) == 1
+        )  # a run of one round has no error, and is not pooled
         if row.get("runs") == 1 and is_of_one and len(ratios) == len(row["each"]) > 1:
             assert geometric_mean(ratios).value == pytest.approx(row["ratio"], rel=1e-3), row
             seen.add(row["quantity"])

@@ -76,7 +76,7 @@ def estimates(rounds, asked):
             found[key] = combined(np.sign(without[0]) / 2, without, -np.sign(without[0]), replay)
         if quantity == "pairwise" and over_one and over_other:
             found[key] = combined(1, over_one, -1, over_other)
-        if quantity in FACTORS and key not in found and steady and replay:  # replays had no native calls
+        if quantity in FACTORS and key not in found and steady and replay:  # no native calls beside the replay
             a, b = FACTORS[quantity]
             found[key] = combined(a, steady, b, replay) if b else steady
     return found
@@ -151,15 +151,13 @@ def main(folder, comparisons):
     for run in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
         context, rounds = json.loads((run / "context.json").read_text()), read(run / "rounds.csv")
         rounds = rounds[~rounds["quantity"].isin(("process", "throughput")) & rounds["ratio"].notna()]
-        rounds = rounds[~rounds["subject"].str.contains(r"\+(?!default_precision$)")]  # rewritten by hand
-        runs.append((context["protocol"], kind(context), estimates(rounds, printed.index)))
+        runs.append((kind(context), estimates(rounds, printed.index)))
     members, ratios = {}, {}
-    for key in dict.fromkeys(key for _, _, found in runs for key in found):
-        known = [(protocol, machine, *found[key]) for protocol, machine, found in runs if key in found]
-        known = [one for one in known if one[0] == max(protocol for protocol, *_ in known)]
-        known = [one for one in known if one[6]] or known
-        members[key] = [(*one[1:4], one[5], one[4]) for one in known if one[3] is not None]
-        ratios[key] = (known[-1][2], known[-1][3] and np.sqrt(known[-1][3]), known[-1][4], False)
+    for key in dict.fromkeys(key for _, found in runs for key in found):
+        known = [(machine, *found[key]) for machine, found in runs if key in found]
+        known = [one for one in known if one[5]] or known
+        members[key] = [(*one[:3], one[4], one[3]) for one in known if one[2] is not None]
+        ratios[key] = (known[-1][1], known[-1][2] and np.sqrt(known[-1][2]), known[-1][3], False)
     ratios |= pooled({key: values for key, values in members.items() if values})
     found = intervals({key: ratio for key, ratio in ratios.items() if ratio[1] is not None})
     again = np.array([found.get(key, (np.nan, np.nan)) for key in printed.index])

@@ -8,6 +8,7 @@ import pytest
 
 from made_tables import accepted, cell, checked, comparison, only, program, replay, summary
 from measured import config
+from stackwars.measure import PROTOCOL
 from stackwars.results import reference, runs
 from stackwars.results.runs import DamagedRunError
 
@@ -18,12 +19,6 @@ def folder(tmp_path):
     for name, processor in (("2026-02-01T0000", "b"), ("2026-01-01T0000", "a")):
         accepted(tmp_path / "runs" / name, processor, cells=[cell("jax", steady_ms=1.0)])
     return tmp_path
-
-
-def change_context(run, **facts):
-    path = run / "context.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | facts))
-    runs.write_manifest(run)
 
 
 def test_runs_are_read_oldest_first_with_their_kind_of_machine(folder):
@@ -59,9 +54,12 @@ def test_processors_that_differ_in_their_numbers_are_different_kinds(name):
     assert len(kinds) == 2
 
 
-def test_runs_of_an_unreadable_protocol_are_not_read(folder):
-    change_context(folder / "runs" / "2026-01-01T0000", protocol=-1)
-    assert [run.identity for run in runs.read(folder)] == ["2026-02-01T0000"]
+def test_runs_of_an_earlier_protocol_are_read_if_they_timed_nothing(folder):
+    rounds = [summary("gemm", 1.5)]
+    accepted(folder / "runs" / "2025-01-01T0000", protocol=PROTOCOL - 1, rounds=rounds)
+    accepted(folder / "runs" / "2025-02-01T0000", protocol=PROTOCOL - 1, values=[checked("jax")])
+    names = [run.identity for run in runs.read(folder)]
+    assert names == ["2025-02-01T0000", "2026-01-01T0000", "2026-02-01T0000"]
 
 
 @pytest.mark.parametrize("name", runs.OF_A_RUN)
@@ -95,25 +93,6 @@ def test_a_file_that_the_manifest_does_not_name_is_refused(folder):
         runs.read(folder)
 
 
-def test_a_run_that_is_older_than_a_table_has_an_empty_one(folder):
-    """And one that was accepted with the table must still have it."""
-    run = folder / "runs" / "2026-01-01T0000"
-    for name in runs.ADDED:
-        (run / name).unlink()
-    with pytest.raises(DamagedRunError, match=r"values\.csv: expected .* got no file"):
-        runs.read(folder)
-    manifest = run / runs.MANIFEST
-    digests = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps({key: one for key, one in digests.items() if key not in runs.ADDED}))
-    old, new = runs.read(folder)
-    assert old.table("values").empty and list(old.table("values").columns) == list(runs.schema.VALUES)
-    names = [[path.name for path in runs.files(one.folder)] for one in (old, new)]
-    assert set(names[1]) - set(names[0]) == set(runs.ADDED) and runs.MANIFEST in names[0]
-    (run / "values.csv").write_bytes((new.folder / "values.csv").read_bytes())
-    with pytest.raises(DamagedRunError, match=r"values\.csv: expected the accepted file with the digest none"):
-        runs.read(folder)
-
-
 def test_values_are_the_newest_of_each_program_compiler_and_size(tmp_path):
     older = [checked("jax", "wrong"), checked("numpy", "crash"), checked("jax", variant="odd1")]
     newer = [checked("jax"), checked("jax", "wrong", variant="odd2")]
@@ -136,22 +115,11 @@ def test_measurements_stand_one_after_the_other_with_their_run(tmp_path):
     assert found["rounds"].empty and list(found["rounds"].columns) == list(reference.schema.ROUNDS)
 
 
-def test_programs_that_were_rewritten_by_hand_are_not_read_and_those_at_another_precision_are(tmp_path):
-    names = ("jax", "jax+pretransposed_weights", "jax+default_precision")
-    run = accepted(
-        tmp_path / "a",
-        cells=[cell(name) for name in names],
-        comparisons=[comparison("mha", 2.0, subject=name) for name in names],
-    )
-    kept = ["jax", "jax+default_precision"]
-    assert (list(run.table("cells")["framework"]), list(run.table("comparisons")["subject"])) == (kept, kept)
-
-
-def steady_run(folder, machine, ratios, protocol=3):
+def steady_run(folder, machine, ratios):
     """An accepted run with these steady ratios of torch_xla over JAX."""
     cells = [cell("torch_xla", name) for name in ratios]
     rounds = [summary(name, ratio) for name, ratio in ratios.items()]
-    return accepted(folder, machine, cells=cells, rounds=rounds, protocol=protocol)
+    return accepted(folder, machine, cells=cells, rounds=rounds)
 
 
 def test_verdicts_are_those_of_the_pooled_ratios(tmp_path):
@@ -172,33 +140,21 @@ def test_verdicts_are_those_of_the_pooled_ratios(tmp_path):
     assert set(found["runs"]) == {3} and found["confidence"].nunique() == 1
 
 
-def test_a_run_of_an_earlier_protocol_counts_for_what_no_newer_run_has(tmp_path):
-    old = steady_run(tmp_path / "1", "a", {"gemm": 3.0, "ffn": 3.0}, protocol=2)
-    new = [steady_run(tmp_path / name, "a", {"gemm": 1.4}) for name in ("2", "3")]
-    found = reference.pooled(config(), [old, *new])
-    assert only(found, quantity="steady", workload="gemm")["ratio"] == pytest.approx(1.4)
-    assert only(found, quantity="steady", workload="ffn")["ratio"] == pytest.approx(3.0)
-    archived = [one["archived"] for one in reference.context(config(), [old, *new])["runs"]]
-    assert archived == [False, False, False]
-    whole = steady_run(tmp_path / "4", "a", {"ffn": 1.1})
-    archived = [one["archived"] for one in reference.context(config(), [old, *new, whole])["runs"]]
-    assert archived == [True, False, False, False]
-
-
-def test_a_margin_points_in_the_direction_of_the_pooled_steady_ratio(tmp_path):
-    """Of two runs that find a steady ratio on either side of 1, both margins are of the ratio of all."""
+def test_a_margin_points_in_the_direction_of_the_pooled_native_ratio(tmp_path):
+    """Of two runs that find a native ratio on either side of 1, both margins are of the ratio of all."""
     every, where = [], {"compiler": "jaxlib-0.7.1"}
     for name, steady in (("a", 1.05), ("b", 0.99)):
         cells = [
             cell("torch_xla", "conv"),
             *(replay(one, "jaxlib-0.7.1", "conv") for one in ("jax", "torch_xla")),
         ]
-        rounds = [summary("conv", steady), summary("conv", 1.04, quantity="replay", **where)]
+        ratios = {"replay": 1.04, "native": steady, "margin": 1.04**2 / steady}
+        rounds = [summary("conv", ratio, quantity=name, **where) for name, ratio in ratios.items()]
         every.append(accepted(tmp_path / name, "m", cells=cells, rounds=rounds))
     table = reference.pooled(config(), every)
     found = only(table, quantity="margin")
     assert found["ratio"] == pytest.approx(1.04**2 / math.sqrt(1.05 * 0.99))
-    assert found["native_verdict"] == only(table, quantity="steady")["verdict"]
+    assert found["native_verdict"] == only(table, quantity="native")["verdict"]
 
 
 def test_programs_that_two_runs_emitted_are_compared(tmp_path):

@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from stackwars.measure import PROTOCOL
 from stackwars.results import cells, comparisons, effects, programs, raw, rounds, runs, schema
 from stackwars.results.folder import Folder
 from stackwars.results.runs import REFERENCE
@@ -12,8 +11,6 @@ from stackwars.study.studies import of_tables
 
 CONFIG = load()
 RUNS = runs.read()
-OF_EVERY_PROTOCOL = [*schema.COMPARISON_KEYS, "ratio", "published_ratio"]
-"""Columns of comparisons.csv that are inferred today as they were when the runs of earlier protocols were accepted."""
 JUDGED = ["judge", "parity_rel_l2", "losses_apart"]
 """Columns of cells whose outputs were compared with the baseline's when the newest run was accepted."""
 
@@ -32,16 +29,8 @@ def assert_rows_known(found: pd.DataFrame, known: pd.DataFrame, keys: list[str])
 def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
     parts = {name: run.table(name) for name in ("rounds", "cells", "programs")}
     found, known = comparisons.build(CONFIG, **parts), run.table("comparisons")
-    # Runs accepted earlier have other quantities too, and none of what YNN removes.
-    kept = schema.QUANTITIES.keys() - {schema.REMOVAL}
-    found, known = (table[table["quantity"].isin(kept)] for table in (found, known))
-    if run.protocol < PROTOCOL:
-        found, known = found[OF_EVERY_PROTOCOL], known[OF_EVERY_PROTOCOL]
-        # Their replays had no native processes: those rows are the steady ratios', or without data.
-        keys = [pd.MultiIndex.from_frame(table[schema.COMPARISON_KEYS]) for table in (found, known)]
-        is_known = keys[0].isin(keys[1])
-        assert set(found[~is_known]["quantity"]) <= {schema.NATIVE_CALLS, schema.CONTROL}
-        found = found[is_known]
+    # Runs accepted earlier have other quantities too.
+    known = known[known["quantity"].isin(schema.QUANTITIES)]
     is_timed = not set(run.context["studies"]) <= {CONFIG["odd_sizes"]["study"], "releases", "successor"}
     assert len(found) == len(known) and bool(len(known)) == is_timed
     assert_rows_known(found, known, schema.COMPARISON_KEYS)
@@ -51,20 +40,13 @@ def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
     found = effects.over_all(found[found["workload"].isin(set(known["workload"]) - {"all"})])
     found = found[found["subset"].isin(known["subset"])]
     assert len(found) == len(known)
-    if run.protocol < PROTOCOL:
-        found, known = (table[[*schema.KEYS["effects"], "share", "factor"]] for table in (found, known))
     assert_rows_known(found, known, schema.KEYS["effects"])
 
 
 @pytest.fixture(scope="module")
 def newest():
     """The newest run that measured the first study: the measurements in the reference are its own."""
-    result = [run for run in RUNS if of_tables(CONFIG).name in run.context["studies"]][-1]
-    if result.protocol < PROTOCOL:
-        pytest.skip(
-            "the committed measurements are of an earlier protocol, whose documents are not read any more"
-        )
-    return result
+    return [run for run in RUNS if of_tables(CONFIG).name in run.context["studies"]][-1]
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +59,7 @@ def again(tmp_path_factory, newest):
     made["programs"] = programs.build(config, Folder(tmp_path_factory.mktemp("made"), REFERENCE), found)
     made["rounds"] = rounds.build(config, found, made["cells"])
     made["comparisons"] = comparisons.build(config, made["rounds"], made["cells"], made["programs"])
-    # The committed replays have programs that were rewritten by hand too.
-    return {name: runs.as_emitted(table) for name, table in made.items()}
+    return made
 
 
 @pytest.mark.parametrize("name", ["cells", "programs", "rounds", "comparisons"])
@@ -86,8 +67,6 @@ def test_tables_follow_from_the_committed_measurements(newest, again, name):
     keys = schema.KEYS[name] + (["round", "basis"] if name == "rounds" else [])
     assert len(again[name]) > 100
     made = again[name].drop(columns=JUDGED if name == "cells" else [])
-    if name == "comparisons":
-        made = made[OF_EVERY_PROTOCOL]
     assert_rows_known(made, newest.table(name), keys)
 
 

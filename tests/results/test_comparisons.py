@@ -118,7 +118,7 @@ def test_rounds_of_a_family_lend_each_other_their_variance():
     [
         ((1.3, 1.31, 1.3), "slower", ""),
         ((0.9, 0.91, 0.9), "inconclusive", "the two estimators differ in sign"),
-        ((), "slower", ""),  # runs of earlier protocols have no such series
+        ((), "slower", ""),
     ],
 )
 def test_a_direction_needs_the_undisturbed_series_to_agree_in_sign(undisturbed, verdict, detail):

@@ -12,8 +12,8 @@ from stackwars.results.pooling import RunTable
 NAMES = ("gemm", "ffn", "mha", "conv", "layernorm")
 
 
-def run(name: str, machine: str, *rows: dict, protocol: int = 3) -> RunTable:
-    return RunTable(name, machine, schema.table("comparisons", list(rows)), protocol)
+def run(name: str, machine: str, *rows: dict) -> RunTable:
+    return RunTable(name, machine, schema.table("comparisons", list(rows)))
 
 
 def pooled(*tables: RunTable):
@@ -55,17 +55,6 @@ def test_a_family_has_its_own_variance_between_runs_and_a_small_one_that_of_all(
     )
 
 
-def test_runs_of_two_protocols_are_never_pooled():
-    old = run("1", "a", comparison("gemm", 2.0), comparison("ffn", 1.5), protocol=2)
-    new = [run(name, "a", comparison("gemm", ratio)) for name, ratio in (("2", 1.2), ("3", 1.3))]
-    found = pooled(old, *new)
-    assert found["ratio"]["gemm"] == pytest.approx(math.sqrt(1.2 * 1.3)) and found["runs"]["gemm"] == 2
-    assert (found["ratio"]["ffn"], found["run"]["ffn"]) == (1.5, "1")
-    # A newer run without the ratio does not hide the older one.
-    missing = comparison("ffn", 1.0, None, verdict="no data") | {"ratio": None}
-    assert pooled(old, run("4", "a", missing))["ratio"]["ffn"] == 1.5
-
-
 def test_interleaved_ratios_are_not_pooled_with_others():
     def steady(ratio, interleaved):
         return comparison("gemm", ratio, interleaved=interleaved)
@@ -98,13 +87,12 @@ def test_what_cannot_be_pooled_is_of_the_newest_run_that_has_it():
     missing = {"error": None, "rounds": None, "verdict": "no data"}
     tables = [
         run("1", "a", bytes_of(1.1), of_one_round(2.0), comparison("mha", 4.0, rounds=6)),
-        run("2", "b", bytes_of(1.2), of_one_round(3.0), protocol=2),
+        run("2", "b", bytes_of(1.2), of_one_round(3.0)),
         run("3", "b", *(comparison(name, 1.0, **missing) | {"ratio": None} for name in ("ffn", "mha"))),
     ]
     found = pooled(*tables)
-    # What is counted does not depend on the protocol.
     assert (found["ratio"]["gemm"], found["run"]["gemm"], found["runs"]["gemm"]) == (1.2, "2", 1)
-    assert (found["ratio"]["ffn"], found["run"]["ffn"], found["rounds"]["ffn"]) == (2.0, "1", 1)
+    assert (found["ratio"]["ffn"], found["run"]["ffn"], found["rounds"]["ffn"]) == (3.0, "2", 1)
     # Of one run in no family: as that run has it, with its rounds.
     assert tuple(found.loc["mha", ["ratio", "error", "run", "rounds"]]) == (4.0, 0.01, "1", 6)
 

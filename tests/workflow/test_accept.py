@@ -126,14 +126,6 @@ def test_nothing_is_added_to_a_damaged_reference(tmp_path):
         accept.accept(full(tmp_path / "new"), reference)
 
 
-def test_a_run_of_a_protocol_that_is_not_readable_is_left_out(tmp_path):
-    reference = accepted(tmp_path)
-    context = reference / "runs" / IDENTITY / "context.json"
-    context.write_text(json.dumps(CONTEXT | {"protocol": min(runs.READABLE) - 1}))
-    runs.write_manifest(context.parent)
-    assert runs.read(reference) == []
-
-
 @pytest.mark.parametrize(
     ("changes", "told"),
     [

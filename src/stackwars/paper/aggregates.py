@@ -10,7 +10,6 @@ import pandas as pd
 from stackwars.audits import audit_entries
 from stackwars.claims import definitions, stability
 from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
-from stackwars.measure import PROTOCOL
 from stackwars.paper import latex, sizes
 from stackwars.paper.tables import products
 from stackwars.paper.tables.formats import percentage
@@ -64,28 +63,31 @@ def _overhead(data: Dataset) -> Named:
 
 
 def _machines(data: Dataset) -> Named:
-    """Yield how many times as long each replay takes on the slowest kind of machine as on the fastest.
+    """Yield what differs between the slowest and the fastest kind of machine with a run of the original's study.
 
-    Also the steady and the replay ratio on each, the mean of its runs. In the native compiler, by the accepted runs of
-    the original's study; nothing if they are of one kind.
+    Of each kind, over all its runs: the rate of products, and torch_xla's steady ratio and those of replays; then how
+    many times as long each replay in the native compiler takes on the slower one. Nothing if there is but one kind.
     """
-    accepted = [run for run in runs.read() if run.protocol == PROTOCOL and "tables" in run.context["studies"]]
-    if len({run.machine for run in accepted}) < 2:
+    every = runs.read()
+    kinds = {run.machine for run in every if "tables" in run.context["studies"]}
+    if len(kinds) < 2:
         return
-    cells = pd.concat([_ok(run.table("cells")).assign(machine=run.machine) for run in accepted])
-    replays = cells[(cells["mode"] == schema.REPLAY) & (cells["compiler"] == native_compiler(data.config))]
+    of = {kind: [run for run in every if run.machine == kind] for kind in kinds}
+    cells = pd.concat(_ok(run.table("cells")).assign(machine=kind) for kind in of for run in of[kind])
+    native = native_compiler(data.config)
+    replays = cells[(cells["mode"] == schema.REPLAY) & (cells["compiler"] == native)]
     times = replays.pivot_table("steady_ms", ["framework", "workload"], "machine", aggfunc="median").dropna()
     ends = times.median().sort_values().index[[-1, 0]]
-    for name, machine in zip(("slow", "fast"), ends, strict=True):
-        peaks = [run.context["peaks"][CPU]["gflop_per_s"] for run in accepted if run.machine == machine]
+    for name, kind in zip(("slow", "fast"), ends, strict=True):
+        peaks = [run.context["peaks"][CPU]["gflop_per_s"] for run in of[kind]]
         yield f"machines/{name}", f"{statistics.median(peaks):.0f}"
-        tables = [run.table("comparisons") for run in accepted if run.machine == machine]
-        ratios = pd.concat(tables).query("subject == 'torch_xla' and baseline == 'jax' and device == @CPU")
-        ratios = ratios[ratios["compiler"].isin(("", native_compiler(data.config))) & ratios["ratio"].notna()]
+        ratios = pd.concat(run.table("comparisons") for run in of[kind]).dropna(subset=["ratio"])
+        ratios = ratios.query("subject == 'torch_xla' and baseline == 'jax' and device == @CPU")
         ratios = ratios[ratios["quantity"].isin((schema.STEADY, schema.REPLAY))]
-        for (quantity, workload), rows in ratios.groupby(["quantity", "workload"]):
+        for (quantity, workload, compiler), rows in ratios.groupby(["quantity", "workload", "compiler"]):
+            where = "" if compiler in ("", native) else f"/{compiler}"
             mean = statistics.geometric_mean(rows["ratio"])
-            yield f"machines/{name}/{quantity}/{workload}", latex.number(mean)
+            yield f"machines/{name}/{quantity}/{workload}{where}", latex.number(mean)
     for (framework, workload), value in (times[ends[0]] / times[ends[1]]).items():
         yield f"machines/{framework}/{workload}", latex.number(value)
 
@@ -106,30 +108,18 @@ def _causes(data: Dataset) -> Named:
 
 
 def _kernels(data: Dataset) -> Named:
-    """Yield the share of a difference of two programs that YNN removes, on logarithms; how far the matrix is older."""
+    """Yield the share of a difference of two programs that YNN removes, on logarithms; and, of the newest run of the
+    matrix, the ratios of PyTorch's programs of BERT-Base without it."""
     removals = data.comparisons(quantity=schema.REMOVAL, subject="torch_xla").dropna(subset=["share"])
     for workload, share in zip(removals["workload"], removals["share"], strict=True):
         yield f"ynn/removes/{workload}", rf"{100 * share:.0f}\,\%"
-    replays = data.comparisons("matrix", quantity=schema.REPLAY, subject="torch_xla", baseline="jax")
-    replays = replays.dropna(subset=["ratio"])
-    older: dict[tuple, list[str]] = {}
-    for title, rows in replays.groupby("title", sort=False):
-        old = tuple(rows.loc[rows["protocol"] != PROTOCOL, "compiler"])
-        if old:
-            every = len(old) == len(rows)
-            older.setdefault(() if every else tuple(map(names.compiler_title, old)), []).append(title)
-    parts = [
-        latex.escape(f"{', '.join(titles)}{' in ' if compilers else ''}{' and '.join(compilers)}")
-        for compilers, titles in older.items()
-    ]
-    yield (
-        "matrix/older",
-        f"Measured by an earlier version of the protocol: {'; '.join(parts)}." if parts else "",
+    newest = [run for run in runs.read() if effects.STUDY in run.context["studies"]][-1].table("comparisons")
+    replays = newest[(newest["quantity"] == schema.REPLAY) & (newest["baseline"] == "jax")]
+    of_bert = replays.query(
+        "workload == 'bert_base' and compiler == 'jaxlib-0.10.2-no-ynn' and subject in @PYTORCH"
     )
-    of_bert = data.comparisons(quantity=schema.REPLAY, workload="bert_base", compiler="jaxlib-0.10.2-no-ynn")
-    of_bert = of_bert[of_bert["subject"].isin(PYTORCH)]["ratio"]
-    yield "bert/pytorch/least", latex.number(of_bert.min())
-    yield "bert/pytorch/most", latex.number(of_bert.max())
+    yield "bert/pytorch/least", latex.number(of_bert["ratio"].min())
+    yield "bert/pytorch/most", latex.number(of_bert["ratio"].max())
 
 
 def _products(data: Dataset) -> Named:
@@ -184,10 +174,12 @@ def _stacks(data: Dataset) -> Named:
 
 
 def _memory(data: Dataset) -> Named:
-    """Yield how many of torch_xla's programs need more, less or the same memory on the original's device."""
-    rows = data.comparisons("tables", quantity=schema.HBM, subject="torch_xla", device=names.TARGET)
-    newest = rows[rows["compiler"] == names.by_age(rows["compiler"])[-1]]
-    yield from ((f"memory/{verdict}", count) for verdict, count in newest["verdict"].value_counts().items())
+    """Yield how many of torch_xla's programs need more, less or the same memory, and temporaries, on the
+    original's device."""
+    for name, quantity in (("memory", schema.HBM), ("temporaries", schema.TEMPORARIES)):
+        rows = data.comparisons("tables", quantity=quantity, subject="torch_xla", device=names.TARGET)
+        newest = rows[rows["compiler"] == names.by_age(rows["compiler"])[-1]]
+        yield from ((f"{name}/{verdict}", count) for verdict, count in newest["verdict"].value_counts().items())
 
 
 def _audits(data: Dataset) -> Named:

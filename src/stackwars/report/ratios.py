@@ -45,7 +45,6 @@ def runs(document: Row, workload: str, pair: Pair, known: dict[str, Row]) -> Row
                 "ratio": digits(geometric_mean(list(own["ratio"])).value),
                 "each": [one for one in row["each"] if one[0] == run],
                 "machine": about.get("machine", ""),
-                "protocol": about.get("protocol"),
                 **mark_of(row),
             }
     predicted = next((row for row in rows if "predicted_low" in row), {})

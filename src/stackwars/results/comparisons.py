@@ -187,10 +187,9 @@ def _others(measured: Measured) -> Iterator[Row]:
 
 
 def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
-    """Yield the native ratio and its factors of a run whose replays had no native processes: by its steady ratio.
+    """Yield the native ratio and its factors of replays that no native process fitted beside, by the steady ratio.
 
-    Runs of protocol 2 are such. On logarithms, native = replay + everything else, and margin = replay - everything
-    else; the two ratios are independent.
+    On logarithms, native = replay + everything else, and margin = replay - everything else; the two are independent.
     """
     for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
         names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
@@ -224,7 +223,7 @@ def _removals(found: dict[tuple, Row]) -> Iterator[Row]:
 
     ratio: half of the ratio without the library over the ratio with it, both on logarithms and oriented so that the
     slower program is the numerator; over 1 if most is removed. share: what is removed of the logarithm. Both ratios are
-    of one run, because those of two may be of different machines, or versions of the protocol.
+    of one run, because those of two may be of different machines.
     """
     for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
         names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}

@@ -11,7 +11,7 @@ import pandas as pd
 from stackwars.measure import PROTOCOL, documents
 from stackwars.results import schema
 from stackwars.results.folder import REFERENCE_TABLES, Folder
-from stackwars.results.runs import ADDED, REFERENCE
+from stackwars.results.runs import REFERENCE
 from stackwars.setup.device import CPU, CPUS, NODES
 from stackwars.study.config import load
 from stackwars.study.studies import Study, full_study, measured_studies
@@ -96,14 +96,10 @@ class Dataset:
         return documents.read(self.folder / "context.json")
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a whole table: cells, programs, rounds, comparisons, claims, profile, effects, values or causes.
-
-        One that is younger than the run is empty.
-        """
+        """Return a whole table: cells, programs, rounds, comparisons, claims, profile, effects, values or causes."""
         if name not in self._tables:
-            path = self.folder / f"{name}.csv"
-            is_younger = path.name in ADDED and not path.exists()
-            self._tables[name] = schema.empty(name) if is_younger else schema.read(path)
+            # The folder may be that of an accepted run.
+            self._tables[name] = schema.read(self.folder / f"{name}.csv", is_older=True)
         return self._tables[name]
 
     def study(self, name: str) -> Study:
@@ -167,12 +163,11 @@ class Sources:
         """Return one line that says where a study's results are from."""
         if not self.of(study).is_reference:
             return "Measured in this run."
-        runs = [run for run in self.reference.runs_of(study) if not run.get("archived")]
+        runs = self.reference.runs_of(study)
         if not runs:
             return "No accepted run has this study."
-        newest = max(run["protocol"] for run in runs)
-        runs = [run for run in runs if run["protocol"] == newest]
-        by = "" if newest == PROTOCOL else f" by version {newest} of the protocol"
+        oldest = min(run["protocol"] for run in runs)
+        by = "" if oldest == PROTOCOL else f" by version {oldest} of the protocol"
         kinds = len({run["machine"] for run in runs})
         on = "one kind" if kinds == 1 else f"{kinds} kinds"
         number = "one accepted run" if len(runs) == 1 else f"{len(runs)} accepted runs"

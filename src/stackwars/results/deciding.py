@@ -105,10 +105,7 @@ def _word(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) -> 
 
 
 def _signs_differ(row: Row, by_key: dict[tuple, Row]) -> bool:
-    """Return whether the undisturbed series of the same processes have their steady ratio on the other side of 1.
-
-    Runs of earlier protocols have no such series.
-    """
+    """Return whether the undisturbed series of the same processes have their steady ratio on the other side of 1."""
     if row["quantity"] != schema.STEADY:
         return False
     other = log_ratio(by_key.get(key_of({**_where(row), "quantity": schema.UNDISTURBED}), {}))

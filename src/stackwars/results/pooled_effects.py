@@ -21,7 +21,7 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     """Return one row for every effect of a workload; intervals are not set: that is `effects.decided`.
 
     tables: effects.csv of each run without the means over the workloads, the oldest run first. Blocks of other sizes
-    have other effects: the largest block counts, in all runs of the newest protocol that have it.
+    have other effects: the largest block counts, in all runs that have it.
     """
     rows = {key: _comparable(of_key) for key, of_key in rows_by_key(tables, schema.KEYS["effects"]).items()}
     members = {key: values for key, of_key in rows.items() if (values := _values(of_key))}
@@ -38,10 +38,8 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
 
 
 def _comparable(of_key: list[Row]) -> list[Row]:
-    newest = max(row["protocol"] for row in of_key)
-    own = [row for row in of_key if row["protocol"] == newest]
-    block = max((row["frontends"] * row["compilers"], row["frontends"]) for row in own)
-    return [row for row in own if (row["frontends"] * row["compilers"], row["frontends"]) == block]
+    block = max((row["frontends"] * row["compilers"], row["frontends"]) for row in of_key)
+    return [row for row in of_key if (row["frontends"] * row["compilers"], row["frontends"]) == block]
 
 
 def _values(of_key: list[Row]) -> list[RunValue]:

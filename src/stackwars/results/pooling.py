@@ -1,7 +1,7 @@
 """Comparisons of several runs pooled, with what one more run is expected to find.
 
-The model is that of `stackwars.results.nested`. Runs of two versions of the measuring protocol are never pooled, nor
-are interleaved ratios with others: they estimate different things.
+The model is that of `stackwars.results.nested`. Interleaved ratios are never pooled with others, which estimate
+something else.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ Row = dict[str, object]
 
 
 class RunTable(NamedTuple):
-    """The comparisons of one run: its name, the kind of its machine, comparisons.csv and its protocol."""
+    """The comparisons of one run: its name, the kind of its machine, and comparisons.csv."""
 
     run: str
     machine: str
     comparisons: pd.DataFrame
-    protocol: int = 0
 
 
 def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
@@ -67,22 +66,20 @@ def pool_values(
 
 
 def rows_by_key(tables: Sequence[RunTable], keys: Sequence[str]) -> dict[tuple, list[Row]]:
-    """Return, by these columns, the row of each run that has it, with its run, machine and protocol."""
+    """Return, by these columns, the row of each run that has it, with its run and machine."""
     rows: dict[tuple, list[Row]] = {}
-    for run, machine, table, protocol in tables:
+    for run, machine, table in tables:
         for row in table.to_dict("records"):
             key = tuple(row[name] for name in keys)
-            rows.setdefault(key, []).append(row | {"run": run, "machine": machine, "protocol": protocol})
+            rows.setdefault(key, []).append(row | {"run": run, "machine": machine})
     return rows
 
 
 def _comparable(of_key: list[Row]) -> list[Row]:
-    """Return the rows that estimate one thing: of the newest protocol with a ratio, interleaved if any is."""
+    """Return the rows that estimate one thing: those with a ratio, interleaved if any is."""
     if of_key[0]["quantity"] in schema.EXACT:
         return of_key
     timed = [row for row in of_key if not is_missing(row["ratio"])] or of_key
-    newest = max(row["protocol"] for row in timed)
-    timed = [row for row in timed if row["protocol"] == newest]
     return [row for row in timed if row["interleaved"] is True] or timed
 
 
@@ -110,7 +107,6 @@ def _columns(pooled: Pooled, values: list[RunValue], of_key: list[Row]) -> Row:
         **{"predicted_low": low, "predicted_high": high},
         # The share of a margin follows from pooled ratios; what is removed, from those of each run.
         "share": _mean(known, "share") if known[-1]["quantity"] == schema.REMOVAL else None,
-        "protocol": of_key[0]["protocol"],
         "gated": _every(known, "gated", all),
         "contended": _every(known, "contended", any),
     }

@@ -45,7 +45,7 @@ def _of_run(config: dict, run: Run) -> RunTable:
     counted = accepted[accepted["quantity"].isin(schema.EXACT)]
     timed = comparisons.timed(config, run.table("rounds"), run.table("cells"))
     every = pd.concat([schema.table("comparisons", timed), counted], ignore_index=True)
-    return RunTable(run.identity, run.machine, every, run.protocol)
+    return RunTable(run.identity, run.machine, every)
 
 
 def _across_runs(config: dict, accepted: list[Run]) -> RunTable:
@@ -76,18 +76,17 @@ def _effects(config: dict, accepted: list[Run]) -> pd.DataFrame:
     for run in accepted:
         built = effects.build(config, run.table("cells"), run.table("rounds"))
         own = built[built["workload"] != effects.EVERY].reset_index(drop=True)
-        tables.append(RunTable(run.identity, run.machine, own, run.protocol))
+        tables.append(RunTable(run.identity, run.machine, own))
     return effects.over_all(effects.decided(pooled_effects.pool(tables)))
 
 
 def context(config: dict, accepted: list[Run]) -> dict:
     """Return the context of the newest run that measured the first study, with a list of all runs.
 
-    devices: what the run had, of those that it was asked for. archived: whether runs of a newer protocol have every
-    ratio of a run, so that the reference rests on none of it.
+    devices: what the run had, of those that it was asked for.
     """
     first = [run for run in accepted if of_tables(config).name in run.context["studies"]]
-    newest = max(first or accepted, key=lambda run: (run.protocol, run.identity))
+    newest = max(first or accepted, key=lambda run: run.identity)
     described = [
         {
             "run": run.identity,
@@ -96,24 +95,10 @@ def context(config: dict, accepted: list[Run]) -> dict:
             "studies": run.context["studies"],
             "devices": [name for name, one in run.context["devices"].items() if one["present"]],
             "protocol": run.protocol,
-            "archived": _is_archived(run, accepted),
         }
         for run in accepted
     ]
     return {**newest.context, "origin": "reference", "run": newest.identity, "runs": described}
-
-
-def _is_archived(run: Run, accepted: list[Run]) -> bool:
-    own = _ratios(run)
-    newer: set[tuple] = set().union(*(_ratios(one) for one in accepted if one.protocol > run.protocol))
-    return bool(own) and own <= newer
-
-
-def _ratios(run: Run) -> set[tuple]:
-    """Return the keys of the ratios that a run measured."""
-    rounds = run.table("rounds")
-    known = rounds[rounds["ratio"].notna()]
-    return set(known[schema.COMPARISON_KEYS].itertuples(index=False, name=None))
 
 
 def write(config: dict, folder: Folder) -> None:

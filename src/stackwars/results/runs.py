@@ -1,7 +1,7 @@
 """The accepted runs, a folder each: results/reference/runs/<when the run ended>.
 
-A run is kept as its tables, context.json and a manifest of their digests. Runs of earlier versions of the measuring
-protocol are read too; `stackwars.results.pooling` never combines numbers of two versions.
+A run has its tables, context.json and a manifest of their digests. Times of two versions of the measuring protocol are
+not comparable: a run of an earlier version that timed something is not read. results/protocol-2 has such runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import pandas as pd
 from stackwars.measure import PROTOCOL, documents
 from stackwars.results import schema
 from stackwars.results.folder import REFERENCE
-from stackwars.results.names import DEFAULT_PRECISION
 from stackwars.setup.device import CPU, CPUS
 
 FOLDER = "runs"
@@ -31,12 +30,6 @@ _PROCESSOR = {
     "cpu_flags_digest": "flags",
 }
 """What a machine's record says of its processor beside its name."""
-ADDED = ("values.csv", "causes.csv", "releases.csv")
-"""Tables that runs accepted earlier do not have: theirs are empty."""
-
-
-READABLE = (2, PROTOCOL)
-"""Versions of the protocol whose tables are read."""
 
 
 class DamagedRunError(ValueError):
@@ -54,11 +47,9 @@ class Run:
     _tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False, repr=False)
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return one of its tables, `comparisons` for instance; an empty one if it is younger than the run."""
+        """Return one of its tables, `comparisons` for instance."""
         if name not in self._tables:
-            path = self.folder / f"{name}.csv"
-            is_younger = path.name in ADDED and not path.exists()
-            self._tables[name] = schema.empty(name) if is_younger else as_emitted(schema.read(path))
+            self._tables[name] = schema.read(self.folder / f"{name}.csv", is_older=True)
         return self._tables[name]
 
     @property
@@ -76,22 +67,10 @@ def read(reference: Path = REFERENCE) -> list[Run]:
     for folder in sorted(path for path in (reference / FOLDER).glob("*") if path.is_dir()):
         check(folder)
         context = documents.read(folder / "context.json")
-        if context.get("protocol") in READABLE:
-            result.append(Run(folder.name, folder, kind(context), context["protocol"]))
+        run = Run(folder.name, folder, kind(context), context["protocol"])
+        if run.protocol == PROTOCOL or run.table("rounds").empty:
+            result.append(run)
     return result
-
-
-def as_emitted(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table without the rows of programs that were rewritten by hand and replayed.
-
-    Runs accepted earlier have them. Of a program's other rows, those at another precision stay.
-    """
-    for side in {"framework", "subject"} & set(table.columns):
-        rewritten = table[side].str.contains("+", regex=False) & ~table[side].str.endswith(
-            f"+{DEFAULT_PRECISION}"
-        )
-        table = table[~rewritten]
-    return table.reset_index(drop=True)
 
 
 def check(folder: Path) -> None:
@@ -104,8 +83,6 @@ def check(folder: Path) -> None:
     except (FileNotFoundError, documents.Damaged):
         expected = {}
     for name in OF_A_RUN:
-        if name in ADDED and expected and name not in expected and not (folder / name).exists():
-            continue
         result = digest(folder / name)
         if result != expected.get(name):
             raise DamagedRunError(
@@ -115,9 +92,8 @@ def check(folder: Path) -> None:
 
 
 def files(folder: Path) -> list[Path]:
-    """Return the files of an accepted run, its manifest too; a table that is younger than the run is none of them."""
-    known = [folder / name for name in (*OF_A_RUN, MANIFEST)]
-    return [path for path in known if path.name not in ADDED or path.exists()]
+    """Return the files of an accepted run, its manifest too."""
+    return [folder / name for name in (*OF_A_RUN, MANIFEST)]
 
 
 def write_manifest(folder: Path) -> None:
@@ -135,7 +111,7 @@ def kind(context: dict) -> str:
     """Return the kind of machine of a run, from its context.json: processor, cores, cache, peak, accelerators.
 
     Hosts hide what processor they have, so two that run at different speeds are two kinds: a class of peaks is a
-    factor of the square root of 2 wide. Runs accepted earlier lack family, model, stepping and flags.
+    factor of the square root of 2 wide. A context may lack what its machine did not say.
     """
     machine, peak = context.get("machine", {}), context.get("peaks", {}).get(CPU, {})
     numbers = [

@@ -51,21 +51,6 @@ KEYS = {
     "releases": ["workload", "framework", "project", "version"],
 }
 """The columns that identify a row of each table."""
-YOUNGER = ("variant", "baseline_workload")
-"""Keys that rounds.csv of runs that were accepted earlier lacks: there they are empty."""
-RETIRED = {
-    "cells": (
-        *("native_rel_l2", "stop_reason", "used_cores", "steady_calls", "gflop_per_s", "second_over_steady"),
-        *("first_largest", "first_largest_share", "returned_ms", "parameter_bytes"),
-        *("loss_steps", "loss_first", "loss_last", "operations"),
-    ),
-    "programs": ("fused", "form_evidence"),
-    "comparisons": ("p", "p_adjusted", "spread"),
-    "releases": ("processes", "cores", "fusions", "library_calls"),
-}
-"""Columns of runs that were accepted earlier; they are not read."""
-RENAMED = {"comparisons": {"runtime": "everything else"}}
-"""Quantities of runs that were accepted earlier, and their names today."""
 
 NATIVE, REPLAY, GROWTH, SHAPES, SHARDED = "native", "replay", "growth", "shapes", "sharded"
 """Modes of cells.csv."""
@@ -135,27 +120,22 @@ def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def read(path: Path) -> pd.DataFrame:
-    """Return a table as it was written.
+def read(path: Path, is_older: bool = False) -> pd.DataFrame:
+    """Return a table with the columns of columns.yaml; one that is younger than the file is empty.
 
-    A column that is younger than the file is empty, and a retired one is left out, so that a run which was
-    accepted before stays as it was.
+    is_older: whether an earlier version may have written it; columns that no table has any more are then left out.
 
     :raises ValueError: naming the columns that identify a row and are missing, or that no table has.
     """
     columns = TABLES[path.stem]
     result = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
-    result = result.drop(columns=list(RETIRED.get(path.stem, ())), errors="ignore")
-    unknown = [name for name in result.columns if name not in columns]
-    keys = [name for name in KEYS[path.stem] if path.stem != "rounds" or name not in YOUNGER]
-    missing = [name for name in keys if name not in result.columns]
+    unknown = [name for name in result.columns if name not in columns and not is_older]
+    missing = [name for name in KEYS[path.stem] if name not in result.columns]
     if unknown or missing:
         raise ValueError(
             f"{path}: expected columns of columns.yaml, got {', '.join(unknown) or 'none'} that are "
             f"unknown and {', '.join(missing) or 'none'} missing; fix: make the file again with this version"
         )
-    if path.stem in RENAMED:
-        result["quantity"] = result["quantity"].replace(RENAMED[path.stem])
     return typed(result.reindex(columns=list(columns)))
 
 

@@ -6,7 +6,6 @@ McCulloch, Variance Components, 1992, ch. 3)."""
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -31,9 +30,9 @@ def table(accepted: list[Run]) -> pd.DataFrame:
     quantity: LATENCY (steady state of a cell) or RATIO (steady ratio of a comparison). deviation: standard
     deviation of the logarithm at this level, empty if there are too few to tell.
     """
-    rows, newest = [], newest_protocol(accepted)
+    rows, compared = [], timed(accepted)
     for device in CPUS:
-        result = {LATENCY: _latencies(newest, device), RATIO: _ratios(newest, device)}
+        result = {LATENCY: _latencies(compared, device), RATIO: _ratios(compared, device)}
         for quantity, variances in result.items():
             for level in LEVELS:
                 known = variances.get(level, [])
@@ -124,7 +123,7 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
     ratios (total) lie in the 95 % prediction interval of the others; counted are those that at least FEWEST others
     have.
     """
-    every = [_observed(run) for run in newest_protocol(accepted, FEWEST + 1)]
+    every = [_observed(run) for run in timed(accepted)]
     rows = []
     for left_out in every:
         others = [one for one in every if one is not left_out]
@@ -134,12 +133,9 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
 
 
-def newest_protocol(accepted: list[Run], fewest: int = 1) -> list[Run]:
-    """Return the runs with ratios on a CPU of the newest protocol that has so many of them; none if no protocol has."""
-    timed = [run for run in accepted if _has_ratios(run)]
-    counts = Counter(run.protocol for run in timed)
-    newest = max((protocol for protocol, count in counts.items() if count >= fewest), default=None)
-    return [run for run in timed if run.protocol == newest]
+def timed(accepted: list[Run]) -> list[Run]:
+    """Return the runs with ratios on a CPU."""
+    return [run for run in accepted if _has_ratios(run)]
 
 
 def _has_ratios(run: Run) -> bool:

@@ -105,11 +105,9 @@ function byRun({ runs, native, subject, baseline }, workload) {
   if (!runs.rows.length) return [head, missing("No run has rounds of its steady state.", "make paper")];
   const rows = runs.rows.map((row) => ({ ...row, subject, baseline, quantity: "steady" }));
   return [head, h("p", {}, native ? `The pooled ratio is ${number(native.ratio)} ${interval(native.low, native.high)}, from ${native.rounds || "no"} rounds. ` : "", "Small dots: the ratio of each round. ",
-    runs.predicted ? `Shaded: where one more run is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known. ",
-    rows.some((row) => row.protocol && row.protocol < Math.max(...rows.map((other) => other.protocol || 0))) ? "Runs of an older protocol are shown and are not pooled." : ""),
-  forest(rows, { label: (row) => `${row.run}${row.protocol ? `, protocol ${row.protocol}` : ""}`, single: true, band: runs.predicted }),
-  table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"],
-    ["Protocol", (row) => row.protocol, "number"], ["Machine", (row) => row.machine, "wide"]], rows), rows),
+    runs.predicted ? `Shaded: where one more run is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
+  forest(rows, { label: (row) => row.run, single: true, band: runs.predicted }),
+  table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine", (row) => row.machine, "wide"]], rows), rows),
   h("p", {}, link("Every call of it", ["cells"], [["workload", workload]]))];
 }
 
