@@ -59,8 +59,8 @@ def refuse_outside_compiler(session: Any, workload: Workload) -> None:
 def follow_losses(session: Any, events: Events, outputs: list[Any]) -> None:
     """Go on to STEPS steps of training, of which two are done, and record the loss before each.
 
-    Two trainings whose steps agree to rounding may still diverge. Only a cell's first process does this: its twenty
-    steps can take longer than everything that is timed.
+    Two trainings whose steps agree to rounding may still diverge. Only a cell's first process does this: the steps
+    can take longer than everything that is timed.
     """
     losses = [float(session.fetch(output)) for output in outputs]
     while len(losses) < STEPS:
