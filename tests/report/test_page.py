@@ -112,9 +112,8 @@ def test_the_mean_of_the_rounds_of_a_comparison_is_its_ratio(document):
     seen = set()
     for row in document["comparisons"]:
         ratios = [ratio for _, number, ratio in row["each"] if number is not None]
-        is_of_one = (
-            len({run for run, *_ in row["each"]}) == 1
-        )  # a run of one round has no error, and is not pooled
+        # A run of one round has no error, and is not pooled.
+        is_of_one = len({run for run, *_ in row["each"]}) == 1
         if row.get("runs") == 1 and is_of_one and len(ratios) == len(row["each"]) > 1:
             assert geometric_mean(ratios).value == pytest.approx(row["ratio"], rel=1e-3), row
             seen.add(row["quantity"])

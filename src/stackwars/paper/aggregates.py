@@ -66,7 +66,7 @@ def _machines(data: Dataset) -> Named:
     """Yield what differs between the slowest and the fastest kind of machine with a run of the original's study.
 
     Of each kind, over all its runs: the rate of products, and torch_xla's steady ratio and those of replays; then how
-    many times as long each replay in the native compiler takes on the slower one. Nothing if there is but one kind.
+    many times as long each replay in the native compiler takes on the slower one. Nothing for a single kind.
     """
     every = runs.read()
     kinds = {run.machine for run in every if "tables" in run.context["studies"]}
