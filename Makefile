@@ -3,6 +3,7 @@
 # make study        STUDIES=matrix: measures these studies alone, as a run of its own with tables and no paper
 # make smoke        runs six of the ten studies with tiny shapes, to show that everything works (WORKLOADS too)
 # make releases     PROGRAM=x.py (or slow.mlir, or mha): which release of XLA or IREE made it faster, slower or wrong
+#                   (ORDER=all, or RELEASES="0.8.3, 0.7.2 --xla_flag=value": these of jaxlib alone)
 # make reference    builds paper.pdf and report.html from the committed runs, without measuring
 # make report       builds report.html alone, of the full run made here (or RESULTS=reference)
 # make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES)
@@ -33,6 +34,7 @@ EXPLAINED = $(strip $(if $(PROGRAM),'program=$(PROGRAM)') $(if $(A),'program_a=$
     $(if $(INPUTS),'inputs=$(INPUTS)') $(if $(CHOICE),'explain={$(subst @,$(SPACE),$(subst $(SPACE),$(COMMA)@,$(CHOICE)))}'))
 CHOICE = $(strip $(if $(COMPILERS),compilers:@[$(COMPILERS)]) $(if $(FRONTENDS),frontends:@[$(FRONTENDS)]) \
     $(if $(BOUND),settings:@{bound:@$(BOUND)}))
+THESE_RELEASES = {order: all, versions: {jaxlib: [$(RELEASES)], iree: []}}
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
 .PHONY: help paper study explain audits smoke test test-faults releases reference report accept archive compare plan debian cluster lint set-up
@@ -59,7 +61,7 @@ audits: set-up
 
 releases: set-up
 	$(if $(PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
-	$(SNAKEMAKE) program_releases --config 'program=$(PROGRAM)' $(if $(ORDER),'releases={order: $(ORDER)}')
+	$(SNAKEMAKE) program_releases --config 'program=$(PROGRAM)' $(if $(RELEASES),'releases=$(THESE_RELEASES)',$(if $(ORDER),'releases={order: $(ORDER)}'))
 
 test-faults: set-up
 	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")

@@ -211,4 +211,4 @@ def accepted(
     facts["devices"] = {"cpu": {"present": True}}
     write_tables(folder, facts, **tables)
     runs.write_manifest(folder)
-    return runs.Run(folder.name, folder, machine, protocol)
+    return runs.Run(folder.name, folder, machine)

@@ -8,7 +8,7 @@ import hlo_pair
 import measured
 from made_tables import accepted, cell, checked, comparison, program, replay
 from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
-from stackwars.measure import PROTOCOL, documents
+from stackwars.measure import documents
 from stackwars.report.align import form, hlo_side, side
 from stackwars.report.gather import gather
 from stackwars.report.raw import POINTS
@@ -37,7 +37,7 @@ WRONG |= {
 WRONG = {key: value for key, value in WRONG.items() if "ms" not in key or key == "struck_ms"}
 REFUSED = {**REPLAYED, "framework": "torch_xla", "status": "unsupported", "status_detail": HOSTILE}
 REFUSED = {key: value for key, value in REFUSED.items() if "ms" not in key and key != "over_best"}
-RATIO = comparison("mha", 1.5, studies=["tables"], title="MHA", runs=2, low=1.4, high=1.6, gated=False)
+RATIO = comparison("mha", 1.5, studies=["tables"], title="MHA", runs=2, low=1.4, high=1.6)
 RATIO |= {"confidence": 0.98, "detectable": 0.07, "contended": True, "each": [["", 0, 1.45], ["", 1, 1.55]]}
 OPEN = {**RATIO, "workload": "gemm", "title": "GEMM", "verdict": "inconclusive", "each": []}
 REPLAY_RATIO = comparison("mha", 1.25, quantity="replay", compiler="an XLA", rounds=1, low=1.2, high=1.3)
@@ -374,7 +374,7 @@ def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list],
     made = {"run": accepted(folder / "run", **run), "reference": accepted(folder / "reference", **reference)}
     path = folder / "reference" / "context.json"
     known = {"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"}
-    known |= {"studies": list(config["studies"]), "devices": ["cpu"], "protocol": PROTOCOL}
+    known |= {"studies": list(config["studies"]), "devices": ["cpu"]}
     path.write_text(json.dumps({**documents.read(path), "runs": [known]}), encoding="utf-8")
     datasets = {name: Dataset(config, one.folder, name == "reference") for name, one in made.items()}
     return Sources(**datasets, measured=list(config["measure"]))

@@ -4,7 +4,6 @@ import re
 
 import made_tables
 from made_tables import write_tables
-from stackwars.measure import PROTOCOL
 from stackwars.paper.tables.write import REGISTRY, render
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
@@ -14,7 +13,7 @@ NAN = float("nan")
 BY_NAME = {table.name: table for table in REGISTRY}
 STUDIES = ["tables", "stacks", "matrix", "beyond", "sharding", "successor"]
 RUN = {"run": "r1", "machine": "one", "date_utc": "2026-01-01", "studies": STUDIES}
-RUN |= {"devices": ["cpu"], "protocol": PROTOCOL}
+RUN |= {"devices": ["cpu"]}
 
 
 def sources(folder, **rows: list[dict]) -> Sources:
@@ -52,7 +51,7 @@ def cell(framework: str, workload: str = "gemm", **columns: object) -> dict:
 
 def compared(quantity: str, ratio: float = 1.5, **columns: object) -> dict:
     names = {"quantity": quantity, "workload": "gemm", "title": "GEMM", "device": "cpu"}
-    names |= {"subject": "torch_xla", "baseline": "jax", "interleaved": True, "gated": True}
+    names |= {"subject": "torch_xla", "baseline": "jax", "interleaved": True}
     names |= {"ratio": ratio, "low": 0.9 * ratio, "high": 1.1 * ratio}
     return names | {"verdict": "slower" if ratio > 1.1 else "inconclusive"} | columns
 

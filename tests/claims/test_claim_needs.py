@@ -61,17 +61,6 @@ def about(**where) -> set[str]:
     return {str(path) for path in needed_files(config(), claim(query))}
 
 
-def test_only_a_claim_about_another_precision_needs_its_compilations():
-    plain, both = (
-        {
-            path.split("/")[3].partition("+")[2]
-            for path in about(quantity="hbm", device="tpu-v6e", subject=subject)
-        }
-        for subject in ("jax", "jax+default_precision")
-    )
-    assert (plain, both) == ({""}, {"", "default_precision"})
-
-
 def test_a_claim_about_form_needs_programs_alone():
     cells, files, found = needed("layernorm_form")
     assert (cells, files) == ([], set())

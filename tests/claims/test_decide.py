@@ -5,7 +5,7 @@ import pytest
 
 from claims_fixture import claim, claims, config, dataset, write
 from made_tables import comparison
-from stackwars import measure, workloads
+from stackwars import workloads
 from stackwars.audits import audit_entries
 from stackwars.claims import decide, pages
 from stackwars.claims.decide import decide as decided
@@ -181,17 +181,6 @@ def test_text_goes_between_its_markers(tmp_path):
     page.write_text("no markers")
     with pytest.raises(ValueError, match="once each"):
         pages.replace_section(page, "claims", "")
-
-
-def test_the_page_says_by_which_version_each_study_was_measured():
-    runs = [
-        {"protocol": 2, "studies": ["tables", "matrix"], "devices": ["cpu"]},
-        {"protocol": measure.PROTOCOL, "studies": ["tables"], "devices": ["cpu"]},
-        {"protocol": measure.PROTOCOL, "studies": ["matrix"], "devices": ["cuda"]},
-    ]
-    text = " ".join(pages.protocol(runs).split())
-    assert "by which tables was measured" in text and text.endswith("as a ratio needed: matrix.")
-    assert "Older" not in pages.protocol(runs[1:]) and "no study yet" in pages.protocol(runs[:1])
 
 
 def test_levels_without_two_members_are_not_said():

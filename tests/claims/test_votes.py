@@ -210,15 +210,6 @@ def test_titles_name_several_frameworks_and_whatever_else_tells_rows_apart(tmp_p
     assert titles(comparison("mha", 2.0, **replayed), comparison("mha", 2.0, **{**replayed, "compiler": NEW})) == [
         "MHA (jaxlib 0.7.1)", "MHA (jaxlib 0.10.2)",
     ]  # fmt: skip
-    # Baselines that differ with the subject tell nothing more.
-    memory = {"quantity": "hbm", "compiler": OLD}
-    programs = [
-        comparison("mha", 2.0, **memory, subject=f"{one}+default_precision", baseline=one)
-        for one in ("jax", "torch_xla")
-    ]
-    assert titles(*programs) == [
-        "MHA under JAX, default precision", "MHA under torch_xla, default precision",
-    ]  # fmt: skip
 
 
 def test_numbers_are_shown_with_their_interval_as_shares_or_in_three_digits(tmp_path):

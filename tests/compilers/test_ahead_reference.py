@@ -64,7 +64,7 @@ def test_the_key_changes_with_all_that_decides_a_result_and_with_nothing_else():
     other = {**V6E, "usable_hbm_bytes": {"jaxlib-1": 100, "jaxlib-2": 5}, "environments": {"jaxlib-2": "x"}}
     assert key(target_row=other) == same
     changed = [
-        key(version="2"), key(program="q"), key(pins="a==2\n"), key(sizes={"batch": 2}), key(precision="default"),
+        key(version="2"), key(program="q"), key(pins="a==2\n"), key(sizes={"batch": 2}),
         key(assumed_code_bytes=1), key(compiler="jaxlib-2"), key(target_row={**V6E, "topology": "v6e:2x2"}),
         key(target_row={**V6E, "usable_hbm_bytes": {"jaxlib-1": 99}}), key(target_row=H100),
     ]  # fmt: skip

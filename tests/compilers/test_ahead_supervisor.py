@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.compilers import ahead, ahead_supervisor
+from stackwars.compilers import ahead_supervisor
 from stackwars.compilers.ahead_supervisor import CompileJob
 from stackwars.setup.environments import REPOSITORY, ensure
 
@@ -51,16 +51,6 @@ def compiled(tmp_path: Path, python: Path, text: str = "module {}", **how) -> di
 
 def hlo_of(tmp_path: Path) -> str:
     return gzip.decompress((tmp_path / OUT / "optimised.hlo.gz").read_bytes()).decode()
-
-
-@pytest.mark.parametrize("line", [
-    "dot_general %0, %1, contracting_dims = [1] x [0], precision = [{0}, {0}] : (tensor<2x3xf32>)",
-    '"stablehlo.convolution"(%0) <{{precision_config = [#stablehlo<precision {0}>, #stablehlo<precision {0}>]}}>',
-])  # fmt: skip
-def test_both_operands_of_a_product_get_another_precision(line: str) -> None:
-    name = "// HIGHEST\n"
-    changed = ahead.with_precision(name + line.format("HIGHEST"), "default")
-    assert changed == name + line.format("DEFAULT")
 
 
 def test_a_compiler_that_dies_is_a_row(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def both(change=lambda x: x, *shape, seeds=(0, 1)):
 
 def classes(a, b, results=([], [])):
     found = match((Arrays(a), Arrays(b)), (list(a), list(b)), results)
-    return [(sorted(one.maps[0]), sorted(one.maps[1])) for one in found.classes]
+    return [(sorted(one.maps[0]), sorted(one.maps[1])) for one in found]
 
 
 @pytest.mark.parametrize(
@@ -129,5 +129,5 @@ def test_classes_are_in_the_order_of_the_first_program():
     changes = [np.exp, np.sin, np.cos, np.abs]
     a = {k: both(change) for k, change in enumerate(changes)}
     found = match((Arrays(a), Arrays(a)), ([3, 1, 0, 2], [0, 1, 2, 3]), ([], []))
-    assert all(x != y for x, y in pairwise(found.classes))
-    assert [one.first[0] for one in found.classes] == [3, 1, 0, 2]
+    assert all(x != y for x, y in pairwise(found))
+    assert [one.first[0] for one in found] == [3, 1, 0, 2]

@@ -84,8 +84,8 @@ def test_a_comment_uses_no_number(tmp_path):
         ({"device": "cpu-1t"}, "steady/bert_base/torch_xla/cpu-1t"),
         ({"quantity": "replay", "compiler": "jaxlib-0.7.1"}, "replay/bert_base/torch_xla/jaxlib-0.7.1"),
         (
-            {"quantity": "hbm", "subject": "jax+default_precision", "baseline": "jax", "device": "tpu-v6e"},
-            "hbm/bert_base/jax+default_precision/tpu-v6e",
+            {"quantity": "hbm", "subject": "torchax", "baseline": "jax", "device": "tpu-v6e"},
+            "hbm/bert_base/torchax/tpu-v6e",
         ),
         ({"quantity": "pairwise", "baseline": "numpy"}, "pairwise/bert_base/torch_xla/numpy"),
         (

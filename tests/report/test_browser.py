@@ -79,7 +79,7 @@ VIEWS = {
     ],
     "cell/tables/cpu/jax/none": ["no such cell"],
     "comparisons?sort=effect": [
-        *("slower", "[1.40, 1.60]", "<line", "98.0 %", "7.00 %", "not gated, contended", "Steady state over"),
+        *("slower", "[1.40, 1.60]", "<line", "98.0 %", "7.00 %", "contended", "Steady state over"),
         *("Measured in this run.", "The interval decides"),
     ],
     "comparisons?quantity=replay&rounds=shown": ["[1.20, 1.30]", "#replay/tables/cpu/an%20XLA/jax/mha", "1.25"],

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from made_tables import accepted, cell, comparison, program, replay
-from stackwars.measure import PROTOCOL
 from stackwars.results import dataset, schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import Folder
@@ -22,7 +21,7 @@ def data(folder, **tables) -> Dataset:
 
 def accepted_run(name: str, study: str, device: str = "cpu") -> dict:
     """What a context says of an accepted run."""
-    return {"run": name, "studies": [study], "devices": [device], "protocol": PROTOCOL, "machine": "a"}
+    return {"run": name, "studies": [study], "devices": [device], "machine": "a"}
 
 
 def shown(table) -> list[tuple]:

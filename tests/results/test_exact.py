@@ -53,14 +53,6 @@ def test_memory_is_compared_in_the_newest_compiler_of_each_target():
     assert list(zip(found["device"], found["verdict"], strict=True)) == [("tpu-v6e", "more"), ("h100", "same")]
 
 
-def test_memory_at_the_default_precision_is_over_that_of_the_emitted_program():
-    sizes = {"jax": 10, "jax+default_precision": 5}
-    programs = [program(name, hbm_bytes=size, temp_bytes=size, **TPU) for name, size in sizes.items()]
-    for quantity in ("hbm", "temporaries"):
-        found = only(compared(programs=programs), quantity=quantity)
-        assert tuple(found[["subject", "baseline", "ratio"]]) == ("jax+default_precision", "jax", 0.5)
-
-
 def test_largest_batches_are_compared_by_their_brackets():
     jax = {"largest_batch": 200, "smallest_refused_batch": 201}
     torch = {"largest_batch": 208, "smallest_refused_batch": None}

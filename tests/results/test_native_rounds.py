@@ -1,8 +1,10 @@
 """The rows of rounds.csv of native cells: a process and its partner in the same round."""
 
+import math
+
 import pytest
 
-from made_tables import cell, measured_cell
+from made_tables import cell, measured_cell, only
 from measured import config, process, with_partner
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
@@ -80,11 +82,9 @@ def test_what_is_not_valid_is_compared_with_nothing(refused):
     assert set(of(table, "process")["subject"]) == {"jax", "torch_xla"} - {refused}
 
 
-def test_each_process_has_its_uncontended_median_and_that_of_all_its_blocks():
-    times, waits = (1.0, 1.04, 1.02, 1.04, 1.0, 1.04, 1.02), (0.0, 0.5, 0.0, 0.5, 0.0, 0.5, 0.0)
-    one = process(Cell("torch_xla", "gemm", "cpu"), steady_ms=times, wait=waits, second_ms=1.0)
+def test_each_process_has_the_median_of_its_loops():
+    one = process(Cell("torch_xla", "gemm", "cpu"), steady_ms=(9.0,) * 5, loops_ms=(1.0, 1.04, 1.02))
     found = of(built([one]), "process")
-    found = found[found["subject"] == "torch_xla"]
-    found_ms = dict(zip(found["basis"], found["subject_ms"], strict=True))
-    assert (found_ms["uncontended"], found_ms["all"]) == pytest.approx((1.01, 1.02))
-    assert found["ratio"].isna().all() and set(found["baseline"]) == {""}
+    found = only(found, subject="torch_xla")
+    assert (found["subject_ms"], found["basis"], found["baseline"]) == (pytest.approx(1.02), "interleaved", "")
+    assert math.isnan(found["ratio"])

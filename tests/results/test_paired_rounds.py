@@ -112,7 +112,7 @@ def test_a_program_is_compared_in_a_compiler_and_in_the_one_before_it_in_the_lis
     names = ["compiler", "baseline_compiler", "subject", "baseline"]
     assert set(map(tuple, found[names].to_numpy())) == {(NEW, OLD, "jax", "jax")}
     assert list(found["ratio"]) == [1.5, 2.0]
-    alone = of(table, "process", basis="all")
+    alone = of(table, "process")
     assert set(zip(alone["compiler"], alone["subject"], strict=True)) == {
         *((OLD, name) for name in medians), (NEW, "jax"),
     }  # fmt: skip

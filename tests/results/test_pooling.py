@@ -69,12 +69,12 @@ def test_interleaved_ratios_are_not_pooled_with_others():
 
 def test_nothing_of_one_run_stands_beside_a_pooled_ratio():
     """Neither what its own rounds say nor words about it."""
-    columns = {"detail": "1 of 3 rounds left out", "share": 0.7, "gated": True, "contended": False}
+    columns = {"detail": "1 of 3 rounds left out", "share": 0.7, "contended": False}
     rows = [comparison("gemm", ratio, **columns, interleaved=True) for ratio in (1.2, 1.3)]
     rows[1]["contended"] = True
     found = pooled(run("1", "a", rows[0]), run("2", "b", rows[1])).loc["gemm"]
     assert (found["detail"], found["run"]) == ("", "") and math.isnan(found["share"])
-    assert found[["gated", "contended"]].tolist() == [True, True]
+    assert found["contended"] is True
 
 
 def test_what_cannot_be_pooled_is_of_the_newest_run_that_has_it():

@@ -84,20 +84,6 @@ def test_a_compilation_without_optimised_hlo_has_its_message(asked, tmp_path):
     assert math.isnan(found["estimated_cycles"]) and math.isnan(found["operations"])
 
 
-def test_a_program_at_another_precision_is_a_row_of_its_own(asked, tmp_path):
-    asked["aot_compilations"].append(
-        asked["aot_compilations"][0] | {"precision": "default", "stop_after": "buffer_assignment"}
-    )
-    lower = [one for one in study.compilations(asked) if one.precision]
-    write(tmp_path / lower[0].path / "ahead.json", COMPILED)
-    table = built(asked, tmp_path)
-    rows = table[table["framework"].str.endswith("+default_precision")]
-    assert list(zip(rows["framework"], rows["status"], strict=True)) == [
-        ("jax+default_precision", "ok"), ("torch_xla+default_precision", "not run"),
-    ]  # fmt: skip
-    assert set(rows["published_status"]) == {""}
-
-
 def test_a_search_for_the_largest_batch_is_beside_the_compilation_that_it_starts_from(asked, tmp_path):
     base = study.largest_batches(asked)[0]
     assert built(asked, tmp_path)["largest_batch"].isna().all()

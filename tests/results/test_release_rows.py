@@ -1,9 +1,8 @@
-"""releases.csv, its table and its figure: from the documents of programs in releases."""
+"""releases.csv and its figure: from the documents of programs in releases."""
 
 from stackwars.paper.figures.releases import draw_releases
 from stackwars.results import releases, schema
 from stackwars.results.raw import Raw
-from table_fixture import shown
 
 RELEASES = [
     {"version": "3", "status": "unsupported", "status_detail": "needs Python >=3.12", "ms": None, "ratio": None},
@@ -41,28 +40,6 @@ def test_a_row_has_the_outcome_the_time_and_the_change():
 def test_a_program_that_could_not_be_written_is_unsupported_everywhere():
     frame = table(reason="no StableHLO", changes=[])
     assert frame["status"].eq("unsupported").all() and frame["status_detail"].eq("no StableHLO").all()
-
-
-def test_the_table_has_a_row_for_each_large_change(tmp_path):
-    small = {
-        "newer": "2",
-        "older": "1",
-        "kind": "slower",
-        "detail": "",
-        "ratio": [1.2, 1.15, 1.25],
-        "between": 0,
-    }
-    other = document(changes=[small], framework="torch_xla")
-    rows = releases.build(Raw(releases=[document(), other])).to_dict("records")
-    slower, fixed = shown(tmp_path, "releases", releases=rows)
-    assert slower[3:6] == ["2", "1", "slower"] and "2.0" in slower[6]
-    assert fixed[3:6] == ["1", "0", "fixed"]
-
-
-def test_the_table_names_the_releases_if_none_changed_a_program(tmp_path):
-    rows = releases.build(Raw(releases=[document(changes=[])])).to_dict("records")
-    (none,) = shown(tmp_path, "releases", releases=rows)
-    assert "3: 0 to 2" in none[2] and none[5] == "none"
 
 
 def test_the_figure_has_a_line_for_each_program_oldest_release_first():

@@ -27,7 +27,7 @@ def test_a_table_comes_back_to_the_last_bit(tmp_path):
     texts = ["NA", "nan", "None", "1.0", " a, b ", 'a "b"', "two\nlines", "é", "", None]
     flags = [True, False, None]
     rows = [
-        {"ratio": number, "detail": texts[n % len(texts)], "gated": flags[n % 3], "verdict": "slower"}
+        {"ratio": number, "detail": texts[n % len(texts)], "contended": flags[n % 3], "verdict": "slower"}
         for n, number in enumerate(numbers)
     ]
     table = schema.table("comparisons", rows)
@@ -35,7 +35,7 @@ def test_a_table_comes_back_to_the_last_bit(tmp_path):
     schema.write(table, path)
     found = schema.read(path)
     pd.testing.assert_frame_equal(found, table, check_exact=True)
-    assert list(found["gated"][:3]) == flags and found["detail"][9] == ""
+    assert list(found["contended"][:3]) == flags and found["detail"][9] == ""
     schema.write(found, tmp_path / "comparisons.csv")
     assert (tmp_path / "comparisons.csv").read_bytes() == path.read_bytes()
 
@@ -47,18 +47,15 @@ def test_an_empty_table_comes_back_with_its_columns(tmp_path, name):
     assert found.empty and list(found.columns) == list(schema.TABLES[name])
 
 
-def test_a_column_that_no_table_has_is_refused(tmp_path):
+def test_a_column_that_no_table_has_is_refused():
     with pytest.raises(ValueError, match=r"expected columns of .*, got colour, taste; fix: describe them"):
         schema.table("cells", [{"taste": 1, "mode": "native"}, {"colour": 2}])
-    (tmp_path / "cells.csv").write_text(",".join([*schema.CELL_KEYS, "colour"]) + "\n")
-    with pytest.raises(ValueError, match=r"cells\.csv: expected columns .* got colour that are unknown"):
-        schema.read(tmp_path / "cells.csv")
 
 
 def test_a_file_without_what_identifies_a_row_is_refused_and_one_without_a_younger_column_is_not(tmp_path):
     keys = [name for name in schema.CELL_KEYS if name != "compiler"]
     (tmp_path / "cells.csv").write_text(",".join(keys) + "\n")
-    with pytest.raises(ValueError, match="compiler missing; fix: make the file again"):
+    with pytest.raises(ValueError, match="got no compiler; fix: make the file again"):
         schema.read(tmp_path / "cells.csv")
     (tmp_path / "cells.csv").write_text(
         ",".join(schema.CELL_KEYS) + "\nnative" + "," * (len(schema.CELL_KEYS) - 1) + "\n"
@@ -70,7 +67,7 @@ def test_a_file_without_what_identifies_a_row_is_refused_and_one_without_a_young
 def test_a_column_that_tables_have_no_more_is_not_read_of_an_older_file(tmp_path):
     columns = [*schema.CELL_KEYS, "operations", "steady_ms"]
     (tmp_path / "cells.csv").write_text(",".join(columns) + "\nnative" + "," * (len(columns) - 2) + ",1.5\n")
-    found = schema.read(tmp_path / "cells.csv", is_older=True)
+    found = schema.read(tmp_path / "cells.csv")
     assert list(found.columns) == list(schema.CELLS) and found["steady_ms"].tolist() == [1.5]
 
 

@@ -24,10 +24,10 @@ def drawn(folder, machine: str, shifts: dict, random):
         names = {"quantity": "process", "workload": workload, "device": "cpu"}
         for name, own in logs.items():
             rounds += [
-                # Beside the uncontended blocks, those of all do not count.
+                # Beside the loops, blocks of runs accepted earlier do not count.
                 names | {"subject": name, "round": number, "basis": basis, "subject_ms": math.exp(factor * log)}
                 for number, log in enumerate(own)
-                for basis, factor in (("uncontended", 1), ("all", 5))
+                for basis, factor in (("interleaved", 1), ("all", 5))
             ]
         rounds += [row | {"compiler": "an-xla", "subject_ms": 9.0} for row in rounds[-2 * ROUNDS :]]
         ratio = logs["torch_xla"] - logs["jax"]

@@ -180,13 +180,6 @@ REFUSED = {
         "aot_compilations.0", "compiled to the end", "buffer_assignment"),
     "first row of some workloads": (
         put("aot_compilations/0/workloads", ["gemm"]), "aot_compilations.0", "for all workloads", "gemm"),
-    "first row of another precision": (
-        put("aot_compilations/0/precision", "default"), "aot_compilations.0", "at the emitted precision", "default"),
-    "precision that changes nothing": (
-        put("settings/matmul_precision", "high"),
-        "settings.matmul_precision", "highest, which aot_compilations.", "high"),
-    "unknown precision": (
-        put("aot_compilations/5/precision", "lowest"), "aot_compilations.5.precision", "default", "lowest"),
     "variant of another form": (
         put("presets/full/variants/mha", ["large"]),
         "presets.full.variants.mha.0", "of the form ^b", "large"),

@@ -84,28 +84,6 @@ def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s(
     assert set(compiled) == set(frameworks)
 
 
-def test_programs_at_another_precision_are_compiled_beside_the_others_for_the_first_study_alone():
-    row = {"target": "tpu-v6e", "compiler": "jaxlib-0.10.2", "precision": "default"}
-    row |= {"stop_after": "buffer_assignment", "workloads": ["mha", "vit_b16"]}
-    rows = [other for other in CONFIG["aot_compilations"] if "precision" not in other]
-    without, both = ({**CONFIG, "aot_compilations": found} for found in (rows, [*rows, row]))
-    found = programs.compilations(both)
-    plain = programs.compilations(without)
-    lower = [c for c in found if c not in plain]
-    assert found[: len(plain)] == plain
-    assert {(c.framework, c.program) for c in lower} == {
-        (f"{framework}+default_precision", Program(framework, workload))
-        for framework in CONFIG["studies"]["tables"]["programs"]
-        for workload in row["workloads"]
-    }
-    assert len({c.path for c in found}) == len(found)
-    for asked in (programs.base_compilations, programs.largest_batches):
-        assert asked(both) == asked(without)
-    for one in lower:
-        assert not programs.finished(both, one)
-        assert programs.code_source(both, one).program.framework == one.program.framework
-
-
 @pytest.mark.parametrize(("variant", "batch", "sequence"), [("base", 2, 64), ("b8", 8, 64), ("b8s512", 8, 512)])
 def test_variant_overrides_batch_and_sequence(variant, batch, sequence):
     sizes = programs.sizes(CONFIG, "llama3_8b", variant)

@@ -227,7 +227,7 @@ REPLAY = {"processes": [{"source": {"git_dirty": True}}]}
             r"check\.json and 0 more",
         ),
         ("comparisons.csv", None, r"none named comparisons\.csv; fix: make paper"),
-        ("cells.csv", "mode,workload\n", r"cells\.csv: expected columns of"),
+        ("cells.csv", "mode,workload\n", r"cells\.csv: expected the columns mode"),
     ],
 )
 def test_uncommitted_replays_and_missing_or_other_tables_are_refused(tmp_path, name, content, said):

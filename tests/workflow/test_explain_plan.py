@@ -1,4 +1,4 @@
-"""What `make explain` plans: the programs, compilers and environments of what is asked for, and nothing else."""
+"""What `make explain` and `make releases` plan: what is asked for, and nothing else."""
 
 import re
 
@@ -46,6 +46,19 @@ def test_only_what_is_asked_for_is_planned(checkout):
     }  # fmt: skip
     pins = set(re.findall(r"envs/([\w.-]+).txt", text))
     assert pins == {"jax", "xla-0.7.1", "xla-0.10.2"}, "the frontend's, the compiler's and the judge's"
+
+
+@pytest.mark.parametrize(
+    ("program", "rules"),
+    [
+        ("twice.py", {"explain_lower": 2, "explain_expected": 1, "program_release": 4}),
+        ("mha", {"lower": 2, "expected": 1, "program_release": 4}),
+        ("slow.mlir", {"program_release": 2}),
+    ],
+)
+def test_a_program_is_tried_in_the_releases_of_each_project(checkout, program, rules):
+    found, _ = checkout.plan("program_releases", "--config", f"program={program}")
+    assert found == {**rules, "program_releases": 1, "total": sum(rules.values()) + 1}
 
 
 def test_two_files_need_no_frontend(checkout):

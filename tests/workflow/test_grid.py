@@ -408,7 +408,6 @@ def refused(**changes) -> str:
 def test_a_target_may_name_what_is_configured():
     made = Grid(load(), lambda: "")
     made.check(GEMM)
-    made.check(SimpleNamespace(framework="torch_xla+pretransposed_weights", workload="mha"))
     made.check(SimpleNamespace(compiler="jaxlib-0.7.1", target="tpu-v6e"))
 
 

@@ -15,7 +15,7 @@ from stackwars.workflow.release_jobs import ReleaseJobs
 def jobs(tmp_path, monkeypatch):
     monkeypatch.setattr(job_files, "FOLDER", tmp_path)
     monkeypatch.setattr(job_files, "_running", True)
-    return lambda program: ReleaseJobs({**load(), "program": program})
+    return lambda program: ReleaseJobs(load(), program)
 
 
 def wildcards(**names: str) -> SimpleNamespace:

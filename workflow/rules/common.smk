@@ -26,7 +26,7 @@ except (ConfigError, definitions.ClaimError) as error:
 JOBS = Jobs(GRID)
 AUDIT_JOBS = audit_jobs.AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
-RELEASES = release_jobs.ReleaseJobs(config)
+RELEASES = release_jobs.ReleaseJobs(config, EXPLAIN["program"])
 
 ROOT, CELLS, OUT = GRID.root, GRID.measured, GRID.out
 SETTINGS = GRID.settings
@@ -58,7 +58,7 @@ wildcard_constraints:
     target="[a-z0-9-]+",
     compiler="[a-z0-9_.-]+",
     claim="[a-z][a-z0-9_]*",
-    name=r"[\w.+-]+",
+    name=r"[\w.+@-]+",
     label=r"[\w.+-]+",
     question=r"[\w.+-]+",
     audit="fences|mutants|independent|same|more|mixed",

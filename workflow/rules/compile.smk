@@ -66,8 +66,6 @@ rule ahead:
         optimised=f"{AHEAD}/{{variant}}/optimised.hlo.gz",
     log:
         f"{ROOT}/logs/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}/{{variant}}.txt",
-    wildcard_constraints:
-        framework="[a-z0-9_]+([+]default_precision)?",
     priority: -1_000_000_000
     group:
         "compiled-{workload}"

@@ -12,7 +12,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,9 @@ from stackwars.compilers.replay import ReplayJob
 from stackwars.measure import documents
 from stackwars.measure.documents import event
 from stackwars.measure.rounds import Rounds
-from stackwars.measure.supervisor import CELL, ProcessJob, exclusive, supervise
+from stackwars.measure.supervisor import ProcessJob, exclusive, supervise
 from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
-REPLAY = "stackwars.compilers.replay"
 BROKEN = mutant.__name__
 
 
@@ -68,17 +67,20 @@ class CellSubject:
     def mutants(self) -> list[str]:
         return mutant.mutants(frameworks.load(self.job["framework"]).Session)
 
-    def run(self, place: str, module: str = CELL, settings: dict | None = None, **own: Any) -> dict:
+    def run(self, place: str, module: str, **own: Any) -> dict:
         """Return the result of a process of `module`, in the folder `place`.
 
-        settings: added to the job's. own: the rest of the CellAuditJob.
+        own: the rest of the CellAuditJob; its settings are added to the job's.
         """
-        settings = {**self.job["settings"], **(settings or {})}
-        wanted = CellAuditJob(**{**self.job, "settings": settings}, **own)
+        own["settings"] = {**self.job["settings"], **own.get("settings", {})}
+        wanted = CellAuditJob(**{**self.job, **own})
         return run_once(wanted, self.pins, self.folder / place, module)
 
     def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
-        """Return the result of a process, broken or not, and the verdict on its outputs."""
+        """Return the result of a process, broken or not, and the verdict on its outputs.
+
+        own: see `run`.
+        """
         result = self.run(place, BROKEN, workload=workload, sizes=sizes, **own)
         return result, result["values"]
 
@@ -95,48 +97,32 @@ class ReplaySubject(CellSubject):
     def mutants(self) -> list[str]:
         return mutant.mutants(None)
 
-    def run(
-        self,
-        place: str,
-        module: str = REPLAY,
-        settings: dict | None = None,
-        programs: dict[str, dict[str, str]] | None = None,
-        **own: Any,
-    ) -> dict:
-        """Return the result of a process that replays these programs; the first is the baseline."""
+    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
         job = {key: value for key, value in self.job.items() if key != "lower_pins"}
-        job["settings"] = {**job["settings"], **(settings or {})}
-        own = {"check": "", "expected": "", **own}
-        wanted = ReplayAuditJob(**job, **own, programs=programs, baseline=next(iter(programs)))
-        result = run_once(wanted, self.pins, self.folder / place, module)
+        job |= {"workload": workload, "sizes": sizes, "check": "", "baseline": job["framework"]}
+        own["settings"] = {**job["settings"], **own["settings"]}
+        programs = {job["framework"]: self.lowered(workload, sizes)}
+        wanted = ReplayAuditJob(**{**job, **own}, programs=programs)
+        result = run_once(wanted, self.pins, self.folder / place, BROKEN)
         for one in result["events"]:
             if one["event"] == "refused" and one["status"] != "wrong":
                 raise RuntimeError(
                     f"expected {self.job['compiler']} to replay {one['program']}, got {one['status']}: "
                     f"{one['detail']}; fix: that replay"
                 )
-        return result
-
-    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
-        programs = self.lower(workload, {self.job["framework"]: sizes})
-        result = self.run(place, BROKEN, programs=programs, workload=workload, sizes=sizes, **own)
         return result, event(result, "values")["verdict"]
 
-    def lower(self, workload: str, sizes: Mapping[str, dict]) -> dict[str, dict[str, str]]:
-        """Return {name of sizes: {"program", "arguments": paths}}, lowered by the framework.
+    def lowered(self, workload: str, sizes: dict) -> dict[str, str]:
+        """Return the paths of the framework's program and of its arguments, lowered once.
 
         Raises subprocess.CalledProcessError if the framework makes no program.
         """
-        programs = {}
-        for number, (name, one) in enumerate(sizes.items()):
-            output = (self.folder / "programs" / str(number)).resolve()
-            files = {"program": output / "program.mlir.gz", "arguments": output / "arguments.json"}
-            programs[name] = {key: str(path) for key, path in files.items()}
-            how = {key: self.job["settings"][key] for key in ("seed", "matmul_precision")}
-            wanted = LowerJob(self.job["framework"], self.job["dialect"], workload, "base", one, **how)
-            request = json.dumps(asdict(wanted))
-            if files["program"].exists() and (output / "job.json").read_text() == request:
-                continue
+        output = (self.folder / "programs").resolve()
+        files = {"program": output / "program.mlir.gz", "arguments": output / "arguments.json"}
+        how = {key: self.job["settings"][key] for key in ("seed", "matmul_precision")}
+        wanted = LowerJob(self.job["framework"], self.job["dialect"], workload, "base", sizes, **how)
+        request = json.dumps(asdict(wanted))
+        if not files["program"].exists() or (output / "job.json").read_text() != request:
             output.mkdir(parents=True, exist_ok=True)
             (output / "job.json").write_text(request)
             command = ["-m", "stackwars.compilers.lower", "--job", output / "job.json", "--output", output]
@@ -144,7 +130,7 @@ class ReplaySubject(CellSubject):
                 [ensure(Path(self.job["lower_pins"])), *command],
                 env=clean_environ({}), cwd=REPOSITORY, stdin=subprocess.DEVNULL, check=True,
             )  # fmt: skip
-        return programs
+        return {key: str(path) for key, path in files.items()}
 
 
 def subject(job: dict, pins: Path, folder: Path) -> CellSubject | ReplaySubject:

@@ -16,11 +16,11 @@ from stackwars.study.studies import narrowed
 
 REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
 SHARDING, SLICES, CAUSES = "sharding", "slices", "causes"
+NATIVE_ALONE = {schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE}
+"""Quantities of replays by the generation of XLA that the frameworks' own environments have."""
 STAGES = {
     **dict.fromkeys((schema.REPLAY, schema.REMOVAL, schema.COMPILER), (CELLS, REPLAYS)),
-    **dict.fromkeys(
-        (schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE), (CELLS, REPLAYS)
-    ),
+    **dict.fromkeys(NATIVE_ALONE, (CELLS, REPLAYS)),
     **dict.fromkeys((schema.HBM, schema.TEMPORARIES, schema.OPTIMISED), (AHEAD,)),
     **dict.fromkeys((schema.LAYOUT, schema.FUSIONS), (AHEAD, PROGRAMS)),
     **dict.fromkeys((schema.OPERATIONS, schema.PROGRAM, schema.STRUCTURE, schema.LIKENESS), (PROGRAMS,)),
@@ -29,8 +29,6 @@ STAGES = {
     schema.BATCH: (AHEAD, BATCHES),
 }
 """The stages that run for a quantity, a mode or a level; cells for any other."""
-NATIVE_ALONE = {schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE}
-"""Quantities of replays by the generation of XLA that the frameworks' own environments have."""
 
 
 def stages(config: dict, claim: Claim) -> set[str]:
@@ -119,10 +117,10 @@ def needed_files(config: dict, claim: Claim) -> list[Path]:
 
 
 def _sides(claim: Claim) -> dict[str, set[str]]:
-    """Return the frameworks that a claim names, without their precision, by the column that has them."""
+    """Return the frameworks that a claim names, by the column that has them."""
     where = claim.query["where"]
     sides = [side for side in ("framework", "subject", "baseline") if side in where]
-    return {side: {name.partition("+")[0] for name in listed(where[side])} for side in sides}
+    return {side: set(listed(where[side])) for side in sides}
 
 
 def _frameworks(config: dict, claim: Claim) -> set[str]:
@@ -147,13 +145,8 @@ def _ahead(config: dict, claim: Claim) -> list[dict]:
     where = claim.query["where"]
     named = listed(where.get("target", where.get("device", list(config["targets"]))))
     first = programs.first_compilers(config)
-    precisions = {
-        name.partition("+")[2].removesuffix(programs.PRECISION) for name in listed(where.get("subject", []))
-    }
     return [
         row
         for row in config["aot_compilations"]
-        if row["target"] in named
-        and row["compiler"] == first[row["target"]]
-        and row.get("precision") in {None, *precisions}
+        if row["target"] in named and row["compiler"] == first[row["target"]]
     ]

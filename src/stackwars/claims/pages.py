@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from stackwars import measure
 from stackwars.audits import audit_entries
 from stackwars.claims import definitions
 from stackwars.claims.stability import Stability
@@ -33,8 +32,6 @@ RESULTS = (
     "pending_two_runs",
 )
 """The claims that the README shows, whatever became of them."""
-TIMELESS = ("sharding", "successor", "values")
-"""Studies that time nothing: what they count does not depend on the protocol."""
 LEVELS = {"round": "between rounds", "run": "between runs of one kind of machine", "machine": "between kinds"}
 """What a ratio varies between; a level of which there is but one has no deviation."""
 
@@ -95,25 +92,6 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
 
-def protocol(accepted: Iterable[dict]) -> str:
-    """Return by which version of the protocol each study of the reference that times anything was measured.
-
-    accepted: the runs of the context of the reference.
-    """
-    versions: dict[str, int] = {}
-    for run in accepted:
-        if CPU in run["devices"]:
-            timed = [study for study in run["studies"] if study not in TIMELESS]
-            versions |= {study: max(run["protocol"], versions.get(study, 0)) for study in timed}
-    older = [study for study, version in versions.items() if version < measure.PROTOCOL]
-    newer = [study for study in versions if study not in older]
-    text = f"This page describes version {measure.PROTOCOL} of the protocol, by which "
-    text += f"{', '.join(newer) or 'no study yet'} {'was' if len(newer) < 2 else 'were'} measured."
-    if older:
-        text += f" Older, with slices of 10 ms and as many rounds as a ratio needed: {', '.join(older)}."
-    return textwrap.fill(text, WIDTH, break_long_words=False)
-
-
 def stability(result: Stability) -> str:
     """Return a paragraph: how often two runs decide a claim differently."""
     varying, opposite = result.varying, result.opposite or "none"
@@ -159,9 +137,7 @@ def write(repository: Path, reference: Path) -> None:
     text = between_runs(variance.table(accepted), variance.held_out(accepted))
     text += "\n\n" + stability(claims_between_runs(config.load(), claims, accepted))
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
-    reference_context = context(config.load(), accepted)
-    newest = reference_context["run"]
-    text += "\n\n" + protocol(reference_context["runs"])
+    newest = context(config.load(), accepted)["run"]
     audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")
     replace_section(repository / README, "results", results(rows, audits))
     replace_section(repository / PROTOCOL, "runs", text)

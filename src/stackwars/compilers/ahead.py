@@ -7,7 +7,6 @@ a compiler may end its process at any point, and what was known before stands.
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 from importlib import metadata
@@ -21,7 +20,6 @@ from stackwars.ir import program_text
 from stackwars.measure import documents
 from stackwars.measure.documents import Events
 
-_PRECISIONS = re.compile(r"\bprecision(?:_config)? = \[[^\]]*\]")
 PACKAGES = ("jax", "jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 
 
@@ -31,8 +29,6 @@ def compile_ahead(spec: dict, events: Events) -> None:
     devices = open_target(spec["target_row"])
     events.write("open", device_kind=devices[0].device_kind, versions=versions())
     text = program_text.read(Path(spec["program"]))
-    if spec["precision"]:
-        text = with_precision(text, spec["precision"])
     events.write("compile")
     start = time.perf_counter()
     try:
@@ -108,11 +104,6 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return result
-
-
-def with_precision(text: str, precision: str) -> str:
-    """Return a program's text with every product whose operands are at the highest precision at this one."""
-    return _PRECISIONS.sub(lambda found: found[0].replace("HIGHEST", precision.upper()), text)
 
 
 def main() -> None:

@@ -47,7 +47,6 @@ class CompileJob:
 
     assumed_code_bytes: None to compile to the end. A number to stop once the buffers are assigned,
     before code generation, which takes most of the time, and to take the code for so large.
-    precision: of its products, if it is not the emitted one.
     """
 
     workload: str
@@ -59,7 +58,6 @@ class CompileJob:
     compiler: str
     timeout_s: float
     assumed_code_bytes: int | None = None
-    precision: str = ""
 
 
 class _Stop:

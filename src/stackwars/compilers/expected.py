@@ -28,7 +28,7 @@ from stackwars.compilers.arguments import OUTPUT
 from stackwars.compilers.evaluate import Program, unit_roundoff
 from stackwars.compilers.xla import Compiler
 from stackwars.ir import program_text
-from stackwars.measure import documents, judge, launch, limits
+from stackwars.measure import checks, documents, judge, launch, limits
 from stackwars.measure.agreement import agreement
 from stackwars.setup.environments import why_unavailable
 from stackwars.workloads.base import ProgramFileError
@@ -221,9 +221,7 @@ def _limits(
 ) -> dict[str, float]:
     """Return the limit of every value's errors."""
     least = least_limit(evaluation.roundoff, evaluation.program.accumulation)
-    declared = getattr(workloads.load(job.workload), "parity_rel_l2", None)
-    if declared is not None:
-        least = max(least, declared(job.sizes))
+    least = checks.parity_limit(job.workload, job.sizes, least)
     result = {}
     for key in values:
         # Rounding was measured with the first set of inputs.

@@ -234,7 +234,6 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write("timed", **surroundings())
     if spec["repetition"] == 0 and replay.programs:
         replay.profile()
-    events.write("end")
 
 
 def main() -> None:

@@ -88,11 +88,9 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write(
         "compared",
         rel_l2=worst(divided, alone),
-        results=len(alone),
         emitted=hlo_facts.emitted_collectives(session.emitted),
         partitioned=hlo_facts.partitioned_collectives(hlo.read(session.optimised)),
     )
-    events.write("end")
 
 
 def worst(divided: dict[str, np.ndarray], alone: dict[str, np.ndarray]) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from stackwars.explain.evaluated import Evaluated
 from stackwars.explain.graph import dtype, shape
-from stackwars.explain.hybrids import A, Hybrids, Node, Part
+from stackwars.explain.hybrids import Hybrids, Node, Part
 from stackwars.explain.workers import Times, Worker
 from stackwars.measure.log_ratio import LEVEL
 
@@ -181,9 +181,9 @@ class Bench:
             times = {one: Times(*map(np.concatenate, zip(times[one], more[one], strict=True))) for one in names}
         return found
 
-    def hybrid_share(self, hybrids: Hybrids, flipped: Iterable[int], seconds: float, base: int = A) -> Share:
+    def hybrid_share(self, hybrids: Hybrids, flipped: Iterable[int], seconds: float) -> Share:
         """Return the share of the gap that a hybrid closes; the program is dropped."""
-        self.load_part("hybrid", hybrids.hybrid(flipped, base))
+        self.load_part("hybrid", hybrids.hybrid(flipped))
         found = self.measure_share("hybrid", seconds)
         self.worker.drop("hybrid")
         return found

@@ -35,7 +35,7 @@ from stackwars.explain.gap import (
 )
 from stackwars.explain.graph import Graph, GraphError
 from stackwars.explain.hybrids import A, B, Hybrids, Part
-from stackwars.explain.matching import Matching, match
+from stackwars.explain.matching import match
 from stackwars.explain.question import Question, Side
 from stackwars.explain.search import ENOUGH, MOST_KINDS, Outcome, Program, Retimed, Search, merged, retime
 from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
@@ -75,8 +75,8 @@ def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:1000]
 
 
-def pair(reader: Worker, graphs: tuple[Graph, Graph], arrays: Arrays, folder: Path) -> tuple[Hybrids, Matching]:
-    """Return the choices between two programs, and what was matched; give `arrays` the values in between.
+def pair(reader: Worker, graphs: tuple[Graph, Graph], arrays: Arrays, folder: Path) -> Hybrids:
+    """Return the choices between two programs; give `arrays` the values in between.
 
     folder: for the values. Raises Verdict if the programs do not compute one thing, and Refused.
     """
@@ -87,10 +87,10 @@ def pair(reader: Worker, graphs: tuple[Graph, Graph], arrays: Arrays, folder: Pa
         found.append(evaluate(reader, graph, [arrays.arguments[side][value] for value in graph.arguments], own))
     arrays.evaluated = tuple(found)
     results = tuple(graph.results for graph in graphs)
-    matching = match(arrays.evaluated, tuple(list(graph.types) for graph in graphs), results)
-    if apart := unmatched_results(matching, results):
+    classes = match(arrays.evaluated, tuple(list(graph.types) for graph in graphs), results)
+    if apart := unmatched_results(classes, results):
         raise Verdict(DIFFERENT, apart)
-    return Hybrids(graphs, matching.classes), matching
+    return Hybrids(graphs, classes)
 
 
 class Finder:
@@ -125,24 +125,24 @@ class Finder:
             graphs = self._graphs(reader)
             bench, retimed = self._gap(worker, graphs)
             graphs = graphs[::-1] if self.sides[A] is self.question.b else graphs
-            hybrids, matching = pair(reader, graphs, bench.arrays, Path(folder))
+            hybrids = pair(reader, graphs, bench.arrays, Path(folder))
             # Its memory is the whole model's, and nothing more is evaluated.
             reader.stop()
-            self._note_matching(hybrids, matching)
+            self._note_matching(hybrids)
             end = self.start + SEARCH_SHARE * self.settings["budget_s"]
             search = Search(bench, hybrids, self.settings["seconds"], end, self.say)
             outcome = search.run()
             self.result["tried"]["curve"] = {str(n): round(value, 4) for n, value in outcome.curve.items()}
             return self._decide(search, outcome, retimed)
 
-    def _note_matching(self, hybrids: Hybrids, matching: Matching) -> None:
+    def _note_matching(self, hybrids: Hybrids) -> None:
         self.result["tried"] = {
             "operations": [len(graph.ops) for graph in hybrids.graphs],
-            "classes": len(matching.classes),
+            "classes": len(hybrids.classes),
             "kinds": len(hybrids.kinds),
         }
         differ = sum(not kind.is_same for kind in hybrids.kinds)
-        self.say(f"{len(matching.classes)} classes, {len(hybrids.kinds)} kinds, of which {differ} differ")
+        self.say(f"{len(hybrids.classes)} classes, {len(hybrids.kinds)} kinds, of which {differ} differ")
 
     def _graphs(self, reader: Worker) -> tuple[Graph, Graph]:
         graphs = tuple(reader.generic(side.text) for side in self.sides)
@@ -282,9 +282,8 @@ class Finder:
             return verdict, gap_detail(verdict, retimed.ratio())
         count = outcome.kinds or sum(row.difference > 0 for row in outcome.rows)
         detail = f"no single region: the gap is spread over {count} kinds"
-        most = outcome.ends.get("a_from_b", 1.0)
-        if most < ENOUGH:
-            detail += f"; all matched values from {self.sides[B].label} close {most:.0%}"
+        if outcome.most < ENOUGH:
+            detail += f"; all matched values from {self.sides[B].label} close {outcome.most:.0%}"
         return SPREAD, detail
 
 

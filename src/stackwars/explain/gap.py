@@ -15,7 +15,7 @@ import numpy as np
 from stackwars.explain.bench import CPU, WALL, Bench, Get, blocks, typical
 from stackwars.explain.graph import Graph, element, shape
 from stackwars.explain.hybrids import A, B
-from stackwars.explain.matching import Matching
+from stackwars.explain.matching import Class
 from stackwars.explain.question import once
 from stackwars.measure.log_ratio import Estimate, is_within
 
@@ -95,11 +95,11 @@ def _is_near(a: np.ndarray, b: np.ndarray, limit: float) -> bool:
     return bool(np.linalg.norm(a - b) <= limit * (np.linalg.norm(b) or 1.0))
 
 
-def unmatched_results(matching: Matching, results: tuple[list[int], list[int]]) -> str:
+def unmatched_results(classes: Sequence[Class], results: tuple[list[int], list[int]]) -> str:
     """Return which result of either program is not computed by the other; "" if each is."""
     for side in (A, B):
         for number, value in enumerate(results[side]):
-            own = [one for one in matching.classes if value in one.maps[side]]
+            own = [one for one in classes if value in one.maps[side]]
             if not any(other in one.maps[1 - side] for one in own for other in results[1 - side]):
                 return f"the programs do not compute one thing: result {number} of {'AB'[side]} has no equal"
     return ""

@@ -61,11 +61,11 @@ class Hybrids:
         self._first = frozenset((side, one.first[side]) for one in classes for side in (A, B))
         self._regions: dict[Node, Part] = {}
 
-    def hybrid(self, flipped: Iterable[int], base: int = A) -> Part:
-        """Return the base's program with these classes computed by the other's operations."""
+    def hybrid(self, flipped: Iterable[int]) -> Part:
+        """Return A with these classes computed by B's operations."""
         chosen = frozenset(flipped)
-        targets = [(base, value) for value in self.graphs[base].results]
-        return self._part(targets, lambda c: 1 - base if c in chosen else base)
+        targets = [(A, value) for value in self.graphs[A].results]
+        return self._part(targets, lambda c: B if c in chosen else A)
 
     def region(self, c: int, side: int) -> Part:
         """Return what a program does between the first values of other classes and those of this one.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 
@@ -69,14 +69,6 @@ class Class:
 
     first: tuple[int, int]
     maps: tuple[dict[int, AxisMap], dict[int, AxisMap]]
-
-
-@dataclass
-class Matching:
-    """The classes in the order of A. unmapped: how many values have a partner by moments but no axis map."""
-
-    classes: list[Class] = field(default_factory=list)
-    unmapped: int = 0
 
 
 def is_close(found: np.ndarray, expected: np.ndarray) -> bool:
@@ -226,21 +218,20 @@ def match(
     values: tuple[Evaluated, Evaluated],
     candidates: tuple[Iterable[int], Iterable[int]],
     results: tuple[list[int], list[int]],
-) -> Matching:
-    """Match the informative candidates of two programs, and their results, whatever these hold.
+) -> list[Class]:
+    """Return the informative candidates of two programs that hold one tensor, and their results, whatever these
+    hold, in the order of A.
 
     candidates: values in program order.
     """
-    finder, result = MapFinder(), Matching()
+    finder = MapFinder()
     useful = tuple(
         [v for v in dict.fromkeys(candidates[side]) if v in results[side] or values[side].is_informative(v)]
         for side in range(2)
     )
-    for group in _groups(values, useful):
-        _split(group, values, finder, result)
+    classes = [one for group in _groups(values, useful) for one in _split(group, values, finder)]
     position = {v: i for i, v in enumerate(useful[0])}
-    result.classes.sort(key=lambda one: position[one.first[0]])
-    return result
+    return sorted(classes, key=lambda one: position[one.first[0]])
 
 
 def _groups(
@@ -267,9 +258,9 @@ def _groups(
 
 
 def _split(
-    group: tuple[list[int], list[int]], values: tuple[Evaluated, Evaluated], finder: MapFinder, result: Matching
-) -> None:
-    """Add the classes of one group: values of equal moments may still be several tensors."""
+    group: tuple[list[int], list[int]], values: tuple[Evaluated, Evaluated], finder: MapFinder
+) -> Iterator[Class]:
+    """Find the classes of one group: values of equal moments may still be several tensors."""
 
     def mapped(side: int, source: int, target: int) -> AxisMap | None:
         """Return the map from the other side's source to this side's target, right on both sets of inputs."""
@@ -293,5 +284,4 @@ def _split(
                     left[side].remove(value)
         if first[0] not in maps[0] or first[1] not in maps[1]:
             break
-        result.classes.append(Class((next(iter(maps[0])), next(iter(maps[1]))), maps))
-    result.unmapped += sum(map(len, left))
+        yield Class((next(iter(maps[0])), next(iter(maps[1]))), maps)

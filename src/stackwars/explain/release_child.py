@@ -5,7 +5,7 @@ script: `python release_child.py JOB`, a JSON file with
   project     "jaxlib" or "iree"
   program     file of the portable artifact
   arguments   {number of the set of inputs: files of the arguments as .npy}
-  folder      where it writes events.jsonl, and the results and the optimised program if `judged` is true
+  folder      where it writes events.jsonl, and the results if `judged` is true
   flags       of iree-compile; one that a release does not know is left out
   judged      whether the results of a call with each set of inputs, and with the first again, are written
   seconds     how long calls are timed, at least `least` of them; nothing is timed if it is 0
@@ -71,9 +71,6 @@ class Jaxlib:
 
             lapack._lapack.initialize()
 
-    def optimised(self):
-        return self._executable.hlo_modules()[0].to_string()
-
     def put(self, array):
         return self._jax.device_put(array, self._device).block_until_ready()
 
@@ -126,9 +123,6 @@ class Iree:
         self._context = runtime.VmContext(config.vm_instance, modules=[*config.default_vm_modules, module])
         return seconds
 
-    def optimised(self):
-        return ""
-
     def put(self, array):
         return self._runtime.asdevicearray(self._config.device, array)._buffer_view
 
@@ -180,8 +174,6 @@ def run(job, write):
         if job["judged"]:
             for place, array in enumerate(release.fetch(results)):
                 np.save(folder / f"result-{number}-{place}.npy", array)
-    if job["judged"]:
-        (folder / "optimised.txt").write_text(release.optimised())
     if job["seconds"]:
         write("timed", **timed(release, sets, job["seconds"], job["least"]))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import arguments, check, hlo_facts, iree
+from stackwars.compilers import arguments, check, iree
 from stackwars.explain import release_program
 from stackwars.explain.release_times import UNSUPPORTED, Release
 from stackwars.measure import documents, judge, launch, limits, process_status
@@ -21,6 +21,11 @@ LEAST = 5
 VERDICT = ("judge", "wrong", "total", "l2", "largest", "where", "flaky")
 CALLS = (0, 1, 0)
 """The set of inputs of each call that is judged."""
+
+
+def pins(project: str, version: str) -> Path:
+    """Return the pins of a release, behind whose version flags of XLA may stand."""
+    return PINS / f"{project}-{version.partition(' ')[0]}.txt"
 
 
 class Runner:
@@ -55,7 +60,7 @@ class Runner:
         release = Release(version)
         print(f"[releases] {self.job['project']} {version}", file=sys.stderr, flush=True)
         try:
-            self._pythons[version] = environments.ensure(PINS / f"{self.job['project']}-{version}.txt")
+            self._pythons[version] = environments.ensure(pins(self.job["project"], version))
         except environments.Unavailable as error:
             release.status, release.status_detail = UNSUPPORTED, error.reason
             return release
@@ -70,7 +75,6 @@ class Runner:
         if release.is_ok:
             verdict = self._verdict(place)
             release.numbers |= {key: verdict and verdict[key] for key in VERDICT}
-            release.numbers["facts"] = facts(place / "optimised.txt")
             if problem := judge.problem(verdict):
                 release.status, release.status_detail = "wrong", problem
         for path in place.glob("*.npy"):
@@ -114,12 +118,14 @@ class Runner:
         }  # fmt: skip
         documents.write(place / "job.json", given)
         command = [str(CHILD), str(place / "job.json")]
-        return place, self._launch(self._pythons[version], command, place / "log.txt")
+        _, _, flags = version.partition(" ")
+        return place, self._launch(self._pythons[version], command, place / "log.txt", flags)
 
-    def _launch(self, python: Path, command: list[str], log: Path) -> launch.ExitReport:
+    def _launch(self, python: Path, command: list[str], log: Path, flags: str = "") -> launch.ExitReport:
+        environ = environments.clean_environ({"XLA_FLAGS": flags} if flags else {})
         cap = limits.cap_bytes(self.job["settings"]["memory_cap_gib"])
         timeout_s = self.job["settings"]["timeout_s"]
-        return launch.run_child(python, command, environments.clean_environ({}), cap, timeout_s, log=log)
+        return launch.run_child(python, command, environ, cap, timeout_s, log=log)
 
 
 def outcome(report: launch.ExitReport, events: list[dict]) -> tuple[str, str]:
@@ -136,11 +142,3 @@ def last_line(log: str) -> str:
     """Return the last line of a log that says more than a stack trace does, in words."""
     said = check.last_line(log)
     return f"last line: {said}" if said else "it said nothing"
-
-
-def facts(path: Path) -> dict[str, int] | None:
-    """Return counts of the optimised program; None if the release has none, or another form of it."""
-    try:
-        return hlo_facts.counts(path.read_text()) if path.stat().st_size else None
-    except (ValueError, OSError, KeyError):
-        return None

@@ -32,11 +32,11 @@ FIRST = 4
 class ReleasesJob:
     """One program in the releases of a project.
 
-    label: what the program is called. project: jaxlib or iree. versions: newest first. program, arguments, expected:
-    paths relative to the repository; arguments and expected are "" if it has none: then they are drawn by the seed, and
-    evaluated. framework, workload: of the program, if it has one. pins: of the environment that writes the artifact.
-    settings: rounds, seconds (of calls in a process), bound (how much a time may change), memory_cap_gib and timeout_s
-    of a process.
+    label: what the program is called. project: jaxlib or iree. versions: newest first, of jaxlib perhaps with flags
+    of XLA, `0.8.3 --xla_flag=value`. program, arguments, expected: paths relative to the repository; arguments and
+    expected are "" if it has none: then they are drawn by the seed, and evaluated. framework, workload: of the
+    program, if it has one. pins: of the environment that writes the artifact. settings: rounds, seconds (of calls in
+    a process), bound (how much a time may change), memory_cap_gib and timeout_s of a process.
     """
 
     label: str
@@ -169,12 +169,13 @@ def console(document: dict[str, Any]) -> str:
     lines = [f"{document['label']} in {document['project']}, StableHLO {document['stablehlo'] or 'none'}"]
     if document["reason"]:
         return "\n".join([*lines, document["reason"]])
+    width = max(10, *(len(row["version"]) for row in document["releases"]))
     for row in document["releases"]:
         ratio = f"{row['ratio']['value']:7.2f}" if row["ratio"] else " " * 7
         ms = f"{row['ms']:10.3f} ms {ratio}" if row["ms"] else " " * 21
         compile_s = f"{row['compile_s']:8.2f} s" if row.get("compile_s") else " " * 10
         lines.append(
-            f"  {row['version']:10} {row['status']:12}{compile_s}{ms}  {row['status_detail'][:120]}".rstrip()
+            f"  {row['version']:{width}} {row['status']:12}{compile_s}{ms}  {row['status_detail'][:120]}".rstrip()
         )
     answer = [change["sentence"] for change in document["changes"]]
     measured = sum(row["status"] != NOT_RUN for row in document["releases"])

@@ -53,7 +53,8 @@ class Outcome:
     atoms: list[Atom] = field(default_factory=list)
     dropped: list[list[Atom]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
-    ends: dict[str, float] = field(default_factory=dict)
+    most: float = 1.0
+    """The share of the gap that A with all matched values from B closes."""
     curve: dict[int, float] = field(default_factory=dict)
     is_uncertain: bool = False
     """Whether a set that does not close enough may do so for all that the timing tells."""
@@ -79,26 +80,13 @@ class Search:
 
     def run(self) -> Outcome:
         result = Outcome()
-        result.ends = self.check_ends()
+        if found := self.closed([Atom(kind, kind.classes) for kind in self.hybrids.kinds]):
+            result.most = found.value
+            self.say(f"closed by A with all from B: {found.value:.0%}")
         result.rows = self.rank()
         result.atoms = self.layouts() or self.confirm(result)
         if result.atoms:
             self.shrink(result)
-        return result
-
-    def check_ends(self) -> dict[str, float]:
-        """Return the share of the gap closed by A with all from B, and by B with all from A: 1 and 0 if
-        sane.
-        """
-        every = range(len(self.hybrids.classes))
-        result = {}
-        for name, base in (("a_from_b", A), ("b_from_a", B)):
-            try:
-                share = self.bench.hybrid_share(self.hybrids, every, 2 * self.seconds, base)
-                result[name] = share.value
-            except UNAVAILABLE as error:
-                self._note(name, error)
-        self.say("closed by A with all from B, by B with all from A: " + _percents(result))
         return result
 
     def rank(self) -> list[Row]:
@@ -291,10 +279,6 @@ def retime(
                 for each, lists in times.items():
                     lists[name].append(typical(one, each))
     return Retimed(times, bench.clock)
-
-
-def _percents(shares: Mapping[str, float]) -> str:
-    return ", ".join(f"{value:.0%}" for value in shares.values()) or "none"
 
 
 def _described(atoms: Sequence[Atom]) -> str:

@@ -75,13 +75,8 @@ def load(name: str) -> ModuleType:
 
 
 def title(name: str) -> str:
-    """The name that a reader sees.
-
-    Of a program that is compiled at another precision, that stands behind a plus: ``jax+default_precision``.
-    """
-    base, _, precision = name.partition("+")
-    shown = load(base).TITLE
-    return f"{shown}, {precision.replace('_', ' ')}" if precision else shown
+    """The name that a reader sees."""
+    return load(name).TITLE
 
 
 def variant(name: str) -> str:

@@ -138,7 +138,6 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     if spec["expected"] and spec["writes_files"]:
         np.savez(folder / judge.OUTPUTS, **judged)
     if not spec["writes_files"] or spec["repetition"] not in EXTRACTED:
-        events.write("end")
         return
     # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
     program_text.write(folder / "stablehlo.mlir.gz", session.stablehlo())
@@ -146,7 +145,6 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         (folder / FORMS).mkdir()
         for name, text in _forms(session).items():
             program_text.write(folder / FORMS / f"{name}.txt.gz", text)
-    events.write("end")
 
 
 def measure_shapes(spec: dict, events: Events, folder: Path) -> None:
@@ -167,7 +165,6 @@ def measure_shapes(spec: dict, events: Events, folder: Path) -> None:
     for turn in range(TURNS):
         for which, value in enumerate(settings["values"]):
             single_call(session, events, "shape", which, turn=turn, value=value)
-    events.write("end")
 
 
 def _forms(session: Any) -> dict[str, str]:
@@ -198,6 +195,7 @@ def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
     spec = documents.read(folder / "spec.json")
     try:
         measure(spec, events, folder)
+        events.write("end")
     except BaseException as error:
         compiles = getattr(error, "compiles", None)
         message = workloads.user_line(error) + str(error)[-4000:]

@@ -1,4 +1,4 @@
-"""The one value that a process gives: the median of its steady blocks, gated and not.
+"""The one value that a process gives: the median of its loops, and how much of its undisturbed series was uncontended.
 
 A block is uncontended where its threads waited for a core in at most `contention.GATE` more of the time that
 they wanted one than the cell's threads always do.
@@ -14,27 +14,19 @@ from stackwars.measure import loops
 from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE, wait_share
 from stackwars.measure.documents import event
 
-MIN_UNCONTENDED = 3
-"""Uncontended blocks without which a process has no gated value: a median of fewer can be any of them."""
-
 
 @dataclass(frozen=True)
 class ProcessValue:
-    """What the calls of one process say, in ms a call.
+    """What the calls of one process say.
 
-    gated_ms: median of the uncontended blocks of the steady part, None where there are too few. all_ms: of all
-    its blocks. kept: share of them that are uncontended. kind, warmup: see `steady.Steady`. blocks: how many of
-    its last are the steady part. loops_ms: median of its loops, None where it has none; the others are of its
-    undisturbed series.
+    kept: share of the steady blocks of the undisturbed series that are uncontended. kind, warmup: see
+    `steady.Steady`. loops_ms: median of its loops, ms a call; None where it has none.
     """
 
-    gated_ms: float | None
-    all_ms: float
     kept: float
     kind: str
     warmup: int
-    blocks: int
-    loops_ms: float | None = None
+    loops_ms: float | None
 
 
 def of_rounds(
@@ -93,17 +85,9 @@ def _value(
     from stackwars.measure import steady
 
     per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
-    pairs = list(zip(per_call, uncontended_blocks(blocks, baseline_share), strict=True))
     later = [ns / one["calls"] / 1e6 for one in events for ns in loops.counted(one)]
-    result = steady.classify([*(ns / 1e6 for ns in singles_ns), *(ms for ms, _ in pairs), *later])
-    pairs = pairs[max(0, result.start - len(singles_ns)) :] or pairs
-    gated = [ms for ms, ok in pairs if ok]
-    return ProcessValue(
-        statistics.median(gated) if len(gated) >= MIN_UNCONTENDED else None,
-        statistics.median(ms for ms, _ in pairs),
-        len(gated) / len(pairs),
-        result.kind,
-        result.warmup,
-        len(pairs),
-        loops.side_ms(events) if events else None,
-    )
+    result = steady.classify([*(ns / 1e6 for ns in singles_ns), *per_call, *later])
+    kept = uncontended_blocks(blocks, baseline_share)
+    kept = kept[max(0, result.start - len(singles_ns)) :] or kept
+    loops_ms = loops.side_ms(events) if events else None
+    return ProcessValue(statistics.fmean(kept), result.kind, result.warmup, loops_ms)

@@ -6,6 +6,7 @@ ms/tables/bert_base/jax/steady      a time, as the tables of that study show it;
                                     name of an accelerator, on that
 returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
+change/jaxlib/mha/jax/0.8.3         time in a release over that in the one before it, where it changed; .../interval
 claim/ID/for                        votes for a claim; .../against, .../open, .../total
 setting/rounds                      a setting of the configuration
 published/gemm/torch_xla/first      a time of the original
@@ -90,6 +91,14 @@ def _profiles(data: Dataset) -> Iterator[tuple[str, str]]:
             yield "/".join(["profile", study, *where]), latex.duration(row["ms"])
 
 
+def _releases(data: Dataset) -> Iterator[tuple[str, str]]:
+    table = data.table("releases")
+    for row in table[table["change_ratio"].notna()].itertuples():
+        key = f"change/{row.project}/{row.workload}/{row.framework}/{row.version}"
+        yield key, latex.number(row.change_ratio)
+        yield f"{key}/interval", f"[{latex.number(row.change_low)}, {latex.number(row.change_high)}]"
+
+
 def _claims(data: Dataset) -> Iterator[tuple[str, str]]:
     for row in data.table("claims").to_dict("records"):
         votes = [row[f"votes_{name}"] for name in VOTES]
@@ -112,19 +121,19 @@ def _published(data: Dataset) -> Iterator[tuple[str, str]]:
             yield key, None if pd.isna(value) else rf"\qty{{{value}}}{{\milli\second}}"
 
 
-GROUPS = (_ratios, _tallies, _times, _profiles, _claims, _settings, _published, aggregates.named)
+GROUPS = (_ratios, _tallies, _times, _profiles, _releases, _claims, _settings, _published, aggregates.named)
 
 
 def comparison_key(row: dict) -> str:
     """Return `quantity/workload/subject` and whatever of the row is not the usual.
 
-    The usual baseline is BASELINE and the usual device the CPU; an edited program is compared with the unedited one,
-    and a form with the other form of the same framework.
+    The usual baseline is BASELINE and the usual device the CPU; a form is compared with the other form of the same
+    framework.
 
-    >>> comparison_key({"quantity": "edit", "workload": "mha", "subject": "jax+a", "baseline": "jax"})
-    'edit/mha/jax+a'
+    >>> comparison_key({"quantity": "form", "workload": "layernorm", "subject": "jax", "baseline": "jax"})
+    'form/layernorm/jax'
     """
-    usual = {"device": (CPU,), "baseline": (BASELINE, row["subject"], row["subject"].partition("+")[0])}
+    usual = {"device": (CPU,), "baseline": (BASELINE, row["subject"])}
     parts = [row.get(name, "") for name in _OPTIONAL]
     shown = [
         part for name, part in zip(_OPTIONAL, parts, strict=True) if part and part not in usual.get(name, ())

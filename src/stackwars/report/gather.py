@@ -136,7 +136,6 @@ def titled(run: Dataset) -> str:
 
 
 def _framework(name: str) -> dict[str, str]:
-    base = name.partition("+")[0]
-    if base in frameworks.names():
-        return {"title": frameworks.title(name), "colour": frameworks.load(base).COLOUR}
+    if name in frameworks.names():
+        return {"title": frameworks.title(name), "colour": frameworks.load(name).COLOUR}
     return {"title": sharding.title(name), "colour": "#555555"}

@@ -31,7 +31,7 @@ CELL = (
 COMPARISON = (
     *schema.COMPARISON_KEYS,
     *("title", "rounds", "ratio", "low", "high", "confidence", "detectable", "verdict", "detail", "share"),
-    *("native_verdict", "published_ratio", "gated", "contended", "runs", "predicted_low", "predicted_high"),
+    *("native_verdict", "published_ratio", "contended", "runs", "predicted_low", "predicted_high"),
     "run",
 )
 COMPILED = (
@@ -133,7 +133,7 @@ def comparisons(sources: Sources) -> list[Row]:
 
 def _is_of(data: Dataset, study: Study, row: Row) -> bool:
     """Return whether a study covers a comparison: by its frameworks if native, else by its programs."""
-    quantity, subject = row["quantity"], row["subject"].partition("+")[0]
+    quantity, subject = row["quantity"], row["subject"]
     if quantity in _NATIVE:
         return study.has_cell(subject, row["workload"], row.get("device", CPU))
     if quantity == schema.COLLECTIVES:

@@ -19,7 +19,7 @@ from stackwars.results import deciding, exact, moderation, schema
 from stackwars.results.deciding import Row, key_of, log_ratio
 from stackwars.results.names import base_compiler
 from stackwars.results.pooling import FAMILY
-from stackwars.results.rounds import ALL, APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
+from stackwars.results.rounds import APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
 from stackwars.setup.device import CPU, CPUS
@@ -49,12 +49,15 @@ def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.
 
     config: says what is compared with what; the tables are of that run alone.
     """
-    rows = [*timed(config, rounds, cells), *exact.rows(config, cells, programs)]
-    return deciding.decide(schema.table("comparisons", rows))
+    return deciding.decide(schema.table("comparisons", rows(config, rounds, cells, programs)))
 
 
-def timed(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
-    """Return the rows of what is timed, without intervals and verdicts."""
+def rows(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> list[Row]:
+    """Return the rows of comparisons.csv without intervals and verdicts."""
+    return [*_timed(config, rounds, cells), *exact.rows(config, cells, programs)]
+
+
+def _timed(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
     measured = _measured(rounds)
     native = cells[cells["mode"] == schema.NATIVE]
     rows = [
@@ -147,10 +150,7 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
             if stage == schema.STEADY and result.get("basis"):
                 sides = [(cell.workload, side, cell.device) for side in (cell.framework, cell.baseline)]
                 own, base = (shares.get(side, math.nan) for side in sides)
-                marks = {
-                    "gated": result["basis"] != ALL,
-                    "contended": abs(own - base) > CONTENDED,
-                }
+                marks = {"contended": abs(own - base) > CONTENDED}
             yield _row(stage, result, **names) | marks
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
-from stackwars.measure import PROTOCOL, documents
 from stackwars.results import schema
 from stackwars.results.folder import REFERENCE_TABLES, Folder
-from stackwars.results.runs import REFERENCE
+from stackwars.results.runs import REFERENCE, Tables
 from stackwars.setup.device import CPU, CPUS, NODES
 from stackwars.study.config import load
 from stackwars.study.studies import Study, full_study, measured_studies
@@ -52,8 +50,7 @@ def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     names = {*study.frameworks, *study.programs}
     for side in SIDES:
         if side in table.columns and names:
-            own = table[side].map(lambda name: name.partition("+")[0]).isin(names)
-            selected &= own | mode.isin((schema.GROWTH, schema.SHAPES, schema.SHARDED))
+            selected &= table[side].isin(names) | mode.isin((schema.GROWTH, schema.SHAPES, schema.SHARDED))
     if "compiler" in table.columns and study.compilers:
         replayed = (mode == schema.REPLAY) | (table.get("target", device) == CPU)
         selected &= ~replayed | table["compiler"].isin(("", *study.compilers))
@@ -76,7 +73,7 @@ def _of_accelerators(cells: pd.DataFrame, asked: Collection[tuple[str, str]]) ->
     return ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
 
 
-class Dataset:
+class Dataset(Tables):
     """A folder with the eight tables and the two summaries; a table is read on first use.
 
     is_reference: whether they are of the accepted runs and not of this one. measured: where what they are made
@@ -88,19 +85,6 @@ class Dataset:
     ) -> None:
         self.config, self.folder, self.is_reference = config, Path(folder), is_reference
         self.measured = Path(measured or folder)
-        self._tables: dict[str, pd.DataFrame] = {}
-
-    @cached_property
-    def context(self) -> dict:
-        """Its context.json."""
-        return documents.read(self.folder / "context.json")
-
-    def table(self, name: str) -> pd.DataFrame:
-        """Return a whole table: cells, programs, rounds, comparisons, claims, profile, effects, values or causes."""
-        if name not in self._tables:
-            # The folder may be that of an accepted run.
-            self._tables[name] = schema.read(self.folder / f"{name}.csv", is_older=True)
-        return self._tables[name]
 
     def study(self, name: str) -> Study:
         """Return a study at its full extent."""
@@ -166,12 +150,10 @@ class Sources:
         runs = self.reference.runs_of(study)
         if not runs:
             return "No accepted run has this study."
-        oldest = min(run["protocol"] for run in runs)
-        by = "" if oldest == PROTOCOL else f" by version {oldest} of the protocol"
         kinds = len({run["machine"] for run in runs})
         on = "one kind" if kinds == 1 else f"{kinds} kinds"
         number = "one accepted run" if len(runs) == 1 else f"{len(runs)} accepted runs"
-        return f"From the reference: {number} of this study{by}, on {on} of machine."
+        return f"From the reference: {number} of this study, on {on} of machine."
 
 
 def sources(config: dict, folder: Folder) -> Sources:

@@ -18,6 +18,7 @@ from stackwars import frameworks
 from stackwars.compilers import XLA
 from stackwars.measure.log_ratio import LEVEL
 from stackwars.results import moderation, multiplicity, schema
+from stackwars.results.rounds import INTERLEAVED
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
 from stackwars.setup.device import CPU
@@ -96,14 +97,10 @@ def with_ends(found: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
 
 
 def times_of(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return times in ms of the loops of replays, a row a round, a column a (workload, framework, compiler).
-
-    Of runs without loops they are of all blocks.
-    """
+    """Return times in ms of the loops of replays, a row a round, a column a (workload, framework, compiler)."""
     is_replay = (rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "")
-    is_replay &= rounds["basis"].isin(["all", "interleaved"])  # a round's last row counts: that of its loops
-    keys = ["workload", "subject", "compiler"]
-    return rounds[is_replay].pivot_table(index="round", columns=keys, values="subject_ms", aggfunc="last")
+    replayed = rounds[is_replay & (rounds["basis"] == INTERLEAVED)]
+    return replayed.pivot(index="round", columns=["workload", "subject", "compiler"], values="subject_ms")
 
 
 def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.results import schema, verdicts
-from stackwars.results.names import DEFAULT_PRECISION, TARGET, by_age
+from stackwars.results.names import TARGET, by_age
 from stackwars.results.schema import is_missing
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
@@ -56,7 +56,6 @@ def rows(config: dict, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[
         yield from _structure(emitted, pair)
         yield from _collectives(cells[cells["mode"] == schema.SHARDED], pair)
         yield from _collectives(_sliced(compiled), pair)
-    yield from _default_precision(newest)
     yield from _likeness(emitted, pairs)
 
 
@@ -192,16 +191,6 @@ def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
                 continue
             verdict = _LIKENESS[row[form] == subject, row[form] == base]
             yield _row(schema.LIKENESS, row, first.baseline, verdict, variant=form, detail=row[form])
-
-
-def _default_precision(compiled: pd.DataFrame) -> Iterator[Row]:
-    """Yield memory of the programs with products at the default precision, over the same as emitted."""
-    base = compiled[_is_base(compiled)]
-    lower = base[base["framework"].str.endswith(f"+{DEFAULT_PRECISION}")]
-    lower = lower.assign(emitted=lower["framework"].str.removesuffix(f"+{DEFAULT_PRECISION}"))
-    for subject, other in _matched(lower, base.assign(emitted=base["framework"]), ["workload", "emitted"]):
-        names = {"device": TARGET, "compiler": subject["compiler"], "variant": BASE}
-        yield from (_amount(quantity, subject, other, column, **names) for quantity, column in AMOUNTS.items())
 
 
 def _sliced(compiled: pd.DataFrame) -> pd.DataFrame:

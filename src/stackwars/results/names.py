@@ -11,8 +11,6 @@ from stackwars.results.schema import is_missing
 
 TARGET = "tpu-v6e"
 """The device of the original."""
-DEFAULT_PRECISION = "default_precision"
-"""What stands behind the name of a program that is compiled for a target at the default precision."""
 _WITHOUT = "-no-"  # in the name of a compiler, before what is left out
 
 

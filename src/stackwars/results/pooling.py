@@ -107,8 +107,7 @@ def _columns(pooled: Pooled, values: list[RunValue], of_key: list[Row]) -> Row:
         **{"predicted_low": low, "predicted_high": high},
         # The share of a margin follows from pooled ratios; what is removed, from those of each run.
         "share": _mean(known, "share") if known[-1]["quantity"] == schema.REMOVAL else None,
-        "gated": _every(known, "gated", all),
-        "contended": _every(known, "contended", any),
+        "contended": _any(known, "contended"),
     }
 
 
@@ -117,9 +116,9 @@ def _mean(rows: list[Row], column: str) -> float | None:
     return statistics.fmean(found) if found else None
 
 
-def _every(rows: list[Row], column: str, over: Callable[[list], bool]) -> object:
+def _any(rows: list[Row], column: str) -> object:
     flags = [row[column] for row in rows if row[column] in (True, False)]
-    return over(flags) if flags else None
+    return any(flags) if flags else None
 
 
 def _newest(of_key: list[Row]) -> Row:

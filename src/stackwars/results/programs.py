@@ -83,9 +83,9 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
     for compilation in programs.compilations(config):
         program = compilation.program
         names = {"target": compilation.target, "compiler": compilation.compiler, "variant": program.variant}
-        row = _head(program.workload, compilation.framework, schema.OPTIMISED, **names)
+        row = _head(program.workload, program.framework, schema.OPTIMISED, **names)
         row |= _sizes(config, compilation)
-        if compilation.target == TARGET and not compilation.precision:
+        if compilation.target == TARGET:
             row["published_status"] = published.status(program.workload, program.framework, original)
         path = measured / compilation.path / "ahead.json"
         if not path.exists():

@@ -40,12 +40,8 @@ def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
 
 
 def _of_run(config: dict, run: Run) -> RunTable:
-    """Return the comparisons of a run: what is timed from its rounds, what is counted as it was accepted."""
-    accepted = run.table("comparisons")
-    counted = accepted[accepted["quantity"].isin(schema.EXACT)]
-    timed = comparisons.timed(config, run.table("rounds"), run.table("cells"))
-    every = pd.concat([schema.table("comparisons", timed), counted], ignore_index=True)
-    return RunTable(run.identity, run.machine, every)
+    every = comparisons.rows(config, *(run.table(name) for name in ("rounds", "cells", "programs")))
+    return RunTable(run.identity, run.machine, schema.table("comparisons", every))
 
 
 def _across_runs(config: dict, accepted: list[Run]) -> RunTable:
@@ -91,10 +87,8 @@ def context(config: dict, accepted: list[Run]) -> dict:
         {
             "run": run.identity,
             "machine": run.machine,
-            "date_utc": run.context["date_utc"],
             "studies": run.context["studies"],
             "devices": [name for name, one in run.context["devices"].items() if one["present"]],
-            "protocol": run.protocol,
         }
         for run in accepted
     ]

@@ -29,9 +29,9 @@ MATRIX = "matrix"
 """The study that compares compilers."""
 MAX_PAUSE_S = 600.0
 """A pause of ten minutes may be the build of an environment in the middle of a round."""
-INTERLEAVED, IN_TURN, UNCONTENDED, ALL, CALL, APART, NO_MEMORY, FAILED = (
-    *("interleaved", "in turn", "uncontended"),
-    *("all", "call", "apart", "no memory", "failed"),
+INTERLEAVED, IN_TURN, CALL, APART, NO_MEMORY, FAILED = (
+    *("interleaved", "in turn"),
+    *("call", "apart", "no memory", "failed"),
 )
 """The basis of a row; the last two say why a control has no native call."""
 Row = dict[str, Any]
@@ -209,9 +209,7 @@ def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """Yield every process's steady state: of its undisturbed series, from the uncontended blocks, if they suffice,
-    and from all; and of its loops.
-    """
+    """Yield every process's steady state: the median of its loops."""
     native = {
         (cell.workload, cell.device, "", cell.framework): values
         for cell, values in raw.cell_values.items()
@@ -224,7 +222,5 @@ def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
     for (workload, device, compiler, name), values in (native | replayed).items():
         names = {"workload": workload, "device": device, "compiler": compiler, "subject": name}
         for number, value in values.items():
-            times = {UNCONTENDED: value.gated_ms, ALL: value.all_ms, INTERLEAVED: value.loops_ms}
-            for basis, ms in times.items():
-                if ms is not None:
-                    yield _row(schema.PROCESS, number, ms, None, basis, **names)
+            if value.loops_ms is not None:
+                yield _row(schema.PROCESS, number, value.loops_ms, None, INTERLEAVED, **names)

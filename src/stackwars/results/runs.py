@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -36,26 +37,34 @@ class DamagedRunError(ValueError):
     """A file of an accepted run is not the one that was accepted."""
 
 
+class Tables:
+    """A folder with the tables of results and their context; each is read on first use."""
+
+    folder: Path
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a whole table, `comparisons` for instance."""
+        if name not in self._tables:
+            self._tables[name] = schema.read(self.folder / f"{name}.csv")
+        return self._tables[name]
+
+    @cached_property
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    @cached_property
+    def context(self) -> dict:
+        """Its context.json."""
+        return documents.read(self.folder / "context.json")
+
+
 @dataclass(frozen=True)
-class Run:
-    """An accepted run: its name, its folder, the kind of machine that it was made on, its protocol."""
+class Run(Tables):
+    """An accepted run: its name, its folder, the kind of machine that it was made on."""
 
     identity: str
     folder: Path
     machine: str
-    protocol: int = PROTOCOL
-    _tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False, repr=False)
-
-    def table(self, name: str) -> pd.DataFrame:
-        """Return one of its tables, `comparisons` for instance."""
-        if name not in self._tables:
-            self._tables[name] = schema.read(self.folder / f"{name}.csv", is_older=True)
-        return self._tables[name]
-
-    @property
-    def context(self) -> dict:
-        """Its context.json."""
-        return documents.read(self.folder / "context.json")
 
 
 def read(reference: Path = REFERENCE) -> list[Run]:
@@ -67,8 +76,8 @@ def read(reference: Path = REFERENCE) -> list[Run]:
     for folder in sorted(path for path in (reference / FOLDER).glob("*") if path.is_dir()):
         check(folder)
         context = documents.read(folder / "context.json")
-        run = Run(folder.name, folder, kind(context), context["protocol"])
-        if run.protocol == PROTOCOL or run.table("rounds").empty:
+        run = Run(folder.name, folder, kind(context))
+        if context["protocol"] == PROTOCOL or run.table("rounds").empty:
             result.append(run)
     return result
 

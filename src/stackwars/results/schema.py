@@ -120,21 +120,19 @@ def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def read(path: Path, is_older: bool = False) -> pd.DataFrame:
-    """Return a table with the columns of columns.yaml; one that is younger than the file is empty.
+def read(path: Path) -> pd.DataFrame:
+    """Return a table with the columns of columns.yaml, whichever version wrote it.
 
-    is_older: whether an earlier version may have written it; columns that no table has any more are then left out.
+    A column that is younger than the file is empty; one that no table has any more is left out.
 
-    :raises ValueError: naming the columns that identify a row and are missing, or that no table has.
+    :raises ValueError: naming the columns that identify a row and are missing.
     """
     columns = TABLES[path.stem]
     result = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
-    unknown = [name for name in result.columns if name not in columns and not is_older]
-    missing = [name for name in KEYS[path.stem] if name not in result.columns]
-    if unknown or missing:
+    if missing := [name for name in KEYS[path.stem] if name not in result.columns]:
         raise ValueError(
-            f"{path}: expected columns of columns.yaml, got {', '.join(unknown) or 'none'} that are "
-            f"unknown and {', '.join(missing) or 'none'} missing; fix: make the file again with this version"
+            f"{path}: expected the columns {', '.join(KEYS[path.stem])}, got no {', '.join(missing)}; "
+            "fix: make the file again with this version"
         )
     return typed(result.reindex(columns=list(columns)))
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from stackwars.results import comparisons, deciding, pooling, schema
 from stackwars.results.pooling import RunTable
+from stackwars.results.rounds import INTERLEAVED
 from stackwars.results.runs import Run
 from stackwars.results.schema import is_missing
 from stackwars.setup.device import CPUS
@@ -61,11 +62,10 @@ def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
 
 
 def _grids(rounds: pd.DataFrame, device: str) -> Iterable[tuple[str, pd.DataFrame]]:
-    """Yield the times of every workload's processes: rounds by frameworks, uncontended where that is known."""
+    """Yield the times of every workload's processes: rounds by frameworks."""
     native = rounds[(rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] == "")]
-    native = native[native["device"] == device].sort_values("basis", kind="stable")  # all, then uncontended
-    last = native.drop_duplicates(["workload", "subject", "round"], keep="last").sort_index()
-    for workload, rows in last.groupby("workload", sort=False):
+    native = native[(native["device"] == device) & (native["basis"] == INTERLEAVED)]
+    for workload, rows in native.groupby("workload", sort=False):
         yield (str(workload), rows.pivot(index="round", columns="subject", values="subject_ms").dropna())
 
 

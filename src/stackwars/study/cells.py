@@ -10,7 +10,7 @@ from stackwars import frameworks, workloads
 from stackwars.measure import checks
 from stackwars.setup.device import CPUS
 from stackwars.study import comparisons, imports
-from stackwars.study.studies import studies
+from stackwars.study.studies import preset, studies
 from stackwars.workloads import sized
 
 MEASURING = (
@@ -40,7 +40,7 @@ def asked(config: dict) -> list[Cell]:
     Ordered by device, then workload, then framework, so that the frameworks of one workload are
     measured one beside the other. A framework that has no environment for a device has no cell there.
     """
-    found, own = studies(config), config["presets"][config["preset"]].get("device_workloads", {})
+    found, own = studies(config), preset(config).get("device_workloads", {})
     limits = {**config["device_workloads"], **own}
     return [
         Cell(framework, workload, device)
@@ -56,7 +56,7 @@ def asked(config: dict) -> list[Cell]:
 
 def sizes(config: dict, workload: str) -> dict[str, int]:
     """The workload's sizes in the chosen preset."""
-    return preset_sizes(config["presets"][config["preset"]]["sizes"], workload)
+    return preset_sizes(preset(config)["sizes"], workload)
 
 
 def preset_sizes(given: dict[str, dict[str, int]], workload: str) -> dict[str, int] | None:
@@ -71,7 +71,7 @@ def preset_sizes(given: dict[str, dict[str, int]], workload: str) -> dict[str, i
 
 def settings(config: dict) -> dict:
     """How to measure: the common settings, overridden by those of the chosen preset."""
-    return {**config["settings"], **config["presets"][config["preset"]].get("settings", {})}
+    return {**config["settings"], **preset(config).get("settings", {})}
 
 
 def parity_limit(config: dict, workload: str) -> float:
@@ -89,7 +89,7 @@ def measuring(config: dict, workload: str) -> dict:
 
 def block_calls(config: dict, workload: str) -> int:
     """Calls in a block of the workload's steady state, the same for every framework."""
-    return config["presets"][config["preset"]].get("block_calls", {}).get(sized.base(workload), 1)
+    return preset(config).get("block_calls", {}).get(sized.base(workload), 1)
 
 
 def environments(config: dict, framework: str) -> dict[str, str]:
@@ -104,7 +104,7 @@ def pins(config: dict, framework: str, device: str) -> str:
 
 def rounds(config: dict, *names: str) -> int:
     """Return the rounds of what these workloads, frameworks and devices name: the fewest of any in the preset."""
-    of_preset = config["presets"][config["preset"]].get("rounds", {})
+    of_preset = preset(config).get("rounds", {})
     found = (of_preset.get(name) for name in map(sized.base, names))
     return min([settings(config)["rounds"], *filter(None, found)])
 

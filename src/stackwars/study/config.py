@@ -13,7 +13,7 @@ from stackwars.compilers import XLA
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import REPOSITORY
 from stackwars.study import defaults, growth, odd, releases, schema, sharding
-from stackwars.study.cells import environments, preset_sizes, settings
+from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.programs import resized
 from stackwars.study.studies import studies
@@ -286,7 +286,3 @@ def _check_compilers(config: dict) -> None:
         if row["compiler"] in others:
             expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
             raise ConfigError(f"aot_compilations.{place}.compiler", expected, row["compiler"])
-        asked = settings(config)["matmul_precision"]
-        if "precision" in row and asked != "highest":
-            expected = f"highest, which aot_compilations.{place}.precision changes"
-            raise ConfigError("settings.matmul_precision", expected, asked)

@@ -7,7 +7,7 @@ list: odd1, odd2, and so on.
 from __future__ import annotations
 
 from stackwars.study.comparisons import with_programs
-from stackwars.study.studies import workloads_of
+from stackwars.study.studies import preset, workloads_of
 
 BASE = "base"
 """The variant of the preset's sizes."""
@@ -58,7 +58,7 @@ def is_checked(config: dict, compiler: str, workload: str, variant: str) -> bool
         return False
     if variant != BASE:
         return variant in variants(config, workload)
-    excluded = config["presets"][config["preset"]].get("exclude_programs", [])
+    excluded = preset(config).get("exclude_programs", [])
     return workload not in [*excluded, *config["compilers"][compiler].get("exclude_workloads", [])]
 
 

@@ -10,13 +10,11 @@ from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, odd
 from stackwars.study.comparisons import PROGRAMS, comparisons, with_programs
 from stackwars.study.odd import BASE
-from stackwars.study.studies import folder, studies
+from stackwars.study.studies import folder, preset, studies
 from stackwars.workloads import parallel, sized
 
 STATE_BLOCKS = 11
 """Of a replay whose results are what a workload keeps: a few in fresh memory are slow."""
-PRECISION = "_precision"
-"""The end of the name of a program that is compiled at another precision."""
 
 
 @dataclass(frozen=True, order=True)
@@ -35,25 +33,16 @@ class Program:
 
 @dataclass(frozen=True, order=True)
 class Compilation:
-    """One program, compiled for a target by a compiler.
-
-    precision: that of its products, if it is not the emitted one.
-    """
+    """One program, compiled for a target by a compiler."""
 
     target: str
     compiler: str
     program: Program
-    precision: str = ""
-
-    @property
-    def framework(self) -> str:
-        """Whose program, in paths and tables: `jax`, or `jax+default_precision`."""
-        return self.program.framework + (f"+{self.precision}{PRECISION}" if self.precision else "")
 
     @property
     def path(self) -> Path:
         """Its folder, relative to the folder of the preset's results."""
-        names = (self.framework, self.program.workload, self.program.variant)
+        names = (self.program.framework, self.program.workload, self.program.variant)
         return Path("ahead", self.target, self.compiler, *names)
 
     @property
@@ -78,7 +67,7 @@ class ReplayCell:
 
 def compiled_workloads(config: dict) -> list[str]:
     """Return the workloads whose programs go to the compilers, in the order of the grid."""
-    excluded = _preset(config).get("exclude_programs", [])
+    excluded = preset(config).get("exclude_programs", [])
     return [workload for workload in config["workloads"] if workload not in excluded]
 
 
@@ -114,26 +103,16 @@ def base_programs(config: dict) -> list[Program]:
 
 
 def compilations(config: dict) -> list[Compilation]:
-    """Everything that is compiled ahead, in the order of the configuration and the grid.
-
-    At another precision only at the preset's sizes, and only of the first study, which the tables are of.
-    """
+    """Everything that is compiled ahead, in the order of the configuration and the grid."""
     result = studies(config)
-    first = [study for study in result if study.name == next(iter(config["studies"]))]
     return [
-        Compilation(
-            row["target"], row["compiler"], Program(framework, workload, variant), row.get("precision", "")
-        )
+        Compilation(row["target"], row["compiler"], Program(framework, workload, variant))
         for row in config["aot_compilations"]
         for workload in compiled_workloads(config)
         if workload in row.get("workloads", [workload])
         for framework in with_programs(config)
-        if any(
-            study.has_program(framework, workload) and row["target"] in study.targets
-            for study in (first if "precision" in row else result)
-        )
-        for variant in (BASE, *_preset(config).get("variants", {}).get(workload, []))
-        if "precision" not in row or variant == BASE
+        if any(study.has_program(framework, workload) and row["target"] in study.targets for study in result)
+        for variant in (BASE, *preset(config).get("variants", {}).get(workload, []))
     ]
 
 
@@ -151,13 +130,9 @@ def first_compilers(config: dict) -> dict[str, str]:
 
 
 def base_compilations(config: dict) -> list[Compilation]:
-    """The compilations of base programs, as they were emitted, by the first compiler of each target."""
+    """The compilations of base programs by the first compiler of each target."""
     first = first_compilers(config)
-    return [
-        c
-        for c in compilations(config)
-        if c.program.variant == BASE and not c.precision and first[c.target] == c.compiler
-    ]
+    return [c for c in compilations(config) if c.program.variant == BASE and first[c.target] == c.compiler]
 
 
 def finished(config: dict, compilation: Compilation) -> bool:
@@ -166,10 +141,8 @@ def finished(config: dict, compilation: Compilation) -> bool:
     Generating code takes most of the time, and moves no buffer: it is done for the base programs of
     the rows of `aot_compilations` that do not say otherwise.
     """
-    wanted = (compilation.target, compilation.compiler, compilation.precision)
-    row = next(
-        r for r in config["aot_compilations"] if (r["target"], r["compiler"], r.get("precision", "")) == wanted
-    )
+    wanted = (compilation.target, compilation.compiler)
+    row = next(r for r in config["aot_compilations"] if (r["target"], r["compiler"]) == wanted)
     return "stop_after" not in row and compilation.program.variant == BASE
 
 
@@ -182,7 +155,7 @@ def code_source(config: dict, compilation: Compilation) -> Compilation:
 
 def largest_batches(config: dict) -> list[Compilation]:
     """The base compilations from which the largest batch is searched: those of the first row of `aot_compilations`."""
-    wanted, first = _preset(config).get("largest_batch", []), next(iter(first_compilers(config)), None)
+    wanted, first = preset(config).get("largest_batch", []), next(iter(first_compilers(config)), None)
     return [c for c in base_compilations(config) if c.target == first and c.program.workload in wanted]
 
 
@@ -245,10 +218,9 @@ def ahead_job(config: dict, compilation: Compilation) -> dict:
     program = compilation.program
     return {
         "workload": program.workload,
-        "framework": compilation.framework,
+        "framework": program.framework,
         "variant": program.variant,
         "sizes": sizes(config, program.workload, program.variant),
-        **({"precision": compilation.precision} if compilation.precision else {}),
         "target": compilation.target,
         "target_row": config["targets"][compilation.target],
         "compiler": compilation.compiler,
@@ -282,10 +254,7 @@ def replay_job(config: dict, replay: ReplayCell) -> dict:
             **cells.measuring(config, replay.workload),
             "rounds": cells.rounds(config, replay.workload),
             # What updates a state has its results in fresh memory at first.
-            "steady_min_blocks": max(
-                STATE_BLOCKS if hasattr(workloads.load(replay.workload), "STATE") else 1,
-                settings["replay_min_blocks"],
-            ),
+            "steady_min_blocks": STATE_BLOCKS if hasattr(workloads.load(replay.workload), "STATE") else 1,
             "steady_seconds": settings["replay_seconds"],
         },
         "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
@@ -475,7 +444,3 @@ def lower_sources(config: dict, framework: str, workload: str) -> list[str]:
     return imports.measured_sources(
         *workloads.sources(workload, dialect), f"stackwars.compilers.lower_{framework}"
     )
-
-
-def _preset(config: dict) -> dict:
-    return config["presets"][config["preset"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars.explain.release_runner import PINS
+from stackwars.explain.release_runner import pins
 from stackwars.explain.releases import ALL, ReleasesJob
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs
@@ -76,7 +76,7 @@ def problem(config: dict) -> tuple[str, str, object] | None:
     """Return (key, what it should have, what it has) of a release without pins, or None."""
     for project, versions in config.get("releases", {}).get("versions", {}).items():
         for version in versions:
-            if not (PINS / f"{project}-{version}.txt").is_file():
+            if not pins(project, version).is_file():
                 expected = f"a version with pins: envs/lock_releases.py {project}-{version} writes them"
                 return f"releases.versions.{project}", expected, version
     return None

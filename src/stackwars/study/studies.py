@@ -55,7 +55,7 @@ def studies(config: dict) -> list[Study]:
     """
     if config["source"] == "reference":
         return [full_study(config, name) for name in config["studies"]]
-    limits = _preset(config).get("study_workloads", {})
+    limits = preset(config).get("study_workloads", {})
     return [_study(config, name, limits.get(name)) for name in _named(config)]
 
 
@@ -98,11 +98,12 @@ def folder(config: dict) -> str:
 
 def _named(config: dict) -> list[str]:
     """Return the names in `measure`, in the order of the studies."""
-    wanted = config.get("measure") or _preset(config)["measure"]
+    wanted = config.get("measure") or preset(config)["measure"]
     return [name for name in config["studies"] if name in wanted]
 
 
-def _preset(config: dict) -> dict:
+def preset(config: dict) -> dict:
+    """Return the preset of a configuration."""
     return config["presets"][config["preset"]]
 
 

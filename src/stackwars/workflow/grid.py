@@ -69,14 +69,14 @@ class Grid:
     def check(self, wildcards: Wildcards) -> None:
         """Refuse a path that names something that the configuration does not have.
 
-        wildcards: has the names as attributes. A precision may stand behind a framework, `jax+default_precision`; it
-        must have an environment for the device, if the path names one.
+        wildcards: has the names as attributes. A framework must have an environment for the device, if the path names
+        one.
 
         :raises WorkflowError: naming it.
         """
         for what, known in self._known.items():
             got = getattr(wildcards, what, None)
-            if got is not None and got.split("+")[0] not in known:
+            if got is not None and got not in known:
                 raise _unknown(what, known, got)
         framework, device = (getattr(wildcards, what, None) for what in ("framework", "device"))
         if framework and device:

@@ -207,10 +207,7 @@ def _program(wildcards: Wildcards) -> Program:
 
 
 def _compilation(wildcards: Wildcards) -> Compilation:
-    framework, _, precision = wildcards.framework.partition("+")
-    program = Program(framework, wildcards.workload, getattr(wildcards, "variant", BASE))
-    compiled_at = precision.removesuffix(programs.PRECISION)
-    return Compilation(wildcards.target, wildcards.compiler, program, compiled_at)
+    return Compilation(wildcards.target, wildcards.compiler, _program(wildcards))
 
 
 def _growth(grid: Grid, wildcards: Wildcards) -> GrowthPoint:

@@ -1,4 +1,4 @@
-"""What `make releases PROGRAM=...` makes: a file for each project and program, from the configuration's key program.
+"""What `make releases PROGRAM=...` makes: a file for each project and program.
 
 A program is a StableHLO file, or it is lowered by the frameworks of the key releases: from a workload of the
 configuration, or from a program file, whose programs are made as for `make explain`.
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+from stackwars.explain.plan import stem
 from stackwars.study import programs, releases
 from stackwars.study.programs import Program
 from stackwars.study.studies import folder
@@ -24,9 +25,10 @@ STABLEHLO = (".mlir", ".mlir.gz")
 class ReleaseJobs:
     """Inputs and parameters of the rules for one program."""
 
-    def __init__(self, config: dict) -> None:
+    def __init__(self, config: dict, program: str) -> None:
+        """config: of the run. program: a StableHLO file, a workload or a program file; "" if none is given."""
         self._config = config
-        self._program = config.get("program", "")
+        self._program = program
 
     def wanted(self, wildcards: Wildcards) -> list[str]:
         """Return the files of the program that the configuration names."""
@@ -34,10 +36,10 @@ class ReleaseJobs:
             raise WorkflowError(
                 "target: releases: expected the key program, got none; fix: make releases PROGRAM=<file or workload>"
             )
-        labels = [self._name()] if self._is_stablehlo() else self._config["releases"]["programs"]
-        projects = self._config["releases"]["versions"]
+        labels = [stem(self._program)] if self._is_stablehlo() else self._config["releases"]["programs"]
+        projects = [name for name, versions in self._config["releases"]["versions"].items() if versions]
         return [
-            f"{FOLDER}/{self._name()}/releases/{project}.{label}.json"
+            f"{FOLDER}/{stem(self._program)}/releases/{project}.{label}.json"
             for project in projects
             for label in labels
         ]
@@ -60,9 +62,6 @@ class ReleaseJobs:
         job = releases.job_of(self._config, wildcards.project, order=order, label=label, **given)
         return job_files.planned("releases", job)
 
-    def _name(self) -> str:
-        return Path(self._program).name.partition(".")[0]
-
     def _is_stablehlo(self) -> bool:
         return self._program.endswith(STABLEHLO)
 
@@ -81,7 +80,7 @@ class ReleaseJobs:
             expected = programs.expected_folder(self._config, self._program)
             names = {"framework": label, "workload": self._program}
         else:
-            root, place = f"{FOLDER}/{self._name()}", Path("programs", label)
+            root, place = f"{FOLDER}/{stem(self._program)}", Path("programs", label)
             expected, names = f"{root}/expected", {"framework": label}
         paths = {"program": f"{root}/{place}/program.mlir.gz", "arguments": f"{root}/{place}/arguments.json"}
         return {**paths, "expected": expected, **names}

@@ -11,7 +11,7 @@ from stackwars.results.names import compiler_title
 
 MISSING = "no program was timed"
 _PANEL = 1.15  # inches: the height of a panel
-_COLUMNS = 3
+_COLUMNS = 5
 
 
 def draw_releases(table: pd.DataFrame, project: str) -> plt.Figure:

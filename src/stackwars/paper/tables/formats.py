@@ -29,7 +29,7 @@ MARKS: dict[str, tuple[str, str]] = {
     ),
     verdicts.NATIVE_SLOWER: (r"$\succ$", "the native call takes longer than the replay"),
     verdicts.NATIVE_FASTER: (r"$\prec$", "the native call takes less time than the replay"),
-    UNGATED: (r"$^{\dagger}$", "of all blocks, because too few were uncontended"),
+    UNGATED: (r"$^{\dagger}$", "fewer than half of its blocks were uncontended"),
     UNSETTLED: (r"$^{\S}$", "the calls reach no steady state; a median"),
     CONTENDED: (
         r"$^{\ddagger}$",

@@ -157,9 +157,7 @@ def _ours(ours: list[dict | None], cell: dict) -> dict:
     if steady is None or is_missing(steady["ratio"]):
         reason = "no time of the baseline" if cell["status"] == "ok" else short_status(cell)
         return spanning(reason, *schema.STAGES, "detectable")
-    marks = set_marks(
-        apart=not steady["interleaved"], ungated=not steady["gated"], contended=steady["contended"]
-    )
+    marks = set_marks(apart=not steady["interleaved"], contended=steady["contended"])
     return {
         **{stage: ratio(row) for stage, row in zip(schema.STAGES, ours, strict=True)},
         schema.STEADY: ratio(steady, marks),

@@ -17,7 +17,6 @@ from stackwars.paper.tables import (
     latency,
     products,
     programs,
-    releases,
     stacks,
     targets,
 )
@@ -37,7 +36,6 @@ REGISTRY: tuple[Table, ...] = tuple(
         targets,
         stacks,
         faults,
-        releases,
         audits,
         claims,
     )

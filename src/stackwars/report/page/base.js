@@ -12,8 +12,7 @@ const STAGES = { first: "First run", second: "Second run", steady: "Steady state
 const some = (children) => children.flat().filter((child) => child !== null && child !== undefined);
 
 // An element with attributes and children; text goes in as text, so no name of a run can be markup.
-function h(tag, attributes, ...children) {
-  const node = document.createElement(tag);
+function withContent(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (typeof value === "function") node.addEventListener(name, value);
     else if (value !== null && value !== undefined) node.setAttribute(name, value);
@@ -21,14 +20,11 @@ function h(tag, attributes, ...children) {
   node.append(...some(children));
   return node;
 }
-
+function h(tag, attributes, ...children) {
+  return withContent(document.createElement(tag), attributes, children);
+}
 function s(tag, attributes, ...children) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (value !== null && value !== undefined) node.setAttribute(name, value);
-  }
-  node.append(...some(children));
-  return node;
+  return withContent(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
 // A plot is drawn for the width that there is, so that its text keeps its size; 560 is what the narrowest one needs.
