@@ -88,6 +88,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write(
         "compared",
         rel_l2=worst(divided, alone),
+        results=len(alone),
         emitted=hlo_facts.emitted_collectives(session.emitted),
         partitioned=hlo_facts.partitioned_collectives(hlo.read(session.optimised)),
     )

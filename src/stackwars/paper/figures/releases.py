@@ -10,7 +10,7 @@ from stackwars.paper.figures.style import LOOKS, PAGE, set_round_ticks
 from stackwars.results.names import compiler_title
 
 MISSING = "no program was timed"
-_PANEL = 1.15  # inches: the height of a panel
+_PANEL = 1.45  # inches: the height of a panel
 _COLUMNS = 5
 
 
@@ -54,7 +54,8 @@ def _panel(axis: plt.Axes, rows: pd.DataFrame, versions: list[str]) -> None:
         shown += [*low, *high]
         wrong = own[own["status"].isin(("wrong", "crash")) & own["version"].isin(versions)]
         crosses = [versions.index(version) for version in wrong["version"]]
-        axis.plot(crosses, [1.0] * len(crosses), "x", color=look["color"], clip_on=False)
+        if crosses:  # an empty line that is not clipped has the figure's corner in its box
+            axis.plot(crosses, [1.0] * len(crosses), "x", color=look["color"], clip_on=False)
     ends = min([*shown, 0.8]) / 1.05, max([*shown, 1.25]) * 1.05
     axis.set_ylim(ends)
     set_round_ticks(axis.yaxis, *ends, most=5)
