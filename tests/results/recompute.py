@@ -95,10 +95,10 @@ def pooled(members):
         some = [k for k in keys if free[k]]
         return prior([square[k] / max(unit[k], 1e-12) for k in some], [free[k] for k in some])
 
-    of_any = of_runs(members)
+    of_device = {name: of_runs([k for k in members if k[2] == name]) for name in {k[2] for k in members}}
     for keys in families(members):
         several, of_run = [k for k in keys if len(kinds[k]) > 1], of_runs(keys)
-        of_run = of_run if of_run[1] else of_any
+        of_run = of_run if of_run[1] else of_device[keys[0][2]]
         of_kind = prior([spread[k] for k in several], [len(kinds[k]) - 1 for k in several])
         for k in keys:
             share, count, within = 1 / kinds[k]["size"], len(kinds[k]), runs[k]["v"].mean()

@@ -71,7 +71,8 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
     :raises OSError: if a program cannot be read.
     """
     cut, caption = EXCERPTS.get(workload, ("full_program", f"{workloads.load(workload).TITLE}: {FULL_PROGRAM}"))
-    limit = listing_text.page_lines(CHARACTERS) // -(-len(row) // 2)
+    # Three quarters of a page: a short listing stands beside a long one.
+    limit = 3 * listing_text.page_lines(CHARACTERS) // 4 // -(-len(row) // 2)
     parts = [(title(cell.framework), lines(cut, root / cell.path / printed.PROGRAM, limit)) for cell in row]
     if any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts):
         caption = caption.replace(FULL_PROGRAM, "the beginning of the program")

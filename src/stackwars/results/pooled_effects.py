@@ -25,7 +25,7 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     """
     rows = {key: _comparable(of_key) for key, of_key in rows_by_key(tables, schema.KEYS["effects"]).items()}
     members = {key: values for key, of_key in rows.items() if (values := _values(of_key))}
-    found = pool_values(members, lambda key: ())
+    found = pool_values(members)
     return schema.typed(
         pd.DataFrame(
             [

@@ -38,7 +38,7 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     """
     rows = {key: _comparable(of_key) for key, of_key in rows_by_key(tables, schema.COMPARISON_KEYS).items()}
     members = {key: values for key, of_key in rows.items() if (values := _values(of_key))}
-    found = pool_values(members, _family)
+    found = pool_values(members, _family, _device)
     pooled_rows = []
     for key, of_key in rows.items():
         pooled = found.get(key)
@@ -47,22 +47,29 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
 
 
 def pool_values(
-    members: dict[tuple, list[RunValue]], family_of: Callable[[tuple], tuple]
+    members: dict[tuple, list[RunValue]],
+    family_of: Callable[[tuple], object] = lambda key: (),
+    device_of: Callable[[tuple], object] = lambda key: (),
 ) -> dict[tuple, Pooled]:
     """Return what can be pooled of some values, each over its runs, by the model of its family.
 
-    A family in which too few runs are repeated takes the variance between runs of all families.
+    A family in which too few runs are repeated takes the variance between runs of all families of its device.
     """
-    families: dict[tuple, list[list[RunValue]]] = {}
+    families = _models(members, family_of)
+    devices = _models(members, device_of)
+    found = {}
     for key, values in members.items():
-        families.setdefault(family_of(key), []).append(values)
-    of_all = nested.fit(list(members.values()))
-    models = {}
-    for name, of_it in families.items():
-        model = nested.fit(of_it)
-        models[name] = model._replace(run=model.run or of_all.run)
-    found = {key: nested.pool(values, models[family_of(key)]) for key, values in members.items()}
+        model = families[family_of(key)]
+        model = model._replace(run=model.run or devices[device_of(key)].run)
+        found[key] = nested.pool(values, model)
     return {key: pooled for key, pooled in found.items() if pooled}
+
+
+def _models(members: dict[tuple, list[RunValue]], group_of: Callable[[tuple], object]) -> dict[object, nested.Model]:
+    groups: dict[object, list[list[RunValue]]] = {}
+    for key, values in members.items():
+        groups.setdefault(group_of(key), []).append(values)
+    return {group: nested.fit(values) for group, values in groups.items()}
 
 
 def rows_by_key(tables: Sequence[RunTable], keys: Sequence[str]) -> dict[tuple, list[Row]]:
@@ -93,6 +100,10 @@ def _values(of_key: list[Row]) -> list[RunValue]:
 
 def _family(key: tuple) -> tuple:
     return tuple(value for name, value in zip(schema.COMPARISON_KEYS, key, strict=True) if name in FAMILY)
+
+
+def _device(key: tuple) -> object:
+    return key[schema.COMPARISON_KEYS.index("device")]
 
 
 def _columns(pooled: Pooled, values: list[RunValue], of_key: list[Row]) -> Row:
