@@ -75,8 +75,13 @@ accept: set-up
 report: set-up
 	$(SNAKEMAKE) report.html $(if $(RESULTS),--config source=$(RESULTS))
 
-archive: set-up
-	@.venv/bin/python -m stackwars.workflow.archive
+# The same revision gives the same bytes.
+archive: NAME = stack-wars-$(shell git rev-parse --short=12 HEAD)
+archive:
+	@git diff --quiet HEAD || { echo "expected a checkout as it was committed, got changed files; fix: commit, or restore them" >&2; exit 1; }
+	@mkdir -p results/archive
+	@git archive --format=tar --prefix=$(NAME)/ HEAD | gzip -n > results/archive/$(NAME).tar.gz
+	@cd results/archive && sha256sum $(NAME).tar.gz | tee $(NAME).tar.gz.sha256
 
 compare: set-up
 	@.venv/bin/python -m stackwars.report.compare $(RUN) $(WITH)
@@ -91,7 +96,9 @@ cluster: set-up
 	STACKWARS_CLUSTER=1 .venv/bin/python -m pytest -rs tests/cluster
 
 # Three tests at a time on two cores, because many wait for a process. A test that times something runs alone, and
-# again if it fails, because a host can take the cores away for seconds. Only the tests need a browser.
+# again if it fails, because a host can take the cores away for seconds. Only the tests need a browser. They compile the
+# packages of an environment only as they import them.
+test: export UV_COMPILE_BYTECODE = 0
 test: set-up lint
 	@.venv/bin/python -m stackwars.setup.preflight browser
 	.venv/bin/python -m pytest -m "not alone" --numprocesses 3 --dist loadfile --no-loadscope-reorder

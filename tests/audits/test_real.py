@@ -33,7 +33,7 @@ def run(framework: str, *arguments: str) -> None:
 def measured_peak(device: str, folder: Path) -> dict:
     """What the device can do, measured as for a run but shorter."""
     path = folder / "peak.json"
-    run("jax", "-m", "stackwars.measure.peak", device, str(path), "--seconds", "0.7")
+    run("jax", "-m", "stackwars.measure.peak", device, str(path), "--seconds", "0.3")
     return json.loads(path.read_text())
 
 
@@ -57,7 +57,7 @@ def test_real_fence_passes_and_a_broken_one_does_not(peak, tmp_path):
     assert real["ok"] == {"residual": True, "depth_scaling": True, "dropped": True}, real
     broken = (
         f"import sys; from stackwars.audits import fences; from stackwars.frameworks import {framework} as f;"
-        f"f.Session.fence = {BROKEN}; fences.main()"
+        f"f.Session.fence = {BROKEN}; fences.DEPTH_SCALING_ROUNDS = 1; fences.main()"
     )
     run(framework, "-c", broken, *command, "--output", str(tmp_path / "broken.json"))
     assert not json.loads((tmp_path / "broken.json").read_text())["ok"]["residual"]

@@ -49,7 +49,7 @@ def test_the_page_has_the_table_the_causes_and_the_faults(written):
             "97 % [91, 104]",
             "1.51 [1.48, 1.55]",
         ),
-        *("argument : tensor&lt;2304x768xf32&gt;", "at 18 % of peak", "What torch_xla does better: 1 kind<"),
+        *("argument : tensor&lt;2304x768xf32&gt;", "at 18 % of peak"),
         *(
             "Why torch_xla is wrong in jaxlib-0.10.2",
             "xla_disable_hlo_passes=algsimp",

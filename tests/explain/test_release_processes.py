@@ -110,7 +110,7 @@ def test_a_process_that_takes_too_long_is_a_timeout(tmp_path):
     program = tmp_path / "loop.mlir"
     program.write_text(loop)
     job = ReleasesJob(
-        "loop", "jaxlib", ["0.7.2"], str(program), "envs/xla-0.10.2.txt", SETTINGS | {"timeout_s": 15},
+        "loop", "jaxlib", ["0.10.2"], str(program), "envs/xla-0.10.2.txt", SETTINGS | {"timeout_s": 10},
         expected=str(expected),
     )  # fmt: skip
     work = tmp_path / "work"
@@ -137,5 +137,5 @@ def test_a_program_that_the_release_refuses_is_unsupported_and_says_why(tmp_path
 
 
 def test_a_text_that_is_no_program_says_so(tmp_path):
-    document = releases(tmp_path, "func.func public @main() { this is none }", "jaxlib", ["0.7.2"])
+    document = releases(tmp_path, "func.func public @main() { this is none }", "jaxlib", ["0.10.2"])
     assert "error" in document["reason"] and document["releases"][0]["status"] == "not run"

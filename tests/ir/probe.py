@@ -1,11 +1,11 @@
-"""Run in the jax environment: excerpts of the fixtures as JSON, for test_programs.py."""
+"""Run in the jax environment: counts and drawings of the fixtures as JSON, for test_programs.py."""
 
 import json
 import sys
 import tempfile
 from pathlib import Path
 
-from stackwars.ir import drawing, excerpt, metrics, module, program_text
+from stackwars.ir import drawing, metrics, module, program_text
 from stackwars.ir.program_text import missing_reason
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -62,11 +62,13 @@ def drawn(folder: Path) -> dict:
     }
 
 
-def attempt(cut, program) -> list[str] | str:
+def problem(text: str) -> str:
+    """Return why a text is no program."""
     try:
-        return [line for _, line in cut(module.parse(program))]
+        module.parse(text)
     except module.ProgramError as error:
         return str(error)
+    return ""
 
 
 def main() -> None:
@@ -75,10 +77,7 @@ def main() -> None:
         stem = path.name.split(".")[0]
         text = program_text.read(path)
         result["metrics"][stem] = metrics.metrics(module.parse(text))
-        for cut in (excerpt.full_program, excerpt.projection, excerpt.normalisation):
-            result.setdefault(cut.__name__, {})[stem] = attempt(cut, text)
-    for name, text in ODD.items():
-        result.setdefault("odd", {})[name] = missing_reason(text) or attempt(excerpt.full_program, text)
+    result["odd"] = {name: missing_reason(text) or problem(text) for name, text in ODD.items()}
     with tempfile.TemporaryDirectory() as folder:
         result["drawn"] = drawn(Path(folder))
     json.dump(result, sys.stdout)

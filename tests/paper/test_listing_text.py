@@ -14,6 +14,28 @@ def cut(framework: str, name: str) -> list[str]:
     return [line for _, line in getattr(listing_text, name)(text(framework, name))]
 
 
+def test_stablehlo_keeps_every_line_and_its_depth_and_no_values_of_large_constants():
+    values = "0x" + "00" * 64
+    program = f"""module {{
+  func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {{
+    %c = stablehlo.constant dense<"{values}"> : tensor<16xf32>
+    %one = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+
+    return %arg0 : tensor<2xf32>
+  }}
+}}
+"""
+    assert listing_text.stablehlo(program) == [
+        (0, "module {"),
+        (1, "  func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {"),
+        (2, "    %c = stablehlo.constant dense<...> : tensor<16xf32>"),
+        (2, "    %one = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>"),
+        (2, "    return %arg0 : tensor<2xf32>"),
+        (1, "  }"),
+        (0, "}"),
+    ]
+
+
 def test_a_jaxpr_has_every_equation():
     lines = cut("jax", "jaxpr")
     assert lines[0].startswith("{ lambda ;") and lines[-1].strip() == "in (k,) }"

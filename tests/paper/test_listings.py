@@ -35,7 +35,7 @@ def run(folder: Path, texts: dict[Cell | Program, str], **changes) -> dict[str, 
     asked = config(workloads=workloads, preset="full", paper=paper, **changes)
     made = job_file("config", asked, folder)
     command = ["-m", "stackwars.paper.listings", "--config", made, "--results", folder]
-    (folder / "said").write_text(python(*command, pins="envs/jax.txt").stderr)
+    python(*command, pins="envs/jax.txt")
     written = {path.stem: path.read_text() for path in (folder / "listings").glob("*.tex")}
     return {**written, **{path.name: path.read_text() for path in (folder / "graphs").glob("*.dot")}}
 
@@ -68,7 +68,7 @@ def test_listings_and_graphs_of_a_run(tmp_path):
     ]
     assert max(map(len, lines)) <= CHARACTERS
     assert "// no program: oom, refused at build" in written["mha"]
-    assert "excerpted from the programs of this run" in written["mha"]
+    assert "from the programs of this run" in written["mha"]
 
 
 def test_what_a_run_does_not_measure_is_of_the_reference(tmp_path):
@@ -76,7 +76,7 @@ def test_what_a_run_does_not_measure_is_of_the_reference(tmp_path):
     drawings = {"ffn_relu.dot", "layernorm.dot"}
     assert set(written) == {"style", "ffn_relu", "mha", "layernorm", "forms-elementwise_chain"} | drawings
     assert all("the reference" in written[name] for name in ("ffn_relu", "forms-elementwise_chain"))
-    assert "with ReLU, as the original shows: the whole program." in written["ffn_relu"]
+    assert "FFN (ReLU), which the original shows too: the whole program." in written["ffn_relu"]
 
 
 def test_the_forms_of_two_compilers_are_whole_and_fit_a_page(tmp_path):
@@ -101,10 +101,4 @@ def test_a_program_that_is_cut_short_is_not_called_whole(tmp_path):
     head = f"func.func public @main(%arg0: {of}) -> {of} {{"
     long = "\n".join([head, *lines, f"  return {names[-1]} : {of}", "}"])
     made = run(tmp_path, {Cell(name, "ffn_relu", "cpu"): long for name in ("jax", "torch_xla")})["ffn_relu"]
-    assert "as the original shows: the beginning of the program." in made and LEFT_OUT in made
-
-
-def test_an_unexpected_structure_is_said_and_does_not_fail(tmp_path):
-    written = run(tmp_path, {Cell(f, "mha", "cpu"): text("gemm", "jax") for f in ("jax", "torch_xla")})
-    assert "// nothing to show: expected a dot_general" in written["mha"]
-    assert "no combined projection" in (tmp_path / "said").read_text()
+    assert "the original shows too: the beginning of the program." in made and LEFT_OUT in made

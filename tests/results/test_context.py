@@ -36,7 +36,6 @@ def test_run_is_described(results):
     assert found["sizes"]["gemm"] == {"m": 16, "k": 32, "n": 64}
     assert found["settings"]["memory_cap_bytes"] == 2**30
     assert found["settings"]["rounds"] == 1
-    assert found["nodes"] == []
     json.dumps(found)
 
 
@@ -99,27 +98,6 @@ def test_device_is_present_if_any_framework_finds_it(results):
 def test_a_run_without_a_result_has_no_date(results):
     found = built(results)
     assert (found["date_utc"], found["git_revision"]) == ("never", "unknown")
-
-
-def test_each_node_tells_what_it_measured_and_how_fast_it_is(results):
-    record = process()["machine"]
-    for cell, node in ((JAX, "n1"), (TORCH, "n1"), (Cell("jax", "ffn", "cpu"), "n2")):
-        write_cell(results, [process(cell, machine={"node": node, **record})])
-    (results / "cpu" / "peak.json").write_text(json.dumps(PEAK | {"machine": {"node": "n2", **record}}))
-    grown = results / "growth" / "jax" / "decode" / "layers-1"
-    grown.mkdir(parents=True)
-    alone = process(workload="decode", machine={"node": "n2", **record})
-    (grown / "process.json").write_text(json.dumps(alone))
-    replayed = results / "replay" / "cpu" / OLD / "layernorm"
-    replayed.mkdir(parents=True)
-    replay = {"device": "cpu", "workload": "layernorm", "processes": [alone], "programs": {}}
-    (replayed / "replay.json").write_text(json.dumps(replay))
-    workloads = ["gemm", "ffn", "layernorm", "decode"]
-    first, second = built(results, workloads=workloads, measure=["tables", "beyond"])["nodes"]
-    assert (first["node"], first["device"], first["workloads"]) == ("n1", "cpu", ["gemm"])
-    assert first["peak"] is None
-    assert (second["node"], second["workloads"]) == ("n2", ["decode", "ffn", "layernorm"])
-    assert second["peak"]["gflop_per_s"] == PEAK["gflop_per_s"]
 
 
 def test_a_run_of_growing_sizes_alone_has_its_date(results):

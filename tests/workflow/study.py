@@ -22,7 +22,7 @@ CELLS = "results/full/cells.csv"
 BIN = Path(sys.executable).parent
 SNAKEMAKE = [sys.executable, "-m", "snakemake", "--cores", "1"]
 SETTINGS = {
-    **{"rounds": 2, "loop_pairs": 2},
+    **{"rounds": 2, "loop_pairs": 2, "peak_seconds": 0.2},
     **{"steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.01},
 }
 FRAMEWORK = '''

@@ -1,4 +1,4 @@
-"""Cells that end badly are data: each has its status, and the paper is finished."""
+"""Cells that end badly are data: each has its status, and the paper is finished. And what is measured again then."""
 
 import time
 
@@ -14,6 +14,7 @@ BAD = {
     ("theirs", "layernorm"): ("hog", "oom", "refused at build"),
 }
 """(framework, workload): (what the process does, its status, what the detail says)."""
+MADE_FROM_CELLS = {"tables", "claims", "paper_tables", "cell_figures", "latex", "typeset"}
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,9 @@ def ended(tmp_path_factory, jax_python):
         **{"rounds": 1, "timeout_s": 6, "memory_cap_gib": 1.0},
     )
     fakes = {f"STACKWARS_FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()}
-    made.run("all", STACKWARS_FAKE_theirs_two_matmuls="disagree", **fakes)
+    ran = made.run("all", STACKWARS_FAKE_theirs_two_matmuls="disagree", **fakes)
+    assert ran["cell"] == 8 and ran["typeset"] == 1
+    assert not list(made.folder.glob("results/full/cpu/**/rounds")), "the rounds are temporary"
     return made
 
 
@@ -53,6 +56,59 @@ def test_the_cell_whose_outputs_differ_is_wrong_in_every_table_and_the_other_is_
     assert row["parity_rel_l2"] == pytest.approx(1e-4, rel=0.01)
     assert frame.loc[("ours", "two_matmuls"), "status"] == "ok"
     assert "wrong" in ended.text()
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_only_what_an_edit_touches_is_measured_again(ended):
+    """The last test of the study, which is edited step by step."""
+    made, package = ended, ended.folder / "src" / "stackwars"
+
+    # Run again it does nothing.
+    done = made.snakemake()
+    assert "Nothing to be done" in done.stdout, done.stdout
+    assert study.jobs(done.stdout) == {}
+
+    # A sentence edited costs no measurement.
+    study.write(made.folder / "paper" / "replication.tex.j2", "One more sentence.\n")
+    assert set(made.run("all")) - {"all"} == {"latex", "typeset"}
+    assert "One more sentence." in made.text()
+
+    # One cell's result deleted: that cell, and what is made from it.
+    before = (made.cell("theirs", "mha") / "cell.json").read_bytes()
+    (made.cell("ours", "mha") / "cell.json").unlink()
+    planned = study.planned(made.snakemake("-n").stdout)
+    assert set(planned) >= MADE_FROM_CELLS
+    ran = made.run(study.CELLS, "results/full/cpu/ours/mha/cell.json")
+    assert ran["cell"] == 1
+    assert (made.cell("theirs", "mha") / "cell.json").read_bytes() == before
+
+    # What an edit would have measured again: of the protocol's version, of a framework's pins, of sizes.
+    edits = {
+        "src/stackwars/measure/__init__.py": lambda text: text.replace("PROTOCOL = ", "PROTOCOL = 1"),
+        "envs/theirs.txt": lambda text: f"{text}# changed\n",
+        "config/config.yaml": lambda text: text.replace("m: 128", "m: 130"),
+    }
+    for name, edit in edits.items():
+        file = made.folder / name
+        text = file.read_text()
+        assert edit(text) != text
+        file.write_text(edit(text))
+        planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
+        # The cells of ours are measured in the rounds of those of theirs.
+        assert planned["cell"] == (2 if name == "config/config.yaml" else 8), name
+        file.write_text(text)
+
+    # What the protocol's version stands for measures nothing again by itself.
+    for name in ("supervisor", "conduct", "limits", "child", "rounds"):
+        study.write(package / "measure" / f"{name}.py", '"""A remark."""\n')
+    planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
+    assert not {"cell", "peak", "replay"} & set(planned)
+
+    # An edit of a workload, run.
+    study.write(package / "workloads" / "mha.py", "\nEDITED = True\n")
+    ran = made.run(study.CELLS)
+    assert ran["cell"] == 2
 
 
 def test_a_bad_request_is_refused_before_anything_is_measured(tmp_path):

@@ -45,15 +45,17 @@ def test_damaged_cell_is_named_kept_and_measured_again(made):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("addition", ["", "raise SystemExit('asked to fail')\n"])
+@pytest.mark.parametrize(
+    "addition", ["", "\nif __name__ == '__main__':\n    raise SystemExit('asked to fail')\n"]
+)
 def test_a_run_ends_with_its_faulty_programs_whether_it_fails_or_not(tmp_path, addition):
     made = study.make(tmp_path, ("gemm",))
     folder = tmp_path / "results" / "full" / "checks" / OLD / "gemm" / "base"
     folder.mkdir(parents=True)
     crash = {"status": "crash", "status_detail": "SIGSEGV in the first call"}
     (folder / "check.json").write_text(json.dumps(check({"ours": crash, "theirs": {}})))
-    study.write(tmp_path / "src" / "stackwars" / "results" / "reference.py", addition)
-    done = made.quietly("results/from-reference/context.json")
+    study.write(tmp_path / "src" / "stackwars" / "workflow" / "devices.py", addition)
+    done = made.quietly("results/full/cpu/found.json")
     assert done.returncode == bool(addition), done.stdout
     (line,) = [line for line in done.stdout.splitlines() if "SIGSEGV" in line]
     assert line.split()[:4] == ["ours", OLD, "gemm", "crash"]

@@ -1,4 +1,4 @@
-"""What is measured again, told from start to end: one study, edited step by step."""
+"""A killed run goes on where it was."""
 
 import json
 import os
@@ -10,67 +10,6 @@ from pathlib import Path
 import pytest
 
 import study
-
-MADE_FROM_CELLS = {"tables", "claims", "paper_tables", "cell_figures", "latex", "typeset"}
-
-
-@pytest.mark.slow
-@pytest.mark.env
-def test_only_what_an_edit_touches_is_measured_again(tmp_path, jax_python):
-    made = study.make(tmp_path)
-
-    # All of it: 2 frameworks x 2 workloads.
-    ran = made.run("all")
-    assert ran["cell"] == 4
-    assert ran["typeset"] == 1
-    assert not list(tmp_path.glob("results/full/cpu/**/rounds")), "the rounds are temporary"
-
-    # Run again it does nothing.
-    done = made.snakemake()
-    assert "Nothing to be done" in done.stdout, done.stdout
-    assert study.jobs(done.stdout) == {}
-
-    # One cell's result deleted: that cell, and what is made from it.
-    before = (made.cell("theirs", "gemm") / "cell.json").read_bytes()
-    (made.cell("ours", "gemm") / "cell.json").unlink()
-    planned = study.planned(made.snakemake("-n").stdout)
-    assert set(planned) >= MADE_FROM_CELLS
-    ran = made.run(study.CELLS, "results/full/cpu/ours/gemm/cell.json")
-    assert ran["cell"] == 1
-    assert (made.cell("theirs", "gemm") / "cell.json").read_bytes() == before
-
-    # What an edit would have measured again: of the protocol's version, of a framework's pins, of sizes.
-    edits = {
-        "src/stackwars/measure/__init__.py": lambda text: text.replace("PROTOCOL = ", "PROTOCOL = 1"),
-        "envs/theirs.txt": lambda text: f"{text}# changed\n",
-        "config/config.yaml": lambda text: text.replace("m: 128", "m: 130"),
-    }
-    for name, edit in edits.items():
-        file = tmp_path / name
-        text = file.read_text()
-        assert edit(text) != text
-        file.write_text(edit(text))
-        planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
-        # The cells of ours are measured in the rounds of those of theirs.
-        assert planned["cell"] == (2 if name == "config/config.yaml" else 4), name
-        file.write_text(text)
-
-    # What the protocol's version stands for measures nothing again by itself.
-    for name in ("supervisor", "conduct", "limits", "child", "rounds"):
-        study.write(tmp_path / f"src/stackwars/measure/{name}.py", '"""A remark."""\n')
-    planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
-    assert not {"cell", "peak", "replay"} & set(planned)
-
-    # An edit of a workload, run.
-    study.write(tmp_path / "src/stackwars/workloads/gemm.py", "\nEDITED = True\n")
-    ran = made.run(study.CELLS)
-    assert ran["cell"] == 2
-
-    # A deleted environment harms nothing; a sentence edited costs no measurement.
-    study.write(tmp_path / "paper" / "replication.tex.j2", "One more sentence.\n")
-    ran = made.run("all")
-    assert "cell" not in ran
-    assert "One more sentence." in made.text()
 
 
 @pytest.mark.slow

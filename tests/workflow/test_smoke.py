@@ -6,6 +6,7 @@ import re
 import pytest
 
 import study
+from checkout import overlay
 from stackwars import workloads
 from stackwars.claims import definitions
 from stackwars.results import schema
@@ -18,6 +19,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.env]
 # The other workloads have the same paths, and tests of their own.
 CHOSEN = ("gemm", "layernorm", "bert_base")
 ASKED = {**load(), "preset": "smoke", "workloads": list(CHOSEN)}
+# One set of odd sizes is enough for the rule; other tests judge them all.
+ASKED["odd_sizes"]["workloads"]["layernorm"] = [{"batch": 3, "sequence": 5, "features": 1025}]
 MODELS = [name for name in CHOSEN if workloads.load(name).KIND == "model"]
 REPLAYS = programs.replays(ASKED)
 COMPILE_NOTHING = ("numpy", "torch_eager", "tensorflow_graph")
@@ -28,6 +31,7 @@ SMOKE = ("--config", "preset=smoke", f"workloads=[{','.join(CHOSEN)}]")
 @pytest.fixture(scope="module")
 def smoke(checkout, jax_python, torch_xla_python):
     """A checkout in which the smoke paper was built, and what the run printed."""
+    overlay(checkout.folder, {"odd_sizes": ASKED["odd_sizes"]})
     done = checkout.quietly(*SMOKE)
     assert done.returncode == 0, done.stdout[-5000:]
     return checkout, done.stdout
@@ -82,15 +86,6 @@ def test_first_runs_are_first(smoke):
         assert frame["returned_share"].between(0, 1, inclusive="right").all()
 
 
-def test_what_dynamo_and_inductor_counted_is_told_and_of_nobody_else(smoke):
-    frame = rows(smoke[0])
-    frame = frame[frame["status"] == "ok"]
-    told = frame[frame["graphs"].notna()]
-    assert set(told.index.get_level_values("framework")) == {*INDUCTOR, "torch_xla_dynamo"}
-    assert (told["graphs"] == 1).all() and (told["graph_breaks"] == 0).all()
-    assert (frame.loc[list(INDUCTOR), "kernels"].groupby(level="framework").max() >= 1).all()
-
-
 def test_pending_work_makes_two_compiling_runs_and_settled_work_one(smoke):
     frame = rows(smoke[0])
     assert (frame.loc["torch_xla_pending", "compiles_second"] >= 1).all()
@@ -101,8 +96,6 @@ def test_pending_work_makes_two_compiling_runs_and_settled_work_one(smoke):
 
 def test_operations_that_a_profile_names_are_in_the_optimised_programs_of_the_report(smoke):
     made, _ = smoke
-    done = made.snakemake("results/smoke/report_programs.json", *SMOKE)
-    assert done.returncode == 0, done.stdout[-5000:]
     results = made.folder / "results" / "smoke"
     found = json.loads((results / "report_programs.json").read_text())["programs"]
     found = [one for one in found if one["workload"] in CHOSEN]

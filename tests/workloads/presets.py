@@ -3,6 +3,7 @@
 import numpy as np
 
 from stackwars import workloads
+from stackwars.measure.checks import relative_l2
 from stackwars.study.config import load
 
 CONFIG = load()
@@ -16,6 +17,8 @@ ODD = CONFIG["odd_sizes"]["workloads"]
 UPDATING = [name for name in SMALL if hasattr(workloads.load(name), "STATE")]
 BASIC = [name for name in SMALL if workloads.load(name).KIND == "basic"]
 SEED = 0
+LIMIT = 1e-5
+"""Of the error of a framework's values."""
 
 
 def weights(name: str) -> dict[str, np.ndarray]:
@@ -25,3 +28,9 @@ def weights(name: str) -> dict[str, np.ndarray]:
 def expected(name: str, calls: int = 1) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
     """The reference's outputs of calls that alternate between the sets of inputs, and the state after them."""
     return workloads.load(name).expected(SMALL[name], SEED, calls)
+
+
+def differ(one, other) -> float:
+    """The largest relative L2 error of all outputs, and of what is updated."""
+    pairs = [*zip(one[0], other[0], strict=True), *((value, other[1][name]) for name, value in one[1].items())]
+    return max(relative_l2(np.asarray(a, np.float64), b) for a, b in pairs)

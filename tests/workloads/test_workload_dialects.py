@@ -1,4 +1,4 @@
-"""Every workload in every framework: the same numbers, compiled once."""
+"""Every workload in every framework: the same numbers, the expected ones, compiled once."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from stackwars import frameworks, workloads
 from stackwars.measure.checks import relative_l2
 from workloads.called import CALLS
 from workloads.conftest import CHOSEN, FRAMEWORKS
-from workloads.presets import BASIC, SMALL, UPDATING, expected
+from workloads.presets import BASIC, LIMIT, ODD, SEED, SMALL, UPDATING, differ, expected
 
 pytestmark = pytest.mark.env
 REFUSING = {"tensorflow_xla": "SIZES_FROM_VALUES", "torchax": "GRAPH_BREAKS"}
@@ -70,3 +70,30 @@ def test_the_output_says_something(called):
             assert 0.05 < np.sqrt((output**2).mean()) < 20, name
             assert relative_l2(output[0], output[1].astype(np.float64)) > 0.05, name
             assert output.std() > 0.05, name
+
+
+@pytest.mark.parametrize("place", [None, 0, 1], ids=["smoke", "odd1", "odd2"])
+@pytest.mark.parametrize("framework", ["jax", "torch_eager"])
+def test_frameworks_compute_what_is_expected(framework, place, called):
+    found = called(framework, place)
+    for name in BASIC:
+        module, sizes = workloads.load(name), SMALL[name] if place is None else ODD[name][place]
+        if framework in module.NO_FORM or name not in found:
+            assert name == "newton_readback"
+            continue
+        outputs, state = module.expected(sizes, SEED, CALLS)
+        mine = [found[name][f"output/{call}"] for call in range(CALLS)]
+        leaves = {leaf: found[name][f"state/{leaf}"] for leaf in state}
+        assert [one.shape for one in mine] == [one.shape for one in outputs]
+        assert differ((mine, leaves), (outputs, state)) < LIMIT, name
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["odd1", "odd2"])
+@pytest.mark.parametrize("framework", ["torch_eager", "tensorflow_xla"])
+def test_models_agree_at_odd_sizes(framework, place, called):
+    found, baseline = called(framework, place), called("jax", place)
+    for name in (name for name in found if name not in BASIC):
+        for call in range(CALLS):
+            mine, other = (one[name][f"output/{call}"] for one in (found, baseline))
+            assert mine.shape == other.shape, name
+            assert relative_l2(mine, other.astype(np.float64)) < LIMIT, name

@@ -26,14 +26,6 @@ FITS, OOM = "fits", "oom"
 MESSAGE_CHARACTERS = 2000
 _HBM = re.compile(r"Ran out of memory (on HBM|in memory space hbm)|exceeds? available HBM", re.IGNORECASE)
 """How a compiler refuses a program because the device's main memory is too small."""
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = r"([\d.]+)([KMGT]?)B?\b"
-_FIGURES = {
-    "needed": (rf"required for HLO temporaries \({_SIZE}\)", rf"Used {_SIZE} of \S+ hbm"),
-    "argument": (rf"^\s+arguments\s+{_SIZE}",),
-    "output": (rf"Output size {_SIZE}",),
-    "alias": (rf"shares {_SIZE} with arguments",),
-}
 
 
 @dataclass(frozen=True)
@@ -64,8 +56,8 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
     message = first_lines(raised["message"]) if raised else ""
     refused = bool(_HBM.search(message))
     status, message = _status(outcome, refused, message)
-    result, told = dump.buffers(outcome.dumped), figures(message)
-    hbm = result.hbm if result else told.get("needed")
+    result = dump.buffers(outcome.dumped)
+    hbm = result.hbm if result else None
     code = accepted["code_bytes"] if accepted else None
     if outcome.assumed_code is not None:
         code, refuses = outcome.assumed_code, False  # it was not asked to the end
@@ -80,10 +72,10 @@ def row(outcome: Outcome, usable: int | None, refuses: bool = True) -> dict:
         "verdict": decision[0],
         "decided_by": decision[1],
         "message": printable(message),
-        "argument_bytes": result.argument if result else told.get("argument"),
-        "output_bytes": result.output if result else told.get("output"),
+        "argument_bytes": result.argument if result else None,
+        "output_bytes": result.output if result else None,
         "temp_bytes": result.temp if result else None,
-        "alias_bytes": result.alias if result else told.get("alias"),
+        "alias_bytes": result.alias if result else None,
         "hbm_bytes": hbm,
         "usable_bytes": usable,
         "code_bytes": code,
@@ -131,21 +123,6 @@ def usable_bytes(row: dict, compiler: str) -> int | None:
     for itself differs by generation.
     """
     return row.get("usable_hbm_bytes", {}).get(compiler)
-
-
-def figures(message: str) -> dict[str, int]:
-    """The sizes that a refusal tells, in bytes, rounded as it prints them (31.24G: to 0.01 GiB).
-
-    Those of: needed, argument, output, alias.
-    """
-    result = {}
-    for name, patterns in _FIGURES.items():
-        for pattern in patterns:
-            match = re.search(pattern, message, re.MULTILINE)
-            if match:
-                result[name] = round(float(match.group(1)) * _UNITS[match.group(2)])
-                break
-    return result
 
 
 def first_lines(message: str) -> str:

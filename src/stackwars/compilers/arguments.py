@@ -121,7 +121,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program with its arguments, the weights that it does not use, and its results, in its own order.
+    """A program with its arguments and its results, in its own order.
 
     located: the same text with the places in the source that its operations are from; empty where the frontend
     does not tell them.
@@ -129,7 +129,6 @@ class Lowered:
 
     text: str
     arguments: list[Entry]
-    unused: list[Entry]
     results: tuple[Result, ...] = (Result(OUTPUT),)
     located: str = ""
 

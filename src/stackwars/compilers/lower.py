@@ -73,7 +73,6 @@ def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds
         "versions": versions,
         "lower_s": round(seconds, 3),
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "unused": [entry.name for entry in lowered.unused],
         "arguments": arguments.dump(lowered.arguments),
         "results": [asdict(result) for result in lowered.results],
         **_sources(lowered),
@@ -83,7 +82,7 @@ def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds
 def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
     """The program, and the versions of what lowered it."""
     if why := why_unavailable():
-        return Lowered(no_program_line(why), [], [], ()), {}
+        return Lowered(no_program_line(why), [], ()), {}
     framework = import_module(f"stackwars.compilers.lower_{job.framework}")
     workload = workloads.load(job.workload)
     build = workloads.build(job.workload, job.dialect)
@@ -97,13 +96,13 @@ def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
                 **({"division": division} if division else {}),
             )
         except NotImplementedError as error:
-            lowered = Lowered(no_program_line(str(error)), [], [], ())
+            lowered = Lowered(no_program_line(str(error)), [], ())
         except (ImportError, MemoryError):  # of the environment and the machine, not of the program
             raise
         except Exception as error:
             traceback.print_exc()
             why = f"{job.framework} does not lower it: {workloads.description(error)}"
-            lowered = Lowered(no_program_line(why), [], [], ())
+            lowered = Lowered(no_program_line(why), [], ())
     return lowered, {name: _version(name) for name in framework.PACKAGES}
 
 
@@ -137,9 +136,8 @@ def write_in_child(job: LowerJob, output: Path, timeout_s: float = 0) -> int:
     if -status not in CRASHES:
         return status
     name = signal.Signals(-status).name
-    lowered = Lowered(
-        no_program_line(f"{job.framework} ended by {name} while it lowered it; see the log"), [], [], ()
-    )
+    why = f"{job.framework} ended by {name} while it lowered it; see the log"
+    lowered = Lowered(no_program_line(why), [], ())
     _write(lowered.text, _document(job, lowered, {}, time.perf_counter() - start), output)
     return 0
 

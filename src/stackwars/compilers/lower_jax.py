@@ -65,9 +65,8 @@ def lower(
     kept = lowered._lowering.compile_args["kept_var_idx"]
     leaves = [entries[id(leaf)] for leaf in jax.tree.leaves(given)]
     used = [entry for place, entry in enumerate(leaves) if place in kept]
-    unused = [entry for place, entry in enumerate(leaves) if place not in kept]
     results = results or arguments.outputs(len(jax.tree.leaves(lowered.out_info)))
-    return Lowered(lowered.as_text(), used, unused, results, lowered.as_text(debug_info=True))
+    return Lowered(lowered.as_text(), used, results, lowered.as_text(debug_info=True))
 
 
 def _dtype(array: Any) -> Any:

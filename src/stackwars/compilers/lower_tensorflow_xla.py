@@ -54,8 +54,7 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
     results = dict(enumerate(arguments.outputs(len(concrete.outputs))))
     for argument, result in _ALIAS.findall(text):
         results[int(result)] = Result(names.get(id(captured[int(argument) - len(inputs)]), ""))
-    unused = [entry for entry, _ in placed if entry not in used]
-    return Lowered(text, used, unused, tuple(results[place] for place in sorted(results)))
+    return Lowered(text, used, tuple(results[place] for place in sorted(results)))
 
 
 def _constant(tensor: Any) -> Entry:

@@ -145,9 +145,8 @@ def lower_traced(
             for entry in used
         ]
         text = marked(text, axes, [id(entry) in updated for entry in used], division.devices)
-    unused = [e for e, _ in placed if e.kind == "weight" and e not in used]
     returned = arguments.outputs(count - len(kept))
-    return Lowered(text, used, unused, (*returned, *map(Result, kept)))
+    return Lowered(text, used, (*returned, *map(Result, kept)))
 
 
 def _entries(module: Any, placed: list[tuple[Entry, Any]]) -> dict[str, Entry]:

@@ -90,7 +90,6 @@ def lower(
         known[number] if number in known else arguments.of_array(node.cpu().numpy())
         for number, node in zip(numbers, nodes, strict=True)
     ]
-    unused = [entry for entry, _ in placed if entry not in used]
     if division:
         axes = [
             known[number].divided_axis(division)
@@ -99,4 +98,4 @@ def lower(
             for number in numbers
         ]
         text = marked(text, axes, [number in names for number in numbers], division.devices)
-    return Lowered(text, used, unused, (*arguments.outputs(len(each(output))), *map(Result, leaves)))
+    return Lowered(text, used, (*arguments.outputs(len(each(output))), *map(Result, leaves)))

@@ -64,11 +64,9 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
     leaves = [entries[name] for name in sorted(named)] + [Entry("input", name) for name in inputs]
     kept = lowered._lowering.compile_args["kept_var_idx"]
     used = [entry for place, entry in enumerate(leaves) if place in kept]
-    unused = [entry for place, entry in enumerate(leaves) if place not in kept]
     return Lowered(
         lowered.as_text(),
         used,
-        [entry for entry in unused if entry.kind == "weight"],
         arguments.outputs(len(jax.tree.leaves(lowered.out_info))),
         located=lowered.as_text(debug_info=True),
     )

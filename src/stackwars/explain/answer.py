@@ -11,11 +11,10 @@ from stackwars.explain.graph import Op
 from stackwars.explain.hybrids import A, B, Hybrids, Kind, Part
 from stackwars.explain.question import Side
 from stackwars.explain.reasons import peak_gflops, reason, sentence
-from stackwars.explain.search import LEAST_DIFFERENCE, Atom, Outcome, Row
+from stackwars.explain.search import Atom, Outcome, Row
 from stackwars.explain.workers import Crashed, Refused, TimedOut
 
 LAYOUT, OPERATIONS = "argument layout", "operations"
-MOST_BETTER = 6
 MOST_OPS = 12
 _NOISE = re.compile(
     r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>|mhlo\.\w+ = [^,}]*)'
@@ -35,14 +34,6 @@ class Answer:
         alone = {row.kind.number: row for row in outcome.rows}
         rows = [self._cause(atom, alone, gap) for atom in outcome.atoms]
         return sorted(rows, key=lambda row: -(row["share"] or 0))
-
-    def better(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
-        """Return rows of what A does faster than B."""
-        chosen = [row for row in reversed(outcome.rows) if row.difference < -LEAST_DIFFERENCE * gap]
-        return [
-            self._row(row.kind, len(row.kind), OPERATIONS, row, row.difference / gap)
-            for row in chosen[:MOST_BETTER]
-        ]
 
     def _cause(self, atom: Atom, alone: dict[int, Row], gap: float) -> dict[str, Any]:
         if not atom.kind.is_layout:

@@ -48,8 +48,6 @@ SHARE = 0.8
 """Of the gap that the cause makes up."""
 KINDS = 6
 """Most kinds of regions that are one cause."""
-LEAST = 0.05
-"""Of the gap, that a region which the slower compiler does better has to be worth."""
 LINES = 12
 SHOWN_SHARE = 0.25
 """Of the gap that an option has to be worth."""
@@ -280,7 +278,6 @@ def _document(
     share = interval(alone, [gap] * TURNS) if chosen else (0.0, 0.0, 0.0)
     if not verdict:
         verdict = _account(chosen, share)
-    better = [row for row in reversed(slower) if row.difference().mean() < -LEAST * gap][:KINDS]
     shown = chosen if verdict == CAUSE else []
     return {
         "schema": 1,
@@ -297,7 +294,6 @@ def _document(
         **({"closed": dict(zip(("share", "low", "high"), share, strict=True))} if shown else {}),
         "left_ms": gap * (1 - share[0]) / 1e6,
         "regions": [_row(question, number, row, gap, graph) for number, row in enumerate(shown)],
-        "a_better": [_row(question, number, row, gap, graph) for number, row in enumerate(better)],
         "options": options,
     }
 

@@ -272,7 +272,6 @@ class Finder:
             "closed": {"share": share, "low": low, "high": high},
             "left_ms": (cause - b) / 1e6,
             "regions": answer.causes(outcome, a - b),
-            "a_better": answer.better(outcome, a - b),
         }
         return f"{share:.0%} ({low:.0%} to {high:.0%}) of the gap of {(a - b) / 1e6:.3g} ms"
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from stackwars.explain import standalone
 from stackwars.explain.graph import dtype, shape
-from stackwars.measure.agreement import agreement
+from stackwars.measure.agreement import errors
 from stackwars.setup.environments import clean_environ
 
 REPRODUCER, PROGRAM, INPUTS = "reproduce.py", "reduced.mlir", "inputs.npz"
@@ -148,7 +148,7 @@ def _expected(right: np.ndarray, found: np.ndarray, limit: float) -> dict[str, A
     flat, values = np.asarray(right).ravel(), np.asarray(found).ravel()
     places: Sequence[int] = range(flat.size)
     if flat.size > VALUES:
-        wrong = np.flatnonzero(wrong_mask(values, flat, limit))
+        wrong = np.flatnonzero(errors(values, flat, limit)[0])
         chosen = wrong if wrong.size else np.arange(flat.size)
         places = chosen[np.unique(np.linspace(0, len(chosen) - 1, CHECKED).astype(int))].tolist()
     finite = np.abs(flat[np.isfinite(flat)])
@@ -163,22 +163,6 @@ def _expected(right: np.ndarray, found: np.ndarray, limit: float) -> dict[str, A
 def _short(value: Any, limit: float) -> Any:
     """Return a number with no more digits than a comparison within the limit needs."""
     return float(f"{value:.9g}") if isinstance(value, float) and limit > 1e-8 else value
-
-
-def wrong_mask(values: np.ndarray, right: np.ndarray, limit: float) -> np.ndarray:
-    """Return which elements are wrong, as `agreement` counts them."""
-    if right.dtype.kind not in "fc":
-        return values != right
-    finite = np.abs(right[np.isfinite(right)])
-    scale = float(finite.max(initial=0)) or 1.0
-    with np.errstate(invalid="ignore"):
-        near = (
-            (np.abs(values - right) <= limit * scale) | (values == right) | (np.isnan(values) & np.isnan(right))
-        )
-    mask = ~near
-    if not mask.any() and not agreement(values, right, limit).right:
-        return values != right
-    return mask
 
 
 def run(path: Path, python: Path | str, timeout_s: float) -> tuple[int, str]:

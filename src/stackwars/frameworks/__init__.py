@@ -45,7 +45,8 @@ A framework that can tell them also has
     outside_compiler()
                       names of the operations that it computed without its compiler since it was loaded; a
                       module with `GRAPH_BREAKS` may have some, any other cell is then unsupported
-    generated()       what it has made since it was loaded, {name: count} of GENERATED
+    generated()       what it has made since it was loaded, {name: count}: `graphs` that it compiled, `graph_breaks`,
+                      places where it could not go on with one, and `kernels` that it wrote itself
     forms()           what its compiler makes of call(0), {name of the form: text}, from the traced program to
                       the optimised one; may compile once more, so it comes after every timed call
 """
@@ -58,10 +59,6 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-
-GENERATED = ("graphs", "graph_breaks", "kernels")
-"""What a framework may count: graphs that it compiled, places where it could not go on with one, and the
-kernels that it wrote itself (not those of libraries that it calls)."""
 
 
 def names() -> list[str]:

@@ -30,17 +30,12 @@ def origin(value: ir.Value) -> ir.Value:
     return value
 
 
-def before(
-    values: Iterable[ir.Value],
-    through: Callable[[ir.Operation], bool],
-    stop: ir.Value | None = None,
-) -> set[ir.Operation]:
-    """Return the operations that the values are made from, as far up as `through` lets, not above `stop`."""
+def before(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -> set[ir.Operation]:
+    """Return the operations that the values are made from, as far up as `through` lets."""
     reached: set[ir.Operation] = set()
     waiting = list(values)
     while waiting:
-        value = waiting.pop()
-        made_by = None if stop is not None and value == stop else producer(value)
+        made_by = producer(waiting.pop())
         if made_by is not None and made_by not in reached and through(made_by):
             reached.add(made_by)
             waiting.extend(made_by.operands)
@@ -58,12 +53,6 @@ def after(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -
                 reached.add(reader)
                 waiting.extend(reader.results)
     return reached
-
-
-def is_vector_argument(value: ir.Value) -> bool:
-    """Return whether the value is, but for MOVES, an argument of rank 1: a bias, a scale, a shift."""
-    start = origin(value)
-    return producer(start) is None and len(shape(start)) == 1
 
 
 def size(value: ir.Value) -> int:

@@ -48,11 +48,18 @@ def agreement(values: np.ndarray, reference: np.ndarray, limit: float) -> Agreem
         where = f"expected the shape {reference.shape}, got {values.shape}"
         return Agreement(max(1, reference.size), max(1, reference.size), np.inf, np.inf, where)
     values = values.reshape(reference.shape)
+    wrong, l2, largest = errors(values, reference, limit)
+    where = describe(wrong)
+    if reference.dtype.kind not in "fc" or values.dtype.kind not in "fc":
+        where += _order(np.atleast_1d(values)[wrong], np.atleast_1d(reference)[wrong])
+    return Agreement(int(wrong.sum()), wrong.size, l2, largest, where)
+
+
+def errors(values: np.ndarray, reference: np.ndarray, limit: float) -> tuple[np.ndarray, float, float]:
+    """Return (which elements are wrong, the L2 error, the largest) of values of the reference's shape."""
     if reference.dtype.kind not in "fc" or values.dtype.kind not in "fc":
         wrong = np.atleast_1d(values != reference)
-        share = float(wrong.mean()) if wrong.size else 0.0
-        where = describe(wrong) + _order(np.atleast_1d(values)[wrong], np.atleast_1d(reference)[wrong])
-        return Agreement(int(wrong.sum()), wrong.size, share, float(wrong.any()), where)
+        return wrong, float(wrong.mean()) if wrong.size else 0.0, float(wrong.any())
     precise = np.complex128 if reference.dtype.kind == "c" else np.float64
     found, expected = np.atleast_1d(values.astype(precise)), np.atleast_1d(reference.astype(precise))
     finite = np.isfinite(expected)
@@ -67,7 +74,7 @@ def agreement(values: np.ndarray, reference: np.ndarray, limit: float) -> Agreem
     wrong = error > limit * scale
     if l2 > limit and not wrong.any():
         wrong = error > 0
-    return Agreement(int(wrong.sum()), wrong.size, l2, largest, describe(wrong))
+    return wrong, l2, largest
 
 
 def _long(shape: tuple[int, ...]) -> list[int]:

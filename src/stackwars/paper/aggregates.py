@@ -108,18 +108,17 @@ def _causes(data: Dataset) -> Named:
 
 
 def _kernels(data: Dataset) -> Named:
-    """Yield the share of a difference of two programs that YNN removes, on logarithms; and, of the newest run of the
-    matrix, the ratios of PyTorch's programs of BERT-Base without it."""
+    """Yield the share of a difference of two programs that YNN removes, on logarithms, and the ratios of PyTorch's
+    programs of BERT-Base without it."""
     removals = data.comparisons(quantity=schema.REMOVAL, subject="torch_xla").dropna(subset=["share"])
     for workload, share in zip(removals["workload"], removals["share"], strict=True):
         yield f"ynn/removes/{workload}", rf"{100 * share:.0f}\,\%"
-    newest = [run for run in runs.read() if effects.STUDY in run.context["studies"]][-1].table("comparisons")
-    replays = newest[(newest["quantity"] == schema.REPLAY) & (newest["baseline"] == "jax")]
-    of_bert = replays.query(
-        "workload == 'bert_base' and compiler == 'jaxlib-0.10.2-no-ynn' and subject in @PYTORCH"
+    of_bert = data.comparisons(
+        quantity=schema.REPLAY, workload="bert_base", compiler="jaxlib-0.10.2-no-ynn", baseline="jax"
     )
-    yield "bert/pytorch/least", latex.number(of_bert["ratio"].min())
-    yield "bert/pytorch/most", latex.number(of_bert["ratio"].max())
+    ratios = of_bert[of_bert["subject"].isin(PYTORCH)]["ratio"]
+    yield "bert/pytorch/least", latex.number(ratios.min())
+    yield "bert/pytorch/most", latex.number(ratios.max())
 
 
 def _products(data: Dataset) -> Named:

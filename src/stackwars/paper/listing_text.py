@@ -15,6 +15,7 @@ from stackwars.paper.latex import escape
 
 Lines = list[tuple[int, str]]
 
+_LARGE = re.compile(r'dense<("0x[^"]*"|\[[^>]{80,}|[^>]*__elided__)>|dense_resource<[^>]*>')
 _LAYOUT = re.compile(r"(?<=\])\{[\d,]+\}")
 _METADATA = re.compile(r", metadata=\{[^}]*\}|, backend_config=\{.*$")
 _GIVEN = re.compile(r"(?:ROOT )?%\S+ = \S+ (?:parameter|constant|broadcast|bitcast)\(")
@@ -48,6 +49,15 @@ _STYLE = r"""% Style of the StableHLO listings, for package listings; CHARACTERS
   showstringspaces=false,breaklines=false,morecomment=[l]{//},commentstyle=\itshape,
   xleftmargin=0pt,framesep=0pt,aboveskip=0pt,belowskip=2pt}
 """
+
+
+def stablehlo(text: str) -> Lines:
+    """Return every line, without the values of large constants."""
+    return [
+        ((len(line) - len(line.lstrip())) // 2, _LARGE.sub("dense<...>", line))
+        for line in text.splitlines()
+        if line.strip()
+    ]
 
 
 def jaxpr(text: str) -> Lines:

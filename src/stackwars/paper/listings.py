@@ -1,13 +1,11 @@
 """Print programs: listings from the StableHLO of cells, and drawings as text for Graphviz.
 
-``python -m stackwars.paper.listings`` runs in the jax environment, whose MLIR bindings read the text of every
-framework. A cell without a program gives a listing that says so, and so does one whose structure is not the
-expected one: the paper is built either way.
+``python -m stackwars.paper.listings`` runs in the jax environment, whose MLIR bindings the drawings need. A cell
+without a program gives a listing that says so: the paper is built either way.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from stackwars import workloads
@@ -21,24 +19,12 @@ from stackwars.study.cells import Cell
 from stackwars.study.programs import Program
 
 if not why_unavailable():
-    from stackwars.ir import drawing, excerpt, module
+    from stackwars.ir import drawing
 
 CHARACTERS = 76  # in a line: about 6.3 pt in half the width of IEEEtran's page
-FULL_PROGRAM = "the whole program"
-EXCERPTS: dict[str, tuple[str, str]] = {
-    "ffn_relu": ("full_program", f"Feed-forward block with ReLU, as the original shows: {FULL_PROGRAM}"),
-    "mha": (
-        "projection",
-        "Multi-head attention: the combined projection of the activations and the parts q, k and v",
-    ),
-    "layernorm": ("normalisation", "Layer normalisation: from the input through scale and shift"),
-}
-"""{workload: (the function of stackwars.ir.excerpt that cuts its program, the caption)}; any other workload shows
-the full program."""
-NOTE = (
-    "StableHLO as each framework emits it, excerpted from the programs of {}. A comment marks what "
-    "is left out; names are those of the full program."
-)
+IN_ORIGINAL = ("gemm", "ffn_relu")
+"""The workloads whose programs the original's slides show."""
+NOTE = "StableHLO as each framework emits it, from the programs of {}. A comment marks what is left out."
 FORMS_NOTE = (
     "what each compiler makes of it in {}, in excerpts. A comment marks what is left out. The HLO is shown without "
     "layouts, metadata, parameters, constants, broadcasts and bitcasts, the C++ without checks of bounds and types of "
@@ -46,23 +32,15 @@ FORMS_NOTE = (
 )
 
 
-def lines(cut: str, path: Path, limit: int) -> list[str]:
-    """Return the lines of one program's listing; a comment if there is nothing to show.
+def lines(path: Path, limit: int) -> list[str]:
+    """Return the lines of one program's listing; a comment if there is no program.
 
     :raises OSError: if the file cannot be read.
     """
-    if why := why_unavailable():
-        return layout.wrap(f"// nothing to show: {why}", CHARACTERS, 0)
     text = program_text.read(path)
-    reason = program_text.missing_reason(text)
-    if reason is not None:
+    if reason := program_text.missing_reason(text):
         return layout.wrap(f"// no program: {reason}", CHARACTERS, 0)
-    try:
-        cut_out = getattr(excerpt, cut)(module.parse(text))
-    except module.ProgramError as error:
-        print(f"[listings] {path}: {error}", file=sys.stderr)
-        return layout.wrap(f"// nothing to show: {error}", CHARACTERS, 0)
-    return layout.listing(cut_out, CHARACTERS, limit)
+    return layout.listing(listing_text.stablehlo(text), CHARACTERS, limit)
 
 
 def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
@@ -70,13 +48,14 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
     :raises OSError: if a program cannot be read.
     """
-    cut, caption = EXCERPTS.get(workload, ("full_program", f"{workloads.load(workload).TITLE}: {FULL_PROGRAM}"))
-    # Three quarters of a page: a short listing stands beside a long one.
-    limit = 3 * listing_text.page_lines(CHARACTERS) // 4 // -(-len(row) // 2)
-    parts = [(title(cell.framework), lines(cut, root / cell.path / printed.PROGRAM, limit)) for cell in row]
-    if any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts):
-        caption = caption.replace(FULL_PROGRAM, "the beginning of the program")
-    return listing_text.figure([parts[::2], parts[1::2]], f"{caption}. {NOTE.format(source)}", workload)
+    # Half a page: two figures stand on one.
+    limit = listing_text.page_lines(CHARACTERS) // 2 // -(-len(row) // 2)
+    parts = [(title(cell.framework), lines(root / cell.path / printed.PROGRAM, limit)) for cell in row]
+    is_cut = any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts)
+    shown = "the beginning of the program" if is_cut else "the whole program"
+    also = ", which the original shows too" if workload in IN_ORIGINAL else ""
+    caption = f"{workloads.load(workload).TITLE}{also}: {shown}. {NOTE.format(source)}"
+    return listing_text.figure([parts[::2], parts[1::2]], caption, workload)
 
 
 def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
@@ -93,7 +72,7 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
     columns = [
         [
             ("JAX: jaxpr", text(jax, "jaxpr")),
-            ("JAX: StableHLO", lines("full_program", jax / printed.PROGRAM, limit)),
+            ("JAX: StableHLO", lines(jax / printed.PROGRAM, limit)),
             ("JAX: HLO, optimised by XLA", text(jax, "optimised_hlo")),
         ],
         [

@@ -5,6 +5,7 @@ n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdi
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay; with the
                                     name of an accelerator, on that
 returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
+unfenced/gemm                       the ratio of 16 calls with one fence, in one run; fenced/gemm: of fenced calls there
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
 change/jaxlib/mha/jax/0.8.3         time in a release over that in the one before it, where it changed; .../interval
 claim/ID/for                        votes for a claim; .../against, .../open, .../total
@@ -84,6 +85,15 @@ def _times(data: Dataset) -> Iterator[tuple[str, str]]:
                 )
 
 
+def _unfenced(data: Dataset) -> Iterator[tuple[str, str]]:
+    cells = data.rows("cells", "tables")
+    cells = cells[(cells["device"] == CPU) & cells["throughput_ms"].notna()]
+    for name, column in (("unfenced", "throughput_ms"), ("fenced", "steady_ms")):
+        times = cells.pivot(index="workload", columns="framework", values=column)
+        ratios = times.get(SUBJECT, pd.Series()) / times.get(BASELINE, pd.Series())
+        yield from ((f"{name}/{workload}", latex.number(ratio)) for workload, ratio in ratios.dropna().items())
+
+
 def _profiles(data: Dataset) -> Iterator[tuple[str, str]]:
     for study in data.config["studies"]:
         for row in data.rows("profile", study).to_dict("records"):
@@ -121,7 +131,18 @@ def _published(data: Dataset) -> Iterator[tuple[str, str]]:
             yield key, None if pd.isna(value) else rf"\qty{{{value}}}{{\milli\second}}"
 
 
-GROUPS = (_ratios, _tallies, _times, _profiles, _releases, _claims, _settings, _published, aggregates.named)
+GROUPS = (
+    _ratios,
+    _tallies,
+    _times,
+    _unfenced,
+    _profiles,
+    _releases,
+    _claims,
+    _settings,
+    _published,
+    aggregates.named,
+)
 
 
 def comparison_key(row: dict) -> str:

@@ -24,7 +24,16 @@ CELL = (
     *("mode", "workload", "title", "framework", "device", "compiler", "size", "value", "pass", "status"),
     *("status_detail", "rounds"),
     *(f"{stage}_{end}" for stage in schema.STAGES for end in ("ms", "low_ms", "high_ms")),
-    *("steady_class", "kept_share", "peak_rss_bytes", "shape", "collectives", "struck_ms", "judge"),
+    *(
+        "throughput_ms",
+        "steady_class",
+        "kept_share",
+        "peak_rss_bytes",
+        "shape",
+        "collectives",
+        "struck_ms",
+        "judge",
+    ),
     *("parity_rel_l2", "largest_error", "wrong_elements"),
     *("first_trace_ms", "first_compile_ms", "first_execute_ms", "run"),
 )

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 
-from stackwars.frameworks import GENERATED
 from stackwars.measure import loops
 from stackwars.measure.documents import event
 from stackwars.measure.log_ratio import geometric_mean
@@ -47,31 +46,23 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         "kept_share": kept_share,
         "steady_class": usual,
         "warmup_points": warmup,
-        **of_loops(map(loops.loops_of, processes)),
+        "cores": cores(map(loops.loops_of, processes)),
         **_throughput([event(process, "throughput") for process in processes]),
         # The most that any process did: a compilation in one process of ten must not disappear.
-        "threads": max(one["threads"] for one in calls["steady"]),
         **{f"compiles_{name}": _maximum(one["compiles"] for one in calls[name]) for name in calls},
         "cache_hits_first": max(one["cache_hits"] for one in calls["first"]),
         **_first_split(calls["first"]),
         **_slow_runs(calls["second"], usual, warmup),
         **_returned([event(process, "dispatch") for process in processes], row["steady_ms"]),
-        **{
-            name: _maximum(event(process, "timed").get(name) for process in processes)
-            for name in (*GENERATED, "huge_page_bytes", "subnormals")
-        },
         "items_per_s": workload.items(result["sizes"]) / (row["steady_ms"] / 1e3),
     }
 
 
-def of_loops(rounds: Iterable[Sequence[dict]]) -> dict[str, float]:
-    """Return the cores that the loops of each round used and their page faults a call: medians over the rounds."""
-    cores, faults = [], []
-    for every in rounds:
-        cores.append(sum(one["run_ns"] for one in every) / sum(sum(one["ns"]) for one in every))
-        calls = sum(len(one["ns"]) * one["calls"] for one in every)
-        faults.append(sum(one["minor_faults"] for one in every) / calls)
-    return {"cores": statistics.median(cores), "minor_faults": statistics.median(faults)}
+def cores(rounds: Iterable[Sequence[dict]]) -> float:
+    """Return the cores that the loops of a round used: the median over the rounds."""
+    return statistics.median(
+        sum(one["run_ns"] for one in every) / sum(sum(one["ns"]) for one in every) for every in rounds
+    )
 
 
 def _throughput(events: Sequence[dict]) -> dict[str, float]:

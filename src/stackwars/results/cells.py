@@ -16,7 +16,7 @@ from stackwars.measure import nodes
 from stackwars.measure.checks import parity_limit
 from stackwars.measure.documents import event
 from stackwars.results import native, schema, verdicts
-from stackwars.results.cell_numbers import QUIET_SHARE, of_loops, times
+from stackwars.results.cell_numbers import QUIET_SHARE, cores, times
 from stackwars.results.native import Row, head
 from stackwars.results.raw import Raw
 from stackwars.setup.device import CPU
@@ -63,7 +63,7 @@ def _of_program(raw: Raw, replay: ReplayCell, result: dict, name: str) -> Row:
     }
     if values:
         row |= times("steady", [value.loops_ms for value in values.values()])
-        row |= of_loops(program["loops"])
+        row["cores"] = cores(program["loops"])
         kept_share = statistics.fmean(value.kept for value in values.values())
         row |= {"kept_share": kept_share, "gated": kept_share >= QUIET_SHARE}
     return row

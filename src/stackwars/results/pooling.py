@@ -65,7 +65,9 @@ def pool_values(
     return {key: pooled for key, pooled in found.items() if pooled}
 
 
-def _models(members: dict[tuple, list[RunValue]], group_of: Callable[[tuple], object]) -> dict[object, nested.Model]:
+def _models(
+    members: dict[tuple, list[RunValue]], group_of: Callable[[tuple], object]
+) -> dict[object, nested.Model]:
     groups: dict[object, list[list[RunValue]]] = {}
     for key, values in members.items():
         groups.setdefault(group_of(key), []).append(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from stackwars.measure import PROTOCOL, documents, nodes
+from stackwars.measure import PROTOCOL, documents
 from stackwars.results import (
     causes,
     cells,
@@ -84,7 +84,6 @@ def context(config: dict, raw: Raw) -> dict:
         "devices": _devices(raw),
         "peak": peaks.get(CPU) or next(iter(peaks.values()), {}),
         "peaks": peaks,
-        "nodes": _nodes(raw),
         "settings": {**settings(config), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
         "sizes": {workload: sizes(config, workload) for workload in config["workloads"]},
     }
@@ -104,30 +103,6 @@ def _devices(raw: Raw) -> dict:
             "reason": "; ".join(dict.fromkeys(reasons)),
         }
     return result
-
-
-def _nodes(raw: Raw) -> list[dict]:
-    """Return a row for each node of a cluster and device that measured anything; none on one machine."""
-    result: dict[tuple[str, str], set[str]] = {}
-    records: dict[str, dict] = {}
-    measured = [(cell.device, cell.workload, one) for cell, one in raw.cells.items()]
-    measured += [(one["device"], one["workload"], one) for one in raw.replays.values()]
-    # What belongs to no cell has one process.
-    measured += [(p["device"], p["workload"], {"processes": [p]}) for p in _lone(raw)]
-    for device, workload, one in measured:
-        for process in one["processes"]:
-            if node := process["machine"].get("node"):
-                result.setdefault((node, device), set()).add(workload)
-                records.setdefault(node, process["machine"])
-    return [
-        {
-            **records[node],
-            "device": device,
-            "workloads": sorted(workloads),
-            "peak": nodes.peak_of(raw.peaks.get(device, []), records[node]),
-        }
-        for (node, device), workloads in sorted(result.items())
-    ]
 
 
 if __name__ == "__main__":

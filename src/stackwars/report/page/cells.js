@@ -72,7 +72,7 @@ async function cell(at) {
     current.status === "ok" ? table("Latency in ms", [
       ["Stage", ([, text]) => text], ["ms", ([stage]) => number(current[`${stage}_ms`], 4), "number"],
       ["95 % interval", ([stage]) => interval(current[`${stage}_low_ms`], current[`${stage}_high_ms`])],
-    ], Object.entries(STAGES)) : null,
+    ], [...Object.entries(STAGES), ...(none(current.throughput_ms) ? [] : [["throughput", "A call of 16, fenced once"]])]) : null,
     parted.length ? table("The first call, in ms", [["Part", ([part]) => part], ["ms", ([, ms]) => number(ms), "number"]], parted) : null,
     ...everyCall(details.calls, current.framework, at),
     ...(details.processes.length ? [
