@@ -124,7 +124,8 @@ def test_failed_build_is_told_and_leaves_nothing_that_looks_finished(pins, text,
 
 
 @pytest.mark.env
-def test_environment_is_built_once_by_two_that_ask_at_once(pins):
+def test_environment_is_built_once_by_two_that_ask_at_once(pins, monkeypatch):
+    monkeypatch.delenv("UV_COMPILE_BYTECODE", raising=False)  # of `make test`
     command = [sys.executable, "-m", "stackwars.setup.environments", pins]
     both = [
         subprocess.Popen(command, env=clean_environ({}), stdout=subprocess.PIPE,

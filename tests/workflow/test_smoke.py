@@ -258,6 +258,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
         for p in programs.checked(ASKED, workload, compiler, variant)
     }
     compiled = [c for c in programs.compilations(ASKED) if c.program.workload == changed]
+    lowered |= {c.program for c in compiled}
     made_from_it = {
         "cell": len(on_cpu),
         **{"lower": len(lowered), "ahead": len(compiled)},
