@@ -170,7 +170,7 @@ def test_listings_and_forms_of_programs_are_written(run, tmp_path):
     folder = Folder(tmp_path / "results")
     for module in ("paper.listings", "results.program_forms"):
         run(f"stackwars.{module}", "--config", config, "--results", folder.results)
-    assert "// nothing to show: libtpu" in (folder["listings"] / "mha.tex").read_text()
+    assert not (folder["listings"] / "mha.tex").exists(), "no program was measured"
     assert not list(folder["graphs"].iterdir())
     assert json.loads(folder["program_forms"].read_text()) == []
 

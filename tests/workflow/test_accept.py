@@ -70,7 +70,7 @@ def test_a_run_can_be_accepted_again(tmp_path):
 
 def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
     run, reference = full(tmp_path / "run"), tmp_path / "reference"
-    for workload in ("mha", "gemm"):
+    for workload in ("mha", "conv"):
         for framework in ("jax", "torch_xla"):
             path = run / "cpu" / framework / workload / printed.PROGRAM
             path.parent.mkdir(parents=True, exist_ok=True)

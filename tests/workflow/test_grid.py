@@ -136,9 +136,11 @@ def test_programs_are_listed_from_this_run_or_from_the_reference():
 
 
 def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
-    made = grid(preset="full", workloads=["gemm", "mha"])
+    made = grid(preset="full", workloads=["conv", "gemm", "mha"])
     assert made.optimised() == [
-        f"results/full/cpu/{framework}/mha/optimised_cpu.hlo.gz" for framework in ("jax", "torch_xla")
+        f"results/full/cpu/{framework}/{workload}/optimised_cpu.hlo.gz"
+        for workload in ("mha", "gemm")
+        for framework in ("jax", "torch_xla")
     ]
     job = content(Jobs(made).spec("optimised")(GEMM))
     assert (job["compiler"], job["module"], job["options"]) == ("jaxlib-0.7.1", "xla", {})
