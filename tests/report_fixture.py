@@ -19,7 +19,9 @@ from stackwars.study.config import load
 HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \\ {\\tt x} $x_1$ \N{SNOWMAN} \N{PILE OF POO}"
 RUN = "2026-01-01T0000"
 STEADY_MS = {"steady_ms": 2.0, "steady_low_ms": 1.9, "steady_high_ms": 2.1}
-CELL = cell("jax", "mha", study="tables", title="MHA", first_ms=80.0, second_ms=3.0, **STEADY_MS)
+CELL = cell(
+    "jax", "mha", study="tables", title="MHA", first_ms=80.0, second_ms=3.0, throughput_ms=1.25, **STEADY_MS
+)
 FAILED = {**CELL, "title": HOSTILE, "status": "error", "status_detail": HOSTILE, "workload": "gemm"}
 ABSENT = {**CELL, "device": "tpu", "status": "not run", "status_detail": "no driver"}
 ELSEWHERE = {**CELL, "study": "stacks", "run": RUN, "steady_ms": 7.0, "reference": True}

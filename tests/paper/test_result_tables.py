@@ -16,6 +16,9 @@ def test_tables_one_to_three_have_our_times_and_the_published_ones_verbatim(tmp_
     rows = shown(tmp_path, "I", cells=[cell("jax"), cell("torch_xla")])
     times = ["10.00", "9.00--11.0", "20.00", "19.0--21.0", "30.00", "29.0--31.0"]
     assert rows[0] == ["GEMM", "JAX", *times, "250", "3"]
+    # 250 items a second of fenced calls of 30 ms; 16 calls with one fence take half of that each.
+    unfenced, *_ = shown(tmp_path, "I", cells=[cell("jax", throughput_ms=15.0)])
+    assert unfenced[-2] == "500"
     assert rows[3] == ["", r"\quad\textit{published}", "0.198", "", "0.086", "", "0.055", "", "", ""]
     assert len(rows) == 4
 

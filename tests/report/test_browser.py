@@ -260,6 +260,11 @@ def test_of_what_was_not_run_there_are_no_rows_unless_asked_for(report):
     assert "4 of 4 cells" in report.visit("cells?status=any")
 
 
+def test_a_cell_shows_a_call_of_several_with_one_fence_beside_its_latency(report):
+    text = report.visit("cell/tables/cpu/jax/mha")
+    assert "1.25" in text.partition("A call of 16, fenced once")[2][:60]
+
+
 def test_a_cell_of_the_heat_map_leads_to_its_replay(report):
     report.visit("")
     links = report.evaluate("[...document.querySelectorAll('.heat a')].map((one) => one.hash)")
