@@ -105,14 +105,16 @@ def _causes(data: Dataset) -> Named:
         yield f"{key}/closed", percentage(row["closed"])
         yield f"{key}/gap", latex.duration(row["subject_ms"] - row["baseline_ms"])
         yield from ((f"{key}/{name}", f"{row[name]:.0f}") for name in ("kinds", "count"))
-    # Of those that several runs searched, how many have a cause of one kind in all of them.
+    # Of those that were searched on several kinds of machine, how many have one kind of cause on all.
     keys = ["workload", "compiler", "subject", "baseline"]
-    searched = pd.concat([run.table("causes") for run in runs.read()])
-    searched = searched.merge(pd.DataFrame(every)[keys], on=keys)
-    by_gap = searched.groupby(keys)["what"].agg(["size", lambda one: one.nunique(dropna=False)])
-    again = by_gap[by_gap["size"] > 1]
+    searched = pd.concat([run.table("causes").assign(machine=run.machine) for run in runs.read()])
+    gaps = searched.merge(pd.DataFrame(every)[keys], on=keys).groupby(keys)
+    again = [rows for _, rows in gaps if rows["machine"].nunique() > 1]
     yield "causes/again", len(again)
-    yield "causes/agree", (again.iloc[:, 1] == 1).sum()
+    yield (
+        "causes/agree",
+        sum(set(rows["verdict"]) == {causes.CAUSE} and rows["what"].nunique() == 1 for rows in again),
+    )
 
 
 def _kernels(data: Dataset) -> Named:

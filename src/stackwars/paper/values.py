@@ -5,7 +5,7 @@ n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdi
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay; with the
                                     name of an accelerator, on that
 returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
-unfenced/gemm                       the ratio of 16 calls with one fence, in one run; fenced/gemm: of fenced calls there
+unfenced/gemm                       the ratio of 16 calls with one fence, mean of the runs; fenced/gemm: of fenced calls
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
 change/jaxlib/mha/jax/0.8.3         time in a release over that in the one before it, where it changed; .../interval
 claim/ID/for                        votes for a claim; .../against, .../open, .../total
@@ -16,12 +16,13 @@ n/...                               anything else: `stackwars.paper.aggregates`
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 
 import pandas as pd
 
 from stackwars.paper import aggregates, latex
-from stackwars.results import published, schema
+from stackwars.results import published, runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import NO_DATA
@@ -86,12 +87,13 @@ def _times(data: Dataset) -> Iterator[tuple[str, str]]:
 
 
 def _unfenced(data: Dataset) -> Iterator[tuple[str, str]]:
-    cells = data.rows("cells", "tables")
-    cells = cells[(cells["device"] == CPU) & cells["throughput_ms"].notna()]
+    cells = pd.concat([run.table("cells").assign(run=run.identity) for run in runs.read()])
+    cells = cells[cells["throughput_ms"].notna() & (cells["mode"] == schema.NATIVE) & (cells["device"] == CPU)]
     for name, column in (("unfenced", "throughput_ms"), ("fenced", "steady_ms")):
-        times = cells.pivot(index="workload", columns="framework", values=column)
-        ratios = times.get(SUBJECT, pd.Series()) / times.get(BASELINE, pd.Series())
-        yield from ((f"{name}/{workload}", latex.number(ratio)) for workload, ratio in ratios.dropna().items())
+        times = cells.pivot(index=["workload", "run"], columns="framework", values=column)
+        ratios = (times[SUBJECT] / times[BASELINE]).dropna()
+        for workload, of_runs in ratios.groupby("workload"):
+            yield f"{name}/{workload}", latex.number(statistics.geometric_mean(of_runs))
 
 
 def _profiles(data: Dataset) -> Iterator[tuple[str, str]]:
