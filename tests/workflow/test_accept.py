@@ -27,8 +27,10 @@ CONTEXT = {
 IDENTITY = "2026-01-02T0304"
 
 
-def full(folder: Path, cells_=CELLS, text: str = "new", dirty=False, **context) -> Path:
-    """A full run with these cells, whose tables have this text in a cell; dirty: of uncommitted sources."""
+def full(folder: Path, cells_=CELLS, text: str = "new", dirty=False, others=0.1, **context) -> Path:
+    """A full run with these cells, whose tables have this text in a cell; dirty: of uncommitted sources; others: the
+    share of the cores that other programs had.
+    """
     folder.mkdir(parents=True)
     for name in schema.TABLES:
         schema.write(schema.empty(name), folder / f"{name}.csv")
@@ -36,7 +38,7 @@ def full(folder: Path, cells_=CELLS, text: str = "new", dirty=False, **context) 
     (folder / "context.json").write_text(json.dumps(CONTEXT | context))
     for name in cells_:
         (folder / name).parent.mkdir(parents=True)
-        process = {"source": {"git_dirty": dirty}}
+        process = {"source": {"git_dirty": dirty}, "events": [{"other_processes_share": others}]}
         (folder / name).write_text(json.dumps({"text": text, "processes": [process]}))
     return folder
 
@@ -130,6 +132,7 @@ def test_nothing_is_added_to_a_damaged_reference(tmp_path):
     ("changes", "told"),
     [
         ({"dirty": True}, rf"expected a run of committed sources, got {CELLS[0]} and 1 more"),
+        ({"others": 0.54}, r"other programs that had up to 54 % .*: cpu/jax/gemm cpu/torch_xla/gemm$"),
         ({"preset": "smoke"}, "expected a run of the preset full, got one of smoke"),
         (
             {"sizes": {"gemm": {"m": 1}}},

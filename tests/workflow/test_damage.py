@@ -3,8 +3,6 @@
 import gzip
 import hashlib
 import json
-import os
-import time
 
 import numpy as np
 import pytest
@@ -59,13 +57,12 @@ def test_second_damage_of_one_file_does_not_replace_the_first(root):
     assert {file.read_text() for file in kept} == {"first {", "second {"}
 
 
-@pytest.mark.parametrize("name", ["output.npy", "stablehlo.mlir.gz"])
-def test_what_was_measured_goes_with_a_damaged_file_beside_it(root, name):
+def test_what_was_measured_goes_with_a_damaged_file_beside_it(root):
     cell = root / "cpu" / "jax" / "gemm"
     measured = (cell / "cell.json").read_bytes()
-    cut(cell / name)
+    cut(cell / "output.npy")
     (line,) = damage.quarantine(root)
-    assert f"{name}, with what was made with it" in line
+    assert "output.npy, with what was made with it" in line
     # The rounds are of a job that is not done.
     assert [path.name for path in cell.iterdir()] == ["rounds"]
     assert (root / "damaged" / "cpu" / "jax" / "gemm" / "cell.json").read_bytes() == measured
@@ -114,21 +111,12 @@ def test_a_folder_above_the_results_is_never_quarantined(root):
     assert set(damage.find(above)) == {path}
 
 
-def dated(path, seconds: float):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
-    os.utime(path, (0, time.time() + seconds))
-    return path
-
-
-def test_what_is_ahead_is_dated_now_in_its_order(tmp_path):
-    results = tmp_path / "results"
-    old, cell = dated(results / "old.json", -100), dated(results / "cpu" / "cell.json", 3600)
-    frame, paper = dated(results / "frame.csv", 3700), dated(tmp_path / "paper.pdf", 3800)
-    before = old.stat().st_mtime
-    assert damage.fix_future_mtimes([results, tmp_path / "none"], [paper, tmp_path / "report.html"]) == 3
-    found = [path.stat().st_mtime_ns for path in (old, cell, frame, paper)]
-    assert found == sorted(set(found))
-    assert found[-1] < time.time_ns()
-    assert old.stat().st_mtime == before
-    assert damage.fix_future_mtimes([results], [paper]) == 0
+@pytest.mark.parametrize(("shares", "is_named"), [((0.05, 1e-5, 0.2), False), ((0.0, 0.6, 0.6), True)])
+def test_cells_beside_which_other_programs_ran_are_named_with_what_to_do(tmp_path, shares, is_named):
+    cell = tmp_path / "cpu" / "jax" / "gemm" / "cell.json"
+    cell.parent.mkdir(parents=True)
+    events = [{"event": "steady", "other_processes_share": share} for share in shares]
+    cell.write_text(json.dumps({"processes": [{"events": events}]}))
+    assert damage.disturbed(tmp_path) == ({cell: pytest.approx(0.4)} if is_named else {})
+    text = damage.disturbed_text(tmp_path)
+    assert text.endswith("run the same command again: cpu/jax/gemm") if is_named else text == ""

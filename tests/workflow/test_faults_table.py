@@ -95,6 +95,20 @@ def test_a_run_prints_the_table_and_one_of_the_reference_does_not(results, capsy
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(("preset", "is_named"), [("full", True), ("smoke", False)])
+def test_a_run_names_what_it_measured_beside_other_programs_where_it_runs_alone(
+    results, capsys, preset, is_named
+):
+    write_cell(results, [process(Cell("jax", "gemm", "cpu"), others=0.54)])
+    grid = SimpleNamespace(
+        config={**config(), "preset": preset}, root=str(results), is_measured=True,
+        result_paths=lambda name: [name],
+    )  # fmt: skip
+    start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=[])))
+    said = capsys.readouterr().err
+    assert ("had up to 54 % of its cores" in " ".join(said.split())) == is_named
+
+
 def test_a_run_that_failed_before_it_knew_its_devices_has_its_table_too(results):
     (results / "devices.json").unlink()
     write_check(results, PROGRAMS)

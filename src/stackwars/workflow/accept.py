@@ -116,6 +116,8 @@ def check(full: Path, reference: Path) -> dict:
             f"expected a run of committed sources, got {dirty[0]} and {len(dirty) - 1} more that were measured "
             "or compiled with uncommitted changes; fix: commit, delete these files, and run: make paper"
         )
+    if text := damage.disturbed_text(full):
+        raise AcceptError(text)
     return context
 
 

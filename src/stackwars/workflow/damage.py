@@ -1,14 +1,13 @@
-"""Results that a run cannot build on: damaged ones, and those dated ahead of the clock."""
+"""Results that a run cannot build on: damaged ones, links to others, and those measured beside other programs."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import re
-import time
+import statistics
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +19,13 @@ ASIDE = "damaged"
 """The folder, beside the results, that damaged files are moved to."""
 NO_RESULTS = {ASIDE, "logs", "claims", "beside"}
 """Folders beside the results that hold none, or what others take over."""
-SLACK_S = 2.0
-"""File systems round dates, and so do network clocks."""
-STEP_NS = 1000
 _CHUNK = 1 << 20
 _DOCUMENTS = ("cell.json", "replay.json", "ahead.json", "arguments.json")
 """The documents of what is measured or made as one; its other files lie beside them."""
+DISTURBED = 0.1
+"""Largest share of the cores that other programs may have had, the mean over a document's series; it is 0.05 at most on
+a quiet machine."""
+_OTHERS = re.compile(r'"other_processes_share": ([\d.e-]+)')
 _DIGEST = re.compile(r'"output_sha256": "(\w+)"')
 
 
@@ -47,6 +47,32 @@ def find(root: Path) -> dict[Path, str]:
 def links(root: Path) -> list[Path]:
     """Return the symbolic links among the results: no rule wrote what they point to."""
     return [path for path in _results(root) if path.is_symlink()]
+
+
+def disturbed(root: Path) -> dict[Path, float]:
+    """Return the cells and replays beside which other programs ran: {document: share of the cores that those had}.
+
+    It is the mean over the series that the processes make before their loops alternate.
+    """
+    found = {}
+    for path in _results(root):
+        if path.name in ("cell.json", "replay.json"):
+            shares = [float(share) for share in _OTHERS.findall(path.read_text(errors="replace"))]
+            if shares and (mean := statistics.fmean(shares)) > DISTURBED:
+                found[path] = mean
+    return found
+
+
+def disturbed_text(root: Path) -> str:
+    """Return which cells and replays are to be measured again without other programs, and how; empty if none is."""
+    if not (found := disturbed(root)):
+        return ""
+    folders = " ".join(str(path.parent.relative_to(root)) for path in found)
+    return (
+        f"expected a machine with nothing else to do, got other programs that had up to "
+        f"{100 * max(found.values()):.0f} % of its cores; fix: end them, delete these folders of {root}, and run the "
+        f"same command again: {folders}"
+    )
 
 
 def quarantine(root: Path) -> list[str]:
@@ -125,18 +151,3 @@ def _free(path: Path) -> Path:
     """Return the path, or the first of path.1, path.2, ... that does not exist."""
     names = (path.with_name(f"{path.name}.{number}") for number in range(1, 10_000))
     return path if not path.exists() else next(name for name in names if not name.exists())
-
-
-def fix_future_mtimes(folders: Iterable[Path], files: Iterable[Path] = ()) -> int:
-    """Date files that are ahead of the clock now, in the order in which they were made; return their number.
-
-    The clock was set back since they were made. Snakemake goes by dates: it refuses what it makes from such a
-    result, and takes a paper for newer than the tables that it is to be made from.
-    """
-    now = time.time_ns()
-    paths = [*files, *(path for folder in folders for path in folder.rglob("*"))]
-    dated = [(path.stat().st_mtime_ns, path) for path in paths if path.exists()]
-    ahead = sorted((date, path) for date, path in dated if date > now + SLACK_S * 1e9)
-    for place, (_, path) in enumerate(ahead):
-        os.utime(path, ns=(now, now + place * STEP_NS))
-    return len(ahead)

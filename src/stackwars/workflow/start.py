@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,11 +30,11 @@ from stackwars.measure import limits
 from stackwars.measure.launch import RUNNER
 from stackwars.results import runs
 from stackwars.setup import environments, tools
+from stackwars.study import cells
 from stackwars.workflow import damage, faults, job_files
-from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid
+from stackwars.workflow.grid import REFERENCE, Grid
+from stackwars.workflow.terminal import WIDTH
 
-MADE = ("paper.pdf", "report.html")
-"""What a run makes beside its results."""
 LOCK = Path("results", ".run.lock")
 TAKEN = "another run is already using this folder; fix: wait for it, or end it"
 LAZY = ("ahead", "largest_batch", "device")
@@ -108,7 +109,7 @@ def build_environments(jobs: Iterable[Any]) -> None:
 
 
 def check_results(grid: Grid) -> bool:
-    """Move damaged results aside, date those of the future now, and delete what may not be taken from the reference.
+    """Move damaged results aside, and delete what may not be taken from the reference.
 
     Return whether anything changed.
 
@@ -125,14 +126,8 @@ def check_results(grid: Grid) -> bool:
     _check_reference(grid)
     if quarantined := damage.quarantine(root):
         logger.warning("\n".join(quarantined))
-    folders = {root, Path(grid.out), Path(REFERENCE_TABLES)}
-    if future := damage.fix_future_mtimes(folders, map(Path, MADE)):
-        logger.warning(
-            f"{future} results were dated ahead of the clock, which was set back since: they are dated now, in "
-            "their order"
-        )
     removed = ahead_reference.remove_taken(root) if grid.recompiles else 0
-    return bool(quarantined or future or removed)
+    return bool(quarantined or removed)
 
 
 def _check_reference(grid: Grid) -> None:
@@ -146,11 +141,16 @@ def _check_reference(grid: Grid) -> None:
 
 
 def print_faults(grid: Grid, workflow: Any) -> None:
-    """Print the programs of a run that are wrong, crashed, did not end or ran outside their compiler."""
+    """Print the programs of a run that are wrong, crashed, did not end or ran outside their compiler, and what was
+    measured beside other programs.
+    """
     if workflow.touch or not grid.is_measured or is_explaining(workflow):
         return
     if text := faults.table(faults.collect(grid.config, Path(grid.root)), *grid.result_paths("values")):
         print(f"\n{text}", file=sys.stderr, flush=True)
+    side_by_side = cells.settings(grid.config).get("side_by_side")
+    if not side_by_side and (text := damage.disturbed_text(Path(grid.root))):
+        print(f"\n{textwrap.fill(text, WIDTH, break_on_hyphens=False)}", file=sys.stderr, flush=True)
 
 
 def is_explaining(workflow: Any) -> bool:
