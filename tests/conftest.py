@@ -1,5 +1,7 @@
 """Shared fixtures: the environments' Pythons, and the tables of the reference."""
 
+import fcntl
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -43,14 +45,34 @@ torch_tpu_python = _python("torch_tpu", "torch_tpu_python")
 
 
 @pytest.fixture(scope="session")
-def reference_tables(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """A function that makes a folder of this name for all workers of pytest-xdist; a test that writes copies it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def once(name: str, make: Callable[[Path], object]) -> Path:
+        folder, finished = shared / name, shared / f"{name}.finished"
+        with (shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not finished.exists():
+                folder.mkdir(exist_ok=True)
+                make(folder)
+                finished.touch()
+        return folder
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def reference_tables(made_once) -> Folder:
     """The tables of the reference, made from the accepted runs."""
     config = {**load(), "source": "reference"}
-    made = Folder(tmp_path_factory.mktemp("tables") / "from-reference", runs.REFERENCE)
-    made.results.mkdir()
-    reference.write(config, made)
-    decide.write(config, made)
-    return made
+
+    def make(folder: Path) -> None:
+        reference.write(config, Folder(folder, runs.REFERENCE))
+        decide.write(config, Folder(folder, runs.REFERENCE))
+
+    return Folder(made_once("from-reference", make), runs.REFERENCE)
 
 
 @pytest.fixture(autouse=True, scope="session")

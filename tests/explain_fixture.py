@@ -5,7 +5,8 @@ from copy import deepcopy
 from pathlib import Path
 
 from stackwars.explain.outcomes import CRASH, NATIVE, REFUSED, RIGHT, WRONG, outcome
-from stackwars.explain.report import ReportJob
+from stackwars.explain.plan import Plan
+from stackwars.explain.workers import CompilerSpec
 
 COMPILERS = ["jaxlib-0.7.1", "jaxlib-0.10.2", "iree-3.13"]
 MACHINE = {
@@ -63,7 +64,7 @@ TABLE = {
 }  # fmt: skip
 SIDE = {"cores": 1.3, "gflops": 32.0, "of_peak": 0.18}
 REGION = {
-    "kind": 3, "count": 1, "what": "argument layout", "share": 0.97, "line_a": "mha.py:41", "line_b": "mha.py:12",
+    "count": 1, "what": "argument layout", "share": 0.97, "line_a": "mha.py:41", "line_b": "mha.py:12",
     "a": ["argument : tensor<2304x768xf32>",
           '"stablehlo.dot_general"(%0, %1) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], '
           "rhs_contracting_dimensions = [1]>}> : (tensor<128x768xf32>, tensor<2304x768xf32>) -> tensor<128x2304xf32>"],
@@ -96,7 +97,7 @@ FAULT = {
     "cures": [{"flag": "xla_disable_hlo_passes=algsimp", "outcome": "right"}],
     "ablation": [{"variant": "-algsimp", "outcome": "ok", "ratio": None, "compile_s": 0.03},
                  {"variant": "-fusion", "outcome": "wrong", "ratio": None, "compile_s": 0.03}],
-    "reproduced": True, "versions": {}, "seconds": 3.4,
+    "reproduced": True, "versions": {},
 }  # fmt: skip
 REDUCED = """module {
   func.func public @main(%arg0: tensor<3xf32>) -> tensor<3xf32> {
@@ -105,9 +106,9 @@ REDUCED = """module {
 }
 """
 SCRIPT = '"""Shows the fault."""\nimport sys\n\nsys.exit(1)\n'
-JOB = ReportJob(
-    name="mha", title="Multi-head attention",
-    programs={"torch_xla": "explain/mha/programs/torch_xla/program.mlir.gz"}, workload="mha",
+PLAN = Plan(
+    name="mha", title="Multi-head attention", root="explain/mha", compilers={},
+    evaluator=CompilerSpec("jaxlib-0.7.1"), frontends={"torch_xla": "envs/torch_xla.txt"}, workload="mha",
     sizes={"batch": 2, "sequence": 64}, seed=2025, inputs="", command="make explain PROGRAM=mha",
 )  # fmt: skip
 

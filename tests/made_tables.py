@@ -150,12 +150,18 @@ def compared(
     return comparisons.build(measured.config(**changes), observed, measured_cells, emitted)
 
 
-def only(table: pd.DataFrame, **where: object) -> pd.Series:
-    """Return the only row with these values."""
+def having(table: pd.DataFrame, **where: object) -> pd.DataFrame:
+    """Return the rows with these values."""
     for column, value in where.items():
         table = table[table[column] == value]
-    assert len(table) == 1, f"expected one row with {where}, got {len(table)}"
-    return table.iloc[0]
+    return table
+
+
+def only(table: pd.DataFrame, **where: object) -> pd.Series:
+    """Return the only row with these values."""
+    found = having(table, **where)
+    assert len(found) == 1, f"expected one row with {where}, got {len(found)}"
+    return found.iloc[0]
 
 
 def word(table: pd.DataFrame, quantity: str, **where: object) -> str | None:

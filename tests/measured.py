@@ -22,12 +22,14 @@ precision = [HIGHEST, HIGHEST] : (tensor<16x32xf32>, tensor<32x64xf32>) -> tenso
   }
 }
 """
+MACHINE = {"cpu_model": "A CPU", "cores": 2, "memory_bytes": 2**34, "python": "3.11.7"}
 PEAK = {
     "device": "cpu",
     "device_kind": "cpu",
     "gflop_per_s": 100.0,
     "copy_gb_per_s": 10.0,
     "last_cache_bytes": 2**20,
+    "machine": MACHINE,
 }
 DEVICES = {
     "cpu": {"jax": {"present": True, "kind": "cpu"}, "torch_xla": {"present": True, "kind": "cpu"}},
@@ -132,9 +134,8 @@ def process(
         "wall_s": wall_s,
         "peak_rss_bytes": 2**28 + repetition,
         "memory_cap_bytes": 2**30,
-        "exit_code": 0,
         "events": events if status[0] == "ok" else events[:3],
-        "machine": {"cpu_model": "A CPU", "cores": 2, "memory_bytes": 2**34, "python": "3.11.7"},
+        "machine": MACHINE,
         "source": {"git_revision": "0123456789ab", "git_dirty": False},
         "environment": "jax-0123",
         "repeated": True,

@@ -38,6 +38,28 @@ def job_file(kind: str, content: object, folder: Path) -> str:
     return str(path)
 
 
+def run_job(
+    python: Path, module: str, job: object, output: Path, *through: object, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a module of `stackwars.compilers` with a job. through: what to run in its place."""
+    command = through or ("-m", f"stackwars.compilers.{module}")
+    return run(python, *command, "--job", job_file(module, job, output), "--output", output, **options)
+
+
+def lower_program(python: Path, job: object, folder: Path, *through: object, **options: Any) -> dict[str, str]:
+    """Lower a program into a folder; return its files, as other jobs name them."""
+    run_job(python, "lower", job, folder, *through, **options)
+    return {"program": str(folder / "program.mlir.gz"), "arguments": str(folder / "arguments.json")}
+
+
+def check_programs(python: Path, job: dict, output: Path, *through: object, **options: Any) -> dict:
+    """Check programs in a compiler, by default XLA; return check.json."""
+    usual = {"variant": "base", "device": "cpu", "preset": "smoke", "compiler": "some"}
+    usual |= {"module": "xla", "options": {}}
+    run_job(python, "check", usual | job, output, *through, **options)
+    return json.loads((output / "check.json").read_text())
+
+
 def wait_for(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
     """Return the first true value of a condition."""
     end = time.monotonic() + seconds

@@ -4,7 +4,6 @@ import gzip
 import json
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -46,15 +45,6 @@ def no_wheel(monkeypatch):
 
     for module in (supervisor, ahead_supervisor, devices, environments):
         monkeypatch.setattr(module, "ensure", refuse)
-
-
-def rounds(job, folder, child: str = supervisor.CELL):
-    """The folders of two rounds of a job."""
-    found = [folder / f"process-{number}" for number in range(2)]
-    for number, output in enumerate(found):
-        wanted = type(job)(**{**asdict(job), "repetition": number})
-        supervisor.run(wanted, PINS, output, child)
-    return found
 
 
 def measured(job, folder) -> dict:

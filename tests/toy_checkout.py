@@ -22,7 +22,7 @@ from stackwars.frameworks import Counters, numpy
 TOY = os.environ["STACKWARS_TOY"]
 
 class Session(numpy.Session):
-    calls, kept, first = 0, [], None
+    calls, kept = 0, []
     def build(self, *what):
         if TOY == "hog":
             self.kept.append(np.ones(2**30, np.uint8))
@@ -35,8 +35,6 @@ class Session(numpy.Session):
             if TOY == "sleep":
                 Path(os.environ["STACKWARS_TOY_PID"]).write_text(str(os.getpid()))
                 time.sleep(60)
-            if TOY == "hog at run":
-                self.kept.append(np.ones(2**30, np.uint8))
             if TOY == "hog shared":
                 shared = mmap.mmap(-1, 2**30)
                 for start in range(0, 2**30, 2**24):
@@ -47,19 +45,8 @@ class Session(numpy.Session):
                 raise ValueError("the second call went wrong")
             if TOY == "sigkill":
                 os.kill(os.getpid(), signal.SIGKILL)
-            if TOY == "exit0":
-                os._exit(0)
-            if TOY == "abort":
-                os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\\n")
-                os.abort()
-        if TOY == "settle late":
-            time.sleep(0.02 if self.calls <= 18 else 0.005)
-        output = super().call(which)
-        self.first = output if self.calls == 1 else self.first
-        return self.first if TOY == "cached" else output
+        return super().call(which)
     def fetch(self, output):
-        if TOY == "oom at fetch":
-            raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.")
         if TOY == "one wrong" or (TOY == "flaky" and self.calls > 2):
             output = output + np.float32([[0, 0, 0, 0], [0, 0, 9, 0]])
         return output * np.float32("nan") if TOY == "nan" else output
@@ -121,18 +108,17 @@ class ToyCheckout:
         (home / "bin" / "python").chmod(0o755)
         (home / "ready").touch()
 
-    def output(self, repetition: int = 0, device: str = "cpu") -> Path:
+    def output(self, repetition: int = 0) -> Path:
         """Folder of a process, relative to the checkout."""
-        return self.cell(device) / f"process-{repetition}"
+        return self.cell() / f"process-{repetition}"
 
-    def cell(self, device: str = "cpu") -> Path:
+    def cell(self) -> Path:
         """Folder of the toy's cell, relative to the checkout as in the workflow."""
-        return Path("results", "smoke", device, "toy", "gemm")
+        return Path("results", "smoke", "cpu", "toy", "gemm")
 
     def job(
         self,
         repetition: int = 0,
-        device: str = "cpu",
         partner: bool = False,
         forms: bool = False,
         expected: str = "",
@@ -145,7 +131,7 @@ class ToyCheckout:
             "framework": "toy",
             "dialect": "numpy",
             "workload": workload,
-            "device": device,
+            "device": "cpu",
             "preset": "smoke",
             "repetition": repetition,
             "sizes": sizes or {"m": 2, "k": 3, "n": 4},
@@ -156,22 +142,18 @@ class ToyCheckout:
         }
         return job_file("process", job, self.folder / "handed")
 
-    def command(
-        self, repetition: int = 0, device: str = "cpu", pins: str = "envs/toy.txt", **job: object
-    ) -> list[str]:
+    def command(self, repetition: int = 0, pins: str = "envs/toy.txt", **job: object) -> list[str]:
         """The command that supervises one process."""
-        arguments = ["--job", self.job(repetition, device, **job), "--pins", pins]
-        output = ["--output", str(self.output(repetition, device))]
+        arguments = ["--job", self.job(repetition, **job), "--pins", pins]
+        output = ["--output", str(self.output(repetition))]
         return [sys.executable, "-m", "stackwars.measure.supervisor", *arguments, *output]
 
-    def cell_command(
-        self, pins: str = "envs/toy.txt", partner_pins: str = "envs/toy.txt", device: str = "cpu", **job: object
-    ) -> list[str]:
+    def cell_command(self, pins: str = "envs/toy.txt", **job: object) -> list[str]:
         """The command of the workflow's rule for a cell."""
-        arguments = ["--job", self.job(device=device, **job), "--pins", pins]
+        arguments = ["--job", self.job(**job), "--pins", pins]
         if job.get("partner"):
-            arguments += ["--partner-pins", partner_pins]
-        output = ["--output", str(self.cell(device))]
+            arguments += ["--partner-pins", "envs/toy.txt"]
+        output = ["--output", str(self.cell())]
         return [sys.executable, "-m", "stackwars.measure.cell", *arguments, *output]
 
     def environ(self, toy: str, **extra: str) -> dict[str, str]:
@@ -179,20 +161,17 @@ class ToyCheckout:
         pid = str(self.folder / "child.pid")
         return {**self.variables, "STACKWARS_TOY": toy, "STACKWARS_TOY_PID": pid, **extra}
 
-    def measure(self, toy: str, repetition: int = 0, device: str = "cpu", **job: object) -> dict:
+    def measure(self, toy: str, repetition: int = 0, **job: object) -> dict:
         """Run one process to its end; its result, with what the command printed as `printed`."""
-        return self._run(
-            self.command(repetition, device, **job),
-            self.environ(toy),
-            self.output(repetition, device) / "process.json",
-        )
+        result = self.output(repetition) / "process.json"
+        return self._run(self.command(repetition, **job), self.environ(toy), result)
 
-    def measure_cell(self, toy: str, partner: str = "", device: str = "cpu", **job: object) -> dict:
-        """Run a cell to its end, likewise. partner: how its partner behaves, if it is to have one."""
+    def measure_cell(self, toy: str, partner: str, **job: object) -> dict:
+        """Run a cell to its end, likewise. partner: how its partner behaves."""
         return self._run(
-            self.cell_command(device=device, partner=bool(partner), **job),
+            self.cell_command(partner=True, **job),
             self.environ(toy, STACKWARS_TOY_PARTNER=partner),
-            self.cell(device) / "cell.json",
+            self.cell() / "cell.json",
         )
 
     def _run(self, command: list[str], environ: dict[str, str], result: Path) -> dict:

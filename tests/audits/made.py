@@ -79,8 +79,7 @@ def pairs(noise: float = 0.01, ratio: float = 1.0, seed: int = 0) -> list[dict]:
 
 FENCES = {
     "framework": "jax", "device": "cpu", "call_ms": 20.0, "again_ms": 0.01, "fetch_ms": 0.1,
-    "layers": [16, 32, 64], "depth_scaling_ms": [5.0, 10.1, 19.8], "dropped_ms": 0.1, "floor_ms": 9.0,
-    "limits": {"residual": 0.02, "depth_scaling": 0.15},
+    "depth_scaling_ms": [5.0, 10.1, 19.8], "dropped_ms": 0.1, "floor_ms": 9.0,
     "ok": {"residual": True, "depth_scaling": True, "dropped": True},
 }  # fmt: skip
 MUTANTS = {
@@ -91,7 +90,7 @@ MUTANTS = {
     ],
 }  # fmt: skip
 INDEPENDENT = {
-    "framework": "jax", "device": "cpu-1t", "limit": 0.05,
+    "framework": "jax", "device": "cpu-1t",
     "workloads": [{"workload": "ffn", "harness": "pyperf 2.10.0", "ratio": 1.01, "ok": True,
                    "ours_ms": [101.0], "third_party_ms": [100.0]}],
 }  # fmt: skip

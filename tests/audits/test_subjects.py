@@ -92,8 +92,6 @@ def test_medians_are_of_each_process(started, tmp_path):
     (row,) = found["workloads"]
     assert row["ours_ms"] == pytest.approx([10.0, 10.1, 10.2])
     assert row["third_party_ms"] == pytest.approx([10.000001, 10.100001, 10.200001])
-    # Of the three pairs ours took nine units longer, two less and ten less: the middle one counts.
-    assert row["ratios"][1] == pytest.approx(1 - 2 / 10_100_000, abs=1e-9)
     assert (row["harness"], row["ok"]) == ("pyperf 1", True)
 
 

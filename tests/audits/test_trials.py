@@ -12,7 +12,7 @@ from stackwars.audits.trials import contains, exceeds, falls_short, groups, quot
 def test_trials_are_disjoint_rounds_in_the_order_of_time():
     assert groups([1, 2, 3, 4, 5, 6, 7], 3) == [[1, 2, 3], [4, 5, 6]]
     every = trials([pair(trials=2, name="a"), pair(trials=1, name="b", workload="mha")])
-    assert [(trial.pair["name"], trial.number) for trial in every] == [("a", 0), ("b", 0), ("a", 1)]
+    assert [trial.pair["name"] for trial in every] == ["a", "b", "a"]
     assert trials([pair(rounds=1)]) == [], "one round has no interval"
 
 

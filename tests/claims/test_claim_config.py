@@ -80,7 +80,6 @@ def test_a_query_names_tables_columns_and_words_that_exist(query, said):
         {**WORD, "number": "ratio", "at_most": 1},
         {**NUMBER, "at_most": 1, "at_least": 0},
         {**WORD, "python": "1"},
-        NUMBER,
     ],
 )
 def test_a_query_has_one_of_the_closed_forms(query):

@@ -101,11 +101,11 @@ def write(
     return {"program": str(home / "program.mlir.gz"), "arguments": str(home / "arguments.json")}
 
 
-def write_cell(folder: Path, text: str) -> Path:
-    """The folder of a framework's own ok cell, which ran this program."""
+def write_cell(folder: Path, text: str, status: str = "ok") -> Path:
+    """The folder of a framework's own cell, which ran this program."""
     folder.mkdir(parents=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    (folder / "cell.json").write_text(json.dumps({"status": "ok", "ir": {"sha256": digest}}))
+    (folder / "cell.json").write_text(json.dumps({"status": status, "ir": {"sha256": digest}}))
     return folder
 
 

@@ -169,10 +169,3 @@ def test_what_is_usable_is_where_the_compiler_begins_to_refuse(
     assert (over["verdict"], over["decided_by"]) == ("oom", "compiler")
     below = at(USABLE[compiler] - 2**17)  # its code needs some 60 KiB
     assert (below["verdict"], below["decided_by"]) == ("fits", "compiler")
-
-
-@pytest.mark.env
-def test_a_program_that_does_not_parse_is_an_error(tmp_path: Path, compiler: str, xla_python: Path) -> None:
-    found = compiled(tmp_path, xla_python, "module { nonsense }", compiler=compiler)
-    assert (found["status"], found["verdict"]) == ("error", "")
-    assert "nonsense" in found["message"]

@@ -1,11 +1,10 @@
 """Checks of programs by real processes: each program has an outcome of its own."""
 
-import json
-
 import handmade
 import pytest
 
-from running import run
+from explain.faulty import PRODUCTS
+from running import check_programs
 from stackwars.compilers.check import EXECUTABLES, keyed, last_line
 from stackwars.setup.environments import REPOSITORY, ensure
 
@@ -39,17 +38,6 @@ OPERANDS = [
     {"kind": "input", "name": "left"},
     {"kind": "weight", "name": "up.weight", "shape": [64, 32], "axes": [1, 0]},
 ]
-# As JAX issue 40412: a product and a sum of rank 7 end the process in jaxlib 0.10.2.
-RANK_7 = """module @jit_f {
-  func.func public @main(%x: tensor<2x1x2x2x8x8x8xf32>, %y: tensor<2x1x2x2x8x8x8xf32>) -> tensor<2x1x2x8x8x8xf32> {
-    %0 = stablehlo.multiply %x, %y : tensor<2x1x2x2x8x8x8xf32>
-    %z = stablehlo.constant dense<0.0> : tensor<f32>
-    %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [3]
-      : (tensor<2x1x2x2x8x8x8xf32>, tensor<f32>) -> tensor<2x1x2x8x8x8xf32>
-    return %1 : tensor<2x1x2x8x8x8xf32>
-  }
-}
-"""
 
 
 class Checks:
@@ -65,17 +53,11 @@ class Checks:
         changes: as of `handmade.write_expected`.
         """
         job = {
-            "workload": "gemm", "variant": "base", "device": "cpu", "preset": "smoke", "compiler": "some",
-            "module": self.module, "options": self.options, "sizes": handmade.SIZES, "programs": programs,
+            "workload": "gemm", "module": self.module, "options": self.options, "sizes": handmade.SIZES,
+            "programs": programs, "expected": handmade.write_expected(self.folder / "expected", steps, **changes),
             "settings": {"seed": handmade.SEED, "memory_cap_gib": 4, "check_timeout_s": timeout_s},
-            "expected": handmade.write_expected(self.folder / "expected", steps, **changes),
         }  # fmt: skip
-        (self.folder / "job.json").write_text(json.dumps(job))
-        output = self.folder / "check"
-        module = ["-c", code] if code else ["-m", "stackwars.compilers.check"]
-        command = [*module, "--job", self.folder / "job.json", "--output", output]
-        run(self.python, *command)
-        return json.loads((output / "check.json").read_text())
+        return check_programs(self.python, job, self.folder / "check", *(("-c", code) if code else ()))
 
     def write(self, name: str, text: str, **more) -> dict:
         return {name: handmade.write(self.folder, name, text, **more)}
@@ -99,12 +81,9 @@ NUMBERS = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
 
 
 @pytest.mark.env
-@pytest.mark.parametrize(("disputed", "status"), [(True, "invalid"), (False, "ok")])
-def test_without_expected_values_only_programs_that_compute_different_things_are_invalid(
-    checks, disputed, status
-):
-    found = checks.run(checks.healthy, reason="the programs differ", disputed=disputed)["programs"]["jax"]
-    assert (found["status"], found["status_detail"]) == (status, "the programs differ" if disputed else "")
+def test_without_expected_values_programs_that_compute_different_things_are_invalid(xla):
+    found = xla.run(xla.healthy, reason="the programs differ", disputed=True)["programs"]["jax"]
+    assert (found["status"], found["status_detail"]) == ("invalid", "the programs differ")
     assert found["wrong"] is None
 
 
@@ -185,7 +164,7 @@ def test_without_expected_values_a_program_that_runs_is_ok_and_nothing_is_said_o
 @pytest.mark.env
 def test_a_crash_is_that_program_s_alone(xla):
     rows = [{"kind": "zeros", "dtype": "float32", "shape": [2, 1, 2, 2, 8, 8, 8]}] * 2
-    programs = {**xla.write("torch_xla", RANK_7, rows=rows), **xla.healthy}
+    programs = {**xla.write("torch_xla", PRODUCTS, rows=rows), **xla.healthy}
     found = xla.run(programs)["programs"]
     assert (found["jax"]["status"], found["jax"]["status_detail"]) == ("ok", "")
     crashed = found["torch_xla"]

@@ -44,10 +44,6 @@ def test_the_text_after_code_generation_is_preferred(tmp_path: Path) -> None:
     assert dump.optimised_hlo(tmp_path) == ("late", "codegen")
 
 
-def test_no_dump_has_no_buffers(tmp_path: Path) -> None:
-    assert dump.buffers(tmp_path) is None
-
-
 def test_a_gpus_files_carry_its_name(tmp_path: Path) -> None:
     (tmp_path / f"module_0001.jit_f.sm_9.0a_gpu_{ENDING}").write_text(ASSIGNMENT)
     (tmp_path / "module_0001.jit_f.sm_9.0a_gpu_after_optimizations.txt").write_text("gpu")

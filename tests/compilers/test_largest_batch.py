@@ -26,7 +26,7 @@ def document(batch: int) -> dict:
         "sizes": {"batch": batch}, "status": "ok", "verdict": "fits" if fits else "oom",
         "decided_by": "compiler", "hbm_bytes": demand(batch) - 50, "code_bytes": 50 if fits else None,
         "argument_bytes": WEIGHTS, "usable_bytes": USABLE, "compile_s": 1.0, "message": "",
-        "program_sha256": "0", "versions": {"libtpu": "0"},
+        "program_sha256": "0",
     }  # fmt: skip
 
 
@@ -67,7 +67,6 @@ def test_the_edge_is_found_and_every_probe_told(tmp_path: Path) -> None:
     played = Played()
     found = find(tmp_path, played)
     assert (found["fits_batch"], found["oom_batch"]) == (EDGE, EDGE + 1)
-    assert found["sequence"] == 64
     assert len(played.compiled) <= 6
     assert [probe["batch"] for probe in found["probes"]] == [2, *played.compiled]
     assert [probe["base"] for probe in found["probes"]] == [True] + [False] * len(played.compiled)
@@ -108,17 +107,6 @@ def test_without_a_program_nothing_is_searched(tmp_path: Path) -> None:
     base = document(2) | nothing | {"code_bytes": None}
     found = largest_batch.find(JOB, base, tmp_path, played.lower, played.compile)
     assert (found["fits_batch"], found["oom_batch"], played.compiled) == (0, None, [])
-
-
-def test_a_model_without_sequence_has_none(tmp_path: Path) -> None:
-    def lower(sizes: dict[str, int], folder: Path) -> Path:
-        return Played().lower({**sizes, "sequence": 64}, folder)
-
-    played = Played()
-    job = largest_batch.LargestBatchJob(**{**vars(JOB), "sizes": {"batch": 2}})
-    found = largest_batch.find(job, document(2), tmp_path, lower, played.compile)
-    assert found["sequence"] is None
-    assert found["oom_batch"] == EDGE + 1
 
 
 def test_a_program_that_cannot_be_lowered_leaves_one_short_line(tmp_path: Path) -> None:

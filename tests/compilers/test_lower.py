@@ -4,15 +4,13 @@ import gzip
 import hashlib
 import re
 from collections import Counter
-from dataclasses import asdict
 
 import numpy as np
 import pytest
 
-from running import job_file, run
+from running import lower_program, run
 from stackwars.compilers import ahead_supervisor, arguments, lowering, sharded
 from stackwars.compilers.arguments import DONATED
-from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.sharded import ShardedJob
 from stackwars.ir.program_text import load_sources, readback
 from stackwars.measure.checks import relative_l2
@@ -67,8 +65,7 @@ def main_of(text):
 
 def lowered(python, job, folder):
     """(text, document, entries) of a job."""
-    handed_job = job_file("lower", job, folder.parent)
-    run(python, "-m", "stackwars.compilers.lower", "--job", handed_job, "--output", folder)
+    lower_program(python, job, folder)
     return read(folder)
 
 
@@ -220,15 +217,6 @@ def test_bert_in_tensorflow_needs_no_memory_for_its_weights(tensorflow_xla_pytho
 
 
 @pytest.mark.env
-def test_workload_without_a_form_leaves_the_reason(tensorflow_xla_python, tmp_path):
-    job = programs.lower_job(SMOKE, Program("tensorflow_xla", "llama3_8b"))
-    text, document, entries = lowered(tensorflow_xla_python, job, tmp_path)
-    assert text == "// no program: transformers has no TensorFlow form of this model\n"
-    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
-    assert entries == []
-
-
-@pytest.mark.env
 @pytest.mark.parametrize("name", ["torch_tpu", "torch_tpu_undecomposed"])
 def test_torch_tpu_transposes_weights_unless_linear_layers_are_left_whole(name, torch_tpu_python, tmp_path):
     job = programs.lower_job(SMOKE, Program(name, "gpt2_small"))
@@ -241,9 +229,3 @@ def test_torch_tpu_transposes_weights_unless_linear_layers_are_left_whole(name, 
     transposed = sum(f"stablehlo.transpose {name}," in text for name in names)
     assert transposed == (name == "torch_tpu")
     assert len({entry.name for entry in entries if entry.kind == "weight"}) == len(names)
-
-
-def test_job_of_the_configuration_is_a_job():
-    job = programs.lower_job(FULL, Program("torch_xla", "llama3_8b", "b8s512"))
-    assert asdict(LowerJob(**job))["sizes"]["sequence"] == 512
-    assert (REPOSITORY / "src/stackwars/compilers" / f"lower_{job['framework']}.py").exists()

@@ -8,7 +8,7 @@ import handmade
 import pytest
 
 from made_tables import OLD, cell, only
-from running import python
+from running import lower_program
 from stackwars.compilers import replay_cell
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.replay import ReplayJob
@@ -18,7 +18,7 @@ from stackwars.measure.cell import measure as measure_cell
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
-from stackwars.setup.environments import REPOSITORY
+from stackwars.setup.environments import REPOSITORY, ensure
 from stackwars.study.programs import ReplayCell
 
 PINS = REPOSITORY / "envs" / "xla-0.7.1.txt"
@@ -121,12 +121,8 @@ SIZES = {"m": 384, "k": 384, "n": 384}
 
 def lowered(home: Path, framework: str) -> dict[str, str]:
     """The program of a framework, and its arguments."""
-    home.mkdir(parents=True)
     own = LowerJob(framework, NATIVES[framework], "gemm", "base", SIZES, handmade.SEED, "highest")
-    (home / "job.json").write_text(json.dumps(own.__dict__))
-    command = ["-m", "stackwars.compilers.lower", "--job", home / "job.json", "--output", home]
-    python(*command, pins=f"envs/{framework}.txt", cwd=REPOSITORY)
-    return {"program": str(home / "program.mlir.gz"), "arguments": str(home / "arguments.json")}
+    return lower_program(ensure(REPOSITORY / "envs" / f"{framework}.txt"), asdict(own), home)
 
 
 def measured_beside(tmp_path, programs: dict, **settings) -> dict:
@@ -185,18 +181,3 @@ def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path)
         assert parts[0] == pytest.approx(parts[1] * parts[2])
     profiles = documents.read(tmp_path / "replay" / "profile.json")["programs"]
     assert set(profiles) == set(NATIVES)
-
-
-@pytest.mark.env
-def test_a_program_that_is_refused_leaves_the_others_and_the_native_processes(tmp_path):
-    programs = {name: lowered(tmp_path / "programs" / name, name) for name in NATIVES}
-    listed = json.loads(Path(programs["torch_xla"]["arguments"]).read_text())
-    Path(programs["torch_xla"]["arguments"]).write_text(json.dumps({**listed, "program_sha256": "0" * 64}))
-    found = measured_beside(tmp_path, programs, rounds=1)["replay"]
-    assert {name: one["status"] for name, one in found["programs"].items()} == {
-        "jax": "ok",
-        "torch_xla": "invalid",
-    }
-    assert "its list of arguments is for 0000" in found["programs"]["torch_xla"]["status_detail"]
-    assert found["programs"]["jax"]["loops"][0] and not found["programs"]["torch_xla"]["loops"]
-    assert found["natives"]["torch_xla"][0]["status"] == "ok"

@@ -1,6 +1,6 @@
 """Rounds of a replay put together, from hand-made processes."""
 
-import json
+import hashlib
 import math
 
 import handmade
@@ -9,9 +9,9 @@ import pytest
 
 from stackwars.compilers import replay_result
 
-DIGESTS = {"jax": "a" * 64, "torch_xla": "b" * 64}
+DIGESTS = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("jax", "torch_xla")}
 CHECK = handmade.checked(DIGESTS)
-FOUND = {"optimised": {"fusions": 3}, "optimised_problem": ""}
+FOUND = {"optimised": {"fusions": 3}}
 REFUSED = {"torch_xla": {"status": "wrong", "detail": "1 of 8 elements wrong"}}
 RIGHT = {"judge": "NumPy in float64", "wrong": 0, "total": 8, "l2": 1e-7, "largest": 2e-7, "where": "", "limit": 1e-5,
          "flaky": False}  # fmt: skip
@@ -50,7 +50,7 @@ def process(repetition: int, status=("ok", ""), values=RIGHT, steady=(10, 12), r
         "repetition": repetition,
         "sizes": handmade.SIZES, "settings": {"seed": 1},
         "programs": {name: {} for name in DIGESTS}, "started_utc": "2025-11-20T10:00:00+00:00",
-        "started_s": 1000.0, "wall_s": 5.0, "peak_rss_bytes": 100 + repetition, "exit_code": 0,
+        "started_s": 1000.0, "wall_s": 5.0, "peak_rss_bytes": 100 + repetition,
         "events": events, "machine": {}, "repeated": True, "basis": "interleaved", "order": {"loop": ["replay jax"]},
     }  # fmt: skip
 
@@ -64,13 +64,6 @@ def native(repetition: int, status=("ok", ""), **changes) -> dict:
         "started_s": 1000.0, "wall_s": 5.0, "peak_rss_bytes": 90, "environment": "jax-0123", "machine": {},
         "framework": "jax", "log_tail": "", "events": events, **changes,
     }  # fmt: skip
-
-
-def cell(folder, digest: str, status="ok"):
-    """A framework's own cell."""
-    folder.mkdir()
-    (folder / "cell.json").write_text(json.dumps({"status": status, "ir": {"sha256": digest}}))
-    return folder
 
 
 def whole(processes, check=CHECK, cells=None, peak=None, natives=None) -> dict:
@@ -99,7 +92,7 @@ def test_samples_stand_by_program_and_round():
         [[20, 20], [22, 22]],
     ]
     assert (torch["first_ns"], torch["second_ns"]) == ([100, 100], [50, 50])
-    assert (torch["program_sha256"], torch["compile_s"]) == ("b" * 64, [1.5, 1.5])
+    assert (torch["program_sha256"], torch["compile_s"]) == (DIGESTS["torch_xla"], [1.5, 1.5])
     assert [row["repetition"] for row in found["processes"]] == [0, 1]
     assert "events" not in found["processes"][0]
     assert found["processes"][0]["versions"] == {"jax": "0.7.1"}
@@ -183,19 +176,19 @@ def test_process_below_the_floor_leaves_no_time():
 
 
 def test_program_of_its_cell_is_ok(tmp_path):
-    cells = {"torch_xla": cell(tmp_path / "cell", "b" * 64)}
+    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", "torch_xla")}
     assert combined([process(0)], cells=cells)["torch_xla"]["status"] == "ok"
 
 
 def test_another_program_than_its_cell_ran_is_invalid(tmp_path):
-    cells = {"torch_xla": cell(tmp_path / "cell", "c" * 64)}
+    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", "jax")}
     found = combined([process(0)], cells=cells)["torch_xla"]
-    detail = "the program's digest is bbbbbbbbbbbb, its cell's is cccccccccccc"
+    detail = "the program's digest is {torch_xla:.12}, its cell's is {jax:.12}".format(**DIGESTS)
     assert (found["status"], found["status_detail"], found["steady"]) == ("invalid", detail, [])
 
 
 def test_cell_that_is_not_ok_is_compared_with_nothing(tmp_path):
-    cells = {"torch_xla": cell(tmp_path / "cell", "c" * 64, status="oom")}
+    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", "jax", "oom")}
     assert combined([process(0)], cells=cells)["torch_xla"]["status"] == "ok"
 
 

@@ -1,15 +1,14 @@
 """One call on several devices, in the real frameworks: the output, and what the programs send."""
 
 import json
-from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
-from running import run
+from running import lower_program, run
 from stackwars.compilers import sharded
 from stackwars.compilers.ahead_supervisor import CompileJob, compile_in_child
 from stackwars.compilers.hlo_facts import COLLECTIVES
-from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.sharded import ShardedJob
 from stackwars.measure.documents import event, read_events
 from stackwars.measure.supervisor import supervise
@@ -97,14 +96,10 @@ def test_a_slice_has_its_collectives_and_the_bytes_of_one_chip(framework, reques
         program, chips = compilation.program, compilation.target
         if (program.framework, program.workload) != (framework, "ffn") or chips == "tpu-v6e-8":
             continue
-        lower = LowerJob(**programs.lower_job(whole, program))
-        (tmp_path / "lower.json").write_text(json.dumps(asdict(lower)))
-        made = tmp_path / f"program-{chips}"
-        run(python, "-m", "stackwars.compilers.lower", "--job", tmp_path / "lower.json", "--output", made)
+        made = lower_program(python, programs.lower_job(whole, program), tmp_path / f"program-{chips}")
         job = CompileJob(**sharding.job(whole, compilation))
         pins = REPOSITORY / programs.compiler_pins(whole, compilation.compiler, chips)
-        text = made / "program.mlir.gz"
-        found[chips] = compile_in_child(job, ensure(pins), text, tmp_path / chips)
+        found[chips] = compile_in_child(job, ensure(pins), Path(made["program"]), tmp_path / chips)
     assert [one["verdict"] for one in found.values()] == ["fits", "fits"]
     one, four = (found[name]["hlo"]["collectives"] for name in ("tpu-v6e", "tpu-v6e-4"))
     assert not any(one.values())

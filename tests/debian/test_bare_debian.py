@@ -60,7 +60,7 @@ CODE = "from stackwars.{} import {} as Opened; print('kind:', Opened('cpu', {}).
 def programs() -> dict[str, tuple[str, str]]:
     """Return what must load, and say of which kind its device is: {name: (environment, code)}.
 
-    One framework or compiler of each environment, and every target that is compiled for.
+    One framework or compiler of each environment, and one target of each library that an environment compiles with.
     """
     found = {}
     for row in CONFIG["compilers"].values():
@@ -82,7 +82,7 @@ def programs() -> dict[str, tuple[str, str]]:
             f"import os; os.environ.update({SILENT!r}); from stackwars.compilers.ahead import open_target; "
             f"print('kind:', open_target({target!r})[0].device_kind)"
         )
-        found[f"{ahead['target']} in {environment}"] = (environment, code)
+        found.setdefault(f"{target['platform']} in {environment}", (environment, code))
     return found
 
 

@@ -2,10 +2,7 @@
 
 import re
 
-import pytest
-
 from stackwars.setup.environments import REPOSITORY
-from time_setup import split_output
 
 
 def test_the_image_is_a_debian_12_and_the_script():
@@ -24,19 +21,3 @@ def test_what_git_ignores_stays_out_of_the_image():
         sign, name = re.fullmatch(r"(!?)/?(.+?)/?", line).groups()
         pattern = rf"^{sign}(\*\*/)?{re.escape(name)}$"
         assert re.search(pattern, left_out, re.MULTILINE), f"expected {line} in .dockerignore"
-
-
-OUTPUT = """\
-10.0 Get:1 packages
-70.5 [set-up] installing texlive ...
-100.0 [set-up] building the harness environment with Python 3.11.2 ...
-130.0 [environment] building jax-0123abcd from jax.txt ...
-150.0 [environment] jax-0123abcd ready after 20 s
-150.5 [environment] building xla-0.7.1-0123abcd from xla-0.7.1.txt ...
-"""
-
-
-def test_parts_begin_with_the_lines_that_name_them():
-    assert split_output(OUTPUT, 5.0, 200.0) == pytest.approx(
-        {"packages of Debian": 95.0, "harness": 30.0, "environment jax": 20.5, "environment xla-0.7.1": 49.5}
-    )

@@ -3,6 +3,11 @@
 from stackwars.explain.graph import Graph
 from stackwars.explain.matching import AxisMap, Class
 
+TRANSPOSE = "permutation = array<i64: 1, 0>"
+DOT = (
+    "dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>"
+)
+
 
 def program(arguments, lines, results):
     """Return the graph of operations such as ("y", "abs", ["x"], "4xf32"). arguments: {name: type without tensor<>}."""

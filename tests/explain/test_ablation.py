@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from explain.faulty import PRODUCTS
 from stackwars.explain import ablation
 from stackwars.explain.ablation import YNN, cures, passes_of
 from stackwars.explain.workers import CompilerSpec
@@ -56,26 +57,13 @@ def test_a_flag_that_the_release_does_not_have_is_told_from_a_refusal(said):
     assert not ablation.UNKNOWN_FLAG.search("UNIMPLEMENTED: HLO opcode `scatter` is not supported")
 
 
-KIND, LEFT = "tensor<2x1x2x2x8x8x8xf32>", "tensor<2x1x2x8x8x8xf32>"
-SUM = f"""
-func.func @main(%u: {KIND}, %v: {KIND}) -> {LEFT} {{
-  %p = stablehlo.multiply %u, %v : {KIND}
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [3]
-      : ({KIND}, tensor<f32>) -> {LEFT}
-  return %s : {LEFT}
-}}
-"""
-"""With YNN it ends the process (jax-ml/jax issue 40412)."""
-
-
 @pytest.mark.env
 def test_every_variant_has_an_outcome_and_a_time_although_one_ends_its_process(monkeypatch):
     crash = f"{YNN}=LIBRARY_FUSION_TYPE_REDUCE"
     flags = [(YNN, "LIBRARY_FUSION_TYPE_REDUCE"), ("xla_backend_optimization_level", "0"), ("xla_no_such", "1")]
     monkeypatch.setattr(ablation, "XLA_FLAGS", flags)
     spec = CompilerSpec("it", options={YNN: ""}, pins=str(REPOSITORY / "envs" / "xla-0.10.2.txt"))
-    rows = ablation.ablate(spec, SUM, [np.ones((2, 1, 2, 2, 8, 8, 8), np.float32)] * 2, seconds=0.01)
+    rows = ablation.ablate(spec, PRODUCTS, [np.ones((2, 1, 2, 2, 8, 8, 8), np.float32)] * 2, seconds=0.01)
     found = {row["variant"]: row for row in rows}
     assert list(found)[:3] == ["base", crash, "xla_backend_optimization_level=0"]
     assert "xla_no_such=1" not in found

@@ -3,49 +3,28 @@
 import numpy as np
 import pytest
 
+from explain.pairs import DOT, TRANSPOSE, program
 from stackwars.explain import between
 from stackwars.explain.graph import Graph
 from stackwars.explain.question import Question, Side
 from stackwars.explain.workers import CompilerSpec
 from stackwars.setup.environments import REPOSITORY
 
-F = "tensor<4x4xf32>"
-DOT = "<{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}>"
-
-
-def program(*lines, result="%9"):
-    body = "\n".join(f"    {line}" for line in lines)
-    return Graph.read(
-        f""""builtin.module"() ({{
-  "func.func"() <{{function_type = ({F}, {F}) -> {F}, sym_name = "main"}}> ({{
-  ^bb0(%arg0: {F}, %arg1: {F}):
-{body}
-    "func.return"({result}) : ({F}) -> ()
-  }}) : () -> ()
-}}) : () -> ()
-"""
-    )
-
-
-def unary(name, to, of):
-    return f'{to} = "stablehlo.{name}"({of}) : ({F}) -> {F}'
-
-
-def binary(name, to, a, b, more=""):
-    return f'{to} = "stablehlo.{name}"({a}, {b}) {more} : ({F}, {F}) -> {F}'
+F = "4x4xf32"
 
 
 @pytest.fixture
 def layers():
     """Two equal layers, product and tanh, with a transposed weight; then a sum with the first layer's output."""
-    return program(
-        f'%0 = "stablehlo.transpose"(%arg1) <{{permutation = array<i64: 1, 0>}}> : ({F}) -> {F}',
-        binary("dot_general", "%1", "%arg0", "%0", DOT),
-        unary("tanh", "%2", "%1"),
-        binary("dot_general", "%3", "%2", "%0", DOT),
-        unary("tanh", "%4", "%3"),
-        binary("add", "%9", "%4", "%2"),
-    )
+    lines = [
+        ("t", "transpose", ["w"], F, TRANSPOSE),
+        ("p", "dot_general", ["x", "t"], F, DOT),
+        ("y", "tanh", ["p"], F),
+        ("q", "dot_general", ["y", "t"], F, DOT),
+        ("z", "tanh", ["q"], F),
+        ("sum", "add", ["z", "y"], F),
+    ]
+    return program({"x": F, "w": F}, lines, ["sum"])[0]
 
 
 def test_a_region_begins_at_a_product_and_takes_what_follows(layers):
@@ -69,15 +48,14 @@ def test_regions_read_earlier_ones_alone(layers):
 def test_equal_layers_are_one_kind():
     lines = []
     for number in range(3):
-        source = f"%{2 * number - 1}" if number else "%arg0"
-        lines.append(binary("dot_general", f"%{2 * number}", source, "%arg1", DOT))
-        lines.append(unary("tanh", f"%{2 * number + 1}", f"%{2 * number}"))
-    graph = program(*lines, result="%5")
+        lines.append((f"p{number}", "dot_general", [f"y{number - 1}" if number else "x", "w"], F, DOT))
+        lines.append((f"y{number}", "tanh", [f"p{number}"], F))
+    graph, _ = program({"x": F, "w": F}, lines, ["y2"])
     assert [len(kind) for kind in between.kinds(graph)] == [3]
 
 
 def test_a_program_without_such_operations_is_one_region():
-    graph = program(unary("tanh", "%1", "%arg0"), binary("add", "%9", "%1", "%arg1"))
+    graph, _ = program({"x": F, "w": F}, [("y", "tanh", ["x"], F), ("z", "add", ["y", "w"], F)], ["z"])
     (region,) = between.regions(graph)
     assert [op.name for op in region.ops] == ["stablehlo.tanh", "stablehlo.add"]
     assert region.results == graph.results and set(region.reads) == set(graph.arguments)

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from explain_fixture import BETWEEN, CAUSE, CELLS, FAULT, TABLE, cell, right, table
+from explain_fixture import BETWEEN, CAUSE, FAULT, TABLE, cell, right, table
 from stackwars.explain import console
-from stackwars.explain.outcomes import NATIVE, REFUSED, RIGHT, UNJUDGED, WRONG, outcome
+from stackwars.explain.outcomes import NATIVE, REFUSED, UNJUDGED, WRONG, outcome
 
 
 def test_examples_of_numbers_hold():
@@ -119,6 +119,11 @@ def test_a_fault_is_a_paragraph():
     )
 
 
+def test_a_fault_that_its_reproducer_did_not_show_says_so():
+    said = console.fault_text({**FAULT, "reproduced": False})
+    assert said.endswith("reproduce.py did not show it in a fresh process; see reproduce.log.")
+
+
 def test_constants_are_not_among_the_operations_that_are_named():
     region = ["stablehlo.constant : () -> tensor<f32>", *FAULT["region"]]
     assert "at rows 3: dot_general, reduce." in console.fault_text({**FAULT, "region": region})
@@ -127,8 +132,3 @@ def test_constants_are_not_among_the_operations_that_are_named():
 def test_a_fault_that_was_not_reduced_says_why():
     said = console.paragraph("fault", {**FAULT, "verdict": "not reduced", "detail": "no time is left"})
     assert said.endswith("not reduced: no time is left")
-
-
-def test_every_status_has_a_cell():
-    assert {one["status"] for one in CELLS} == {RIGHT, WRONG, "crash", "refused"}
-    assert all(console.cell_text(one) for one in CELLS) and console.cell_text(None) == "-"

@@ -13,7 +13,7 @@ from explain_fixture import (
     CAUSE_ROW,
     FAULT,
     FAULT_ROW,
-    JOB,
+    PLAN,
     REDUCED,
     SCRIPT,
     right,
@@ -28,7 +28,7 @@ HOSTILE = '</script><img src=x onerror="alert(1)">'
 
 @pytest.fixture
 def written(tmp_path):
-    page.write(JOB, table(), write_answers(tmp_path), tmp_path)
+    page.write(PLAN, table(), write_answers(tmp_path), tmp_path)
     return tmp_path
 
 
@@ -68,7 +68,7 @@ def test_the_page_has_the_table_the_causes_and_the_faults(written):
 
 def test_a_gap_between_compilers_has_its_options(tmp_path):
     row = {**CAUSE_ROW, "a": "jax", "b": None, "other": "jaxlib-0.10.2"}
-    page.write(JOB, table(questions=[row, FAULT_ROW]), write_answers(tmp_path, BETWEEN), tmp_path)
+    page.write(PLAN, table(questions=[row, FAULT_ROW]), write_answers(tmp_path, BETWEEN), tmp_path)
     text = (tmp_path / "explain.html").read_text()
     assert "Why jax is slower in jaxlib-0.7.1 than in jaxlib-0.10.2" in text
     assert "make up, timed alone" in text and "<code>xla_x=</code>" in text
@@ -82,7 +82,7 @@ def test_the_page_fetches_nothing(written):
 def test_names_are_no_markup(tmp_path):
     hostile = table(title=HOSTILE)
     text = page.html(
-        report.report(JOB, hostile, write_answers(tmp_path, {**CAUSE, "detail": HOSTILE, "verdict": "failed"}))
+        report.report(PLAN, hostile, write_answers(tmp_path, {**CAUSE, "detail": HOSTILE, "verdict": "failed"}))
     )
     assert "<img" not in text and "&lt;img" in text
 
@@ -99,7 +99,7 @@ def test_the_text_for_an_issue_is_short_and_complete(written):
 def test_a_long_reduced_program_is_left_out_of_the_text(tmp_path):
     paths = write_answers(tmp_path)
     (paths[1].parent / "reduced.mlir").write_text("line\n" * 100)
-    text = page.markdown(report.report(JOB, table(), paths))
+    text = page.markdown(report.report(PLAN, table(), paths))
     assert len(text.splitlines()) <= page.MOST_LINES and "```mlir" not in text
 
 
@@ -108,11 +108,12 @@ def test_the_reproducer_of_the_first_fault_is_beside_the_page(written):
     assert (written / "reduced.mlir").read_text() == REDUCED
     assert page.written(written)[-1] == str(written / "reproduce.py")
     document = json.loads((written / "explain.json").read_text())
+    assert document["programs"] == {"torch_xla": "explain/mha/programs/torch_xla/program.mlir.gz"}
     assert document["answers"][1]["found"] == FAULT and document["exit_status"] == report.NOT_RIGHT
 
 
 def test_an_old_reproducer_does_not_outlive_its_fault(written):
-    page.write(JOB, table(questions=[CAUSE_ROW]), [written / "causes" / CAUSE["name"] / "cause.json"], written)
+    page.write(PLAN, table(questions=[CAUSE_ROW]), [written / "causes" / CAUSE["name"] / "cause.json"], written)
     assert not (written / "reproduce.py").exists() and not (written / "reduced.mlir").exists()
 
 
@@ -120,7 +121,7 @@ def test_searches_that_failed_have_a_page_too(tmp_path):
     bare = {"verdict": "failed", "detail": "exit status 1"}
     cause = {**{key: CAUSE[key] for key in ("name", "a", "b", "compiler", "other")}, **bare}
     fault = {**{key: FAULT[key] for key in ("name", "program", "compiler", "kind")}, **bare}
-    page.write(JOB, table(), write_answers(tmp_path, cause, fault), tmp_path)
+    page.write(PLAN, table(), write_answers(tmp_path, cause, fault), tmp_path)
     assert "failed. exit status 1" in (tmp_path / "explain.html").read_text()
 
 

@@ -4,16 +4,12 @@ import re
 
 import pytest
 
-from explain.pairs import one_class, program
+from explain.pairs import DOT, TRANSPOSE, one_class, program
 from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids
 from stackwars.explain.matching import AxisMap
 
 TURN = AxisMap((6, 4), (1, 0), (4, 6))
 BACK = AxisMap((4, 6), (1, 0), (6, 4))
-TRANSPOSE = "permutation = array<i64: 1, 0>"
-DOT = (
-    "dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>"
-)
 
 
 def names(part):

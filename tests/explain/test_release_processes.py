@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from explain.faulty import SHIFT
 from stackwars.explain.releases import ReleasesJob, measure
 from stackwars.measure import judge
 
@@ -36,21 +37,6 @@ func.func public @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   return %sums#0 : tensor<3xf32>
 }
 """
-SHIFTED = """
-func.func public @main(%x: tensor<3x1xf32>) -> tensor<1x3x1xf32> {
-  %one = stablehlo.constant dense<1.0> : tensor<3x1xf32>
-  %start = stablehlo.constant dense<1> : tensor<1xi32>
-  %base = stablehlo.add %x, %one : tensor<3x1xf32>
-  %rows = stablehlo.slice %base [0:2, 0:1] : (tensor<3x1xf32>) -> tensor<2x1xf32>
-  %shifted = "stablehlo.scatter"(%base, %start, %rows) <{indices_are_sorted = true, scatter_dimension_numbers =
-      #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0]>, unique_indices = true}> ({
-  ^bb0(%old: tensor<f32>, %new: tensor<f32>):
-    stablehlo.return %new : tensor<f32>
-  }) : (tensor<3x1xf32>, tensor<1xi32>, tensor<2x1xf32>) -> tensor<3x1xf32>
-  %result = stablehlo.reshape %shifted : (tensor<3x1xf32>) -> tensor<1x3x1xf32>
-  return %result : tensor<1x3x1xf32>
-}
-"""
 
 
 def releases(folder, text: str, project: str, versions: list[str], **settings) -> dict:
@@ -79,7 +65,7 @@ def test_a_program_with_chlo_is_read_called_and_right_in_old_releases(tmp_path, 
 
 
 def test_a_fault_and_a_release_for_another_python_are_rows(tmp_path):
-    document = releases(tmp_path, SHIFTED, "jaxlib", ["0.12.0.1", "0.10.2"])
+    document = releases(tmp_path, SHIFT.format(n=3, m=2), "jaxlib", ["0.12.0.1", "0.10.2"])
     newest, wrong = document["releases"]
     assert newest["status"] in ("unsupported", "ok", "wrong")
     if newest["status"] == "unsupported":

@@ -30,6 +30,7 @@ def test_a_search_that_ends_without_an_answer_has_one_that_says_why(tmp_path, ki
     stale.write_text('{"verdict": "cause"}')
     found = run_question.run(kind, job, stale.parent)
     assert found == documents.read(stale) and found["verdict"] == "failed" and found["detail"]
+    assert kind == "cause" or found["detail"].startswith("the search ended with status 1: ")
     assert (stale.parent / run_question.LOG).exists()
     said = console.paragraph(kind, found)
     assert said.startswith("a in iree-1") and "failed" in said

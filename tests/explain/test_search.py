@@ -6,17 +6,12 @@ import time
 import numpy as np
 import pytest
 
-from explain.pairs import one_class, program
+from explain.pairs import DOT, TRANSPOSE, one_class, program
 from stackwars.explain.bench import CPU, WALL, Bench, Share, blocks, interval, share, typical
 from stackwars.explain.hybrids import A, B, Hybrids
 from stackwars.explain.matching import AxisMap
 from stackwars.explain.search import Atom, Outcome, Retimed, Row, Search, is_enough, merged
 from stackwars.explain.workers import Crashed, Times
-
-TRANSPOSE = "permutation = array<i64: 1, 0>"
-DOT = (
-    "dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>"
-)
 
 
 def times(*ms, cpu=1.0):

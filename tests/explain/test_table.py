@@ -1,39 +1,46 @@
 """Which questions a table raises, and what it is made from."""
 
-import json
+from pathlib import Path
 
 import numpy as np
 
 from explain_fixture import right
 from stackwars.explain.outcomes import CRASH, NATIVE, REFUSED, WRONG, outcome
-from stackwars.explain.table import TableJob, apart, build
-from stackwars.measure import judge
+from stackwars.explain.plan import Plan
+from stackwars.explain.table import apart, build
+from stackwars.explain.workers import CompilerSpec
+from stackwars.measure import documents, judge
 
 SETTINGS = {"bound": 0.1, "compiler_gap": 1.5, "questions": 3}
 
 
-def write_expected(folder, value: float) -> str:
-    """Write expected values; return their folder."""
+def planned(root, compilers, **given) -> Plan:
+    """Return a plan whose results are in a folder."""
+    specs = {name: CompilerSpec(name) for name in compilers}
+    return Plan("x", "X", str(root), specs, CompilerSpec("jaxlib-1"), **given)
+
+
+def write_expected(folder: Path, value: float) -> None:
     document = {"judge": "NumPy in float64", "reason": "", "limits": {"output0": 1e-6}}
     judge.write(folder, {"output0": np.full((4, 3), value)}, document)
-    return str(folder)
 
 
 def made(tmp_path, outcomes: dict[str, dict], natives: dict[str, dict] | None = None, **changed) -> dict:
     """Return the table of these outcomes, {compiler: {program: outcome}}."""
-    paths: dict[str, str] = {}
-    for name, programs in (outcomes | (natives or {})).items():
+    natives = natives or {}
+    frontends = {program: "" for one in outcomes.values() for program in one}
+    plan = planned(
+        tmp_path, outcomes, frontends=frontends, natives=dict.fromkeys(natives, ""), settings=SETTINGS | changed
+    )
+    files = {name: plan.outcomes(name) for name in outcomes} | {name: plan.native(name) for name in natives}
+    for name, programs in (outcomes | natives).items():
         module = "iree" if name.startswith("iree") else "xla"
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps({"module": module, "versions": {name: "1"}, "programs": programs}))
-        paths[name] = str(path)
-    programs = list(dict.fromkeys(program for one in outcomes.values() for program in one))
-    job = {
-        "name": "x", "title": "X", "programs": programs, "expected": [write_expected(tmp_path / "expected", 1.0)],
-        "outcomes": {name: paths[name] for name in outcomes},
-        "natives": {name: paths[name] for name in natives or {}}, "settings": SETTINGS | changed,
-    }  # fmt: skip
-    return build(TableJob(**job))
+        document = {"module": module, "versions": {name: "1"}, "programs": programs}
+        documents.write(Path(files[name]), document)
+    write_expected(Path(plan.expected("a")), 1.0)
+    table = build(plan)
+    assert table["settings"] == {key: plan.settings[key] for key in ("bound", "compiler_gap", "questions")}
+    return table
 
 
 def asked(table: dict) -> list[str]:
@@ -91,8 +98,8 @@ def test_a_program_that_its_frontend_does_not_emit_is_no_fault_of_a_compiler(tmp
 
 
 def test_two_files_that_compute_different_things_are_named(tmp_path):
-    folders = [write_expected(tmp_path / name, value) for name, value in (("a", 1.0), ("b", 1.0), ("c", 1.1))]
-    same = TableJob("x", "X", ["a", "b"], {}, {}, folders[:2], SETTINGS)
+    same, other = (planned(tmp_path, (), files=dict.fromkeys(labels, "")) for labels in ("ab", "ac"))
+    for label, value in (("a", 1.0), ("b", 1.0), ("c", 1.1)):
+        write_expected(Path(other.expected(label)), value)
     assert apart(same) == ""
-    other = TableJob("x", "X", ["a", "c"], {}, {}, folders[::2], SETTINGS)
     assert apart(other).startswith("c and a compute different things: output0: 12 of 12 elements wrong")

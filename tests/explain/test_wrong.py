@@ -5,45 +5,31 @@ import re
 import numpy as np
 import pytest
 
+from explain.pairs import program
 from stackwars.explain import wrong
-from stackwars.explain.graph import Graph
 from stackwars.explain.wrong import Part, Parts, Reduction, shrink
 
-VECTOR = "tensor<4xf32>"
+KIND = "4xf32"
 
 
 def module(*lines, arguments=1):
-    """Return a module in generic form with the arguments a0, ...; a line is `name = op operands`."""
-    given = ", ".join(f"%a{number}: {VECTOR}" for number in range(arguments))
-    body = []
+    """Return the graph of lines such as `name = op operands`, with the arguments a0, ..."""
+    ops = []
     for line in lines:
         name, _, rest = line.partition(" = ")
-        op, *operands = rest.split()
-        kinds = ", ".join([VECTOR] * len(operands))
-        names = ", ".join(f"%{one}" for one in operands)
-        value = f" <{{value = dense<1.0> : {VECTOR}}}>" if op == "constant" else ""
-        body.append(f'    %{name} = "stablehlo.{op}"({names}){value} : ({kinds}) -> {VECTOR}')
-    last = lines[-1].partition(" = ")[0]
-    return "\n".join(
-        [
-            '"builtin.module"() ({',
-            '  "func.func"() <{function_type = () -> (), sym_name = "main"}> ({',
-            f"  ^bb0({given}):",
-            *body,
-            f'    "func.return"(%{last}) : ({VECTOR}) -> ()',
-            "  }) : () -> ()",
-            "}) : () -> ()",
-        ]
-    )
+        op, *reads = rest.split()
+        value = [f"value = dense<1.0> : tensor<{KIND}>"] if op == "constant" else []
+        ops.append((name, op, reads, KIND, *value))
+    return program({f"a{number}": KIND for number in range(arguments)}, ops, [ops[-1][0]])[0]
 
 
 def names(parts, part):
     return [op.name.removeprefix("stablehlo.") for op in parts.operations(part)]
 
 
-def reduced(text, *, needs=(), fuse=()):
+def reduced(graph, *, needs=(), fuse=()):
     """Reduce by a predicate: the part has these operations, and the results of those in `fuse` stay inside it."""
-    parts = Parts(Graph.read(text))
+    parts = Parts(graph)
     by_name = {op.name.removeprefix("stablehlo."): op for op in parts.graph.ops}
     seen = []
 
@@ -65,7 +51,7 @@ def test_one_bad_operation_of_a_long_chain_is_found_in_few_trials():
     assert names(parts, part) == ["op37"]
     assert len(seen) < 20
     text = parts.text(part)
-    assert text.count('"stablehlo.') == 1 and f"({VECTOR}) -> ({VECTOR})" in text
+    assert text.count('"stablehlo.') == 1 and f"(tensor<{KIND}>) -> (tensor<{KIND}>)" in text
 
 
 def test_operations_that_must_be_fused_stay_together():
@@ -83,16 +69,15 @@ def test_operations_of_two_chains_lose_what_is_between_them():
 
 
 def test_unused_results_and_arguments_are_dropped():
-    text = module("s = add a0 a1", "t = tanh a0", "u = multiply s t", arguments=2)
-    parts, part, _ = reduced(text, needs=["tanh"])
+    graph = module("s = add a0 a1", "t = tanh a0", "u = multiply s t", arguments=2)
+    parts, part, _ = reduced(graph, needs=["tanh"])
     assert names(parts, part) == ["tanh"]
     assert parts.arguments(part) == [parts.graph.arguments[0]]
     assert len(part.results) == 1
 
 
 def test_a_program_that_cannot_be_made_smaller_stays_whole():
-    text = module("s = add a0 a0", "t = tanh s")
-    parts, part, _ = reduced(text, needs=["add", "tanh"])
+    parts, part, _ = reduced(module("s = add a0 a0", "t = tanh s"), needs=["add", "tanh"])
     assert part == parts.whole()
 
 
@@ -100,7 +85,7 @@ CONSTANTS = module("c = constant", "d = negate c", "e = exponential d", "s = add
 
 
 def test_constants_and_what_is_made_of_them_are_never_arguments():
-    parts = Parts(Graph.read(CONSTANTS))
+    parts = Parts(CONSTANTS)
     numbers = {op.name: op.number for op in parts.graph.ops}
     part = parts.part([numbers["stablehlo.add"]], parts.graph.ops[3].results)
     assert names(parts, part) == ["constant", "negate", "exponential", "add"]
@@ -125,12 +110,12 @@ def test_values_of_constants_are_spelled_out_where_the_fault_allows():
 
 
 def test_random_numbers_are_no_constants():
-    parts = Parts(Graph.read(module("c = constant", "r = rng c c", "s = add a0 r")))
+    parts = Parts(module("c = constant", "r = rng c c", "s = add a0 r"))
     assert [op.name for op in parts.graph.ops if parts.is_constant(op)] == ["stablehlo.constant"]
 
 
 def test_the_smallest_part_so_far_is_the_answer_once_time_is_up():
-    parts = Parts(Graph.read(module(*CHAIN)))
+    parts = Parts(module(*CHAIN))
     count = 0
 
     def is_faulty(part):
@@ -170,7 +155,7 @@ def test_constants_are_written_as_their_types_want(array, kind, body):
 
 
 def test_a_part_knows_results_made_elsewhere():
-    parts = Parts(Graph.read(module("s = add a0 a0", "t = tanh s")))
+    parts = Parts(module("s = add a0 a0", "t = tanh s"))
     first, second = parts.graph.ops
     part = parts.part([first.number], [*first.results, *second.results])
     assert part == Part((first.number,), first.results)

@@ -1,4 +1,4 @@
-"""A fence that does not fence is caught: by its latency, below what the machine can reach."""
+"""A call of TensorFlow takes the time that the machine needs, also without a fence."""
 
 import time
 
@@ -12,8 +12,6 @@ from stackwars.workloads.ffn import WORKLOAD as ffn
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
 SIZE = SIZES["fences"]
-MUTANTS = (("jax", "none"), ("torch_xla", "none"), ("torch_xla", "dispatch only"))
-SYNCHRONOUS = ("tensorflow_xla", "tensorflow_graph")
 
 
 @pytest.fixture(scope="module")
@@ -29,20 +27,8 @@ def floor() -> float:
     return floor_ms(ffn.flops(SIZE), ffn.minimum_bytes(SIZE), peak)
 
 
-@pytest.mark.parametrize("framework", ["jax", "torch_xla", *SYNCHRONOUS])
-def test_fenced_call_takes_the_time_that_the_machine_needs(floor, framework):
-    assert 1e3 * probe(framework, "fences")["honest_s"] >= floor
-
-
-@pytest.mark.parametrize(("framework", "mutant"), MUTANTS)
-def test_fence_that_does_not_wait_is_too_fast(floor, framework, mutant):
-    found = probe(framework, "fences")
-    assert found["mutant_s"][mutant] < found["honest_s"] / 2
-    assert 1e3 * found["mutant_s"][mutant] < floor
-
-
-@pytest.mark.parametrize("framework", SYNCHRONOUS)
+@pytest.mark.parametrize("framework", ["tensorflow_xla", "tensorflow_graph"])
 def test_synchronous_call_is_done_when_it_returns(floor, framework):
     found = probe(framework, "fences")
-    assert 1e3 * found["mutant_s"]["none"] >= floor
-    assert found["mutant_s"]["none"] > found["honest_s"] / 2
+    assert 1e3 * min(found["fenced_s"], found["unfenced_s"]) >= floor
+    assert found["unfenced_s"] > found["fenced_s"] / 2

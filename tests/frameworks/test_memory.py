@@ -9,10 +9,7 @@ import pytest
 from frameworks.probed import run_code
 from stackwars.frameworks.numpy import aligned_copy
 
-FRAMEWORKS = (
-    *("jax", "numpy", "tensorflow_graph", "tensorflow_xla", "torch_eager", "torch_inductor"),
-    *("torch_inductor_frozen", "torchax"),
-)
+FRAMEWORKS = ("jax", "numpy", "tensorflow_xla", "torch_eager", "torchax")
 # Weights and inputs of 8 MiB, for which NumPy by itself asks for huge pages.
 CODE = """
 import json, re, sys

@@ -28,6 +28,8 @@ def test_rounding_is_no_error():
         (lambda v: v.__setitem__((5, 1), np.nan), 1, "5 of axis 0 and 1 of axis 1"),
         (lambda v: v.__setitem__(slice(2), -np.inf), 6, "the first 2 of axis 0"),
         (lambda v: v.__setitem__((slice(None), [0, 2]), 7), 65_538, "every 2. of axis 1 from 0"),
+        # Just over the limit.
+        (lambda v: v.__setitem__((3, 1), v[3, 1] + 1.1e-4 * abs(v).max()), 1, "3 of axis 0 and 1 of axis 1"),
     ],
 )
 def test_one_wrong_part_of_many_is_found_and_described(change, wrong, where):
@@ -78,3 +80,5 @@ def test_whole_numbers_are_compared_exactly_even_with_floating_point_values():
     found = agreement(swapped, indices.astype(np.float64), 1e-5)
     assert (found.wrong, found.largest) == (2, 1.0)
     assert found.where == "7 to 8 of axis 0; the right values in another order, as of equal keys in a sort"
+    large = indices * 2**40
+    assert agreement(large + (indices == 999_999), large, 1.0).where == "the last 1 of axis 0"

@@ -14,7 +14,6 @@ from stackwars.measure import calls as calls_module
 from stackwars.measure import checks, loops
 from stackwars.measure.calls import Stream
 from stackwars.measure.documents import Events
-from stackwars.workloads.gemm import WORKLOAD as gemm
 
 pytestmark = pytest.mark.alone
 
@@ -190,12 +189,6 @@ def test_trace_is_the_time_in_the_call_where_the_framework_does_not_tell(events,
     assert CALL_S <= first["trace_s"] <= first["ns"] / 1e9 - FENCE_S
 
 
-def test_event_is_on_disk_at_once(events, tmp_path):
-    events.write("import", value=1)
-    assert written(tmp_path)[0]["value"] == 1
-    assert time.time() - written(tmp_path)[0]["at_s"] < 60
-
-
 @pytest.mark.parametrize(
     ("settings", "blocks"),
     [({"steady_min_blocks": 7}, 7), ({"steady_max_blocks": 9, "steady_seconds": 60.0}, 9)],
@@ -268,16 +261,6 @@ def test_output_of_a_set_lives_until_its_next_call_is_fenced(events):
     for number, alive in enumerate(session.alive_at_fence):
         assert alive == [False] * (number - 2) + [True] * min(3, number + 1)
     assert last == [session.outputs[-2](), session.outputs[-1]()]
-
-
-def test_sets_of_inputs_are_of_the_seed_and_the_next():
-    sizes = {"m": 2, "k": 3, "n": 4}
-    sets = gemm.input_sets(sizes, 7)
-    assert len(sets) == 2
-    for number, inputs in enumerate(sets):
-        for name, values in gemm.inputs(sizes, 7 + number).items():
-            assert np.array_equal(inputs[name], values)
-    assert not np.array_equal(sets[0]["left"], sets[1]["left"])
 
 
 def test_sample_is_a_small_output_or_the_same_positions_of_equal_shapes():

@@ -2,12 +2,7 @@
 
 from measured import process
 from stackwars.measure import progress
-from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.cells import Cell
-
-
-def job(workload: str, repetition: int = 0) -> ProcessJob:
-    return ProcessJob("jax", "jax", workload, "cpu", "smoke", repetition, {}, {})
 
 
 def ended(workload: str, wall_s: float, **changes) -> dict:
@@ -50,8 +45,3 @@ def test_replay_is_named_by_its_compiler_and_tells_each_program(capsys):
     assert capsys.readouterr().err == (
         "[stackwars]     replay in jaxlib-1.2.3 gemm cpu process 2: "
         "ok: steady jax 2.000 ms, torch_xla 3.000 ms (6 calls each) [3.0 s]\n")  # fmt: skip
-
-
-def test_process_is_announced(capsys):
-    progress.announce(job("gemm", 2))
-    assert capsys.readouterr().err == "[stackwars] jax gemm cpu process 3: running\n"

@@ -146,9 +146,7 @@ def test_votes_of_a_claim_are_numbers_and_none_without_a_count(tmp_path):
 
 
 def test_settings_are_those_of_the_configuration(tmp_path):
-    found = values.values(dataset(tmp_path, settings={"rounds": 4, "parity_rel_l2": 1e-5}))
-    assert found["setting/rounds"] == "4"
-    assert found["setting/parity_rel_l2"] == r"\num{1.0e-05}"
+    assert values.values(dataset(tmp_path, settings={"rounds": 4}))["setting/rounds"] == "4"
 
 
 # Guards.

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from report_fixture import DOCUMENT, HOSTILE, reference_document
+from report_fixture import DOCUMENT, HOSTILE
 from running import job_file, run
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.report.raw import digits
@@ -19,12 +19,6 @@ from stackwars.study.config import load
 
 REFERENCE_BYTES = 2_500_000
 """What the whole report of the reference may have; its programs have 0.7 MB of that."""
-
-
-@pytest.fixture(scope="module")
-def document(reference_tables):
-    """The reference's, without its programs, which are made in the environment of a framework."""
-    return reference_document(reference_tables)
 
 
 def unpack(text):

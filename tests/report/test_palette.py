@@ -1,10 +1,11 @@
-"""The colours of the report's marks."""
+"""The colours of marks, in the report and in the figures."""
 
 import itertools
 
 import pytest
 
 from stackwars import frameworks
+from stackwars.paper.figures.style import LOOKS
 from stackwars.report.profiles import COLOURS
 
 FRAMEWORKS = {name: frameworks.load(name).COLOUR for name in frameworks.names()}
@@ -24,7 +25,7 @@ def contrast(colour: str) -> float:
     return 1.05 / (sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True)) + 0.05)
 
 
-@pytest.mark.parametrize("colour", [*FRAMEWORKS.values(), *COLOURS.values()])
+@pytest.mark.parametrize("colour", [*FRAMEWORKS.values(), *COLOURS.values(), *(one["color"] for one in LOOKS)])
 def test_a_mark_stands_out_on_white(colour):
     assert contrast(colour) >= LEAST
 

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from made_tables import OLD
 from measured import PEAK, config, process, write_cell, write_results
 from stackwars.measure import PROTOCOL
 from stackwars.results import raw
@@ -51,17 +50,6 @@ def test_a_run_of_programs_alone_is_dated_by_its_last_compilation(results):
     # Beside cells they are not what a run's date is about.
     write_cell(results, [process()])
     assert built(results)["date_utc"] == "2025-11-20T10:00:00+00:00"
-
-
-def test_a_run_of_checks_alone_is_dated_by_its_last_check(results):
-    for name, minute in (("odd1", 1), ("odd2", 2)):
-        folder = results / "checks" / OLD / "gemm" / name
-        folder.mkdir(parents=True)
-        one = process(started_utc=f"2025-11-20T10:0{minute}:00+00:00")
-        (folder / "check.json").write_text(json.dumps(one))
-    found = built(results)
-    assert found["date_utc"] == "2025-11-20T10:02:00+00:00"
-    assert (found["machine"]["cpu_model"], found["git_revision"]) == ("A CPU", "0123456789ab")
 
 
 def test_date_is_of_the_last_process_and_every_revision_is_named(results):

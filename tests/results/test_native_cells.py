@@ -90,16 +90,6 @@ def test_oom_row_has_its_detail_and_no_number(results):
     assert other["status"] == "ok" and np.isnan(other["parity_rel_l2"])
 
 
-def test_share_of_uncontended_blocks_is_told(results):
-    blocks = {"steady_ms": (1.0, 3.0, 1.0, 3.0, 1.0), "wait": (0.0, 0.5, 0.0, 0.5, 0.0)}
-    write_cell(results, [process(**blocks), process(repetition=1, **blocks)])
-    contended = {"steady_ms": (3.0,) * 5, "others": 0.5}
-    write_cell(results, [process(TORCH, **contended), process(TORCH, 1, **contended)])
-    found, other = row(results), row(results, TORCH)
-    assert (found["gated"], found["kept_share"]) == (True, pytest.approx(0.6))
-    assert (other["gated"], other["kept_share"]) == (False, 0.0)
-
-
 def test_cell_that_is_not_asked_for_is_not_read(results):
     pair(results)
     assert set(raw.read(config(), results).cells) == {JAX, TORCH}
@@ -148,19 +138,14 @@ def test_the_program_that_differs_from_its_expected_values_is_wrong_and_no_other
     assert np.isnan(other["struck_ms"])
 
 
-@pytest.mark.parametrize("guilty", ["jax", "torch_xla", "numpy"])
-def test_without_expected_values_the_one_that_most_differ_from_is_wrong(results, guilty):
-    changes = {"jax": 0.0, "torch_xla": 1e-7, "numpy": 0.0} | {guilty: 0.01}
-    found = of_three(results, **changes)
-    assert {name: one["status"] for name, one in found.items()} == dict.fromkeys(changes, "ok") | {
-        guilty: "wrong"
-    }
+def test_without_expected_values_the_one_that_most_differ_from_is_wrong(results):
+    found = of_three(results, jax=0.01, torch_xla=1e-7, numpy=0.0)
+    assert [one["status"] for one in found.values()] == ["wrong", "ok", "ok"]
     assert {one["judge"] for one in found.values()} == {"majority of 3 frameworks"}
-    assert found[guilty]["status_detail"].startswith(
+    assert found["jax"]["status_detail"].startswith(
         "outputs differ from those of the majority of 3 frameworks: relative L2 error "
     )
-    assert np.isnan(found[guilty]["steady_ms"]) and found[guilty]["struck_ms"] == pytest.approx(1.0)
-    assert all((one["parity_rel_l2"] > 1e-5) == (name == guilty) for name, one in found.items())
+    assert [one["parity_rel_l2"] > 1e-5 for one in found.values()] == [True, False, False]
 
 
 def test_without_a_majority_nobody_is_wrong_and_the_judge_is_none(results):
@@ -206,14 +191,10 @@ def test_equal_infinities_and_nans_are_no_difference():
     assert majority.apart(one, one[:3]) == np.inf
 
 
-@pytest.mark.parametrize(("values", "judge", "agreeing"), [
-    ("aab", "majority of 3 frameworks", "aa"), ("aabb", "none", ""), ("aaabb", "majority of 5 frameworks", "aaa"),
-    ("aabc", "none", ""), ("aa", "majority of 2 frameworks", "aa"), ("ab", "none", ""), ("a", "none", ""),
-])  # fmt: skip
-def test_a_majority_is_more_than_half_of_the_frameworks(values, judge, agreeing):
+@pytest.mark.parametrize("values", ["aabb", "aabc"])
+def test_half_of_the_frameworks_are_no_majority(values):
     found = majority.distances(dict(enumerate(values)), lambda one, other: float(one != other))
-    assert majority.judge(found, 0.5) == judge
-    assert "".join(values[key] for key, error in found.items() if error <= 0.5) == agreeing
+    assert majority.judge(found, 0.5) == "none"
 
 
 @pytest.mark.parametrize(("change", "status"), [(1 + 1e-6, "ok"), (1.1, "invalid")])
@@ -252,23 +233,17 @@ def test_losses_are_compared_step_by_step():
     assert losses_apart([2.0], [2.0, 1.0]) == np.inf
 
 
-def test_outputs_that_agree_and_are_those_of_other_inputs_too_are_invalid(results):
-    pair(results, outputs=(np.tile(OUTPUT, 2), np.tile(OUTPUT, 2)))
-    found = row(results, TORCH)
-    assert (found["status"], found["parity_rel_l2"]) == ("invalid", 0)
-    assert "two different sets of inputs have the same output" in found["status_detail"]
-
-
-def test_invalid_row_has_nothing_that_follows_from_a_time(results):
+def test_outputs_that_agree_and_are_those_of_other_inputs_too_leave_nothing_that_follows_from_a_time(results):
     pair(results)
     derived = ("_ms", "_per_s", "_over_steady", "_share")
     timed = [name for name in schema.CELLS if name.endswith(derived)]
     timed = [name for name in timed if name not in ("floor_ms", "kept_share")]
     known = row(results, TORCH)[timed].notna().sum()
     assert known >= 19
-    np.save(results / TORCH.path / "output.npy", np.tile(OUTPUT, 2))
+    pair(results, outputs=(np.tile(OUTPUT, 2), np.tile(OUTPUT, 2)))
     found = row(results, TORCH)
-    assert (found["status"], found["slow_runs"]) == ("invalid", "")
+    assert (found["status"], found["slow_runs"], found["parity_rel_l2"]) == ("invalid", "", 0)
+    assert "two different sets of inputs have the same output" in found["status_detail"]
     assert found[timed].isna().all()
 
 

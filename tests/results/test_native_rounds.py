@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from made_tables import cell, measured_cell, only
+from made_tables import cell, having, measured_cell, only
 from measured import config, process, with_partner
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
@@ -38,19 +38,15 @@ def built(processes: list[dict], table: list[dict] | None = None):
     return rounds.build(config(), found, schema.table("cells", rows))
 
 
-def of(table, quantity: str):
-    return table[table["quantity"] == quantity]
-
-
 def test_every_time_is_over_that_of_the_partner_in_the_round_and_not_of_the_baselines_own_cell():
     pairs = [(timed("torch_xla", n, 3.0 * drift), timed("jax", n, drift)) for n, drift in enumerate((1.0, 2.0))]
     table = built([with_partner(*pair) for pair in pairs])
     for quantity in STAGES:
-        found = of(table, quantity)
+        found = having(table, quantity=quantity)
         assert list(found["round"]) == [0, 1]
         assert list(found["ratio"]) == pytest.approx([3.0, 3.0])
         assert set(found["subject"]) == {"torch_xla"} and set(found["baseline"]) == {"jax"}
-    assert [of(table, quantity)["baseline_ms"].iloc[0] for quantity in STAGES] == pytest.approx(
+    assert [having(table, quantity=quantity)["baseline_ms"].iloc[0] for quantity in STAGES] == pytest.approx(
         [50.0, 7.0, 3.0, 3.0]
     )
 
@@ -59,10 +55,10 @@ def test_steady_ratio_is_the_median_over_pairs_of_loops_and_says_how_they_were_m
     # The machine slows down during a round: of both medians the ratio would be 3 / 2.
     one = process(Cell("torch_xla", "gemm", "cpu"), loops_ms=(2.0, 3.0, 12.0))
     other = process(loops_ms=(1.0, 2.0, 4.0))
-    found = of(built([with_partner(one, other)]), "steady").iloc[0]
+    found = having(built([with_partner(one, other)]), quantity="steady").iloc[0]
     assert (found["ratio"], found["subject_ms"], found["baseline_ms"]) == (2.0, 3.0, 2.0)
     assert found["basis"] == "interleaved"
-    found = of(built([with_partner(one, other, "in turn")]), "steady").iloc[0]
+    found = having(built([with_partner(one, other, "in turn")]), quantity="steady").iloc[0]
     assert (found["ratio"], found["basis"]) == (2.0, "in turn")
 
 
@@ -70,21 +66,20 @@ def test_round_without_its_partner_has_no_ratio_and_the_others_keep_theirs():
     whole = with_partner(timed("torch_xla", 0, 2.0), timed("jax", 0, 1.0))
     without = with_partner(timed("torch_xla", 1, 2.0), timed("jax", 1, 1.0, status=("crash", "SIGKILL")))
     for quantity in STAGES:
-        assert list(of(built([whole, without]), quantity)["round"]) == [0]
-    assert of(built([timed("torch_xla", 0, 2.0)]), "steady").empty
+        assert list(having(built([whole, without]), quantity=quantity)["round"]) == [0]
+    assert having(built([timed("torch_xla", 0, 2.0)]), quantity="steady").empty
 
 
 @pytest.mark.parametrize("refused", ["jax", "torch_xla"])
 def test_what_is_not_valid_is_compared_with_nothing(refused):
     rows = [cell(name, status="invalid" if name == refused else "ok") for name in ("jax", "torch_xla")]
     table = built([with_partner(timed("torch_xla", 0, 2.0), timed("jax", 0, 1.0))], rows)
-    assert all(of(table, quantity).empty for quantity in STAGES)
-    assert set(of(table, "process")["subject"]) == {"jax", "torch_xla"} - {refused}
+    assert all(having(table, quantity=quantity).empty for quantity in STAGES)
+    assert set(having(table, quantity="process")["subject"]) == {"jax", "torch_xla"} - {refused}
 
 
 def test_each_process_has_the_median_of_its_loops():
     one = process(Cell("torch_xla", "gemm", "cpu"), steady_ms=(9.0,) * 5, loops_ms=(1.0, 1.04, 1.02))
-    found = of(built([one]), "process")
-    found = only(found, subject="torch_xla")
+    found = only(built([one]), quantity="process", subject="torch_xla")
     assert (found["subject_ms"], found["basis"], found["baseline"]) == (pytest.approx(1.02), "interleaved", "")
     assert math.isnan(found["ratio"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from made_tables import NEW, OLD, cell, loops, measured_cell, measured_replay
+from made_tables import NEW, OLD, cell, having, loops, measured_cell, measured_replay
 from measured import config
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
@@ -22,19 +22,12 @@ def built(cells: dict, replays: dict | None = None, table: list[dict] | None = N
     return rounds.build(config(**changes), found, schema.table("cells", rows))
 
 
-def of(table, quantity: str, **where):
-    """The rows of a quantity with these values."""
-    for column, value in {"quantity": quantity, **where}.items():
-        table = table[table[column] == value]
-    return table
-
-
 def test_drift_during_a_replay_is_no_difference():
     """Neighbouring loops are compared; the medians of all loops alone would say 1.5."""
     one = measured_replay({"jax": (1.0, 1.0), "torch_xla": (1.0, 1.0)})
     for name, ms in (("jax", (1.0, 2.0, 3.0, 9.0)), ("torch_xla", (1.2, 2.4, 3.6, 99.0))):
         one["programs"][name]["loops"] = [loops(*ms, calls=16)] * 2
-    found = of(built({}, {NEW: one}), "replay", compiler=NEW)
+    found = having(built({}, {NEW: one}), quantity="replay", compiler=NEW)
     assert list(found["ratio"]) == pytest.approx([1.2, 1.2])
     assert list(found["subject_ms"]) == pytest.approx([3.0, 3.0])
     assert list(found["baseline_ms"]) == pytest.approx([2.5, 2.5])
@@ -46,8 +39,8 @@ def test_programs_that_are_not_ok_are_paired_with_nothing():
     one = measured_replay(times, natives=times)
     one["programs"]["torch_xla"] |= {"status": "oom", "loops": []}
     table = built({name: measured_cell(name, (1.0, 1.0)) for name in times}, {OLD: one})
-    assert of(table, "replay").empty and of(table, "native").empty
-    assert set(of(table, "control")["subject"]) == {"jax"}
+    assert having(table, quantity="replay").empty and having(table, quantity="native").empty
+    assert set(having(table, quantity="control")["subject"]) == {"jax"}
 
 
 NATIVES = {"jax": (2.0, 4.0), "torch_xla": (8.0, 9.0)}
@@ -61,7 +54,7 @@ def controlled(natives: dict = NATIVES, **changes):
 
 
 def test_control_is_a_native_call_over_the_replay_of_its_program_in_the_same_rounds():
-    found = of(controlled(), "control")
+    found = having(controlled(), quantity="control")
     rows = found[["compiler", *NAMES, "subject_ms", "baseline_ms", "ratio"]].to_numpy().tolist()
     assert rows == [
         [OLD, "control", "jax", "jax", 2.0, 1.0, 2.0],
@@ -75,12 +68,13 @@ def test_control_is_a_native_call_over_the_replay_of_its_program_in_the_same_rou
 def test_a_native_ratio_divides_in_every_round():
     table = controlled()
     ratios = {
-        name: list(of(table, name)["ratio"]) for name in ("native", "replay", "everything else", "margin")
+        name: list(having(table, quantity=name)["ratio"])
+        for name in ("native", "replay", "everything else", "margin")
     }
     assert ratios["native"] == [4.0, 2.25] and ratios["replay"] == [2.0, 1.5]
     assert ratios["everything else"] == [2.0, 1.5] and ratios["margin"] == [1.0, 1.0]
-    assert of(table, "everything else")[["subject_ms", "baseline_ms"]].isna().all().all()
-    assert set(of(table, "native")["subject_ms"]) == {8.0, 9.0}
+    assert having(table, quantity="everything else")[["subject_ms", "baseline_ms"]].isna().all().all()
+    assert set(having(table, quantity="native")["subject_ms"]) == {8.0, 9.0}
 
 
 def test_processes_that_ran_one_after_the_other_say_so():
@@ -88,36 +82,36 @@ def test_processes_that_ran_one_after_the_other_say_so():
     one["processes"][1]["basis"] = "in turn"
     table = built({name: measured_cell(name, (1.0, 1.0)) for name in NATIVES}, {OLD: one})
     for quantity in ("control", "native", "everything else"):
-        assert list(of(table, quantity)["basis"])[:2] == ["interleaved", "in turn"]
+        assert list(having(table, quantity=quantity)["basis"])[:2] == ["interleaved", "in turn"]
     # The programs of one process alternate in any case.
-    assert set(of(table, "replay")["basis"]) == {"interleaved"}
+    assert set(having(table, quantity="replay")["basis"]) == {"interleaved"}
 
 
 def test_a_round_without_a_native_process_says_why_it_has_no_control():
     failed = measured_replay(REPLAYED, natives={**NATIVES, "torch_xla": (None, 9.0)})
     failed["natives"]["torch_xla"][1] |= {"status": "error", "events": []}
     table = built({name: measured_cell(name, (1.0, 1.0)) for name in NATIVES}, {OLD: failed})
-    found = of(table, "control", subject="torch_xla")
+    found = having(table, quantity="control", subject="torch_xla")
     assert list(found["basis"]) == ["no memory", "failed"]
     assert found["ratio"].isna().all() and list(found["baseline_ms"]) == [2.0, 3.0]
-    assert len(of(table, "control", subject="jax")["ratio"].dropna()) == 2
-    assert of(table, "native").empty and len(of(table, "replay")) == 2
+    assert len(having(table, quantity="control", subject="jax")["ratio"].dropna()) == 2
+    assert having(table, quantity="native").empty and len(having(table, quantity="replay")) == 2
 
 
 def test_a_program_is_compared_in_a_compiler_and_in_the_one_before_it_in_the_list_of_the_study():
     medians = {"jax": (2.0, 3.0), "a_frontend_that_is_not_in_the_study": (1.0, 1.0)}
     replays = {OLD: measured_replay(medians), NEW: measured_replay({"jax": (3.0, 6.0)})}
     table = built({}, replays, measure=["matrix"])
-    found = of(table, "compiler")
+    found = having(table, quantity="compiler")
     names = ["compiler", "baseline_compiler", "subject", "baseline"]
     assert set(map(tuple, found[names].to_numpy())) == {(NEW, OLD, "jax", "jax")}
     assert list(found["ratio"]) == [1.5, 2.0]
-    alone = of(table, "process")
+    alone = having(table, quantity="process")
     assert set(zip(alone["compiler"], alone["subject"], strict=True)) == {
         *((OLD, name) for name in medians), (NEW, "jax"),
     }  # fmt: skip
     # IREE, the last of the list, is compared with the compiler before it alone.
     last = {OLD: measured_replay(medians), "iree-3.13": measured_replay({"jax": (3.0, 6.0)})}
-    assert of(built({}, last, measure=["matrix"]), "compiler").empty
+    assert having(built({}, last, measure=["matrix"]), quantity="compiler").empty
     studies = {"tables": config()["studies"]["tables"]}
-    assert of(built({}, replays, studies=studies), "compiler").empty
+    assert having(built({}, replays, studies=studies), quantity="compiler").empty

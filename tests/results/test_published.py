@@ -8,37 +8,21 @@ from stackwars import workloads
 from stackwars.results import published, schema
 
 
-def lecture() -> pandas.DataFrame:
-    keys = ["workload", "framework", "what"]
-    return published.read_lecture().set_index(keys)
-
-
 def test_the_committed_rows_are_possible():
     table = published.read_lecture()
     assert not table[["workload", "framework", "what"]].duplicated().any()
     assert set(table["what"]) == {"returned", published.DONE}
-    assert (table["ms"] > 0).all() and (table["plus_minus_ms"] >= 0).all()
+    ms = table.set_index(["workload", "framework", "what"])["ms"]
+    assert ms["two_matmuls", "jax", published.DONE] == 0.205
+    assert (ms > 0).all() and (table["plus_minus_ms"] >= 0).all()
 
 
 def test_every_workload_of_the_lecture_has_all_three_frameworks():
-    found = lecture().reset_index()
+    found = published.read_lecture()
     done = found[found.what == published.DONE].groupby("workload").framework.agg(set)
     assert set(done.index) == {n for n in workloads.names() if workloads.load(n).TABLE == "lecture"}
     assert all(names == {"jax", "torch_eager", "torch_inductor"} for names in done)
     assert set(found.device) == {"A100"}
-
-
-def test_the_times_are_the_lectures():
-    ms = lecture().ms
-    # JAX's call returns long before it is done.
-    assert ms["two_matmuls", "jax", "returned"] == 0.076
-    assert ms["two_matmuls", "jax", "done"] == 0.205
-    # Compiling gains nothing where the products take the time, and a factor of 7 where memory does.
-    assert ms["two_matmuls", "torch_inductor", "done"] > ms["two_matmuls", "torch_eager", "done"]
-    gained = ms["elementwise_chain", "torch_eager", "done"]
-    assert gained / ms["elementwise_chain", "torch_inductor", "done"] == pytest.approx(6.7, abs=0.1)
-    assert ms["mlp_postnorm", "torch_eager", "done"] == 22.5
-    assert lecture().plus_minus_ms["mlp_postnorm", "torch_eager", "done"] == 0.0628
 
 
 def test_the_original_s_times_are_of_three_tables():

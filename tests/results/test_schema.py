@@ -40,7 +40,7 @@ def test_a_table_comes_back_to_the_last_bit(tmp_path):
     assert (tmp_path / "comparisons.csv").read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("name", schema.TABLES)
+@pytest.mark.parametrize("name", ["cells", "rounds"])
 def test_an_empty_table_comes_back_with_its_columns(tmp_path, name):
     schema.write(schema.empty(name), tmp_path / f"{name}.csv")
     found = schema.read(tmp_path / f"{name}.csv")

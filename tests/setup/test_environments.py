@@ -158,23 +158,14 @@ def test_interrupted_build_is_built_again(pins):
 
 @pytest.mark.parametrize(
     "name",
-    ["PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "XLA_FLAGS", "JAX_PLATFORMS", "JAX_ENABLE_X64",
-     "PJRT_DEVICE", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TORCH_LOGS", "LD_PRELOAD", "VIRTUAL_ENV",
-     "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "NPY_DISABLE_CPU_FEATURES",
-     "NUMPY_OTHER", "GLIBC_TUNABLES", "MALLOC_ARENA_MAX", "GOTO_NUM_THREADS", "OPENBLAS_CORETYPE",
-     "BLIS_NUM_THREADS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_WORKSPACE_CONFIG", "CUDA_LAUNCH_BLOCKING",
-     "TPU_MIN_LOG_LEVEL", "LIBTPU_INIT_ARGS", "HF_HOME", "SLURM_CPUS_ON_NODE", "CPATH", "SOMETHING_NEW"],
-)  # fmt: skip
+    ["CPATH", "LD_PRELOAD", "CUDA_LAUNCH_BLOCKING", "TPU_MIN_LOG_LEVEL", "SLURM_CPUS_ON_NODE", "XLA_FLAGS"],
+)
 def test_variable_that_changes_what_is_measured_is_dropped(monkeypatch, name):
     monkeypatch.setenv(name, "1")
     assert name not in clean_environ({})
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["HOME", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "https_proxy", "UV_DEFAULT_INDEX",
-     "CUDA_VISIBLE_DEVICES", "TPU_LIBRARY_PATH", "SLURMD_NODENAME", "STACKWARS_ENVS", "CXX"],
-)  # fmt: skip
+@pytest.mark.parametrize("name", ["HOME", "LC_ALL", "STACKWARS_ENVS", "UV_DEFAULT_INDEX"])
 def test_variable_that_a_child_needs_is_passed(monkeypatch, name):
     monkeypatch.setenv(name, "/some")
     assert clean_environ({})[name] == "/some"

@@ -59,8 +59,3 @@ def test_studies_are_set_up_by_name(monkeypatch):
 def test_a_study_that_there_is_not_is_refused():
     done = python("-m", "stackwars.setup.needed", "tabels", check=False)
     assert done.returncode == 1 and "got tabels" in done.stderr and "tables" in done.stderr
-
-
-def test_no_package_is_needed_to_ask():
-    code = f"import sys; sys.path.insert(0, {str(REPOSITORY / 'src')!r}); from stackwars.setup import needed"
-    python("-I", "-S", "-c", code, timeout=20)

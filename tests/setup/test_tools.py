@@ -41,12 +41,6 @@ def test_commands_and_styles_are_missing_by_name(install, styles, commands, want
     assert tools.missing_for_paper(**wanted) == missing
 
 
-def test_explanation_names_what_is_missing_and_the_line_that_installs_it():
-    text = tools.explain_missing_for_paper(["latexmk", "siunitx.sty"])
-    assert "missing: latexmk, siunitx.sty;" in text
-    assert text.endswith(f"apt-get install --no-install-recommends {' '.join(tools.PAPER_PACKAGES)}")
-
-
 def test_compiler_and_header_are_missing_by_name(monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", "a-compiler-nobody-has")
     monkeypatch.setattr(sysconfig, "get_path", lambda name, scheme: str(tmp_path))

@@ -87,9 +87,9 @@ def test_framework_alone_on_a_device_has_no_partner():
 
 def test_preset_has_its_sizes_and_overrides_settings():
     full, smoke = (cells.sizes(config(preset=preset), "gemm") for preset in ("full", "smoke"))
-    assert full == {"m": 128, "k": 256, "n": 1024} != smoke
+    assert full != smoke
     full, smoke = (cells.settings(config(preset=preset)) for preset in ("full", "smoke"))
-    assert (full["rounds"], smoke["rounds"]) == (5, 1)
+    assert full["rounds"] > smoke["rounds"]
     assert full["seed"] == smoke["seed"]
 
 

@@ -20,7 +20,6 @@ def test_a_run_that_measures_the_study_checks_every_workload_at_its_odd_sizes_in
         for compiler in ROWS["compilers"]
     ]
     assert odd.programs(MEASURED) == ROWS["programs"]
-    assert odd.checks(MEASURED)
     assert odd.checks({**CONFIG, "source": "reference"})
 
 
@@ -47,7 +46,6 @@ def test_a_run_without_the_study_or_the_key_checks_none():
     assert odd.checks({**CONFIG, "measure": ["tables", "matrix"]}) == []
     without = {key: value for key, value in MEASURED.items() if key != "odd_sizes"}
     assert odd.checks(without) == []
-    assert not odd.checks(without)
     assert odd.variants(without, "gemm") == odd.programs(without) == []
 
 
@@ -75,12 +73,10 @@ def test_a_variant_has_its_own_sizes_in_every_preset(preset):
     assert job["sizes"] == ROWS["workloads"]["gemm"][1]
 
 
-@pytest.mark.parametrize("variant", ["odd3", "odd0", "odd"])
+@pytest.mark.parametrize("variant", ["odd3", "odd"])
 def test_a_variant_beyond_the_list_is_refused(variant):
-    with pytest.raises(ValueError, match=variant):
+    with pytest.raises(ValueError, match=f"expected one of odd1, odd2, got {variant}; fix: add its sizes"):
         programs.sizes(CONFIG, "gemm", variant)
-    with pytest.raises(ValueError, match="expected one of odd1, odd2, got odd3; fix: add its sizes"):
-        programs.sizes(CONFIG, "gemm", "odd3")
 
 
 def test_every_workload_has_odd_sizes_and_all_but_models_have_two():

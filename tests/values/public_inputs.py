@@ -8,12 +8,13 @@ Besides its functions, whose default sizes are the smallest with the fault, a fi
     CURE         what removes the fault
 """
 
-import subprocess
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
-from running import job_file
+from running import lower_program
 from stackwars import frameworks, workloads
+from stackwars.compilers.lower import LowerJob
 from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.workloads.functions import Functions
 
@@ -34,20 +35,21 @@ WORKLOADS: dict[str, Functions] = {
 """The workloads of the files, by the files' names."""
 
 
-def run(python: Path, module: str, *arguments: str) -> subprocess.CompletedProcess:
-    """Run a module of this project in an environment, with the workloads of this folder."""
-    command = [python, "-c", RUN, str(FOLDER), module, *arguments]
-    environ = clean_environ({"PYTHONPATH": f"{REPOSITORY / 'src'}:{FOLDER}"})
-    return subprocess.run(command, env=environ, capture_output=True, text=True)
+def environ() -> dict[str, str]:
+    return clean_environ({"PYTHONPATH": f"{REPOSITORY / 'src'}:{FOLDER}"})
 
 
-def lower(python: Path, name: str, sizes: dict[str, int], framework: str, seed: int, folder: Path) -> None:
-    """Lower a framework's program of an input into a folder."""
-    job = {"workload": name, "sizes": sizes, "seed": seed, "variant": "base", "matmul_precision": "highest"}
-    job |= {"framework": framework, "dialect": frameworks.load(framework).DIALECT}
-    arguments = ("--job", job_file("lower", job, folder), "--output", str(folder))
-    done = run(python, "stackwars.compilers.lower", *arguments)
-    assert done.returncode == 0, done.stderr[-2000:]
+def command(module: str) -> tuple[object, ...]:
+    """The arguments of a Python that run a module, under `environ`, with the workloads of this folder."""
+    return "-c", RUN, FOLDER, module
+
+
+def lower(
+    python: Path, name: str, sizes: dict[str, int], framework: str, seed: int, folder: Path
+) -> dict[str, str]:
+    """Lower a framework's program of an input into a folder; return its files."""
+    job = LowerJob(framework, frameworks.load(framework).DIALECT, name, "base", sizes, seed, "highest")
+    return lower_program(python, asdict(job), folder, *command("stackwars.compilers.lower"), env=environ())
 
 
 def faults() -> Iterator[dict[str, str]]:

@@ -3,8 +3,10 @@
 import gzip
 import json
 
+import public_inputs
 import pytest
-from public_inputs import run
+
+from running import run, run_job
 
 pytestmark = pytest.mark.env
 SPEC = {
@@ -20,7 +22,8 @@ SPEC = {
 @pytest.mark.parametrize("framework", ["torch_xla", "torch_eager"])
 def test_cell_whose_operations_run_outside_the_compiler_is_unsupported(framework, torch_xla_python, tmp_path):
     (tmp_path / "spec.json").write_text(json.dumps({**SPEC, "framework": framework}))
-    done = run(torch_xla_python, "stackwars.measure.child", str(tmp_path))
+    command = (torch_xla_python, *public_inputs.command("stackwars.measure.child"), tmp_path)
+    done = run(*command, env=public_inputs.environ(), check=False)
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     if framework == "torch_eager":
         assert events[-1]["event"] == "end", done.stderr[-2000:]
@@ -39,13 +42,9 @@ def test_cell_whose_operations_run_outside_the_compiler_is_unsupported(framework
 def test_program_that_a_framework_fails_at_leaves_the_reason(framework, why, request, tmp_path):
     job = {key: SPEC[key] for key in ("workload", "dialect", "sizes")}
     job |= {"framework": framework, "variant": "base", "seed": 1, "matmul_precision": "highest"}
-    (tmp_path / "job.json").write_text(json.dumps(job))
-    done = run(
-        request.getfixturevalue(f"{framework}_python"),
-        "stackwars.compilers.lower",
-        *("--job", str(tmp_path / "job.json"), "--output", str(tmp_path / "program")),
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    python = request.getfixturevalue(f"{framework}_python")
+    command = public_inputs.command("stackwars.compilers.lower")
+    done = run_job(python, "lower", job, tmp_path / "program", *command, env=public_inputs.environ())
     text = gzip.decompress((tmp_path / "program/program.mlir.gz").read_bytes()).decode()
     assert text.startswith("// no program: ") and why in text
     assert json.loads((tmp_path / "program/arguments.json").read_text())["arguments"] == []

@@ -3,13 +3,11 @@
 Each fails when a new pin repairs its fault: then its FAULTS are out of date.
 """
 
-import json
-
 import public_inputs
 import pytest
 from public_inputs import WORKLOADS
 
-from running import job_file
+from running import check_programs
 from stackwars import compilers, frameworks
 from stackwars.measure import judge
 from stackwars.setup.environments import REPOSITORY, ensure
@@ -35,8 +33,7 @@ def expected(workload, folder):
 def lowered(name, framework, folder):
     """Lower a framework's program into the folder and return its files."""
     python = ensure(REPOSITORY / programs.lower_pins(CONFIG, framework))
-    public_inputs.lower(python, name, WORKLOADS[name].DEFAULTS, framework, SEED, folder)
-    return {"program": str(folder / "program.mlir.gz"), "arguments": str(folder / "arguments.json")}
+    return public_inputs.lower(python, name, WORKLOADS[name].DEFAULTS, framework, SEED, folder)
 
 
 def outcomes(name, compiler, chosen, folder):
@@ -44,17 +41,13 @@ def outcomes(name, compiler, chosen, folder):
     expected(WORKLOADS[name], folder / "expected")
     row = CONFIG["compilers"][compiler]
     job = {
-        "workload": name, "variant": "base", "device": "cpu", "preset": "test", "compiler": compiler,
-        "module": row.get("module", compilers.XLA), "options": row.get("options", {}),
-        "sizes": WORKLOADS[name].DEFAULTS, "settings": SETTINGS,
+        "workload": name, "module": row.get("module", compilers.XLA), "options": row.get("options", {}),
+        "sizes": WORKLOADS[name].DEFAULTS, "settings": SETTINGS, "expected": str(folder / "expected"),
         "programs": {one: lowered(name, one, folder / one) for one in chosen},
-        "expected": str(folder / "expected"),
     }  # fmt: skip
     python = ensure(REPOSITORY / programs.compiler_pins(CONFIG, compiler))
-    arguments = ("--job", job_file("check", job, folder), "--output", str(folder / "check"))
-    done = public_inputs.run(python, "stackwars.compilers.check", *arguments)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads((folder / "check/check.json").read_text())["programs"]
+    command, environ = public_inputs.command("stackwars.compilers.check"), public_inputs.environ()
+    return check_programs(python, job, folder / "check", *command, env=environ)["programs"]
 
 
 def case(workload):

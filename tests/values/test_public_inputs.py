@@ -8,6 +8,7 @@ import public_inputs
 import pytest
 from public_inputs import WORKLOADS
 
+from running import run
 from stackwars import frameworks
 from stackwars.setup.environments import REPOSITORY, ensure
 from stackwars.study.config import load
@@ -48,8 +49,7 @@ def assert_agrees(name, jax_python, environment, judge, folder):
     sizes = SMALL.get(name, WORKLOADS[name].DEFAULTS)
     public_inputs.lower(jax_python, name, sizes, "jax", SEED, folder)
     python = ensure(REPOSITORY / "envs" / f"{environment}.txt")
-    done = public_inputs.run(python, "evaluated", str(folder), judge)
-    assert done.returncode == 0, done.stderr[-2000:]
+    run(python, *public_inputs.command("evaluated"), folder, judge, env=public_inputs.environ())
     references, _ = WORKLOADS[name].expected(sizes, SEED)
     for output, reference in zip(np.load(folder / "outputs.npy"), references, strict=True):
         assert output.shape == reference.shape

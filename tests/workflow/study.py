@@ -104,7 +104,10 @@ class Study:
 
     def text(self) -> str:
         """The text of paper.pdf, on one line."""
-        return pdf_text(self.folder / "paper.pdf")
+        from pypdf import PdfReader
+
+        pages = PdfReader(self.folder / "paper.pdf").pages
+        return " ".join(" ".join(page.extract_text() for page in pages).split())
 
 
 def make(folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **settings: object) -> Study:
@@ -155,13 +158,6 @@ def planned(output: str) -> dict[str, int]:
     """Jobs of each rule that a dry run's output says it would run."""
     last = output.rpartition("Job stats:")[2]
     return {rule: int(count) for rule, count in re.findall(r"^(\S+) +(\d+)$", last, re.MULTILINE)}
-
-
-def pdf_text(path: Path) -> str:
-    """The text of a PDF with runs of white space as one space."""
-    from pypdf import PdfReader
-
-    return " ".join(" ".join(page.extract_text() for page in PdfReader(path).pages).split())
 
 
 def write(path: Path, addition: str) -> None:

@@ -4,9 +4,11 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from snakemake.exceptions import WorkflowError
 
+from stackwars.explain.plan import Plan
 from stackwars.explain.question import Question
-from stackwars.study.config import load
+from stackwars.study.config import ConfigError, load, validate
 from stackwars.workflow import explain_jobs
 from stackwars.workflow.explain_jobs import ExplainJobs
 
@@ -25,10 +27,44 @@ def jobs(table: str = "", **given) -> ExplainJobs:
 
 def test_a_workload_has_the_preset_s_sizes_and_a_file_its_own(tmp_path):
     assert jobs().plan("mha").sizes == {"batch": 2, "sequence": 64, "features": 768, "heads": 12}
+    made = jobs(preset="smoke")
+    plan = made.plan("gemm")
+    assert plan.sizes == {"m": 16, "k": 32, "n": 64}
+    assert (list(plan.frontends), list(plan.natives)) == (["jax", "torch_xla"], ["torch_eager", "numpy"])
+    assert made.sources(SimpleNamespace(name="gemm")) == ["src/stackwars/workloads/gemm.py"]
     (tmp_path / "twice.py").write_text(PROGRAM)
     plan = jobs(program=str(tmp_path / "twice.py")).plan("twice")
     assert (plan.sizes, plan.title, list(plan.frontends)) == ({"rows": 8}, "Twice", ["jax"])
     assert plan.not_tried["frontends without a function"] == ["torch_xla", "torch_eager", "numpy"]
+
+
+def test_a_stablehlo_file_is_found_by_the_page_s_name(tmp_path, monkeypatch):
+    made = jobs()
+    (tmp_path / "slow.mlir").touch()
+    monkeypatch.chdir(tmp_path)
+    assert made.plan("slow").files == {"slow": "slow.mlir"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "expected one of the files none.py, none.mlir, none.mlir.gz in this folder"),
+        ({"program": "no.py"}, "expected a file, got none; fix: the path"),
+        ({"program_a": "no.mlir"}, "no.mlir: expected a StableHLO file, got none; fix: the path"),
+        ({"program": "gemm", "explain": {"compilers": ["gcc"]}}, "explain.compilers: expected some"),
+        ({"program": "gemm", "explain": {"frontends": ["mxnet"]}}, "explain.frontends: expected"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(given, expected):
+    with pytest.raises(WorkflowError, match=expected):
+        jobs(**given).plan("none")
+
+
+def test_a_command_without_a_program_and_an_unknown_key_are_refused():
+    with pytest.raises(WorkflowError, match="expected program=<file or workload>, or program_a="):
+        jobs().pages(None)
+    with pytest.raises(ConfigError, match=r"explain\.speed"):
+        validate({**load(), "explain": {"speed": 1}})
 
 
 @pytest.mark.parametrize(
@@ -45,6 +81,11 @@ def test_a_workload_has_the_preset_s_sizes_and_a_file_its_own(tmp_path):
 )
 def test_the_command_repeats_what_was_chosen(given, expected):
     assert jobs(**given).plan("x").command == expected
+
+
+def test_the_plan_is_a_job_that_the_table_and_the_page_read():
+    plan = jobs(program="gemm").plan("gemm")
+    assert Plan.load(json.loads(json.dumps(plan.plan_job()))) == plan
 
 
 def test_questions_of_the_table_are_jobs_that_the_searches_read(tmp_path):

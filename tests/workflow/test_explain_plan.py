@@ -48,17 +48,11 @@ def test_only_what_is_asked_for_is_planned(checkout):
     assert pins == {"jax", "xla-0.7.1", "xla-0.10.2"}, "the frontend's, the compiler's and the judge's"
 
 
-@pytest.mark.parametrize(
-    ("program", "rules"),
-    [
-        ("twice.py", {"explain_lower": 2, "explain_expected": 1, "program_release": 4}),
-        ("mha", {"lower": 2, "expected": 1, "program_release": 4}),
-        ("slow.mlir", {"program_release": 2}),
-    ],
-)
-def test_a_program_is_tried_in_the_releases_of_each_project(checkout, program, rules):
-    found, _ = checkout.plan("program_releases", "--config", f"program={program}")
-    assert found == {**rules, "program_releases": 1, "total": sum(rules.values()) + 1}
+def test_a_program_is_tried_in_the_releases_of_each_project(checkout):
+    rules, _ = checkout.plan("program_releases", "--config", "program=twice.py")
+    assert rules == {
+        "explain_lower": 2, "explain_expected": 1, "program_release": 4, "program_releases": 1, "total": 8,
+    }  # fmt: skip
 
 
 def test_two_files_need_no_frontend(checkout):
@@ -73,17 +67,6 @@ def test_two_files_need_no_frontend(checkout):
     assert set(re.findall(r"envs/([\w.-]+).txt", text)) == {"xla-0.10.2"}
 
 
-def test_one_file_is_found_by_the_page_s_name_too(checkout):
-    rules, _ = checkout.plan("explain/slow/explain.html")
-    assert rules["explain_copy"] == rules["explain_reference"] == 1
-
-
-def test_a_workload_is_explained_at_the_preset_s_sizes(checkout):
-    rules, text = checkout.plan("explain", "--config", "program=gemm", "preset=smoke")
-    assert rules["explain_lower"] == 2 and rules["explain_native"] == 2
-    assert "src/stackwars/workloads/gemm.py" in text
-
-
 def test_another_program_with_the_name_is_explained_again(checkout):
     """The commands can be pasted: each names its job, which is named by its content."""
     _, text = checkout.plan(PAGE, "-p")
@@ -96,35 +79,10 @@ def test_another_program_with_the_name_is_explained_again(checkout):
     (checkout.folder / "twice.py").write_text(PROGRAM)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["explain"], "expected program=<file or workload>, or program_a=<file.mlir>, and"),
-        (
-            ["explain/none/explain.html"],
-            "expected one of the files none.py, none.mlir, none.mlir.gz in this folder",
-        ),
-        (["explain", "--config", "program=no.py"], "expected a file, got none; fix: the path"),
-        (
-            ["explain", "--config", "program_a=no.mlir"],
-            "no.mlir: expected a StableHLO file, got none; fix: the path",
-        ),
-        (
-            ["explain", "--config", "program=twice.py", "explain={compilers: [gcc]}"],
-            "explain.compilers: expected some",
-        ),
-        (
-            ["explain", "--config", "program=twice.py", "explain={frontends: [mxnet]}"],
-            "explain.frontends: expected",
-        ),
-        (["explain", "--config", "program=twice.py", "explain={speed: 1}"], "speed"),
-        (["explain/twice/outcomes/gcc.json"], "expected one of jaxlib-0.7.1"),
-    ],
-)
-def test_what_cannot_be_explained_is_refused(checkout, arguments, expected):
-    done = checkout.snakemake(*arguments, "-n")
+def test_what_cannot_be_explained_is_refused(checkout):
+    done = checkout.snakemake("explain/twice/outcomes/gcc.json", "-n")
     assert done.returncode != 0
-    assert expected in " ".join(done.stdout.split()), done.stdout
+    assert "expected one of jaxlib-0.7.1" in " ".join(done.stdout.split()), done.stdout
 
 
 def test_an_edit_of_the_program_makes_everything_of_it_again_and_nothing_else(checkout):

@@ -1,12 +1,21 @@
-"""What a user sees of bad targets, failed jobs and damaged results: the cause, and never Snakemake's stack."""
+"""A study that is killed, goes on, is damaged and fails: what is measured again, and what a user sees of it."""
 
 import json
+import os
 import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
 
 import pytest
+import yaml
 
 import study
+from checkout import OVERLAY
 from made_tables import OLD, check
+from stackwars.setup.environments import REPOSITORY
 
 CELL = "results/full/cpu/{}/gemm/cell.json"
 STACK = ("Traceback", "RuleException", "CalledProcessError", "WorkflowError", "site-packages")
@@ -14,7 +23,14 @@ STACK = ("Traceback", "RuleException", "CalledProcessError", "WorkflowError", "s
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return study.make(tmp_path_factory.mktemp("failures"), ("gemm",))
+    """A study with a workload that is one file, named by the study alone."""
+    made = study.make(tmp_path_factory.mktemp("failures"), ("gemm", "layernorm", "softmax"))
+    shutil.copy(REPOSITORY / "docs" / "examples" / "softmax.py", made.folder / "src/stackwars/workloads")
+    overlay = made.folder / OVERLAY
+    config = yaml.safe_load(overlay.read_text())
+    del config["workloads"]
+    overlay.write_text(yaml.safe_dump(config, sort_keys=False))
+    return made
 
 
 @pytest.mark.slow
@@ -23,6 +39,56 @@ def test_unknown_framework_in_a_target_is_refused_like_any_bad_input(made):
     assert done.returncode == 1
     assert re.search("target: framework: expected one of .*ours, theirs.*, got oursx; fix:", done.stdout)
     assert not [word for word in STACK if word in done.stdout], done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_a_killed_run_goes_on_where_it_was(made, jax_python):
+    log = made.folder / "killed.txt"
+    environ = {**os.environ, "STACKWARS_FAKE_ours_layernorm": "slow", "STACKWARS_FAKE_theirs_layernorm": "slow"}
+    with log.open("w") as file:
+        running = subprocess.Popen(
+            made.command("paper.pdf"), cwd=made.folder, env=environ, stdout=file, stderr=file
+        )
+    deadline = time.monotonic() + 120
+    rounds = made.folder / "results/full/cpu"
+    while not (had := list(rounds.glob("*/layernorm/rounds/0/round.json"))):
+        assert time.monotonic() < deadline and running.poll() is None, log.read_text()
+        time.sleep(0.05)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    first, began = study.jobs(log.read_text()), {path: _began(path) for path in had}
+    finished = {path: path.read_bytes() for path in made.folder.glob("results/full/**/cell.json")}
+
+    # The child dies with its workflow: nothing goes on measuring beside the next run.
+    time.sleep(2)
+    assert not [p for p in _commands() if str(made.folder) in p]
+
+    ran = made.run(study.CELLS)
+    assert first.get("cell", 0) + ran["cell"] == 6, "no finished cell is measured twice"
+    assert all(path.read_bytes() == content for path, content in finished.items())
+    for path, when in began.items():
+        cell = json.loads((path.parents[2] / "cell.json").read_text())
+        assert cell["processes"][0]["started_s"] == when, "nor is a finished round"
+    assert (made.frame()["status"] == "ok").all()
+
+
+def _began(path: Path) -> float:
+    return json.loads(path.read_text())["subject"]["started_s"]
+
+
+def _commands() -> list[str]:
+    done = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if "stackwars.measure.child" in line]
+
+
+@pytest.mark.slow
+@pytest.mark.env
+def test_one_file_and_its_name_in_a_study_are_measured(made):
+    made.run(study.CELLS)
+    cells = made.frame().xs("softmax", level="workload")
+    assert set(cells["status"]) == {"ok"} and set(cells.index) == {"ours", "theirs"}
+    assert set(cells["title"]) == {"Softmax over rows"}
 
 
 @pytest.mark.slow
@@ -59,20 +125,6 @@ def test_a_run_ends_with_its_faulty_programs_whether_it_fails_or_not(tmp_path, a
     assert done.returncode == bool(addition), done.stdout
     (line,) = [line for line in done.stdout.splitlines() if "SIGSEGV" in line]
     assert line.split()[:4] == ["ours", OLD, "gemm", "crash"]
-
-
-@pytest.mark.slow
-def test_a_damaged_accepted_run_is_named_and_refused(made):
-    path = next(made.folder.glob("results/reference/runs/*/comparisons.csv"))
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    done = made.quietly("paper.pdf", "--config", "source=reference")
-    path.write_bytes(content)
-    assert done.returncode == 1
-    name = path.relative_to(made.folder)
-    assert f"{name}: expected the accepted file with the digest" in done.stdout
-    assert f"fix: git checkout {name.parent}" in done.stdout
-    assert not [word for word in STACK if word in done.stdout], done.stdout
 
 
 @pytest.mark.slow

@@ -16,13 +16,6 @@ def test_every_claim_has_a_target_that_can_be_planned(checkout):
     assert [planned.get(target) for target in targets] == [1] * len(targets)
 
 
-def test_a_claim_runs_just_what_it_needs(checkout):
-    # The one needs two cells, the other programs.
-    planned, _ = checkout.plan("claim_gemm_first_pytorch", "claim_layernorm_form", *SMOKE)
-    assert planned["cell"] == 2 and planned["lower"] >= 2
-    assert not {"replay", "ahead", "tables"} & set(planned)
-
-
 def test_a_claim_about_a_study_that_the_run_does_not_measure_says_how_to_measure_it(checkout):
     other = next(claim for claim in definitions.load().claims if claim.query.get("study") == "matrix")
     done = checkout.snakemake(f"claim_{other.id}", "--dry-run")

@@ -7,7 +7,6 @@ import pytest
 
 import study
 from checkout import overlay
-from stackwars import workloads
 from stackwars.claims import definitions
 from stackwars.results import schema
 from stackwars.setup.device import CPUS
@@ -18,10 +17,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.env]
 # They exercise every path: a listing, a graph, a replay, one core, pending work, a model.
 # The other workloads have the same paths, and tests of their own.
 CHOSEN = ("gemm", "layernorm", "bert_base")
-ASKED = {**load(), "preset": "smoke", "workloads": list(CHOSEN)}
-# One set of odd sizes is enough for the rule; other tests judge them all.
-ASKED["odd_sizes"]["workloads"]["layernorm"] = [{"batch": 3, "sequence": 5, "features": 1025}]
-MODELS = [name for name in CHOSEN if workloads.load(name).KIND == "model"]
+# One set of odd sizes, two programs and one compiler are enough for the rules; other tests judge them all, and compile
+# a program of the successor.
+ODD = load()["odd_sizes"]
+ODD |= {"programs": ["jax", "torch_xla"], "compilers": ["jaxlib-0.10.2"]}
+ODD["workloads"]["layernorm"] = [{"batch": 3, "sequence": 5, "features": 1025}]
+ASKED = {**load(), "preset": "smoke", "workloads": list(CHOSEN), "odd_sizes": ODD}
+ASKED["presets"]["smoke"]["study_workloads"]["successor"] = []
 REPLAYS = programs.replays(ASKED)
 COMPILE_NOTHING = ("numpy", "torch_eager", "tensorflow_graph")
 INDUCTOR = ("torch_inductor", "torch_inductor_frozen")  # compile no StableHLO
@@ -31,7 +33,7 @@ SMOKE = ("--config", "preset=smoke", f"workloads=[{','.join(CHOSEN)}]")
 @pytest.fixture(scope="module")
 def smoke(checkout, jax_python, torch_xla_python):
     """A checkout in which the smoke paper was built, and what the run printed."""
-    overlay(checkout.folder, {"odd_sizes": ASKED["odd_sizes"]})
+    overlay(checkout.folder, {"odd_sizes": ODD, "presets": {"smoke": {"study_workloads": {"successor": []}}}})
     done = checkout.quietly(*SMOKE)
     assert done.returncode == 0, done.stdout[-5000:]
     return checkout, done.stdout
@@ -240,7 +242,7 @@ def test_nothing_is_left_to_do_and_the_bytes_are_the_same(smoke):
     made, _ = smoke
     assert "Nothing to be done" in made.snakemake("-n", *SMOKE).stdout
     before = (made.folder / "paper.pdf").read_bytes()
-    ran = made.run("paper.pdf", "--forcerun", "tables", "listings", *SMOKE)
+    ran = made.run("paper.pdf", "--forcerun", "paper_tables", *SMOKE)
     assert "cell" not in ran and ran["typeset"] == 1
     assert (made.folder / "paper.pdf").read_bytes() == before
 

@@ -194,13 +194,8 @@ def test_job_of_a_cluster_is_one_line_and_its_loss_is_told_once(job, capsys, tmp
     assert "The same command again makes what is missing" in last
 
 
-CHATTER = ("Select jobs to execute...", "Building DAG of jobs...", "Complete log(s): x",
-           "Shutting down, this might take some time.", "Singularity containers: ignored")  # fmt: skip
-
-
-@pytest.mark.parametrize("message", CHATTER)
-def test_chatter_is_left_out(message, capsys):
-    assert said(terminal.Terminal(workflow()), record(message), capsys=capsys) == ""
+def test_chatter_is_left_out(capsys):
+    assert said(terminal.Terminal(workflow()), record("Building DAG of jobs..."), capsys=capsys) == ""
 
 
 @pytest.mark.parametrize(

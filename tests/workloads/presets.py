@@ -1,5 +1,7 @@
 """Sizes of the configuration's presets, and what a workload should compute with the small ones."""
 
+from functools import cache
+
 import numpy as np
 
 from stackwars import workloads
@@ -25,6 +27,7 @@ def weights(name: str) -> dict[str, np.ndarray]:
     return workloads.load(name).weights(SMALL[name], SEED)
 
 
+@cache
 def expected(name: str, calls: int = 1) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
     """The reference's outputs of calls that alternate between the sets of inputs, and the state after them."""
     return workloads.load(name).expected(SMALL[name], SEED, calls)

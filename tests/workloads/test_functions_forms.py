@@ -2,16 +2,17 @@
 
 import gzip
 import json
+from dataclasses import asdict
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
 
-from running import python
+from running import check_programs, lower_program, run, run_job
 from stackwars import frameworks, workloads
+from stackwars.compilers.lower import LowerJob
 from stackwars.measure import judge
-from stackwars.setup.environments import REPOSITORY, clean_environ
+from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
 
 pytestmark = pytest.mark.env
 PROGRAMS = Path(__file__).parent / "programs"
@@ -37,16 +38,8 @@ MEASURED = {
 SEED = 1
 
 
-def run_module(pins: str, *arguments: object, check: bool = True) -> CompletedProcess[str]:
-    """Run this project's Python module in an environment."""
-    environ = clean_environ({"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU"})
-    return python("-m", *arguments, pins=f"envs/{pins}.txt", env=environ, check=check)
-
-
-def job(folder: Path, **content: object) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "job.json").write_text(json.dumps(content))
-    return folder / "job.json"
+def python(pins: str) -> Path:
+    return ensure(REPOSITORY / "envs" / f"{pins}.txt")
 
 
 class Lowered:
@@ -54,45 +47,34 @@ class Lowered:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.programs: dict[Path, dict[str, str]] = {}
 
     def program(self, path: Path, framework: str) -> dict[str, str]:
         folder = self.folder / path.stem / framework
-        if not folder.exists():
-            handed = job(
-                folder, framework=framework, dialect=frameworks.load(framework).DIALECT, workload=str(path),
-                variant="base", sizes=workloads.load(str(path)).DEFAULTS, seed=SEED, matmul_precision="highest",
+        if folder not in self.programs:
+            job = LowerJob(
+                framework, frameworks.load(framework).DIALECT, str(path), "base",
+                workloads.load(str(path)).DEFAULTS, SEED, "highest",
             )  # fmt: skip
-            run_module(PINS[framework], "stackwars.compilers.lower", "--job", handed, "--output", folder)
-        return {"program": str(folder / "program.mlir.gz"), "arguments": str(folder / "arguments.json")}
+            self.programs[folder] = lower_program(python(PINS[framework]), asdict(job), folder)
+        return self.programs[folder]
 
     def expected(self, path: Path, *names: str, of: Path | None = None) -> Path:
         """The values expected of a file; of: another one, with the same functions, whose programs are evaluated."""
         folder = self.folder / path.stem / "-".join(("expected", *names))
         if not folder.exists():
-            handed = job(
-                folder, workload=str(path), variant="base", sizes=workloads.load(str(path)).DEFAULTS, seed=SEED,
-                memory_cap_gib=8, timeout_s=120, programs={name: self.program(of or path, name) for name in names},
-            )  # fmt: skip
-            run_module("xla-0.10.2", "stackwars.compilers.expected", "--job", handed, "--output", folder)
+            job = {
+                "workload": str(path), "variant": "base", "sizes": workloads.load(str(path)).DEFAULTS, "seed": SEED,
+                "memory_cap_gib": 8, "timeout_s": 120,
+                "programs": {name: self.program(of or path, name) for name in names},
+            }  # fmt: skip
+            run_job(python("xla-0.10.2"), "expected", job, folder)
         return folder
 
 
 @pytest.fixture(scope="module")
 def lowered(tmp_path_factory):
     return Lowered(tmp_path_factory.mktemp("lowered"))
-
-
-@pytest.mark.parametrize("path", LOWERED, ids=lambda path: path.stem)
-def test_every_frontend_has_the_inputs_and_results_of_the_file(lowered, path):
-    module = workloads.load(str(path))
-    for framework in LOWERED[path]:
-        files = lowered.program(path, framework)
-        document = json.loads(Path(files["arguments"]).read_text())
-        names = {row["name"] for row in document["arguments"] if row["kind"] == "input"}
-        text = gzip.decompress(Path(files["program"]).read_bytes()).decode()
-        assert names == set(module.INPUTS), (framework, text[:300])
-        results = {"softmax": 1, "mixed": 5, "layer": 1, "wide": 2}[path.stem]
-        assert [row["name"] for row in document["results"]] == judge.output_names(results), framework
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -103,14 +85,12 @@ def test_every_result_of_every_program_is_judged_and_right(lowered, path, compil
     assert known.judge.startswith("NumPy" if path.stem != "layer" else "the StableHLO interpreter"), (
         known.reason
     )
-    handed = job(
-        tmp_path, workload=str(path), variant="base", device="cpu", preset="test", compiler=compiler,
-        module=COMPILERS[compiler], options={}, sizes=workloads.load(str(path)).DEFAULTS, expected=str(expected),
-        settings={"seed": SEED, "memory_cap_gib": 8, "check_timeout_s": 120},
-        programs={name: lowered.program(path, name) for name in LOWERED[path]},
-    )  # fmt: skip
-    run_module(compiler, "stackwars.compilers.check", "--job", handed, "--output", tmp_path)
-    programs = json.loads((tmp_path / "check.json").read_text())["programs"]
+    job = {
+        "workload": str(path), "module": COMPILERS[compiler], "sizes": workloads.load(str(path)).DEFAULTS,
+        "expected": str(expected), "settings": {"seed": SEED, "memory_cap_gib": 8, "check_timeout_s": 120},
+        "programs": {name: lowered.program(path, name) for name in LOWERED[path]},
+    }  # fmt: skip
+    programs = check_programs(python(compiler), job, tmp_path)["programs"]
     found = {name: (one["status"], one["status_detail"], one["wrong"]) for name, one in programs.items()}
     assert found == dict.fromkeys(LOWERED[path], ("ok", "", 0))
 
@@ -131,7 +111,9 @@ def test_a_cell_is_measured_and_all_of_its_results_are_right(lowered, path, fram
         },
     }  # fmt: skip
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    done = run_module(PINS[framework], "stackwars.measure.child", tmp_path, check=False)
+    environ = clean_environ({"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU"})
+    command = (python(PINS[framework]), "-m", "stackwars.measure.child", tmp_path)
+    done = run(*command, env=environ, check=False)
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     assert events[-1]["event"] == "end", (events[-1], done.stderr[-2000:])
     values, right = np.load(tmp_path / judge.OUTPUTS), judge.read(expected)
@@ -166,7 +148,7 @@ def test_an_exception_in_a_function_is_the_reason_with_its_line(lowered, tmp_pat
     ("numpy", "reason"),
     [
         ("", "the programs of jax and torch_xla are not of one computation: output0 has the shape (8,) in one"),
-        ("def numpy(x):\n    return 2 * x.sum(axis=0)\n", "numpy() and the program of jax are not of one computation"),
+        ("def numpy(x):\n    return 2 * x.sum(axis=0)\n", "program of jax are not of one computation: output0 differs"),
         ("def numpy(x):\n    return x.sum(axis=0)\n", "the programs of jax and torch_xla are not of one computation"),
         ("def numpy(x):\n    return x.sum(axis=0), x\n", "output0/1 has the shape (4, 8) in one, is missing in"),
         ("def numpy(x):\n    return x.sun()\n", "numpy() failed: AttributeError"),

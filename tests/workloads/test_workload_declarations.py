@@ -28,14 +28,6 @@ def test_an_operation_that_a_dialect_lacks_is_named_with_the_file_that_may_have_
         in_numpy.XP.erf  # noqa: B018
 
 
-def test_a_half_written_workload_is_named_with_its_file(tmp_path, monkeypatch):
-    file = tmp_path / "half_written.py"
-    file.write_text("WORKLOAD = Half()\n")
-    monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(tmp_path)])
-    with pytest.raises(ImportError, match=rf"workload half_written: {file}: name 'Half'"):
-        workloads.load("half_written")
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_workload_tells_the_same_things(name):
     module = workloads.load(name)

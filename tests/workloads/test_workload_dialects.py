@@ -72,16 +72,16 @@ def test_the_output_says_something(called):
             assert output.std() > 0.05, name
 
 
-@pytest.mark.parametrize("place", [None, 0, 1], ids=["smoke", "odd1", "odd2"])
+@pytest.mark.parametrize("place", [0, 1], ids=["odd1", "odd2"])
 @pytest.mark.parametrize("framework", ["jax", "torch_eager"])
-def test_frameworks_compute_what_is_expected(framework, place, called):
+def test_frameworks_compute_what_is_expected_at_odd_sizes(framework, place, called):
     found = called(framework, place)
     for name in BASIC:
-        module, sizes = workloads.load(name), SMALL[name] if place is None else ODD[name][place]
+        module = workloads.load(name)
         if framework in module.NO_FORM or name not in found:
             assert name == "newton_readback"
             continue
-        outputs, state = module.expected(sizes, SEED, CALLS)
+        outputs, state = module.expected(ODD[name][place], SEED, CALLS)
         mine = [found[name][f"output/{call}"] for call in range(CALLS)]
         leaves = {leaf: found[name][f"state/{leaf}"] for leaf in state}
         assert [one.shape for one in mine] == [one.shape for one in outputs]

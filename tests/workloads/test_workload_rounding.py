@@ -13,7 +13,7 @@ from workloads.presets import CONFIG, FULL, ODD, SMALL
 
 SEEDS = sorted({0, CONFIG["settings"]["seed"]})
 
-# The bound on the elementwise chain's sum, and its two sets of inputs.
+# The bound on the elementwise chain's sum.
 
 COMMON = 1e-5
 SIZES = {"elements": 10_000_000}
@@ -41,13 +41,6 @@ def test_the_sum_of_a_vectorised_loop_is_within_the_bound(terms, accumulators):
 
 def test_one_accumulator_is_refused(terms):
     assert np.hypot(*(error(one, 1) for one in terms)) / np.sqrt(2) > 5 * chain.parity_rel_l2(SIZES)
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2025])
-def test_the_other_sets_sum_is_far_beyond_the_bound(seed):
-    sizes = {"elements": 100_000}
-    one, other = (chain.reference({}, given) for given in chain.input_sets(sizes, seed))
-    assert abs(one / other - 1) > 10 * chain.parity_rel_l2(SIZES)
 
 
 def test_a_short_sum_has_the_common_bound():
@@ -109,8 +102,3 @@ def test_the_matrix_is_symmetric_and_well_conditioned():
     a = newton.inputs(SMALL["newton"], 0)["a"]
     np.testing.assert_array_equal(a, a.T)
     assert 1 <= np.linalg.cond(a.astype(np.float64)) < 10
-
-
-def test_the_other_sets_output_is_far_from_the_bound():
-    first, other = (newton.reference({}, g) for g in newton.input_sets(SMALL["newton"], 0))
-    assert np.linalg.norm(first - other) > 0.1 * np.linalg.norm(first)

@@ -127,7 +127,7 @@ checkpoint explain_table:
     log:
         f"{EXPLAIN_LOG}/table.txt",
     params:
-        job=EXPLAIN_JOBS.job("table"),
+        job=EXPLAIN_JOBS.job("plan"),
         version=explain_jobs.VERSION,
     shell:
         "python -m stackwars.explain.table --job {params.job} --output {output} >{log} 2>&1"
@@ -165,7 +165,7 @@ rule explain_page:
     log:
         f"{EXPLAIN_LOG}/page.txt",
     params:
-        job=EXPLAIN_JOBS.job("report"),
+        job=EXPLAIN_JOBS.job("plan"),
         version=explain_jobs.VERSION,
     shell:
         "python -m stackwars.explain.page --job {params.job} --table {input.table} --answers {input.answers}"

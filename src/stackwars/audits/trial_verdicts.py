@@ -53,8 +53,7 @@ def aa(found: Sequence[dict]) -> Entry:
         )
         + f"; 95th percentile of |ratio - 1| {100 * total['off_95']:.2g} %"
     )
-    figures = {"limits": {"claims": FALSE_CLAIMS}, "groups": groups, "trials": [_figures(one) for one in same]}
-    return _entry("aa", wrong, figures, detail)
+    return _entry("aa", wrong, {"groups": groups}, detail)
 
 
 def study_pairs(found: Sequence[dict]) -> list[dict]:
@@ -93,8 +92,7 @@ def power(found: Sequence[dict]) -> Entry:
         f"take {100 * (size['ratio'] - 1):.2f} % longer"
         for size in sizes
     )
-    figures = {"limits": {"found": FOUND, "points": ERROR_POINTS}, "sizes": sizes}
-    return _entry("power", wrong, figures, detail)
+    return _entry("power", wrong, {"sizes": sizes}, detail)
 
 
 def _weaknesses(size: dict) -> list[str]:
@@ -150,9 +148,9 @@ def judge_estimator(dedicated: Iterable[Agreement], of_run: Iterable[Agreement])
 
     Of the first, which are many, the mean must be within the limit; of the others the interval must reach it.
     """
-    own, others = estimator.figures(dedicated), estimator.figures(of_run)
+    own = estimator.figures(dedicated)
     measured = {one["framework"] for one in own}
-    further = [one for one in others if one["framework"] not in measured]
+    further = [one for one in estimator.figures(of_run) if one["framework"] not in measured]
     deciding = [*own, *further]
     if not deciding:
         return not_run_entry("estimator", "no process has loops that alternated")
@@ -162,8 +160,7 @@ def judge_estimator(dedicated: Iterable[Agreement], of_run: Iterable[Agreement])
     framework, workload, ratio = max(workloads, key=lambda each: abs(math.log(each[2])))
     detail = f"loops over undisturbed calls: {', '.join(map(_mean, deciding))}; farthest from 1: {workload} in "
     detail += f"{framework} {ratio:.3f}"
-    figures = {"limits": {"off": estimator.LIMIT}, "rounds_of_audits": own, "rounds_of_run": others}
-    return _entry("estimator", wrong, figures, detail)
+    return _entry("estimator", wrong, {"rounds_of_audits": own}, detail)
 
 
 def _mean(one: dict) -> str:
@@ -190,12 +187,6 @@ def _by_framework(every: Sequence[Trial]) -> dict[str, list[Trial]]:
 def _error(of_pair: Sequence[Trial], percent: int) -> float:
     """Return by how many percentage points the mean of some trials is off the ratio of the layers."""
     return 100 * (math.exp(np.mean([trial.ratio.log for trial in of_pair])) - known_ratio(percent))
-
-
-def _figures(trial: Trial) -> dict[str, Any]:
-    value, low, high = trial.ratio.estimate()
-    numbers = {"ratio": value, "low": low, "high": high, "decided": trial.decided._asdict()}
-    return {"name": trial.pair["name"], "number": trial.number, **numbers}
 
 
 def _rate(found: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,24 +20,15 @@ from stackwars.results import moderation, multiplicity
 from stackwars.results.verdicts import DECIDED
 
 
-class Decided(NamedTuple):
-    """What the study says of a ratio, and the interval that says it."""
-
-    verdict: str
-    low: float
-    high: float
-
-
 @dataclass(frozen=True)
 class Trial:
     """A trial of a pair. pair: what `paired.measure` returns of it. ratio: with the error that gives its 95 % interval,
-    before the correction for the number of comparisons. decided: after it.
+    before the correction for the number of comparisons. verdict: what the study says after it.
     """
 
     pair: dict[str, Any]
-    number: int
     ratio: LogRatio
-    decided: Decided
+    verdict: str
 
     @property
     def excludes_one(self) -> bool:
@@ -47,12 +38,12 @@ class Trial:
     @property
     def claimed(self) -> bool:
         """Return whether the study would claim a difference."""
-        return self.decided.verdict in DECIDED
+        return self.verdict in DECIDED
 
     @property
     def found(self) -> bool:
         """Return whether the study would say that the subject is slower."""
-        return self.decided.verdict == SLOWER
+        return self.verdict == SLOWER
 
 
 def groups(ratios: Sequence[float], size: int) -> list[list[float]]:
@@ -72,7 +63,7 @@ def trials(pairs: Sequence[dict], factor: float = 1.0) -> list[Trial]:
         names = [name for name, of_it in alternating.items() if len(of_it) > number]
         ratios = moderated({name: alternating[name][number] for name in names})
         decided = decide(ratios, {name: undisturbed[name][number] for name in names})
-        result += [Trial(by_name[name], number, ratios[name], decided[name]) for name in names]
+        result += [Trial(by_name[name], ratios[name], decided[name]) for name in names]
     return result
 
 
@@ -88,7 +79,7 @@ def moderated(rounds: Mapping[str, Sequence[float]]) -> dict[str, LogRatio]:
     }
 
 
-def decide(ratios: Mapping[str, LogRatio], undisturbed: Mapping[str, Sequence[float]]) -> dict[str, Decided]:
+def decide(ratios: Mapping[str, LogRatio], undisturbed: Mapping[str, Sequence[float]]) -> dict[str, str]:
     """Return what the study says of the ratios of one run. undisturbed: those of the series before the loops."""
     agrees = {name: ratio.log * np.log(undisturbed[name]).mean() >= 0 for name, ratio in ratios.items()}
 
@@ -100,7 +91,7 @@ def decide(ratios: Mapping[str, LogRatio], undisturbed: Mapping[str, Sequence[fl
         return sum(word(name, level) != INCONCLUSIVE for name in ratios)
 
     level = multiplicity.level(len(ratios), count_decided)
-    return {name: Decided(word(name, level), *ratio.estimate(level)[1:]) for name, ratio in ratios.items()}
+    return {name: word(name, level) for name in ratios}
 
 
 def rate(count: int, total: int) -> dict[str, Any]:

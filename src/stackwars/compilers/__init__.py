@@ -64,7 +64,7 @@ def frontends() -> list[str]:
 
 def dividing() -> list[str]:
     """Every framework whose programs are lowered for several devices too, without running there."""
-    return _modules("lower_", "    division: Division")
+    return _modules("lower_", "source.division")
 
 
 def _modules(prefix: str, holding: str) -> list[str]:

@@ -8,14 +8,15 @@ program.
 from __future__ import annotations
 
 import base64
-import contextlib
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from stackwars.ir.element_types import DTYPES
 from stackwars.measure import documents
 from stackwars.measure.judge import OUTPUT, output_names
 from stackwars.workloads import values
@@ -23,16 +24,6 @@ from stackwars.workloads.parallel import Division
 from stackwars.workloads.values import plain
 
 KINDS = ("weight", "input", "constant", "zeros")
-DTYPES = {
-    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
-    "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui16": np.uint16,
-    "ui32": np.uint32, "ui64": np.uint64,
-}  # fmt: skip
-"""Element types of a StableHLO tensor and what NumPy calls them."""
-with contextlib.suppress(ImportError):  # of compilers' environments, where JAX or IREE needs it
-    import ml_dtypes
-
-    DTYPES["bf16"] = ml_dtypes.bfloat16
 Types = list[tuple[tuple[int, ...], np.dtype]]
 """Shape and element type of each argument."""
 DONATED = ", jax.buffer_donor = true"
@@ -117,6 +108,21 @@ class Result:
 
     name: str
     axes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProgramSource:
+    """What a program is made from: a workload's `build` in a dialect, and what it is given.
+
+    division: of its arrays among devices; None for one device.
+    """
+
+    build: Callable
+    sizes: dict[str, int]
+    seed: int
+    inputs: dict[str, np.ndarray]
+    precision: str
+    division: Division | None = None
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers.arguments import DTYPES, function_type
+from stackwars.compilers.arguments import function_type
 from stackwars.compilers.xla import Compiler
+from stackwars.ir.element_types import DTYPES
 from stackwars.ir.program_text import not_donated, readable, with_chlo_erf
 
 INTERPRETED_WORK = 1e7

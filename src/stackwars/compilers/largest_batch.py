@@ -170,12 +170,9 @@ def find(job: LargestBatchJob, base: dict, scratch: Path, lower: Lower, compile_
     return {
         "schema": 1,
         **{name: getattr(job, name) for name in ("workload", "framework", "target", "compiler")},
-        "sequence": job.sizes.get("sequence"),
         "fits_batch": known.fits,
         "oom_batch": known.oom,
-        "limit": job.limit,
         "usable_bytes": base["usable_bytes"],
-        "versions": base.get("versions", {}),
         "probes": [
             {"batch": d["sizes"]["batch"], **{key: d.get(key) for key in KEPT},
              "program_sha256": d.get("program_sha256"), "base": d is base}

@@ -1,7 +1,7 @@
 """A framework's StableHLO of one workload, made in the framework's environment without weights.
 
 A framework that can do it has a module lower_<framework> here, with PACKAGES, those whose versions are recorded, a
-function `lower`, and `load` if it needs more than importing them before the first program; it opens no device.
+function `lower(source)`, and `load` if it needs more than importing them before the first program; it opens no device.
 The program is the text that the framework's cell compiles; LLaMA 8B's takes seconds and 0.8 GiB.
 """
 
@@ -26,7 +26,7 @@ from unittest import mock
 
 from stackwars import workloads
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Lowered
+from stackwars.compilers.arguments import Lowered, ProgramSource
 from stackwars.ir import program_text
 from stackwars.ir.program_text import dump_sources, no_program_line, sources_of_plain
 from stackwars.measure import documents
@@ -92,8 +92,7 @@ def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
         try:
             division = parallel.of_variant(workload, job.variant)
             lowered = framework.lower(
-                *(build, job.sizes, job.seed, inputs, job.matmul_precision),
-                **({"division": division} if division else {}),
+                ProgramSource(build, job.sizes, job.seed, inputs, job.matmul_precision, division)
             )
         except NotImplementedError as error:
             lowered = Lowered(no_program_line(str(error)), [], ())

@@ -8,28 +8,19 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, Result
+from stackwars.compilers.arguments import OUTPUT, Entry, Lowered, ProgramSource, Result
 from stackwars.workloads import parallel, values
 from stackwars.workloads.parallel import Division
 
 PACKAGES = ("jax", "jaxlib")
 
 
-def lower(
-    build: Callable,
-    sizes: dict,
-    seed: int,
-    inputs: dict[str, np.ndarray],
-    precision: str,
-    division: Division | None = None,
-) -> Lowered:
-    """The program. `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`.
-
-    division: of the arrays among devices, by annotation; None for one device.
-    """
+def lower(source: ProgramSource) -> Lowered:
+    """The program; a division is by annotation. `build` makes its weights with `arguments.leaf`."""
     import jax
 
-    jax.config.update("jax_default_matmul_precision", precision)
+    jax.config.update("jax_default_matmul_precision", source.precision)
+    division = source.division
     devices = division and mesh(division.devices)
     entries: dict[int, Entry] = {}
 
@@ -43,8 +34,8 @@ def lower(
         entry = entry or arguments.of_array(array)
         return shape(array, entry, division and entry.divided_axis(division))
 
-    parameters, function = build(sizes, seed, put)
-    placed = [put(array, Entry("input", name)) for name, array in inputs.items()]
+    parameters, function = source.build(source.sizes, source.seed, put)
+    placed = [put(array, Entry("input", name)) for name, array in source.inputs.items()]
     updates = hasattr(function, "leaves")
     results: tuple[Result, ...] = ()
     if updates:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry, Leaf, Lowered, Result
+from stackwars.compilers.arguments import Entry, Leaf, Lowered, ProgramSource, Result
 from stackwars.frameworks import tensorflow_xla
 from stackwars.workloads import values
 
@@ -18,17 +17,16 @@ _ALIAS = re.compile(r"parameter_number = (\d+) : i64}, output_index = array<i64:
 """An argument whose memory a result takes over: a variable that is assigned to."""
 
 
-def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str) -> Lowered:
+def lower(source: ProgramSource) -> Lowered:
     """The program.
 
-    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. TensorFlow
-    exports programs of initialised variables only: these have memory that nothing has touched. The
-    arguments are the inputs, then what the trace has captured: weights, or a model's own constants,
-    with their values. A variable that it assigns to is a result as well.
+    `build` makes its weights with `arguments.leaf`. TensorFlow exports programs of initialised variables
+    only: these have memory that nothing has touched. The arguments are the inputs, then what the trace has
+    captured: weights, or a model's own constants, with their values. A variable that it assigns to is a result as well.
     """
     import tensorflow as tf
 
-    tensorflow_xla.use_precision(precision)
+    tensorflow_xla.use_precision(source.precision)
     placed: list[tuple[Entry, Any]] = []
 
     def put(array: np.ndarray) -> Any:
@@ -39,21 +37,21 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
         placed.append((arguments.of_array(array), variable))
         return variable
 
-    parameters, traced = build(sizes, seed, put)
+    parameters, traced = source.build(source.sizes, source.seed, put)
     function = tf.function(lambda *given: traced(parameters, *given), jit_compile=True)
-    specs = [tf.TensorSpec(array.shape, values.native_dtype(array)) for array in inputs.values()]
+    specs = [tf.TensorSpec(array.shape, values.native_dtype(array)) for array in source.inputs.values()]
     text = tensorflow_xla.program(function, specs)
     known = {id(variable.handle): entry for entry, variable in placed}
     concrete = function.get_concrete_function(*specs)
     captured = concrete.captured_inputs
     own = {id(variable.handle): variable for variable in concrete.graph.variables}
-    used = [Entry("input", name) for name in inputs]
+    used = [Entry("input", name) for name in source.inputs]
     used += [known.get(id(one)) or _constant(own.get(id(one), one)) for one in captured]
     leaves = traced.leaves(parameters) if hasattr(traced, "leaves") else {}
     names = {id(leaf.handle): name for name, leaf in leaves.items()}
     results = dict(enumerate(arguments.outputs(len(concrete.outputs))))
     for argument, result in _ALIAS.findall(text):
-        results[int(result)] = Result(names.get(id(captured[int(argument) - len(inputs)]), ""))
+        results[int(result)] = Result(names.get(id(captured[int(argument) - len(source.inputs)]), ""))
     return Lowered(text, used, tuple(results[place] for place in sorted(results)))
 
 

@@ -26,11 +26,10 @@ from unittest import mock
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry, Lowered, Result, marked
+from stackwars.compilers.arguments import Entry, Lowered, ProgramSource, Result, marked
 from stackwars.frameworks import each
 from stackwars.frameworks.torch_eager import element
 from stackwars.workloads import adamw
-from stackwars.workloads.parallel import Division
 
 PACKAGES = ("torch", "torch_tpu")
 _PRECISION = {"default": "medium", "high": "high", "highest": "highest"}
@@ -54,34 +53,19 @@ def load() -> None:
     _loader._init_device("tpu")
 
 
-def lower(
-    build: Callable,
-    sizes: dict,
-    seed: int,
-    inputs: dict[str, np.ndarray],
-    precision: str,
-    division: Division | None = None,
-) -> Lowered:
+def lower(source: ProgramSource) -> Lowered:
     """The program.
 
-    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. A weight
-    that several layers share is one argument. What a module keeps that is no weight is an argument too.
+    `build` makes its weights with `arguments.leaf`. A weight that several layers share is one argument.
+    What a module keeps that is no weight is an argument too.
 
-    division: of the arrays among devices; None for one device. Its program is the same, and says how its
-    arguments are divided as torch_xla's does.
+    A divided program is the same, and says how its arguments are divided as torch_xla's does.
     """
-    return lower_traced(_compiled, decompositions, build, sizes, seed, inputs, precision, division)
+    return lower_traced(_compiled, decompositions, source)
 
 
 def lower_traced(
-    trace: Callable[[Any, list[Any]], Traced],
-    table: Callable[[], dict],
-    build: Callable,
-    sizes: dict,
-    seed: int,
-    inputs: dict[str, np.ndarray],
-    precision: str,
-    division: Division | None,
+    trace: Callable[[Any, list[Any]], Traced], table: Callable[[], dict], source: ProgramSource
 ) -> Lowered:
     """The same, of the graph that `trace` makes of a module and its inputs; of a training step with the
     decompositions of `table`.
@@ -91,7 +75,7 @@ def lower_traced(
     from torch._subclasses.fake_tensor import FakeTensorMode
     from transformers import masking_utils
 
-    torch.set_float32_matmul_precision(_PRECISION[precision])
+    torch.set_float32_matmul_precision(_PRECISION[source.precision])
     placed: list[tuple[Entry, torch.Tensor]] = []
 
     without_values = FakeTensorMode(allow_non_fake_inputs=True)
@@ -106,7 +90,7 @@ def lower_traced(
 
     kept: list[str] = []
     updated: dict[int, str] = {}
-    module = build(sizes, seed, put)
+    module = source.build(source.sizes, source.seed, put)
     with ExitStack() as stack:
         stack.enter_context(without_values)
         # It reads the positions to see whether a row has several texts, which none here has; traced, that
@@ -115,7 +99,7 @@ def lower_traced(
         stack.enter_context(known)
         # A scalar made from a number of Python's would be copied to the TPU at once.
         stack.enter_context(mock.patch.object(torch, "tensor", _tensor(torch.tensor, torch.full)))
-        given = [fake(array) for array in inputs.values()]
+        given = [fake(array) for array in source.inputs.values()]
         entries = _entries(module, placed)
         if hasattr(module, "leaves"):
             if not hasattr(module, "optimiser"):
@@ -124,20 +108,20 @@ def lower_traced(
             wanted = [_kept_entry(name, entries, module) for name in kept]
             updated = {id(entry): name for entry, name in zip(wanted, kept, strict=True)}
             wanted += [entries[f"model.{name}"] for name, _ in module.model.named_buffers()]
-            wanted += [Entry("input", name) for name in inputs]
+            wanted += [Entry("input", name) for name in source.inputs]
         else:
             stack.enter_context(torch.no_grad())
             graph, names = trace(module, given)
-            others = names.count(None) - len(inputs)
+            others = names.count(None) - len(source.inputs)
             if others:
                 raise NotImplementedError(
                     f"{others} arguments of the traced graph are neither weights nor inputs: values that are "
                     "computed outside it"
                 )
-            inputs_left = iter(Entry("input", name) for name in inputs)
+            inputs_left = iter(Entry("input", name) for name in source.inputs)
             wanted = [next(inputs_left) if name is None else entries[name] for name in names]
     text, used, count = _stablehlo(graph, wanted)
-    if division:
+    if division := source.division:
         axes = [
             division.weight_axis(updated[id(entry)])
             if entry.kind == "zeros" and id(entry) in updated

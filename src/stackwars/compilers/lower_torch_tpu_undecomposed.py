@@ -9,16 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from stackwars.compilers import lower_torch_tpu
-from stackwars.compilers.arguments import Lowered
+from stackwars.compilers.arguments import Lowered, ProgramSource
 from stackwars.compilers.lower_torch_tpu import PACKAGES, Traced, load
-from stackwars.workloads.parallel import Division
 
 __all__ = ["PACKAGES", "load", "lower"]
 
 
-def lower(*given: Any, division: Division | None = None) -> Lowered:
+def lower(source: ProgramSource) -> Lowered:
     """As `lower_torch_tpu.lower`."""
-    return lower_torch_tpu.lower_traced(_exported, dict, *given, division)
+    return lower_torch_tpu.lower_traced(_exported, dict, source)
 
 
 def _exported(module: Any, inputs: list[Any]) -> Traced:

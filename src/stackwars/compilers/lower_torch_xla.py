@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import Entry, Leaf, Lowered, Result, marked
+from stackwars.compilers.arguments import Entry, Leaf, Lowered, ProgramSource, Result, marked
 from stackwars.frameworks import each
 from stackwars.frameworks.torch_eager import element, gradient_mode, tensor_of
 from stackwars.frameworks.torch_xla import unnumbered
-from stackwars.workloads.parallel import Division
 
 PACKAGES = ("torch", "torch_xla")
 
@@ -26,25 +24,17 @@ def load() -> None:
     import torch_xla.core.xla_model  # noqa: F401
 
 
-def lower(
-    build: Callable,
-    sizes: dict,
-    seed: int,
-    inputs: dict[str, np.ndarray],
-    precision: str,
-    division: Division | None = None,
-) -> Lowered:
+def lower(source: ProgramSource) -> Lowered:
     """The program.
 
-    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. Inputs of
-    floats are placeholders as well; token ids, and what a module keeps that is no weight, are real
-    tensors: transformers reads some of them while tracing. Scalars and other tensors that torch_xla
-    uploads by itself become constants, with their values.
+    `build` makes its weights with `arguments.leaf`. Inputs of floats are placeholders as well; token ids, and
+    what a module keeps that is no weight, are real tensors: transformers reads some of them while tracing.
+    Scalars and other tensors that torch_xla uploads by itself become constants, with their values.
 
-    division: of the arrays among devices; None for one device. torch_xla marks tensors by sending them to all
-    devices, and a placeholder has nothing to send: so the program's arguments are marked as it marks them (a
-    test compares); the marks that it puts on what a step has updated are left out. What it updates gives its
-    memory away there, as torch_xla asks of the compiler beside the program.
+    Of a division, torch_xla marks tensors by sending them to all devices, and a placeholder has nothing to
+    send: so the program's arguments are marked as it marks them (a test compares); the marks that it puts on
+    what a step has updated are left out. What it updates gives its memory away there, as torch_xla asks of the
+    compiler beside the program.
     """
     load()
     import torch
@@ -54,7 +44,7 @@ def lower(
     from torch_xla import _XLAC
     from torch_xla.core.xla_builder import create_placeholder_tensor
 
-    torch_xla.backends.set_mat_mul_precision(precision)
+    torch_xla.backends.set_mat_mul_precision(source.precision)
     device = torch_xla.device()
     placed: list[tuple[Entry, torch.Tensor]] = []
 
@@ -65,12 +55,12 @@ def lower(
         placed.append((arguments.of_array(array), tensor))
         return tensor
 
-    module = build(sizes, seed, put)
+    module = source.build(source.sizes, source.seed, put)
     tensors = {
         name: put(array)
         if array.dtype.kind == "i"
         else create_placeholder_tensor(array.shape, element(torch, array))
-        for name, array in inputs.items()
+        for name, array in source.inputs.items()
     }
     # What an optimiser keeps is zeros that are yet to be computed, which would be part of the program.
     torch_xla.sync(wait=True)
@@ -90,7 +80,7 @@ def lower(
         known[number] if number in known else arguments.of_array(node.cpu().numpy())
         for number, node in zip(numbers, nodes, strict=True)
     ]
-    if division:
+    if division := source.division:
         axes = [
             known[number].divided_axis(division)
             if number in known

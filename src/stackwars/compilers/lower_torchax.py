@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from stackwars.compilers import arguments, lower_jax
-from stackwars.compilers.arguments import Entry, Lowered
+from stackwars.compilers.arguments import Entry, Lowered, ProgramSource
 from stackwars.frameworks import torchax as in_torchax
 from stackwars.workloads import values
 
@@ -16,12 +17,12 @@ PACKAGES = ("jax", "jaxlib", "torch", "torchax")
 IN_PLACE = "of what updates itself, torchax is lowered for a training step; this module writes into its buffers"
 
 
-def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray], precision: str) -> Lowered:
+def lower(source: ProgramSource) -> Lowered:
     """The program.
 
-    `build` is the workload's in this dialect, and makes its weights with `arguments.leaf`. The function
-    that is traced is that of `frameworks.torchax`. A tied weight is one argument; what a module keeps
-    that is no weight is an argument too.
+    `build` makes its weights with `arguments.leaf`. The function that is traced is that of
+    `frameworks.torchax`. A tied weight is one argument; what a module keeps that is no weight is an
+    argument too.
 
     Raises NotImplementedError for a module that updates anything but weights in a training step.
     """
@@ -29,7 +30,7 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
     import torch
     import torchax
 
-    jax.config.update("jax_default_matmul_precision", precision)
+    jax.config.update("jax_default_matmul_precision", source.precision)
     placed: list[tuple[Entry, torch.Tensor]] = []
     arrays: dict[int, np.ndarray] = {}
 
@@ -40,7 +41,7 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
         placed.append((arguments.of_array(array), tensor))
         return tensor
 
-    module = build(sizes, seed, put)
+    module = source.build(source.sizes, source.seed, put)
     environment = torchax.default_env()
     if hasattr(module, "leaves"):
         if not hasattr(module, "model"):
@@ -52,16 +53,16 @@ def lower(build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
             placed = {name: put(leaf) for name, leaf in weights.items()}
             return in_torchax.stepping(module.model, environment, placed)
 
-        return lower_jax.lower(step, sizes, seed, inputs, precision)
+        return lower_jax.lower(replace(source, build=step))
 
     known = {tensor.data_ptr(): entry for entry, tensor in placed}
     named = dict([*module.named_parameters(), *module.named_buffers()])
     entries = {name: known[leaf.data_ptr()] for name, leaf in named.items()}
     parameters = {name: _shape(jax, leaf.shape, leaf.numpy().dtype) for name, leaf in named.items()}
-    shapes = [_shape(jax, array.shape, values.native_dtype(array)) for array in inputs.values()]
+    shapes = [_shape(jax, array.shape, values.native_dtype(array)) for array in source.inputs.values()]
     lowered = jax.jit(in_torchax.pure(module, environment)).lower(parameters, *shapes)
     # JAX's order of a dictionary is that of its keys. What the program does not read it drops.
-    leaves = [entries[name] for name in sorted(named)] + [Entry("input", name) for name in inputs]
+    leaves = [entries[name] for name in sorted(named)] + [Entry("input", name) for name in source.inputs]
     kept = lowered._lowering.compile_args["kept_var_idx"]
     used = [entry for place, entry in enumerate(leaves) if place in kept]
     return Lowered(

@@ -14,6 +14,7 @@ import gc
 import gzip
 import hashlib
 import time
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -139,14 +140,15 @@ class ReplayProcess:
             seconds = checked[1] if checked else time.perf_counter() - start
             # The seconds of the check are one time, however many processes load what it compiled.
             times = {} if checked and self.spec["repetition"] else {"compile_s": seconds}
-            self.events.write("compiled", program=name, **times, **self.facts(name))
+            self.events.write("compiled", program=name, **times, optimised=self.facts(name))
 
-    def facts(self, name: str) -> dict[str, Any]:
-        """What a compiled program holds, or why that is not known: its times stand, whatever form it has."""
+    def facts(self, name: str) -> dict[str, int] | None:
+        """What a compiled program holds; None if that is not known, and its times stand, whatever form it has."""
         try:
-            return {"optimised": self.programs[name].facts(), "optimised_problem": ""}
-        except Exception as error:
-            return {"optimised": None, "optimised_problem": f"{type(error).__name__}: {error}"}
+            return self.programs[name].facts()
+        except Exception:
+            traceback.print_exc()
+            return None
 
     def fetch(self, outputs: dict[str, list[Any]]) -> dict[str, list[dict[str, np.ndarray]]]:
         """The values of every program's results, by name, for each of its calls.

@@ -124,10 +124,7 @@ def _program(name: str, processes: list[dict], bad: dict | None, cell: Path | No
         "status_detail": detail,
         "program_sha256": digests[0] if digests else None,
         "compile_s": _values(events, "compiled", "compile_s"),
-        **{
-            key: next(iter(_values(events, "compiled", key)), missing)
-            for key, missing in (("optimised", None), ("optimised_problem", "not compiled"))
-        },
+        "optimised": next(iter(_values(events, "compiled", "optimised")), None),
         "values": judge.worst([*_values(events, "values", "verdict"), _checked_values(outcome, check)]),
         "struck_ns": outcome["repeat_ns"] if status == "wrong" else None,
         **_times(events if status == "ok" else []),

@@ -7,9 +7,8 @@ anything, and none is kept.
 A module sharded_<frontend> has TITLE, FRAMEWORK and a class `Session(devices, precision, folder)` with
 the verbs
 
-    run(build, sizes, seed, inputs, division)
-                 the results of one call on the devices, {name: array in torch's layout}, OUTPUT among them
-    alone(...)   of the same, on one device and without any division
+    run(source)     the results of one call on the devices, {name: array in torch's layout}, OUTPUT among them
+    alone(source)   of the same, on one device and without its division
 
 and, once it has run, the attributes `emitted`, the program that the frontend gave to its compiler, and `optimised`,
 what the compiler made of it.
@@ -26,7 +25,7 @@ import numpy as np
 
 from stackwars import workloads
 from stackwars.compilers import hlo, hlo_facts
-from stackwars.compilers.arguments import Leaf
+from stackwars.compilers.arguments import Leaf, ProgramSource
 from stackwars.ir import program_text
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.child import run_child
@@ -79,12 +78,14 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     events.write("build")
     seed = settings["seed"]
     with mock.patch.object(values, "leaf", leaf):
-        given = (build, spec["sizes"], seed, workload.inputs(spec["sizes"], seed))
+        inputs = workload.inputs(spec["sizes"], seed)
+        division = Division(workload, spec["way"], spec["devices"])
+        source = ProgramSource(build, spec["sizes"], seed, inputs, settings["matmul_precision"], division)
         events.write("run")
-        divided = session.run(*given, Division(workload, spec["way"], spec["devices"]))
+        divided = session.run(source)
         for name, text in ((EMITTED, session.emitted), (OPTIMISED, session.optimised)):
             program_text.write(folder / name, text)
-        alone = session.alone(*given)
+        alone = session.alone(source)
     events.write(
         "compared",
         rel_l2=worst(divided, alone),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.compilers import arguments, lower_jax
-from stackwars.compilers.arguments import OUTPUT
+from stackwars.compilers.arguments import OUTPUT, ProgramSource
 from stackwars.workloads.parallel import Division
 
 TITLE = "JAX, by annotation"
@@ -29,24 +29,16 @@ class Session:
         jax.config.update("jax_default_matmul_precision", precision)
         self._mesh = lower_jax.mesh(devices)
 
-    def run(
-        self,
-        build: Callable,
-        sizes: dict,
-        seed: int,
-        inputs: dict[str, np.ndarray],
-        division: Division,
-    ) -> dict[str, np.ndarray]:
-        put = partial(self.put, division=division)
-        placed = [self.place(array, division.input_axis) for array in inputs.values()]
-        result, self.emitted, self.optimised = self._call(*build(sizes, seed, put), placed)
+    def run(self, source: ProgramSource) -> dict[str, np.ndarray]:
+        put = partial(self.put, division=source.division)
+        placed = [self.place(array, source.division.input_axis) for array in source.inputs.values()]
+        result, self.emitted, self.optimised = self._call(*source.build(source.sizes, source.seed, put), placed)
         return result
 
-    def alone(
-        self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
-    ) -> dict[str, np.ndarray]:
+    def alone(self, source: ProgramSource) -> dict[str, np.ndarray]:
         put = partial(self._jax.device_put, device=self._jax.devices()[0])
-        result, _, _ = self._call(*build(sizes, seed, put), list(map(put, inputs.values())))
+        placed = list(map(put, source.inputs.values()))
+        result, _, _ = self._call(*source.build(source.sizes, source.seed, put), placed)
         return result
 
     def put(self, array: np.ndarray, division: Division) -> Any:

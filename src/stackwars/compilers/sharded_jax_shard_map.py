@@ -10,8 +10,8 @@ from unittest import mock
 import numpy as np
 
 from stackwars.compilers import sharded_jax
+from stackwars.compilers.arguments import ProgramSource
 from stackwars.workloads import parallel
-from stackwars.workloads.parallel import Division
 
 TITLE = "JAX, shard_map"
 FRAMEWORK = "jax"
@@ -24,20 +24,13 @@ class Session(sharded_jax.Session):
     Tensor-parallel it is that of the workload's `divided_in_jax(sizes)`, which says what it sends.
     """
 
-    def run(
-        self,
-        build: Callable,
-        sizes: dict,
-        seed: int,
-        inputs: dict[str, np.ndarray],
-        division: Division,
-    ) -> dict[str, np.ndarray]:
+    def run(self, source: ProgramSource) -> dict[str, np.ndarray]:
         """Raises NotImplementedError if the workload has no `divided_in_jax`."""
         from stackwars.workloads import in_jax
 
         chosen = None
-        if division.way == parallel.TENSOR:
-            chosen = in_jax.divided(division.workload, sizes)
+        if source.division.way == parallel.TENSOR:
+            chosen = in_jax.divided(source.division.workload, source.sizes)
 
         mean = partial(self._jax.lax.pmean, axis_name=parallel.AXIS)
         mapped = partial(self._mapped, chosen)
@@ -45,7 +38,7 @@ class Session(sharded_jax.Session):
             mock.patch.object(in_jax, "reduced", mean),
             mock.patch.object(self, "jitted", mapped),
         ):
-            return super().run(build, sizes, seed, inputs, division)
+            return super().run(source)
 
     def _mapped(self, chosen: Callable | None, function: Callable, given: tuple) -> Any:
         """The jitted function, or the chosen one, mapped over the devices as its arguments are divided."""

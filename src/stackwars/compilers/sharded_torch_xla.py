@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stackwars.compilers import arguments, dump
-from stackwars.compilers.arguments import OUTPUT
+from stackwars.compilers.arguments import OUTPUT, ProgramSource
 from stackwars.frameworks.torch_eager import gradient_mode
 from stackwars.frameworks.torch_xla import unnumbered
 from stackwars.workloads import parallel
-from stackwars.workloads.parallel import Division
 
 TITLE = "torch_xla, SPMD"
 FRAMEWORK = "torch_xla"
@@ -43,24 +41,19 @@ class Session:
         self._device = torch_xla.device()
         self._mesh = spmd.Mesh(np.arange(devices), (devices,), (parallel.AXIS,))
 
-    def run(
-        self,
-        build: Callable,
-        sizes: dict,
-        seed: int,
-        inputs: dict[str, np.ndarray],
-        division: Division,
-    ) -> dict[str, np.ndarray]:
+    def run(self, source: ProgramSource) -> dict[str, np.ndarray]:
+        division = source.division
+
         def put(array: np.ndarray) -> Any:
             return self.place(array, arguments.of_array(array).divided_axis(division))
 
-        module = build(sizes, seed, put)
+        module = source.build(source.sizes, source.seed, put)
         for name, leaf in getattr(module, "leaves", dict)().items():
             axis = division.weight_axis(name)
             # What an optimiser keeps is made from the weights, and not placed.
             if axis is not None and not self._torch_xla._XLAC._get_xla_sharding_spec(leaf):
                 self.mark(leaf, axis)
-        tensors = [self.place(a, division.input_axis) for a in inputs.values()]
+        tensors = [self.place(a, division.input_axis) for a in source.inputs.values()]
         self._torch_xla.sync(wait=True)
         earlier = set(self._dumped.iterdir())
         with gradient_mode(self._torch, module)():
@@ -72,13 +65,13 @@ class Session:
         self.optimised = _largest(set(self._dumped.iterdir()) - earlier)
         return {OUTPUT: _array(output), **{name: _array(leaf) for name, leaf in leaves.items()}}
 
-    def alone(
-        self, build: Callable, sizes: dict, seed: int, inputs: dict[str, np.ndarray]
-    ) -> dict[str, np.ndarray]:
+    def alone(self, source: ProgramSource) -> dict[str, np.ndarray]:
         """By eager PyTorch: all of torch_xla's own devices are one by now."""
-        module = build(sizes, seed, lambda array: self._torch.from_numpy(np.asarray(array)))
+        module = source.build(
+            source.sizes, source.seed, lambda array: self._torch.from_numpy(np.asarray(array))
+        )
         with gradient_mode(self._torch, module)():
-            output = module(*map(self._torch.from_numpy, inputs.values()))
+            output = module(*map(self._torch.from_numpy, source.inputs.values()))
         leaves = getattr(module, "leaves", dict)()
         return {OUTPUT: _array(output), **{name: _array(leaf) for name, leaf in leaves.items()}}
 

@@ -50,7 +50,6 @@ class Answer:
         shown = row.kind if row else kind
         parts = [self._hybrids.region(shown.classes[0], side) for side in (A, B)]
         return {
-            "kind": kind.number,
             "count": count,
             "what": what,
             "share": share and round(share, 4),

@@ -293,7 +293,7 @@ def _document(
         "ratio": ratio._asdict(),
         **({"closed": dict(zip(("share", "low", "high"), share, strict=True))} if shown else {}),
         "left_ms": gap * (1 - share[0]) / 1e6,
-        "regions": [_row(question, number, row, gap, graph) for number, row in enumerate(shown)],
+        "regions": [_row(question, row, gap, graph) for row in shown],
         "options": options,
     }
 
@@ -330,7 +330,7 @@ def _detail(
     return said
 
 
-def _row(question: Question, number: int, row: Timed, gap: float, graph: Graph) -> dict[str, Any]:
+def _row(question: Question, row: Timed, gap: float, graph: Graph) -> dict[str, Any]:
     region = row.kind[0]
     anchor = next((op for op in region.ops if op.name in ANCHORS), region.ops[0])
     lines = [shorten(op, graph.types) for op in sorted(region.ops, key=lambda op: op is not anchor)][:LINES]
@@ -338,7 +338,6 @@ def _row(question: Question, number: int, row: Timed, gap: float, graph: Graph) 
     a_ms, b_ms = (float(row.times[side].mean()) / 1e6 for side in (0, 1))
     said = sentence("operations", [anchor], *row.reasons, "in the other compiler")
     return {
-        "kind": number,
         "count": len(row.kind),
         "what": "operations",
         "share": float(row.difference().mean() / gap),

@@ -206,7 +206,10 @@ def fault_text(fault: dict) -> str:
     reduced = f"{before} operations reduce to {after}{shapes}: {_operations(fault['region'])}."
     cured = [cure["flag"] for cure in fault.get("cures", []) if cure["outcome"] == "right"]
     cures = f" Right with {' or '.join(cured[:2])}." if cured else ""
-    return f"{head} {reduced} {fault['error']}.{cures}"
+    alone = (
+        "" if fault["reproduced"] else " reproduce.py did not show it in a fresh process; see reproduce.log."
+    )
+    return f"{head} {reduced} {fault['error']}.{cures}{alone}"
 
 
 def percent(share: float) -> str:

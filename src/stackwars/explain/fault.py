@@ -168,7 +168,6 @@ def _is_same(outcome: Outcome, other: Outcome) -> bool:
 
 def find(question: Question, folder: Path, lower: shapes.Lower | None = None) -> dict[str, Any]:
     """Return the document of fault.json; write the reduced program and the reproducer into the folder."""
-    start = time.monotonic()
     timeout_s = HANG_S if question.suspect == HANG else float(question.settings["timeout_s"])
     cap = question.settings["memory_cap_gib"]
     document = empty_document(question)
@@ -198,7 +197,6 @@ def find(question: Question, folder: Path, lower: shapes.Lower | None = None) ->
             document |= describe_part(question, reduced, before, versions)
             document |= find_cures(question, reduced, text, search.left(), timeout_s)
             document |= reproduce(question, reduced, text, document, folder, timeout_s)
-        document["seconds"] = round(time.monotonic() - start, 1)
     return document
 
 

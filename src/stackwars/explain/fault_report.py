@@ -40,7 +40,6 @@ def empty_document(question: Question) -> dict[str, Any]:
         "schema": SCHEMA, "name": question.name, "program": question.a.label, "compiler": question.compiler.name,
         "kind": "", "verdict": "", "detail": "", "operations": [0, 0], "region": [], "lines": [], "shapes": {},
         "error": "", "judge": "", "cures": [], "ablation": [], "reproduced": False, "versions": {},
-        "seconds": 0.0,
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stackwars.compilers.arguments import DTYPES
+from stackwars.ir.element_types import DTYPES
 from stackwars.ir.layout import split
 
 BFLOAT16 = "bf16"

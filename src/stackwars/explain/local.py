@@ -16,8 +16,6 @@ from stackwars.explain.graph import Graph, GraphError, dtype, shape
 from stackwars.explain.outcomes import OutcomesJob
 from stackwars.explain.plan import Plan, labelled, stem
 from stackwars.explain.question import SETTINGS, Side
-from stackwars.explain.report import ReportJob
-from stackwars.explain.table import TableJob
 from stackwars.explain.workers import CompilerSpec, Refused, Worker
 from stackwars.measure import documents, judge
 
@@ -55,7 +53,7 @@ def explain(
     for compiler in plan.compilers:
         found = outcomes.outcomes(OutcomesJob(**plan.outcomes_job(compiler)))
         documents.write(Path(plan.outcomes(compiler)), found)
-    found = table.build(TableJob(**plan.table_job()))
+    found = table.build(plan)
     documents.write(root / "table.json", found)
     say(console.wrapped(console.lines(found)))
     answers = []
@@ -65,7 +63,7 @@ def explain(
         answer = run_question.run(row["kind"], folder / "question.json", folder)
         answers.append(folder / f"{row['kind']}.json")
         say("\n" + console.wrapped([console.paragraph(row["kind"], answer)]))
-    document = page.write(ReportJob(**plan.report_job()), found, answers, root)
+    document = page.write(plan, found, answers, root)
     say("\n" + console.wrapped([document["headline"], *page.written(root)]))
     return document
 

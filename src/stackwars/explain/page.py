@@ -12,7 +12,7 @@ import jinja2
 
 from stackwars.explain import console, report
 from stackwars.explain.outcomes import NATIVE
-from stackwars.explain.report import ReportJob
+from stackwars.explain.plan import Plan
 from stackwars.measure import documents, machine
 
 TEMPLATE = "page.html.j2"
@@ -130,9 +130,9 @@ def _repeat(document: dict[str, Any]) -> list[str]:
     return result
 
 
-def write(job: ReportJob, table: dict[str, Any], answers: list[Path], folder: Path) -> dict[str, Any]:
+def write(plan: Plan, table: dict[str, Any], answers: list[Path], folder: Path) -> dict[str, Any]:
     """Write all files of a report into the folder; return the document."""
-    document = report.report(job, table, answers)
+    document = report.report(plan, table, answers)
     report.write(document, folder)
     (folder / "explain.md").write_text(markdown(document))
     (folder / "explain.html").write_text(html(document))
@@ -149,8 +149,8 @@ def main() -> None:
     options = documents.parse_arguments(
         __doc__, "job", "table", "output", answers={"nargs": "*", "default": [], "type": Path}
     )
-    job, table = ReportJob(**documents.read(options.job)), documents.read(options.table)
-    document = write(job, table, options.answers, options.output)
+    plan, table = Plan.load(documents.read(options.job)), documents.read(options.table)
+    document = write(plan, table, options.answers, options.output)
     print(console.logged([document["headline"], *written(options.output)]))
 
 

@@ -60,6 +60,13 @@ class Plan:
     not_tried: dict[str, list[str]] = field(default_factory=dict)
     command: str = ""
 
+    @classmethod
+    def load(cls, document: dict[str, Any]) -> Plan:
+        """Return the plan of its dictionary, which is JSON."""
+        compilers = {name: CompilerSpec(**one) for name, one in document["compilers"].items()}
+        evaluator = CompilerSpec(**document["evaluator"])
+        return cls(**{**document, "compilers": compilers, "evaluator": evaluator})
+
     @property
     def labels(self) -> list[str]:
         """The programs of the table."""
@@ -81,6 +88,11 @@ class Plan:
     def expected(self, label: str) -> str:
         """Return the folder of a program's expected values: one for all programs of a workload."""
         return f"{self.root}/expected" + (f"/{label}" if self.files else "")
+
+    @property
+    def expected_folders(self) -> list[str]:
+        """The folders of all expected values."""
+        return list(dict.fromkeys(map(self.expected, self.labels)))
 
     def outcomes(self, compiler: str) -> str:
         """Return the file of a compiler's outcomes."""
@@ -133,17 +145,9 @@ class Plan:
             "settings": self.settings,
         }
 
-    def table_job(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "title": self.title,
-            "programs": self.labels,
-            "outcomes": {name: self.outcomes(name) for name in self.compilers},
-            "natives": {name: self.native(name) for name in self.natives},
-            "expected": list(dict.fromkeys(map(self.expected, self.labels))),
-            "settings": {key: self.settings[key] for key in ("bound", "compiler_gap", "questions")},
-            "not_tried": self.not_tried,
-        }
+    def plan_job(self) -> dict[str, Any]:
+        """Return the plan as JSON, for the steps `table` and `page`."""
+        return asdict(self)
 
     def question(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the Question of a row of the table's `questions`."""
@@ -164,13 +168,6 @@ class Plan:
         if not pins:
             return {}
         return {"lower": {"pins": pins, "job": self.lower_job(row["program"])}}
-
-    def report_job(self) -> dict[str, Any]:
-        """Return the job of `stackwars.explain.report`."""
-        return {
-            "programs": {label: self.files.get(label, self.side(label).program) for label in self.labels},
-            **self._fields("name", "title", "workload", "sizes", "seed", "inputs", "command"),
-        }
 
     def _fields(self, *names: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names}

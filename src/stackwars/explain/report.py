@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from stackwars.explain import console
 from stackwars.explain.gap import NO_GAP, NOT_SEPARABLE
 from stackwars.explain.outcomes import FAILED, NATIVE, RIGHT, UNJUDGED
+from stackwars.explain.plan import Plan
 from stackwars.measure import documents
 
 SCHEMA = 1
@@ -19,21 +19,7 @@ OK, NOT_RIGHT, SLOWER = 0, 1, 2
 REPRODUCER, REDUCED = "reproduce.py", "reduced.mlir"
 
 
-@dataclass(frozen=True)
-class ReportJob:
-    """Of what there is a report: the fields of a `plan.Plan` that a reader needs. programs: {label: file}."""
-
-    name: str
-    title: str
-    programs: dict[str, str]
-    workload: str
-    sizes: dict[str, int]
-    seed: int
-    inputs: str
-    command: str
-
-
-def report(job: ReportJob, table: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
+def report(plan: Plan, table: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
     """Return the document of explain.json. paths: of the cause.json and fault.json that were found."""
     rows = {(row["kind"], row["id"]): row for row in table["questions"]}
     answers = []
@@ -47,9 +33,11 @@ def report(job: ReportJob, table: dict[str, Any], paths: Iterable[Path]) -> dict
             "found": found,
             **{key: _text(path.parent / name) for key, name in (("reduced", REDUCED), ("script", REPRODUCER))},
         })  # fmt: skip
+    fields = ("name", "title", "workload", "sizes", "seed", "inputs", "command")
     return {
         "schema": SCHEMA,
-        **asdict(job),
+        **{name: getattr(plan, name) for name in fields},
+        "programs": {label: plan.files.get(label, plan.side(label).program) for label in plan.labels},
         "headline": headline(table, answers),
         "exit_status": exit_status(table, answers),
         "table": table,

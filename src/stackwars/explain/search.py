@@ -22,8 +22,6 @@ ENOUGH = 0.8
 MOST_KINDS = 6
 FIRST = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 PROCESSES = 5
-LEAST_DIFFERENCE = 0.02
-"""A kind counts if its difference alone is such a share of the gap."""
 UNAVAILABLE = (CyclicChoiceError, Refused, Crashed, TimedOut)
 """Why a program that a search made cannot be timed."""
 Program = tuple[str, Sequence[Node]]

@@ -5,13 +5,13 @@ Made from what `outcomes` and `native` wrote: `python -m stackwars.explain.table
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from stackwars.explain import console
 from stackwars.explain.outcomes import CRASH, HANG, NATIVE, REFUSED, WRONG
+from stackwars.explain.plan import Plan
 from stackwars.measure import documents, judge, machine
 from stackwars.measure.agreement import agreement
 
@@ -20,34 +20,15 @@ FAULTS = (CRASH, WRONG, HANG, REFUSED)
 """Outcomes that a search explains, most urgent first."""
 
 
-@dataclass(frozen=True)
-class TableJob:
-    """The files that a table is made from.
-
-    programs: labels in order; outcomes: of each compiler in order; natives: of each framework. expected: folders of the
-    expected values. settings: bound, the gap between programs that is worth explaining; compiler_gap, that between
-    compilers; questions, how many gaps and how many faults are explained at most. not_tried: {what: names}.
-    """
-
-    name: str
-    title: str
-    programs: list[str]
-    outcomes: dict[str, str]
-    natives: dict[str, str]
-    expected: list[str]
-    settings: dict[str, Any]
-    not_tried: dict[str, list[str]] = field(default_factory=dict)
-
-
-def build(job: TableJob) -> dict[str, Any]:
+def build(plan: Plan) -> dict[str, Any]:
     """Return the document of table.json."""
-    outcomes = {name: documents.read(path) for name, path in job.outcomes.items()}
-    natives = {name: documents.read(path) for name, path in job.natives.items()}
-    judges = [documents.read(Path(folder) / "expected.json") for folder in job.expected]
+    outcomes = {name: documents.read(plan.outcomes(name)) for name in plan.compilers}
+    natives = {name: documents.read(plan.native(name)) for name in plan.natives}
+    judges = [documents.read(Path(folder) / "expected.json") for folder in plan.expected_folders]
     cells = [
         {"program": program, "compiler": compiler, **document["programs"][program], "ratio": None}
         for compiler, document in outcomes.items()
-        for program in job.programs
+        for program in plan.labels
     ] + [
         {"program": name, "compiler": NATIVE, **document["programs"][name], "ratio": None}
         for name, document in natives.items()
@@ -58,31 +39,31 @@ def build(job: TableJob) -> dict[str, Any]:
             cell["ratio"] = cell["ms"] / min(known)
     return {
         "schema": SCHEMA,
-        "name": job.name,
-        "title": job.title,
-        "programs": [*job.programs, *natives],
+        "name": plan.name,
+        "title": plan.title,
+        "programs": [*plan.labels, *natives],
         "compilers": list(outcomes),
         "judge": _joined(one["judge"] for one in judges if not one["reason"]),
         "judge_reason": _joined(one["reason"] for one in judges if one["reason"]),
-        "apart": apart(job),
+        "apart": apart(plan),
         "cells": cells,
-        "questions": questions(job, cells, outcomes),
-        "not_tried": job.not_tried,
-        "settings": job.settings,
+        "questions": questions(plan, cells, outcomes),
+        "not_tried": plan.not_tried,
+        "settings": {key: plan.settings[key] for key in ("bound", "compiler_gap", "questions")},
         "versions": {name: document["versions"] for name, document in (outcomes | natives).items()},
         "machine": machine.record(),
         "source": machine.revision(),
     }
 
 
-def apart(job: TableJob) -> str:
+def apart(plan: Plan) -> str:
     """Return how the programs of a question about files compute different things; "" if they do not.
 
     Each is judged by its own operations, so all may be right and still not be one computation.
     """
     known = [
         (label, expected)
-        for label, expected in zip(job.programs, map(judge.read, map(Path, job.expected)), strict=False)
+        for label, expected in zip(plan.labels, map(judge.read, map(Path, plan.expected_folders)), strict=False)
         if not expected.reason
     ]
     for label, expected in known[1:]:
@@ -101,34 +82,34 @@ def _joined(texts: Any) -> str:
     return "; ".join(dict.fromkeys(text for text in texts if text))
 
 
-def questions(job: TableJob, cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]]:
+def questions(plan: Plan, cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]]:
     """Return what is worth explaining: the largest gaps, and the faults of each family of compilers."""
-    most = job.settings["questions"]
-    gaps = sorted(_program_gaps(job, cells) + _compiler_gaps(job, cells), key=lambda gap: -gap["gap"])
+    most = plan.settings["questions"]
+    gaps = sorted(_program_gaps(plan, cells) + _compiler_gaps(plan, cells), key=lambda gap: -gap["gap"])
     return gaps[:most] + _faults(cells, outcomes)[:most]
 
 
-def _program_gaps(job: TableJob, cells: list[dict]) -> list[dict[str, Any]]:
+def _program_gaps(plan: Plan, cells: list[dict]) -> list[dict[str, Any]]:
     """Return for every compiler the slowest of its programs against the fastest, if that is over the bound."""
     result = []
-    for compiler in job.outcomes:
+    for compiler in plan.compilers:
         mine = (c for c in cells if c["compiler"] == compiler)
         timed = sorted((c for c in mine if c["ms"] is not None), key=itemgetter("ms"))
-        if len(timed) > 1 and (gap := timed[-1]["ms"] / timed[0]["ms"]) > 1 + job.settings["bound"]:
+        if len(timed) > 1 and (gap := timed[-1]["ms"] / timed[0]["ms"]) > 1 + plan.settings["bound"]:
             result.append(_gap(gap, compiler, timed[-1]["program"], timed[0]["program"], None))
     return result
 
 
-def _compiler_gaps(job: TableJob, cells: list[dict]) -> list[dict[str, Any]]:
+def _compiler_gaps(plan: Plan, cells: list[dict]) -> list[dict[str, Any]]:
     """Return for every program its slowest compiler against its fastest, if that is over the bound.
 
     Of the programs with the same two compilers, the one with the largest gap.
     """
     result: dict[tuple[str, str], dict[str, Any]] = {}
-    for program in job.programs:
+    for program in plan.labels:
         mine = (c for c in cells if c["program"] == program and c["compiler"] != NATIVE)
         timed = sorted((c for c in mine if c["ms"] is not None), key=itemgetter("ms"))
-        if len(timed) > 1 and (gap := timed[-1]["ms"] / timed[0]["ms"]) > job.settings["compiler_gap"]:
+        if len(timed) > 1 and (gap := timed[-1]["ms"] / timed[0]["ms"]) > plan.settings["compiler_gap"]:
             slow, fast = timed[-1]["compiler"], timed[0]["compiler"]
             if gap > result.get((slow, fast), {"gap": 0.0})["gap"]:
                 result[slow, fast] = _gap(gap, slow, program, None, fast)
@@ -169,7 +150,7 @@ def _faults(cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]
 
 def main() -> None:
     options = documents.parse_arguments(__doc__, "job", "output")
-    table = build(TableJob(**documents.read(options.job)))
+    table = build(Plan.load(documents.read(options.job)))
     documents.write(options.output, table)
     print(console.logged(console.lines(table)))
 

@@ -236,8 +236,8 @@ class Commands:
 
 
 def is_float(array: np.ndarray) -> bool:
-    """Return whether an array has floating-point elements, those that NumPy lacks too."""
-    return array.dtype.kind == "f" or array.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+    """Return whether an array has floating-point elements, bfloat16 too."""
+    return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
 
 
 def storable(array: np.ndarray) -> np.ndarray:

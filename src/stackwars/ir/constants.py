@@ -11,19 +11,10 @@ from collections.abc import Callable
 import numpy
 from jaxlib.mlir import ir
 
+from stackwars.ir.element_types import NUMPY
 from stackwars.ir.module import is_tensor
 from stackwars.ir.queries import CONSTANT, producer
 
-TYPES = {
-    "f16": numpy.float16,
-    "f32": numpy.float32,
-    "f64": numpy.float64,
-    "i1": numpy.bool_,
-} | {
-    f"{sign}i{bits}": getattr(numpy, f"{'u' if sign else ''}int{bits}")
-    for sign in ("", "u")
-    for bits in (8, 16, 32, 64)
-}
 _ANY: dict[str, Callable] = {
     "add": numpy.add,
     "subtract": numpy.subtract,
@@ -54,7 +45,7 @@ def splat(value: ir.Value) -> numpy.generic | None:
     made_by = producer(value)
     if made_by is None or made_by.name != CONSTANT or not is_tensor(value):
         return None
-    kind = TYPES.get(str(ir.RankedTensorType(value.type).element_type))
+    kind = NUMPY.get(str(ir.RankedTensorType(value.type).element_type))
     if kind is None or not isinstance(made_by.attributes["value"], ir.DenseElementsAttr):
         return None
     dense = ir.DenseElementsAttr(made_by.attributes["value"])
@@ -87,7 +78,7 @@ def computed(op: ir.Operation) -> numpy.generic | None:
     if not numbers or any(number is None for number in numbers):
         return None
     name = op.name.removeprefix("stablehlo.")
-    result = TYPES.get(str(ir.RankedTensorType(op.results[0].type).element_type))
+    result = NUMPY.get(str(ir.RankedTensorType(op.results[0].type).element_type))
     function = _function(op, name, numbers[0])
     if function is None or result is None:
         return None

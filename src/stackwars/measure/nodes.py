@@ -30,12 +30,9 @@ def peaks(folder: Path) -> list[dict]:
 
 
 def peak_of(found: list[dict], record: dict) -> dict | None:
-    """Return the peak of the machine of a record among those found, or None.
-
-    One from before the machine was recorded counts as that of any.
-    """
+    """Return the peak of the machine of a record among those found, or None."""
     described = machine.described(record)
-    return next((p for p in found if "machine" not in p or machine.described(p["machine"]) == described), None)
+    return next((p for p in found if machine.described(p["machine"]) == described), None)
 
 
 def of(processes: Iterable[dict]) -> set[str]:

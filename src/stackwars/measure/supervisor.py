@@ -92,7 +92,6 @@ def supervise(
         "wall_s": report.wall_s,
         "peak_rss_bytes": report.peak_rss_bytes,
         "memory": report.memory,
-        "exit_code": report.exit_code,
         "log_tail": launch.portable_log(folder / "log.txt", python, result_status == "ok"),
         "events": events,
         "environment": python.parents[1].name,

@@ -103,7 +103,6 @@ def _causes(data: Dataset) -> Named:
     for row in found:
         key = f"causes/{row['workload']}/{row['compiler']}"
         yield f"{key}/closed", percentage(row["closed"])
-        yield f"{key}/gap", latex.duration(row["subject_ms"] - row["baseline_ms"])
         yield from ((f"{key}/{name}", f"{row[name]:.0f}") for name in ("kinds", "count"))
     # Of those that were searched on several kinds of machine, how many have one kind of cause on all.
     keys = ["workload", "compiler", "subject", "baseline"]

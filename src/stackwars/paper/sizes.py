@@ -60,7 +60,7 @@ def sweeps(data: Dataset, pair: Comparison) -> pd.DataFrame:
 
 
 def costs(data: Dataset, subject: str) -> list[dict]:
-    """Return for each size the ms of the subject's native call and of its replay, and what other sizes predict.
+    """Return for each size the ms of the subject's native call and of its replay, and the error of a prediction.
 
     Native: the replay times the control's ratio, which is of calls that alternated. The prediction is the replay and a
     fixed cost: the median of native less replay over the other sizes of the workload. error: of the prediction, as a
@@ -84,7 +84,6 @@ def costs(data: Dataset, subject: str) -> list[dict]:
         sizes = list(group)
         for row in sizes:
             others = [one["native_ms"] - one["program_ms"] for one in sizes if one is not row]
-            predicted = row["program_ms"] + statistics.median(others) if others else None
-            error = predicted / row["native_ms"] - 1 if others else None
-            result.append(row | {"predicted_ms": predicted, "error": error})
+            error = (row["program_ms"] + statistics.median(others)) / row["native_ms"] - 1 if others else None
+            result.append(row | {"error": error})
     return result

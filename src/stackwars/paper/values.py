@@ -7,7 +7,7 @@ ms/tables/bert_base/jax/steady      a time, as the tables of that study show it;
 returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
 unfenced/gemm                       the ratio of 16 calls with one fence, mean of the runs; fenced/gemm: of fenced calls
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
-change/jaxlib/mha/jax/0.8.3         time in a release over that in the one before it, where it changed; .../interval
+change/jaxlib/mha/jax/0.8.3         time in a release over that in the one before it, where it changed
 claim/ID/for                        votes for a claim; .../against, .../open, .../total
 setting/rounds                      a setting of the configuration
 published/gemm/torch_xla/first      a time of the original
@@ -108,7 +108,6 @@ def _releases(data: Dataset) -> Iterator[tuple[str, str]]:
     for row in table[table["change_ratio"].notna()].itertuples():
         key = f"change/{row.project}/{row.workload}/{row.framework}/{row.version}"
         yield key, latex.number(row.change_ratio)
-        yield f"{key}/interval", f"[{latex.number(row.change_low)}, {latex.number(row.change_high)}]"
 
 
 def _claims(data: Dataset) -> Iterator[tuple[str, str]]:
@@ -120,9 +119,7 @@ def _claims(data: Dataset) -> Iterator[tuple[str, str]]:
 
 
 def _settings(data: Dataset) -> Iterator[tuple[str, str]]:
-    for name, value in data.config["settings"].items():
-        is_small = isinstance(value, float) and value < 1e-3
-        yield f"setting/{name}", latex.scientific(value) if is_small else latex.escape(value)
+    yield from ((f"setting/{name}", latex.escape(value)) for name, value in data.config["settings"].items())
 
 
 def _published(data: Dataset) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -16,11 +16,16 @@ Row = dict[str, Any]
 Pair = tuple[str, str]
 """The subject and the baseline of a ratio."""
 TIMES = {
-    schema.NATIVE: "the frameworks' own calls, in processes that alternate with their partner's",
-    schema.REPLAY: "the emitted programs in this compiler, without the frameworks",
-    "profile": "one call of the replayed programs under a profiler, which takes time itself",
+    schema.NATIVE: ("steady_ms", "the frameworks' own calls, in processes that alternate with their partner's"),
+    schema.REPLAY: ("steady_ms", "the emitted programs in this compiler, without the frameworks"),
+    "profile": ("profiled_ms", "one call of the replayed programs under a profiler, which takes time itself"),
 }
-"""What a time is of, and so why it is not the same as another one of the same workload."""
+"""The column of a time and what it is of, and so why it is not the same as another one of the same workload."""
+
+
+def having(rows: Iterable[Row], **where: object) -> list[Row]:
+    """Return the rows with these values; a column that a row lacks is empty."""
+    return [row for row in rows if all(row.get(name, "") == value for name, value in where.items())]
 
 
 def runs(document: Row, workload: str, pair: Pair, known: dict[str, Row]) -> Row:
@@ -28,13 +33,8 @@ def runs(document: Row, workload: str, pair: Pair, known: dict[str, Row]) -> Row
 
     known: what the reference says of each of its runs.
     """
-    rows = [
-        row
-        for row in document["comparisons"]
-        if (row["quantity"], row["workload"], row.get("device")) == (schema.STEADY, workload, CPU)
-        and (row["subject"], row["baseline"]) == pair
-        and row["each"]
-    ]
+    where = {"workload": workload, "device": CPU, "subject": pair[0], "baseline": pair[1]}
+    rows = [row for row in having(document["comparisons"], quantity=schema.STEADY, **where) if row["each"]]
     result: dict[str, Row] = {}
     for row in rows:
         table = pd.DataFrame(row["each"], columns=["run", "round", "ratio"])
@@ -68,40 +68,25 @@ def of_frameworks(document: Row, workload: str, pair: Pair) -> list[Row]:
     return [{"framework": name, **row} for name, row in rows.items()]
 
 
-def _times(document: Row, workload: str, pair: Pair, calls: list[Row]) -> Iterator[Row]:
-    for mode in (schema.NATIVE, schema.REPLAY):
-        cells = [
-            row
-            for row in document["cells"]
-            if (row["mode"], row["workload"], row.get("device")) == (mode, workload, CPU)
-        ]
-        for study, compiler in dict.fromkeys((row["study"], row.get("compiler", "")) for row in cells):
-            of = [row for row in cells if (row["study"], row.get("compiler", "")) == (study, compiler)]
-            yield from _time(TIMES[mode], of, pair, study, compiler, "steady_ms")
-    for study, compiler in dict.fromkeys((call["study"], call["compiler"]) for call in calls):
-        of = [call for call in calls if (call["study"], call["compiler"]) == (study, compiler)]
-        yield from _time(TIMES["profile"], of, pair, study, compiler, "profiled_ms")
-
-
-def _time(what: str, rows: Iterable[Row], pair: Pair, study: str, compiler: str, column: str) -> Iterator[Row]:
-    own = {row["framework"]: row for row in rows if column in row}
-    sides = {name: own.get(name, {}) for name in pair}
-    if any(sides.values()):
-        one = next(row for row in sides.values() if row)
-        ms = {
-            f"{side}_ms": sides[name].get(column)
-            for side, name in zip(("subject", "baseline"), pair, strict=True)
-        }
-        named = {"run": one.get("run", ""), "study": study, **mark_of(one)}
-        yield {"what": what, "compiler": compiler, **ms, **named}
-
-
 def times(document: Row, workload: str, pair: Pair, calls: list[Row]) -> list[Row]:
     """Return every steady time of the pair's programs: what it is of, and of which run.
 
     Two studies may share a cell: it is one time.
     """
-    rows = list(_times(document, workload, pair, calls))
+    rows = []
+    for mode, (column, what) in TIMES.items():
+        cells = having(document["cells"], mode=mode, workload=workload, device=CPU)
+        groups: dict[tuple[str, str], dict[str, Row]] = {}
+        for row in calls if mode == "profile" else cells:
+            group = groups.setdefault((row["study"], row.get("compiler", "")), {})
+            if column in row:
+                group[row["framework"]] = row
+        for (study, compiler), group in groups.items():
+            subject, baseline = (group.get(name, {}) for name in pair)
+            if one := subject or baseline:
+                ms = {"subject_ms": subject.get(column), "baseline_ms": baseline.get(column)}
+                named = {"run": one.get("run", ""), "study": study, **mark_of(one)}
+                rows.append({"what": what, "compiler": compiler, **ms, **named})
     return list({str({**row, "study": ""}): row for row in reversed(rows)}.values())[::-1]
 
 

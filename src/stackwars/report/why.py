@@ -11,7 +11,7 @@ from typing import Any
 from stackwars import workloads
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.report import operations, ratios, sentences
-from stackwars.report.ratios import mark_of, numbers_of, ratio_of
+from stackwars.report.ratios import having, mark_of, numbers_of, ratio_of
 from stackwars.report.raw import digits
 from stackwars.results import schema
 from stackwars.results.causes import CAUSE
@@ -36,6 +36,7 @@ class Pages:
         pairs = comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS)
         self.subject, self.baseline = (pairs[0].subject, pairs[0].baseline) if pairs else ("", "")
         self._pair = (self.subject, self.baseline)
+        self._sides = {"subject": self.subject, "baseline": self.baseline}
         self._known = {one["run"]: one for one in sources.reference.context.get("runs", [])}
         self._native = native_compiler(self._config) or ""
 
@@ -69,8 +70,8 @@ class Pages:
             if (row := self._compared(schema.REPLAY, workload, compiler=name))
         ]
         needs = self._needs(workload)
-        calls = [call for call in document["timeline"]["calls"] if call["workload"] == workload]
-        program = next((one for one in document["programs"] if one["workload"] == workload), None)
+        calls = having(document["timeline"]["calls"], workload=workload)
+        program = next(iter(having(document["programs"], workload=workload)), None)
         return {
             "title": workloads.load(workload).TITLE,
             "sentences": [
@@ -99,48 +100,29 @@ class Pages:
         return min(rows, key=lambda row: "reference" in row, default=None)
 
     def _ratios(self, quantity: str, workload: str, **where: str) -> list[Row]:
-        where = {"subject": self.subject, "baseline": self.baseline, **where}
-        return [
-            row
-            for row in self._document["comparisons"]
-            if (row["quantity"], row["workload"], row.get("device", "")) == (quantity, workload, CPU)
-            and "ratio" in row
-            and all(row.get(name, "") == value for name, value in where.items())
-        ]
+        where |= {"quantity": quantity, "workload": workload, "device": CPU, **self._sides}
+        return [row for row in having(self._document["comparisons"], **where) if "ratio" in row]
 
     def _needs(self, workload: str) -> list[Row]:
         """Return the compilations of the pair for targets, at the sizes of the study."""
-        return [
-            row
-            for row in self._document["compiled"]
-            if (row["workload"], row.get("variant")) == (workload, "base") and row["framework"] in self._pair
-        ]
+        rows = having(self._document["compiled"], workload=workload, variant="base")
+        return [row for row in rows if row["framework"] in self._pair]
 
     def _more(self, workload: str) -> dict[tuple[str, str], str]:
         """Return {(target, compiler): whether the subject's program needs more bytes there}."""
-        return {
-            (row.get("device", ""), row.get("compiler", "")): row.get("verdict", "")
-            for row in self._document["comparisons"]
-            if (row["quantity"], row["workload"], row.get("variant")) == (schema.HBM, workload, "base")
-            and (row["subject"], row["baseline"]) == self._pair
-        }
+        where = {"quantity": schema.HBM, "workload": workload, "variant": "base", **self._sides}
+        rows = having(self._document["comparisons"], **where)
+        return {(row.get("device", ""), row.get("compiler", "")): row.get("verdict", "") for row in rows}
 
     def _cause(self, workload: str) -> Row | None:
         """Return the answer of `make explain` to the pair's gap, in the native compiler if it was asked there."""
-        found = [
-            row
-            for row in self._document["explained"]
-            if (row["workload"], row["verdict"]) == (workload, CAUSE)
-            and {row["subject"], row["baseline"]} == set(self._pair)
-        ]
+        rows = having(self._document["explained"], workload=workload, verdict=CAUSE)
+        found = [row for row in rows if {row["subject"], row["baseline"]} == set(self._pair)]
         return min(found, key=lambda row: row["compiler"] != self._native, default=None)
 
     def _effects(self, workload: str) -> list[Row]:
-        return [
-            row
-            for row in self._document["effects"]
-            if (row["workload"], row["subset"]) == (workload, ALL) and "factor" in row
-        ]
+        rows = having(self._document["effects"], workload=workload, subset=ALL)
+        return [row for row in rows if "factor" in row]
 
     def _waterfall(self, workload: str) -> Row | None:
         """Return the steps from the baseline's call to the subject's, in ms: the program, then everything else.
@@ -188,13 +170,10 @@ class Pages:
         """Return the milliseconds of each class in both programs and their difference, for each compiler."""
         result = []
         for compiler in self._config["compilers"]:
-            own = {
-                call["framework"]: call
-                for call in _one_study([call for call in calls if call["compiler"] == compiler])
-            }
-            if not {self.subject, self.baseline} <= own.keys():
+            by_name = {call["framework"]: call for call in _one_study(having(calls, compiler=compiler))}
+            if not set(self._pair) <= by_name.keys():
                 continue
-            one, other = own[self.baseline], own[self.subject]
+            other, one = (by_name[name] for name in self._pair)
             rows = [
                 {
                     "class": name,
@@ -212,14 +191,11 @@ class Pages:
 
     def _commands(self, workload: str) -> list[list[str]]:
         """Return [what it does, the command] of what measures and searches the pair's numbers here."""
-        named = [
-            name for name in self._config["studies"] if workload in self._sources.run.study(name).workloads
-        ]
+        every = [self._sources.run.study(name) for name in self._config["studies"]]
+        known = [study for study in every if workload in study.workloads]
         names = [self.baseline, self.subject]
-        measured = [
-            name for name in named if self._sources.run.study(name).has_cell(self.subject, workload, CPU)
-        ]
-        replayed = [name for name in named if self._native in self._sources.run.study(name).compilers]
+        measured = [study.name for study in known if study.has_cell(self.subject, workload, CPU)]
+        replayed = [study.name for study in known if self._native in study.compilers]
         result = []
         for text, studies, files in (
             ("Measure both", measured, [f"{CPU}/{name}/{workload}/cell.json" for name in names]),

@@ -1,4 +1,4 @@
-"""Comparisons of several runs pooled, with what one more run is expected to find.
+"""Comparisons and effects of several runs pooled; of comparisons, with what one more run is expected to find.
 
 The model is that of `stackwars.results.nested`. Interleaved ratios are never pooled with others, which estimate
 something else.
@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from stackwars.results import nested, schema
@@ -23,11 +24,11 @@ Row = dict[str, object]
 
 
 class RunTable(NamedTuple):
-    """The comparisons of one run: its name, the kind of its machine, and comparisons.csv."""
+    """A table of one run: its name, the kind of its machine, and comparisons.csv or effects.csv."""
 
     run: str
     machine: str
-    comparisons: pd.DataFrame
+    table: pd.DataFrame
 
 
 def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
@@ -36,14 +37,43 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     tables: the oldest run first. Intervals and verdicts are not set: that is `deciding.decide`. A ratio that cannot
     be pooled (it is exact, of a single round, or of one run in no family) is that of the newest run that has it.
     """
-    rows = {key: _comparable(of_key) for key, of_key in rows_by_key(tables, schema.COMPARISON_KEYS).items()}
-    members = {key: values for key, of_key in rows.items() if (values := _values(of_key))}
-    found = pool_values(members, _family, _device)
-    pooled_rows = []
-    for key, of_key in rows.items():
-        pooled = found.get(key)
-        pooled_rows.append(_columns(pooled, members[key], of_key) if pooled else _newest(of_key))
-    return schema.typed(pd.DataFrame(pooled_rows, columns=list(schema.COMPARISONS)))
+    return _pooled(tables, "comparisons", _comparable, _log_ratio, _columns, _newest, _family, _device)
+
+
+def pool_effects(tables: Sequence[RunTable]) -> pd.DataFrame:
+    """Return one row for every effect of a workload; intervals are not set: that is `effects.decided`.
+
+    tables: effects.csv of each run without the means over the workloads, the oldest run first. Blocks of other sizes
+    have other effects: the largest block counts, in all runs that have it. Few workloads of the matrix have two runs,
+    so all shares are one family, and its runs are those of one kind of machine.
+    """
+    return _pooled(tables, "effects", _largest_block, _share, _effect, lambda rows: rows[-1])
+
+
+def _pooled(
+    tables: Sequence[RunTable],
+    name: str,
+    comparable: Callable[[list[Row]], list[Row]],
+    value: Callable[[Row], RunValue],
+    columns: Callable[[Pooled, list[RunValue], list[Row]], Row],
+    newest: Callable[[list[Row]], Row],
+    *groups: Callable[[tuple], object],
+) -> pd.DataFrame:
+    """Return the table of this name with a row for every key that any run has.
+
+    comparable: selects the rows of a key that estimate one thing. value: of a row with an error. columns: of a pooled
+    row, from its values and their rows. newest: the row of a key that cannot be pooled. groups: those of `pool_values`.
+    """
+    by_key = rows_by_key(tables, schema.KEYS[name])
+    rows = {key: comparable(every) for key, every in by_key.items()}
+    known = {key: [row for row in some if not is_missing(row["error"])] for key, some in rows.items()}
+    members = {key: [value(row) for row in some] for key, some in known.items() if some}
+    found = pool_values(members, *groups)
+    result = [
+        columns(found[key], members[key], known[key]) if key in found else newest(some)
+        for key, some in rows.items()
+    ]
+    return schema.typed(pd.DataFrame(result, columns=list(schema.TABLES[name])))
 
 
 def pool_values(
@@ -92,12 +122,8 @@ def _comparable(of_key: list[Row]) -> list[Row]:
     return [row for row in timed if row["interleaved"] is True] or timed
 
 
-def _values(of_key: list[Row]) -> list[RunValue]:
-    return [
-        RunValue(row["machine"], math.log(row["ratio"]), row["error"] ** 2, row["rounds"], row["dof"])
-        for row in of_key
-        if not is_missing(row["ratio"]) and not is_missing(row["error"])
-    ]
+def _log_ratio(row: Row) -> RunValue:
+    return RunValue(row["machine"], math.log(row["ratio"]), row["error"] ** 2, row["rounds"], row["dof"])
 
 
 def _family(key: tuple) -> tuple:
@@ -108,10 +134,9 @@ def _device(key: tuple) -> object:
     return key[schema.COMPARISON_KEYS.index("device")]
 
 
-def _columns(pooled: Pooled, values: list[RunValue], of_key: list[Row]) -> Row:
+def _columns(pooled: Pooled, values: list[RunValue], known: list[Row]) -> Row:
     """Return the columns of a pooled ratio: nothing that one run alone says of it stands beside it."""
     _, low, high = pooled.next_run.estimate()
-    known = [row for row in of_key if not is_missing(row["error"])]
     return {
         **{name: known[-1][name] for name in (*schema.COMPARISON_KEYS, "interleaved", "verdict")},
         **{"ratio": math.exp(pooled.mean.log), "error": pooled.mean.error, "dof": pooled.mean.freedom},
@@ -138,3 +163,25 @@ def _newest(of_key: list[Row]) -> Row:
     """Return the row of the newest run that has a ratio, or else a verdict."""
     known = [row for row in of_key if not is_missing(row["ratio"])]
     return (known or [row for row in of_key if row["verdict"] != "no data"] or of_key)[-1]
+
+
+def _largest_block(of_key: list[Row]) -> list[Row]:
+    block = max((row["frontends"] * row["compilers"], row["frontends"]) for row in of_key)
+    return [row for row in of_key if (row["frontends"] * row["compilers"], row["frontends"]) == block]
+
+
+def _share(row: Row) -> RunValue:
+    return RunValue("", row["share"], row["error"] ** 2, row["rounds"], row["dof"])
+
+
+def _effect(pooled: Pooled, values: list[RunValue], known: list[Row]) -> Row:
+    return {
+        **{name: known[-1][name] for name in (*schema.KEYS["effects"], "frontends", "compilers")},
+        **{"share": pooled.mean.log, "error": pooled.mean.error, "dof": pooled.mean.freedom},
+        "factor": math.exp(math.sqrt(np.mean([math.log(row["factor"]) ** 2 for row in known]))),
+        **{"rounds": sum(value.rounds for value in values), "runs": len(values)},
+        **{
+            "machines": len({row["machine"] for row in known}),
+            "run": known[-1]["run"] if len(values) == 1 else "",
+        },
+    }

@@ -10,7 +10,7 @@ import json
 
 import pandas as pd
 
-from stackwars.results import comparisons, deciding, effects, exact, pooled_effects, pooling, runs, schema
+from stackwars.results import comparisons, deciding, effects, exact, pooling, runs, schema
 from stackwars.results.folder import Folder, command
 from stackwars.results.pooling import RunTable
 from stackwars.results.runs import Run
@@ -73,7 +73,7 @@ def _effects(config: dict, accepted: list[Run]) -> pd.DataFrame:
         built = effects.build(config, run.table("cells"), run.table("rounds"))
         own = built[built["workload"] != effects.EVERY].reset_index(drop=True)
         tables.append(RunTable(run.identity, run.machine, own))
-    return effects.over_all(effects.decided(pooled_effects.pool(tables)))
+    return effects.over_all(effects.decided(pooling.pool_effects(tables)))
 
 
 def context(config: dict, accepted: list[Run]) -> dict:

@@ -153,7 +153,7 @@ def _predicted(left_out: RunTable, others: list[RunTable]) -> list[bool]:
     """Return, for every ratio of a run that enough others predict, whether it is as predicted."""
     pooled = {deciding.key_of(row): row for row in pooling.pool(others).to_dict("records")}
     result = []
-    for row in left_out.comparisons.to_dict("records"):
+    for row in left_out.table.to_dict("records"):
         other = pooled.get(deciding.key_of(row))
         if other is None or is_missing(other["predicted_low"]) or other["runs"] < FEWEST:
             continue

@@ -211,8 +211,9 @@ class ExplainJobs:
     def expected(self, wildcards: Wildcards) -> list[str]:
         """Return the files of the expected values."""
         plan = self.plan(wildcards.name)
-        folders = dict.fromkeys(map(plan.expected, plan.labels))
-        return [f"{folder}/{name}" for folder in folders for name in ("expected.json", "expected.npz")]
+        return [
+            f"{folder}/{name}" for folder in plan.expected_folders for name in ("expected.json", "expected.npz")
+        ]
 
     def judge_pins(self, wildcards: Wildcards) -> str:
         """Return the pins of the environment that computes expected values."""
