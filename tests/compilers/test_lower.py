@@ -169,10 +169,10 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
 @pytest.mark.parametrize(
     ("name", "workload"),
     [
-        ("jax", "bert_base"),
+        ("jax", "mha"),
         ("torch_xla", "bert_base"),
         ("torchax", "gpt2_small"),
-        ("tensorflow_xla", "bert_base"),
+        ("tensorflow_xla", "mha"),
     ],
 )
 def test_programs_that_one_process_serves_are_those_that_cells_run(

@@ -1,4 +1,7 @@
-"""The container's script sets up a Debian without any package of its own, and what it installs loads there."""
+"""The container's script sets up a Debian without any package of its own, and what it installs loads there.
+
+The environments of the other studies are used in bare Debians by `make debian`.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +12,7 @@ import pytest
 
 from machine import Debian, available
 from stackwars import compilers
-from stackwars.compilers.ahead_supervisor import SILENT
+from stackwars.setup import needed
 from stackwars.study.config import load
 
 pytestmark = [pytest.mark.env, pytest.mark.slow]
@@ -35,7 +38,7 @@ class SetUp:
         self.made = self._run("envs/container.sh")
 
     def python(self, environment: str, code: str) -> CompletedProcess[str]:
-        """Run Python code in a pinned environment, built if it is missing."""
+        """Run Python code in a pinned environment."""
         pins = f"envs/{environment}.txt"
         return self._run(f'.venv/bin/python -m stackwars.setup.environments {pins} -- -c "$CODE"', CODE=code)
 
@@ -57,33 +60,18 @@ def set_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SetUp]:
 CODE = "from stackwars.{} import {} as Opened; print('kind:', Opened('cpu', {}).device_kind())"
 
 
-def programs() -> dict[str, tuple[str, str]]:
-    """Return what must load, and say of which kind its device is: {name: (environment, code)}.
-
-    One framework or compiler of each environment, and one target of each library that an environment compiles with.
-    """
+def programs() -> dict[str, str]:
+    """Return what must load, and say of which kind its device is, in each environment: {environment: code}."""
     found = {}
     for row in CONFIG["compilers"].values():
         module = f"compilers.{row.get('module', compilers.XLA)}"
-        code = CODE.format(module, "Compiler", row.get("options", {}))
-        found[row["environment"]] = (row["environment"], code)
+        found[row["environment"]] = CODE.format(module, "Compiler", row.get("options", {}))
     for name, row in CONFIG["frameworks"].items():
         if "environments" in row:
-            environment = row["environments"]["cpu"]
             found.setdefault(
-                environment, (environment, CODE.format(f"frameworks.{name}", "Session", "'highest'"))
+                row["environments"]["cpu"], CODE.format(f"frameworks.{name}", "Session", "'highest'")
             )
-    for ahead in CONFIG["aot_compilations"]:
-        target = CONFIG["targets"][ahead["target"]]
-        own = CONFIG["compilers"][ahead["compiler"]]["environment"]
-        environment = target.get("environments", {}).get(ahead["compiler"], own)
-        # Opening a target loads the compiler's library for it: libtpu, or the plugin for CUDA.
-        code = (
-            f"import os; os.environ.update({SILENT!r}); from stackwars.compilers.ahead import open_target; "
-            f"print('kind:', open_target({target!r})[0].device_kind)"
-        )
-        found.setdefault(f"{target['platform']} in {environment}", (environment, code))
-    return found
+    return {name: code for name, code in found.items() if name in needed.of_studies(["tables"])}
 
 
 PROGRAMS = programs()
@@ -97,6 +85,6 @@ def test_set_up_succeeds(set_up):
 def test_what_is_installed_loads(set_up, name):
     if set_up.made.returncode != 0:
         pytest.fail("set-up failed", pytrace=False)
-    done = set_up.python(*PROGRAMS[name])
+    done = set_up.python(name, PROGRAMS[name])
     assert done.returncode == 0, done.stdout
     assert "kind: " in done.stdout, done.stdout

@@ -2,12 +2,15 @@
 
 import itertools
 import json
+import os
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 from running import python
 from stackwars.measure import conduct, loops
 from stackwars.measure.conduct import IN_TURN, INTERLEAVED, Participant, run_round
+from stackwars.setup.device import ONE_THREAD
 from toy_checkout import SETTINGS, ToyCheckout
 
 ROUND = """
@@ -78,6 +81,8 @@ def test_loops_say_what_happened_in_them(toy):
     assert 0 < first["dropped"] < len(first["ns"])
     assert 0 < first["run_ns"] < 2 * sum(first["ns"])
     assert first["minor_faults"] >= 0 and first["major_faults"] >= 0
+    if len(os.sched_getaffinity(0)) > 1:
+        assert 10 < first["round_trip_ns"] < 1e5
     names = [event["event"] for event in records["subject"]["events"]]
     order = "import build run first second steady dispatch throughput loop timed end"
     assert list(dict.fromkeys(names)) == order.split()
@@ -108,6 +113,10 @@ def test_processes_that_run_out_of_memory_together_run_in_turn(toy):
     assert records["partner"]["status"] == "oom"
 
 
+ON_ONE_CORE = SimpleNamespace(device=ONE_THREAD)
+"""A job of a device without a second core to measure the distance of."""
+
+
 class Scripted:
     """The parent's end of a child whose loops take so many ns each."""
 
@@ -128,7 +137,9 @@ class Scripted:
 def conducted(streams: dict[str, tuple[str, ...]], ns: int = 1, **settings) -> list[tuple[str, str]]:
     """What is said to the participants of a round, in this order."""
     said: list[tuple[str, str]] = []
-    participants = [Participant(name, None, Path(), Path(), streams=own) for name, own in streams.items()]
+    participants = [
+        Participant(name, ON_ONE_CORE, Path(), Path(), streams=own) for name, own in streams.items()
+    ]
     controls = {name: Scripted(name, said, ns) for name in streams}
     settings = {"loop_pairs": 3} | settings
     conduct._Round(participants, settings, random.Random(3), controls).conduct()
@@ -160,6 +171,6 @@ def test_a_process_of_a_round_has_time_to_wait_for_the_others(monkeypatch, tmp_p
         return {"status": "error"}
 
     monkeypatch.setattr(conduct, "supervise", supervise)
-    both = [Participant(name, None, Path(), tmp_path) for name in ("one", "other")]
+    both = [Participant(name, ON_ONE_CORE, Path(), tmp_path) for name in ("one", "other")]
     run_round(both, {"loop_pairs": 1}, random.Random(1), 0)
     assert limits_s == [2, 2]

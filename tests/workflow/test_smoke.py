@@ -16,7 +16,7 @@ from stackwars.study.config import load
 pytestmark = [pytest.mark.slow, pytest.mark.env]
 # They exercise every path: a listing, a graph, a replay, one core, pending work, a model.
 # The other workloads have the same paths, and tests of their own.
-CHOSEN = ("gemm", "layernorm", "bert_base")
+CHOSEN = ("layernorm", "bert_base")
 # One set of odd sizes, two programs and one compiler are enough for the rules; other tests judge them all, and compile
 # a program of the successor.
 ODD = load()["odd_sizes"]
@@ -157,9 +157,9 @@ def test_every_program_is_compiled_for_devices_that_are_not_here(smoke):
     needed = ahead["argument_bytes"] + ahead["output_bytes"] + ahead["temp_bytes"]
     assert (ahead["hbm_bytes"] == needed - ahead["alias_bytes"]).all()
     assert (ahead["peak_rss_bytes"] < 8 * 2**30).all()
-    gemm = ahead[(ahead["workload"] == "gemm") & (ahead["target"] == "tpu-v6e")]
-    # Both matrices; a TPU pads them.
-    assert (gemm["argument_bytes"] >= 4 * (16 * 32 + 32 * 64)).all()
+    norm = ahead[(ahead["workload"] == "layernorm") & (ahead["target"] == "tpu-v6e")]
+    # The input, scale and shift; a TPU pads them.
+    assert len(norm) and (norm["argument_bytes"] >= 4 * (2 * 8 + 2) * 48).all()
 
 
 def compiled_for_targets(made):
@@ -181,7 +181,6 @@ def test_programs_are_counted_at_three_levels_and_their_structure_is_decided(smo
         assert one.target != "tpu-v6e" or (one.program.workload, one.program.framework) in counted.index
     normalised = found.xs(schema.NORMALISED, level="level")
     hashes = normalised["canonical_hash"]
-    assert hashes["gemm", "jax"] == hashes["gemm", "torch_xla"]
     assert hashes["layernorm", "jax"] != hashes["layernorm", "torch_xla"]
     norm = normalised["layernorm"]
     assert (norm["layernorm", "jax"], norm["layernorm", "torch_xla"]) == (

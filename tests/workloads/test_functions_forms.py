@@ -26,8 +26,8 @@ LOWERED = {
     SOFTMAX: ("jax", "torch_xla"),
     PROGRAMS / "mixed.py": ("jax", "torch_xla", "torchax", "torch_tpu", "tensorflow_xla"),
     # It has linear layers, which the last one alone leaves whole.
-    PROGRAMS / "layer.py": ("jax", "torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed"),
-    PROGRAMS / "wide.py": ("jax", "torch_xla", "torchax"),
+    PROGRAMS / "layer.py": ("jax", "torch_xla", "torch_tpu", "torch_tpu_undecomposed"),
+    PROGRAMS / "wide.py": ("jax", "torch_xla"),
 }
 COMPILERS = {"xla-0.7.1": "xla", "xla-0.10.2": "xla", "iree": "iree"}
 MEASURED = {

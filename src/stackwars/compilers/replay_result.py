@@ -35,8 +35,11 @@ STEADY = (
     *("seconds", "other_processes_share"),
 )
 """What is kept of the undisturbed series of each round."""
-LOOP = ("ns", "calls", "dropped", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults", "began_s")
-"""What is kept of each loop."""
+LOOP = (
+    *("ns", "calls", "dropped", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"),
+    *("began_s", "round_trip_ns"),
+)
+"""What is kept of each loop, if it has it."""
 PROFILE = ("calls", "wall_s", "operations", "spans")
 """What is kept of a program's profile."""
 
@@ -137,7 +140,10 @@ def _times(events: list[list[dict]]) -> dict[str, list]:
         "first_ns": _values(events, "first", "ns"),
         "second_ns": _values(events, "second", "ns"),
         "steady": [{key: event[key] for key in STEADY} for event in _named(events, "steady")],
-        "loops": [[{key: event[key] for key in LOOP} for event in _named([one], "loop")] for one in events],
+        "loops": [
+            [{key: event[key] for key in LOOP if key in event} for event in _named([one], "loop")]
+            for one in events
+        ],
     }
 
 
