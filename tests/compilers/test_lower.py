@@ -94,7 +94,7 @@ UPDATING = [(name, workload) for name in ("jax", "torch_xla") for workload in ("
 
 
 @pytest.mark.env
-@pytest.mark.parametrize(("name", "workload"), [*UPDATING, ("torchax", "train_mlp")])
+@pytest.mark.parametrize(("name", "workload"), UPDATING)
 def test_program_that_updates_is_the_one_that_the_cell_ran(name, workload, request, tmp_path):
     python = request.getfixturevalue(f"{name}_python")
     job = programs.lower_job(SMOKE, Program(name, workload))

@@ -17,7 +17,6 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,7 +98,7 @@ class _Round:
             for step in dict.fromkeys(step for one in self.participants for step in one.steps):
                 self._each([one for one in running if step in one.steps], step)
             cpus = cores(self.participants[0].job.device)
-            with CoreDistance(cpus) if len(cpus) > 1 else nullcontext() as distance:
+            with CoreDistance(cpus) as distance:
                 self._loops(running, distance)
             for step in dict.fromkeys(step for one in running for step in one.after):
                 self._each([one for one in running if step in one.after], step)
@@ -122,14 +121,13 @@ class _Round:
         """Return the ns of the longest block of a step; -1 if its process has ended."""
         return int(self.controls[one.name].command(f"{step} {stream}".strip()) or -1)
 
-    def _loops(self, participants: Sequence[Participant], distance: CoreDistance | None) -> None:
+    def _loops(self, participants: Sequence[Participant], distance: CoreDistance) -> None:
         """A B B A A B ...: whoever has ended drops out, and the others go on."""
         order = self._drawn(calls.LOOP, participants)
         rounds, longest = 0, 0
         while order:
             for turn in list(order):
-                if distance:
-                    self.round_trips[turn[0].name, turn[1]].append(distance.read())
+                self.round_trips[turn[0].name, turn[1]].append(distance.read())
                 ns = self._turn(turn[0], calls.LOOP, turn[1])
                 longest = max(longest, ns)
                 if ns < 0:

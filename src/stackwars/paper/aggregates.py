@@ -204,9 +204,6 @@ def _audits(data: Dataset) -> Named:
         yield f"{key}/trials", size["workloads"]["trials"]
     for row in figures["estimator"].get("rounds_of_audits", []):
         yield f"audits/estimator/{row['framework']}", rf"{100 * (row['value'] - 1):+.1f}\,\%"
-    for group in figures["independent"].get("by_framework", []):
-        for row in group["workloads"]:
-            yield f"audits/independent/{group['framework']}/{row['workload']}", latex.number(row["ratio"])
 
 
 def _held_out(data: Dataset) -> Named:

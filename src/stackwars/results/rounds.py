@@ -29,11 +29,8 @@ MATRIX = "matrix"
 """The study that compares compilers."""
 MAX_PAUSE_S = 600.0
 """A pause of ten minutes may be the build of an environment in the middle of a round."""
-FAR_FACTOR = 1.25
-"""Cores are far from each other if a round trip takes so many times as long as the 5th percentile of the run.
-
-Most of a reading is Python's loop: round trips of 50 and 350 ns (in C++) are read as 240 to 250 and 355 to 640.
-"""
+FAR_FACTOR = 2.0
+"""Cores are far from each other if a round trip takes so many times as long as the 5th percentile of the run."""
 INTERLEAVED, IN_TURN, CALL, APART, NO_MEMORY, FAILED = (
     *("interleaved", "in turn"),
     *("call", "apart", "no memory", "failed"),

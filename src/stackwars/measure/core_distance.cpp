@@ -1,0 +1,60 @@
+// For each byte of standard input: the ns that a cache line takes from one core to another and back, on a line.
+// The arguments are the numbers of both cores.
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace {
+
+constexpr int WARM_UP = 2500, TRIPS = 5000;
+alignas(64) std::atomic<int> line;
+
+void pin(int core) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    if (sched_setaffinity(0, sizeof set, &set)) std::exit(1);
+}
+
+void await(int value) {
+    while (line.load(std::memory_order_acquire) != value) {
+    }
+}
+
+void answer(int core) {
+    pin(core);
+    for (int trip = 0; trip < TRIPS; trip++) {
+        await(2 * trip + 1);
+        line.store(2 * trip + 2, std::memory_order_release);
+    }
+}
+
+double round_trip_ns(int other) {
+    line = 0;
+    std::thread thread(answer, other);
+    std::chrono::steady_clock::time_point start;
+    for (int trip = 0; trip < TRIPS; trip++) {
+        if (trip == WARM_UP) start = std::chrono::steady_clock::now();
+        line.store(2 * trip + 1, std::memory_order_release);
+        await(2 * trip + 2);
+    }
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
+    thread.join();
+    return taken.count() / (TRIPS - WARM_UP);
+}
+
+}  // namespace
+
+int main(int count, char **arguments) {
+    if (count != 3) return 2;
+    pin(std::atoi(arguments[1]));
+    for (char byte; read(0, &byte, 1) == 1;) {
+        std::printf("%.0f\n", round_trip_ns(std::atoi(arguments[2])));
+        std::fflush(stdout);
+    }
+}
