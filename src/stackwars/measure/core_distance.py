@@ -1,9 +1,9 @@
 """How long a cache line takes from one core to another one and back.
 
-The host may run the virtual cores of this machine on one die or on two, and moves them every few seconds. No counter of
-the kernel shows it, each core is as fast as before, and yet a call that passes data between the cores takes up to 1.6
-times as long: docs/protocol.md has the figures. A program of C++ measures it, because Python's loop takes longer
-than the line and slows down where a neighbour has the other half of a core. Without a C++ compiler it is not measured.
+A host moves the virtual cores of a machine every few seconds, onto one die or two. No counter of the kernel shows it,
+each core is as fast as before, and yet a call that passes data between the cores takes up to 1.6 times as long:
+docs/protocol.md has the figures. A program of C++ measures it, because a loop of Python takes
+longer than the line and at times reads far where cores are near. Without a C++ compiler it is not measured.
 """
 
 from __future__ import annotations

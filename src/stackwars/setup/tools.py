@@ -43,7 +43,7 @@ def explain_missing_for_paper(missing: list[str]) -> str:
 
 
 def cxx_compiler() -> str:
-    """Return the C++ compiler that TorchInductor uses: $CXX, or g++."""
+    """Return the C++ compiler, which TorchInductor uses too: $CXX, or g++."""
     return os.environ.get("CXX", "g++")
 
 
