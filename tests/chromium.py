@@ -18,8 +18,10 @@ WITHOUT = preflight.explain_browser()
 SECONDS = 60
 FIRST_PICTURE = """new Promise((done) => {
   const drawn = performance.getEntriesByName("drawn")[0].startTime;
-  const first = (list) => done(Math.max(drawn, list.getEntriesByName("first-contentful-paint")[0].startTime));
-  new PerformanceObserver(first).observe({ type: "paint", buffered: true });
+  // The first list may have the first paint alone, of a background.
+  const each = (list) => list.getEntriesByName("first-contentful-paint").forEach(
+    (one) => done(Math.max(drawn, one.startTime)));
+  new PerformanceObserver(each).observe({ type: "paint", buffered: true });
 })"""
 """Milliseconds from the opening of the page until its first view is drawn: the value of this there."""
 _VISIT = """(async () => {
