@@ -566,7 +566,7 @@ def test_accessibility_has_no_serious_finding(view, report, axe):
 
 @pytest.mark.alone
 def test_five_thousand_cells_stay_fast(browser, tmp_path):
-    """The limit of a view is several times what a laptop takes: it tells a page that draws all at once.
+    """The limit of a view is several times what a laptop takes: it finds a page that draws all at once.
 
     The programs have more bytes than those of the reference; only their view unpacks them.
     """
