@@ -3,6 +3,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -11,7 +13,7 @@
 
 namespace {
 
-constexpr int WARM_UP = 2500, TRIPS = 5000;
+constexpr int BATCHES = 51, WARM_UP = 25, TRIPS = 100;  // trips of a batch
 alignas(64) std::atomic<int> line;
 
 void pin(int core) {
@@ -28,24 +30,30 @@ void await(int value) {
 
 void answer(int core) {
     pin(core);
-    for (int trip = 0; trip < TRIPS; trip++) {
+    for (int trip = 0; trip < BATCHES * TRIPS; trip++) {
         await(2 * trip + 1);
         line.store(2 * trip + 2, std::memory_order_release);
     }
 }
 
+// The median of the batches after the first ones: a core that another program takes for a while is in few of them.
 double round_trip_ns(int other) {
     line = 0;
     std::thread thread(answer, other);
-    std::chrono::steady_clock::time_point start;
-    for (int trip = 0; trip < TRIPS; trip++) {
-        if (trip == WARM_UP) start = std::chrono::steady_clock::now();
-        line.store(2 * trip + 1, std::memory_order_release);
-        await(2 * trip + 2);
+    std::array<double, BATCHES> trip_ns;
+    for (int batch = 0; batch < BATCHES; batch++) {
+        const auto start = std::chrono::steady_clock::now();
+        for (int trip = batch * TRIPS; trip < (batch + 1) * TRIPS; trip++) {
+            line.store(2 * trip + 1, std::memory_order_release);
+            await(2 * trip + 2);
+        }
+        const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
+        trip_ns[batch] = taken.count() / TRIPS;
     }
-    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
     thread.join();
-    return taken.count() / (TRIPS - WARM_UP);
+    const auto middle = trip_ns.begin() + (BATCHES + WARM_UP) / 2;
+    std::nth_element(trip_ns.begin() + WARM_UP, middle, trip_ns.end());
+    return *middle;
 }
 
 }  // namespace
