@@ -191,7 +191,7 @@ def _memory(data: Dataset) -> Named:
 
 
 def _audits(data: Dataset) -> Named:
-    """Yield the figures of the reference's audits: trials of A/A and of power, and how far loops are off."""
+    """Yield the figures of the reference's audits: trials of A/A and of power, how far loops are off, other harnesses."""
     found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
     figures = {one["id"]: one["figures"] for one in found}
     if figures["aa"]:
@@ -204,6 +204,9 @@ def _audits(data: Dataset) -> Named:
         yield f"{key}/trials", size["workloads"]["trials"]
     for row in figures["estimator"].get("rounds_of_audits", []):
         yield f"audits/estimator/{row['framework']}", rf"{100 * (row['value'] - 1):+.1f}\,\%"
+    for framework in figures["independent"].get("by_framework", []):
+        for row in framework["workloads"]:
+            yield f"audits/independent/{framework['framework']}/{row['workload']}", f"{row['ratio']:.2f}"
 
 
 def _held_out(data: Dataset) -> Named:
