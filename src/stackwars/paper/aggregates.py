@@ -191,7 +191,7 @@ def _memory(data: Dataset) -> Named:
 
 
 def _audits(data: Dataset) -> Named:
-    """Yield the figures of the reference's audits: trials of A/A and of power, how far loops are off, other harnesses."""
+    """Yield the figures of the reference's audits: A/A and power, loops, other harnesses."""
     found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
     figures = {one["id"]: one["figures"] for one in found}
     if figures["aa"]:
