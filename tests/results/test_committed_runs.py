@@ -51,15 +51,9 @@ def newest():
 
 @pytest.fixture(scope="module")
 def again(tmp_path_factory, newest):
-    """The tables that follow from the committed measurements of that run: of its first study whole, and of the
-    others on the workloads that it measured in a framework that the first study does not have."""
-    native = newest.table("cells").query("mode == @schema.NATIVE")
-    frameworks = native.groupby("workload")["framework"].agg(set)
-    studies = {name: dict(CONFIG["studies"][name]) for name in newest.context["studies"]}
-    for study in studies.values():
-        if others := set(study["frameworks"]) - set(of_tables(CONFIG).frameworks):
-            study["workloads"] = [one for one in study["workloads"] if others & frameworks.get(one, set())]
-    config = {**CONFIG, "measure": list(studies), "studies": studies}
+    """The tables that follow from the committed measurements of the studies of that run."""
+    names = newest.context["studies"]
+    config = {**CONFIG, "measure": names, "studies": {name: CONFIG["studies"][name] for name in names}}
     found = raw.read(config, REFERENCE)
     made = {"cells": cells.build(config, found)}
     made["programs"] = programs.build(config, Folder(tmp_path_factory.mktemp("made"), REFERENCE), found)
