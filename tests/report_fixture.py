@@ -95,7 +95,7 @@ def call(framework: str, profile: dict | None) -> dict[str, Any]:
         **{"study": "tables", "workload": "mha", "title": "MHA", "compiler": "an-xla", "device": "cpu"},
         **{"run": "", "framework": framework, "profiled_ms": 2.0, "call_ms": 1.9},
         "profile_consistent": True,
-        "parts": {name: {"ms": one, "share": one / 2, "operations": 3} for name, one in ms.items()},
+        **{f"{name}_ms": one for name, one in ms.items()} | {f"{name}_operations": 3 for name in ms},
         "profile": profile,
     }
 

@@ -23,7 +23,8 @@ COLOURS = {
 """The mark of each class of operations: at least 3 to 1 on white."""
 PROGRAM = ["study", "workload", "title", "compiler", "device", "framework", "run"]
 """The columns that identify a profiled call."""
-PART = ("ms", "share", "operations")
+PART = ("ms", "operations")
+"""What a call has of each class, in columns such as products_ms."""
 CALL = ("profiled_ms", "call_ms", "profile_consistent")
 
 
@@ -50,9 +51,11 @@ def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
         table = table[table["run"] == table["workload"].map(shown)].assign(study=name)
         table = in_order(study.workloads, table)
         for key, rows in table.groupby(PROGRAM, sort=False):
-            parts = {part: records(row, PART)[0] for part, row in rows.groupby("class", sort=False)}
+            parts = {
+                f"{row['class']}_{name}": row[name] for row in records(rows, ("class", *PART)) for name in PART
+            }
             call = dict(zip(PROGRAM, key, strict=True)) | origin_of(sources, data)
-            yield call | records(rows, CALL)[0] | {"parts": parts}
+            yield call | records(rows, CALL)[0] | parts
 
 
 def operations(measured: Path, program: dict[str, str]) -> dict[str, list] | None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from stackwars import workloads
+from stackwars.compilers.op_classes import CLASSES
 from stackwars.measure.log_ratio import geometric_mean
 from stackwars.report import operations, ratios, sentences
 from stackwars.report.ratios import having, mark_of, numbers_of, ratio_of
@@ -177,12 +178,12 @@ class Pages:
             rows = [
                 {
                     "class": name,
-                    "baseline_ms": part["ms"],
-                    "subject_ms": other["parts"][name]["ms"],
-                    "difference_ms": digits(other["parts"][name]["ms"] - part["ms"]),
+                    "baseline_ms": one[column],
+                    "subject_ms": other[column],
+                    "difference_ms": digits(other[column] - one[column]),
                 }
-                for name, part in one["parts"].items()
-                if name in other["parts"]
+                for name in CLASSES
+                if (column := f"{name}_ms") in one.keys() & other.keys()
             ]
             named = {"run": one["run"], **mark_of(one)}
             consistent = bool(one.get("profile_consistent") and other.get("profile_consistent"))

@@ -55,9 +55,9 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
         "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],
         "timeline": {
             **timeline,
-            "calls": [
-                {**call, "profile": call["profile"] and pack(call["profile"])} for call in timeline["calls"]
-            ],
+            "calls": in_columns(
+                [{**call, "profile": call["profile"] and pack(call["profile"])} for call in timeline["calls"]]
+            ),
         },
     }
 

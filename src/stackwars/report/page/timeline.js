@@ -21,7 +21,7 @@ async function timeline(at) {
     bars(shown),
     table("Time by class, in ms of one profiled call", [
       ["Frontend", (call) => title(call.framework)],
-      ...Object.entries(DATA.timeline.classes).map(([name, kind]) => [kind.title, (call) => number(call.parts[name].ms), "number"]),
+      ...Object.entries(DATA.timeline.classes).map(([name, kind]) => [kind.title, (call) => number(call[`${name}_ms`]), "number"]),
       ["Full call", (call) => number(call.profiled_ms), "number"], ["Timed call", (call) => number(call.call_ms), "number"],
       ["Agree", (call) => (call.profile_consistent ? "yes" : "no")],
     ], shown),
@@ -79,7 +79,8 @@ function bars(shown) {
       parts.push(s("line", { x1: x(0), x2: x(call.profiled_ms), y1: top - 2, y2: top - 2, stroke: "#999" }));
       call.spans.forEach(([place, start, duration], at) => block(duration, start, top + high * rows[at], ...call.operations[place]));
     } else {
-      for (const [kind, { ms }] of Object.entries(call.parts)) {
+      for (const kind of Object.keys(classes)) {
+        const ms = call[`${kind}_ms`] || 0;
         if (ms > 0) block(ms, reached, top, classes[kind].title, kind);
         reached += Math.max(0, ms);
       }
