@@ -55,13 +55,14 @@ def test_page_has_the_whole_document_and_fetches_nothing():
         assert unpack(data[name]) == whole[name] != []
     for name, key in (("programs", "forms"), ("claims", "votes")):
         assert [unpack(one[key]) for one in data[name]] == [one[key] for one in whole[name]]
-    assert rows_of(data["cells"]) == [without_none(row) for row in whole["cells"]]
+    for name in ("cells", "causes"):
+        assert rows_of(data[name]) == [without_none(row) for row in whole[name]] != []
     calls = [
         call | ({"profile": unpack(call["profile"])} if "profile" in call else {})
         for call in rows_of(data["timeline"]["calls"])
     ]
     assert calls == [without_none(call) for call in whole["timeline"]["calls"]]
-    for name in ("studies", "frameworks", "causes", "audits", "overview", "against"):
+    for name in ("studies", "frameworks", "audits", "overview", "against"):
         assert data[name] == whole[name]
     without = (
         text.partition('<script type="application/json"')[0]

@@ -41,7 +41,7 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
     timeline, other = document["timeline"], document.get("other")
     return {
         **document,
-        "cells": in_columns(document["cells"]),
+        **{name: in_columns(document[name]) for name in ("cells", "causes")},
         **({"other": {**other, "comparisons": pack(other["comparisons"])}} if other else {}),
         **{
             name: {key: pack(one) for key, one in document[name].items()}
