@@ -108,12 +108,15 @@ def test_a_program_that_hangs_costs_the_others_nothing(tmp_path):
 
 
 @pytest.mark.env
-def test_a_program_that_crashes_costs_the_others_nothing(tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_over", [False, True], ids=["as it is asked", "before"])
+def test_a_program_that_crashes_costs_the_others_nothing(is_over, tmp_path, monkeypatch):
     run = workers.Worker.run
 
     def killing(self, name):
         if name == "crashing":
             self._child.kill()
+            if is_over:
+                self._child.wait()
         return run(self, name)
 
     monkeypatch.setattr(workers.Worker, "run", killing)

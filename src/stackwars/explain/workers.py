@@ -6,6 +6,7 @@ process, which has no programs and no buffers.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -166,7 +167,9 @@ class Worker:
         if self._child:
             self._child.kill()
             self._child.wait()
-            self._child.stdin.close()
+            # A command that a dead process did not take is still in the buffer, and closing would send it.
+            with contextlib.suppress(BrokenPipeError):
+                self._child.stdin.close()
             os.close(self._answers)
             self._child = None
 
