@@ -18,7 +18,7 @@ from stackwars.setup.device import CPU, NODES
 from stackwars.study.config import load
 
 REFERENCE_BYTES = 1_700_000
-"""What the report of the reference may have without its programs, which have 1.2 MB."""
+"""Limit of the reference's report without its programs, which take 1.2 MB."""
 
 
 def unpack(text):

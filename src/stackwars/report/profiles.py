@@ -24,7 +24,7 @@ COLOURS = {
 PROGRAM = ["study", "workload", "title", "compiler", "device", "framework", "run"]
 """The columns that identify a profiled call."""
 PART = ("ms", "operations")
-"""What a call has of each class, in columns such as products_ms."""
+"""Numbers of each class; the columns of a call are named products_ms, for instance."""
 CALL = ("profiled_ms", "call_ms", "profile_consistent")
 
 
