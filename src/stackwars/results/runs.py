@@ -1,7 +1,7 @@
 """The accepted runs, a folder each: results/reference/runs/<when the run ended>.
 
-A run has its tables, context.json and a manifest of their digests. Times of two versions of the measuring protocol are
-not comparable: a run of an earlier version that timed something is not read. results/protocol-2 has such runs.
+A run has its tables, context.json and a manifest of their digests. A run of another version of the
+measuring protocol is not read: times of two are not comparable. results/protocol-2 has such runs.
 """
 
 from __future__ import annotations
@@ -76,9 +76,8 @@ def read(reference: Path = REFERENCE) -> list[Run]:
     for folder in sorted(path for path in (reference / FOLDER).glob("*") if path.is_dir()):
         check(folder)
         context = documents.read(folder / "context.json")
-        run = Run(folder.name, folder, kind(context))
-        if context["protocol"] == PROTOCOL or run.table("rounds").empty:
-            result.append(run)
+        if context["protocol"] == PROTOCOL:
+            result.append(Run(folder.name, folder, kind(context)))
     return result
 
 
