@@ -69,7 +69,7 @@ def test_report_reads_what_there_is_and_names_what_is_missing(folder, monkeypatc
 
 def test_audits_name_the_run_the_revision_and_the_kind_of_machine(folder, monkeypatch):
     every = on_this_machine(folder)
-    every[0] = {**every[0], "agreements": [["jax", "gemm", 1.001, 2]] * 5, "revisions": ["def"]}
+    every[0] = {**every[0], "agreements": [["jax", "gemm", 1.001]] * 5, "revisions": ["def"]}
     parts = {kind: [one for one in every if one["kind"] == kind] for kind in ("same", "more")}
     audits = run(folder, monkeypatch, parts)
     context = json.loads((folder / "context.json").read_text())

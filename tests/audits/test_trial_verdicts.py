@@ -8,7 +8,6 @@ import pytest
 from audits.made import pair, pairs
 from stackwars.audits import trial_verdicts
 from stackwars.audits.depth_scaling import NAME
-from stackwars.audits.estimator import Agreement
 
 
 def test_equal_sides_pass_with_rates_by_framework_and_in_all():
@@ -84,33 +83,35 @@ def test_trials_that_differ_by_something_else_fail(changed):
     assert mixed(**changed)["verdict"] == "fail"
 
 
-def agreements(framework: str, ratio: float, count: int = 20, series: int = 2) -> list[Agreement]:
-    return [Agreement(framework, "gemm", ratio * math.exp(0.01 * (-1) ** n), series) for n in range(count)]
+def agreeing(*ratios: tuple[str, float]) -> list[dict]:
+    """Pairs with 20 processes whose ratios are within 1 % of these, one for each framework."""
+    return [
+        {"agreements": [[framework, "gemm", ratio * math.exp(0.01 * (-1) ** n)] for n in range(20)]}
+        for framework, ratio in ratios
+    ]
 
 
-def test_loops_that_take_as_long_as_undisturbed_calls_pass():
-    entry = trial_verdicts.judge_estimator(agreements("jax", 1.004), agreements("numpy", 0.995))
+def test_alternating_loops_that_take_as_long_as_loops_in_a_row_pass():
+    entry = trial_verdicts.judge_estimator(agreeing(("jax", 1.004)), agreeing(("numpy", 0.995)))
     assert entry["verdict"] == "pass"
     assert entry["detail"].startswith(
-        "loops over undisturbed calls: jax 1.004 (0.999 to 1.009) in 20 processes"
+        "alternating loops over loops in a row: jax 1.004 (0.999 to 1.009) in 20 processes"
     )
     assert "numpy 0.995" in entry["detail"]
     assert entry["detail"].endswith("farthest from 1: gemm in numpy 0.995")
 
 
 @pytest.mark.parametrize(
-    ("dedicated", "of_run", "verdict"),
+    ("many", "brief", "verdict"),
     [
         ([("jax", 1.0), ("torch_xla", 1.02)], [], "fail"),
         ([("jax", 1.012)], [], "fail"),
         ([("jax", 1.0)], [("numpy", 1.05)], "fail"),
         ([("jax", 1.0)], [("numpy", 1.012)], "pass"),  # its few processes do not exclude 1.01
-        ([("jax", 1.0)], [("jax", 1.05)], "pass"),  # the rounds of audits know better
     ],
 )
-def test_a_framework_that_is_off_fails(dedicated, of_run, verdict):
-    found = ([one for name, ratio in given for one in agreements(name, ratio)] for given in (dedicated, of_run))
-    entry = trial_verdicts.judge_estimator(*found)
+def test_a_framework_that_is_off_fails(many, brief, verdict):
+    entry = trial_verdicts.judge_estimator(agreeing(*many), agreeing(*brief))
     assert entry["verdict"] == verdict
     assert ("off by more than 1 %" in entry["detail"]) == (verdict == "fail")
 

@@ -27,8 +27,6 @@ rule audit:
 rule audit_report:
     input:
         sources("stackwars.audits.report"),
-        cpu=GRID.files(GRID.cpu_cells, "cell.json"),
-        cells=GRID.available_files("cell.json"),
         tables=f"{ROOT}/cells.csv",
         context=f"{ROOT}/context.json",
         parts=AUDIT_JOBS.parts,

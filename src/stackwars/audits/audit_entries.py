@@ -25,7 +25,7 @@ AUDITS: dict[str, tuple[str, str]] = {
         "Mixed frameworks",
         "two trials of one ratio of two frameworks agree, and differ by the work that one has more",
     ),
-    "estimator": ("Estimator", "alternating loops take as long as undisturbed calls of the same process"),
+    "estimator": ("Estimator", "alternating loops take as long as loops in a row of the same process"),
     "agreement": (
         "Parity and precision",
         "both sides compute the same, at the precision asked for",

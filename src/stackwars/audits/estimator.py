@@ -1,22 +1,17 @@
-"""Check the estimator: do alternating loops give the times of undisturbed calls of the same process?
+"""Check the estimator: do alternating loops give the times of loops between which nothing happens?
 
-A process of the study times a series of blocks without a pause (`steady`) and then loops, between which the other
-process of its round works. In the rounds of audits a second series follows the loops, and the geometric mean of both
-series, which cancels a drift, is what the loops are compared with. The processes of a run's cells have the first
-series alone.
+In the rounds of audits a process runs loops in a row, then loops that alternate with those of the other process, and
+again loops in a row. The alternating ones are compared with the geometric mean of both series, which cancels a drift.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from stackwars.measure import documents, loops
-from stackwars.measure.checks import call_ms
-from stackwars.measure.conduct import INTERLEAVED
+from stackwars.measure import loops
+from stackwars.measure.calls import CONSECUTIVE, LOOP
 from stackwars.measure.log_ratio import geometric_mean
 
 LIMIT = 0.01
@@ -24,35 +19,23 @@ LIMIT = 0.01
 
 
 class Agreement(NamedTuple):
-    """A process's time of a call in loops over that in undisturbed series. series: how many those are."""
+    """A process's time of a call in alternating loops over that in loops in a row."""
 
     framework: str
     workload: str
     ratio: float
-    series: int
 
 
-def agreement(process: dict) -> Agreement | None:
-    """Return the agreement of an ok process of a round; None if it has no loops or no undisturbed series."""
-    alternating = loops.loops_of(process)
-    series = [one for one in process["events"] if one["event"] == "steady"]
-    if not alternating or not series:
-        return None
-    undisturbed = [math.log(statistics.median(call_ms(one))) for one in series]
-    ratio = loops.side_ms(alternating) / math.exp(statistics.fmean(undisturbed))
-    return Agreement(process["framework"], process["workload"], ratio, len(series))
-
-
-def of_cells(paths: Iterable[Path]) -> Iterator[Agreement]:
-    """Yield the agreement of both processes of every round whose loops alternated, of the ok cells."""
-    for path in paths:
-        cell = documents.read(path)
-        if cell["status"] != "ok":
-            continue
-        rounds = [one for one in cell["processes"] if one.get("partner") and one["basis"] == INTERLEAVED]
-        for process in rounds:
-            sides = ({"framework": cell["framework"], **process}, process["partner"])
-            yield from filter(None, (agreement({"workload": cell["workload"], **side}) for side in sides))
+def agreement(process: dict) -> Agreement:
+    """Return the agreement of an ok process of an audit's round."""
+    names = [event["event"] for event in process["events"]]
+    first = names.index(LOOP)
+    series = [
+        [event for event in part if event["event"] == CONSECUTIVE]
+        for part in (process["events"][:first], process["events"][first:])
+    ]
+    ratio = loops.side_ms(loops.loops_of(process)) / math.sqrt(math.prod(map(loops.side_ms, series)))
+    return Agreement(process["framework"], process["workload"], ratio)
 
 
 def figures(found: Iterable[Agreement]) -> list[dict[str, Any]]:

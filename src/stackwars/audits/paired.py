@@ -1,7 +1,7 @@
 """Measure the rounds of a pair: `python -m stackwars.audits.paired`.
 
-Each is a round of the study: two fresh processes of which one at a time works, whose loops alternate; a second
-undisturbed series of each follows them. An audit that was killed resumes after its finished rounds.
+Each is a round of the study: two fresh processes of which one at a time works, whose loops alternate. Each process
+also runs loops in a row, before those and after them. An audit that was killed resumes after its finished rounds.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from stackwars.measure.supervisor import ProcessJob, exclusive
 from stackwars.setup.environments import ensure
 
 SIDES = ("subject", "baseline")
-STEPS = (conduct.SUBJECT_STEPS, conduct.STEPS)
-"""Those of a cell's round, so that what the two roles have apart shows where nothing else is."""
+STEPS = tuple((*steps, calls.CONSECUTIVE) for steps in (conduct.SUBJECT_STEPS, conduct.STEPS))
+"""Those of a cell's round, so that what the two roles have apart shows where nothing else is, and loops in a row."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _round(job: PairJob, pythons: list[Path], number: int, folder: Path, rng: ra
     """Run a round and return its summary."""
     processes = [job.process(side, number) for side in job.sides]
     participants = [
-        Participant(name, process, python, folder / name, steps=steps, after=(calls.STEADY,))
+        Participant(name, process, python, folder / name, steps=steps, after=(calls.CONSECUTIVE,))
         for name, process, python, steps in zip(SIDES, processes, pythons, STEPS, strict=True)
     ]
     records = conduct.run_round(participants, job.settings, rng, sum(map(expected_bytes, processes)))

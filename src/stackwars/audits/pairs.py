@@ -4,20 +4,23 @@ same    a framework against itself, on workloads of the study: the ratio is 1.
 more    a framework on a stack of layers against itself on one with fewer: the ratio is that of the layers.
 mixed   two frameworks. Their ratio is unknown, but two trials of it, of different rounds, must agree; and if one of
         the two trials gives the first framework 5 % more layers, the ratio of the two ratios is that of the layers.
+brief   a framework of the run that has no trials, against itself, in BRIEF_ROUNDS rounds: for the estimator alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stackwars.audits.depth_scaling import NAME as DEPTH_SCALING
 
-SAME, MORE, MIXED = KINDS = ("same", "more", "mixed")
+SAME, MORE, MIXED, BRIEF = KINDS = ("same", "more", "mixed", "brief")
 LAYERS = {5: (42, 40), 3: (34, 33)}
 """{percent more work: the layers of both sides}; a whole layer is 3.03 % of 33."""
 STACK = {"rows": 128, "width": 256}
 MIXED_TRIALS = 2
 """Trials of each mixed pair: those whose ratios must agree."""
+BRIEF_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,11 @@ def known_ratio(percent: int) -> float:
     return more / fewer
 
 
-def all_pairs(config: dict) -> list[Pair]:
-    """Return the pairs that the configuration asks for, of its frameworks and workloads alone."""
+def all_pairs(config: dict, ran: Iterable[tuple[str, str]]) -> list[Pair]:
+    """Return the pairs that the configuration asks for, of its frameworks and workloads alone.
+
+    ran: the framework and the workload of each cell of the run.
+    """
     chosen = config["audits"]
     trials = {name: count for name, count in chosen["trials"].items() if name in config["frameworks"]}
     workloads = [name for name in chosen["workloads"] if name in config["workloads"]]
@@ -63,6 +69,11 @@ def all_pairs(config: dict) -> list[Pair]:
         Pair(MORE, name, name, DEPTH_SCALING, percent, max(1, count // 2))
         for name, count in trials.items()
         for percent in LAYERS
+    ]
+    result += [
+        Pair(BRIEF, framework, framework, workload, 0, 1)
+        for framework, workload in ran
+        if framework not in trials and workload in workloads
     ]
     main = config["comparisons"][0]
     subject, baseline = main["subject"], main["baseline"]

@@ -1,7 +1,7 @@
 """Write every audit's entry to audits.json: `python -m stackwars.audits.report`.
 
-What was measured for the audits comes from the files of `--part`, the rest from the run that they belong to: the
-estimator's agreement from its cells, and counts from cells.csv, which refuses what the checks of a process find.
+What was measured for the audits comes from the files of `--part`, and counts from cells.csv of the run that they belong
+to, which refuses what the checks of a process find.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from stackwars.audits import audit_entries, estimator, trial_verdicts, verdicts
+from stackwars.audits import audit_entries, trial_verdicts, verdicts
 from stackwars.audits.audit_entries import FAIL, PASS, Audits, Entry, entry, not_run_entry
-from stackwars.audits.estimator import Agreement
-from stackwars.audits.pairs import KINDS
+from stackwars.audits.pairs import BRIEF, KINDS
 from stackwars.measure import documents, machine
 from stackwars.measure.checks import CLOCK, FLOOR, WALL
 from stackwars.results import runs, schema
@@ -26,30 +25,29 @@ LISTED = 5
 """Refused cells that a sentence names."""
 
 
-def report(config: dict, folder: Path, cells_csv: Path, parts: list[Path], context: dict) -> Audits:
-    """Return all audits of the run in `folder`. parts: files <audit>/<device>/<subject>.json.
+def report(config: dict, cells_csv: Path, parts: list[Path], context: dict) -> Audits:
+    """Return all audits of a run. parts: files <audit>/<device>/<subject>.json.
 
     Raises ValueError if a pair was measured on another machine than the run.
     """
     result = {name: [] for name in PARTS}
     for path in parts:
         result[path.parents[1].name].append(documents.read(path))
-    pairs = [pair for kind in KINDS for pair in result[kind]]
-    _check_machine(pairs, context)
-    agreements = [Agreement(*one) for pair in pairs for one in pair["agreements"]]
-    of_run = estimator.of_cells(sorted(folder.glob("*/*/*/cell.json")))
+    every = [pair for kind in KINDS for pair in result[kind]]
+    _check_machine(every, context)
+    pairs = [pair for pair in every if pair["kind"] != BRIEF]
     entries = [
         verdicts.fences(result["fences"]),
         verdicts.mutants(result["mutants"]),
         trial_verdicts.aa(pairs),
         trial_verdicts.power(pairs),
         trial_verdicts.mixed(pairs),
-        trial_verdicts.judge_estimator(agreements, of_run),
+        trial_verdicts.judge_estimator(pairs, result[BRIEF]),
         verdicts.independent(result["independent"]),
         *counts(schema.read(cells_csv), cells.settings(config)["matmul_precision"]),
     ]
     entries.sort(key=lambda one: list(audit_entries.AUDITS).index(one["id"]))
-    revisions = sorted({revision for pair in pairs for revision in pair["revisions"]})
+    revisions = sorted({revision for pair in every for revision in pair["revisions"]})
     return Audits(entries, runs.identity(context), tuple(revisions), runs.kind(context))
 
 
@@ -102,7 +100,7 @@ def main() -> None:
     a = arguments.parse_args()
     config, folder = chosen(a)
     context = documents.read(folder["context"])
-    audits = report(config, folder.measured, folder["cells"], a.part, context)
+    audits = report(config, folder["cells"], a.part, context)
     audit_entries.write(audits, folder["audits"])
     for one in audits.entries:
         print(f"[audit] {one['title']}: {one['verdict']}: {one['detail']}")

@@ -1,8 +1,9 @@
 """Time one workload with a harness that others wrote, and with ours: `python -m stackwars.audits.third_party FOLDER`.
 
 Calls of both alternate on one session: two processes of one program differ by more than their harnesses do, and so
-do the speeds of a machine within a second. The specification in FOLDER is that of a cell's process; the times go
-into its event file.
+do the speeds of a machine within a second. Both keep the same results alive, and each is first in every second pair:
+earlier calls decide whether the next one gets new pages, which takes time. The specification in FOLDER is that of a
+cell's process; the times go into its event file.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from stackwars.workloads.base import INPUT_SETS
 
 VALUES = 40
 """Calls that each harness times in a process."""
-WARMUPS = 2
+ORDER = ("third_party", "ours", "ours", "third_party")
 
 
 class Prepared(NamedTuple):
-    """Both ways to make one fenced call, on alternating sets of inputs."""
+    """Both ways to make one fenced call, on the next set of inputs."""
 
     third_party: Callable[[], None]
     """For the other harness to time."""
@@ -46,13 +47,14 @@ def prepared(spec: dict) -> Prepared:
     outputs: list[Any] = [None] * INPUT_SETS
 
     def third_party() -> None:
-        output = session.call(next(sets))
+        which = next(sets)
+        output = session.call(which)
         session.fence(output)
+        outputs[which] = output
 
-    own_sets = itertools.cycle(range(INPUT_SETS))
     for _ in range(INPUT_SETS):
         third_party()
-    return Prepared(third_party, lambda: block(session, 1, next(own_sets), outputs))
+    return Prepared(third_party, lambda: block(session, 1, next(sets), outputs))
 
 
 def time_with_pyperf(spec: dict, folder: Path) -> None:
@@ -60,20 +62,22 @@ def time_with_pyperf(spec: dict, folder: Path) -> None:
     import pyperf
 
     runner = pyperf.Runner(
-        processes=1, values=2 * VALUES, warmups=WARMUPS, loops=1,
+        processes=1, values=2 * VALUES, warmups=len(ORDER), loops=1,
         program_args=("-m", __spec__.name, str(folder)),
     )  # fmt: skip
     runner.parse_args(["--quiet", "--copy-env", *sys.argv[2:]])
     ready = cache(lambda: prepared(spec))  # only the worker builds it
     ours: list[int] = []
-    calls = itertools.cycle((lambda: ready().third_party(), lambda: ours.append(ready().ours())))
-    # pyperf times every call of this; every second one times itself as well.
-    result = runner.bench_func(spec["workload"], lambda: next(calls)())
+    call = {"third_party": lambda: ready().third_party(), "ours": lambda: ours.append(ready().ours())}
+    order = itertools.cycle(ORDER)
+    # pyperf times every call of this; half of them time themselves as well.
+    result = runner.bench_func(spec["workload"], lambda: call[next(order)]())
     events = Events(folder / EVENTS)
     if runner.args.worker:
         events.write("ours", ns=ours[-VALUES:])
         return
-    ns = [round(1e9 * seconds) for seconds in result.get_values()[::2]]
+    timed = zip(itertools.cycle(ORDER), result.get_values(), strict=False)
+    ns = [round(1e9 * seconds) for who, seconds in timed if who == "third_party"]
     events.write("third_party", harness=f"pyperf {pyperf.__version__}", ns=ns)
     events.write("end")
 
@@ -85,13 +89,18 @@ def time_with_torch(spec: dict, folder: Path) -> None:
 
     ready = prepared(spec)
     timer = Timer("call()", globals={"call": ready.third_party})
-    ours, third_party = [], []
-    for _ in range(VALUES):
-        third_party.append(round(1e9 * timer.timeit(1).mean))
-        ours.append(ready.ours())
+
+    def ours() -> int:
+        ready.ours(), ready.ours()  # timeit makes two calls before the one that it times
+        return ready.ours()
+
+    call = {"third_party": lambda: round(1e9 * timer.timeit(1).mean), "ours": ours}
+    ns = {who: [] for who in call}
+    for who in ORDER * (VALUES // 2):
+        ns[who].append(call[who]())
     events = Events(folder / EVENTS)
-    events.write("ours", ns=ours)
-    events.write("third_party", harness=f"torch.utils.benchmark {torch.__version__}", ns=third_party)
+    events.write("ours", ns=ns["ours"])
+    events.write("third_party", harness=f"torch.utils.benchmark {torch.__version__}", ns=ns["third_party"])
     events.write("end")
     # The frameworks' own teardown can crash after the work is done.
     os._exit(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -143,24 +143,25 @@ def _quotient(name: str, percent: int, ratio: LogRatio) -> dict[str, Any]:
     return {"name": name, "truth": truth, "ratio": value, "low": low, "high": high, "contained": contained}
 
 
-def judge_estimator(dedicated: Iterable[Agreement], of_run: Iterable[Agreement]) -> Entry:
-    """Judge the estimator by the rounds of audits, and for frameworks without any by the run's own.
+def judge_estimator(found: Sequence[dict], brief: Sequence[dict]) -> Entry:
+    """Judge the estimator by the agreement of every process of these pairs.
 
-    Of the first, which are many, the mean must be within the limit; of the others the interval must reach it.
+    A framework's mean must be within the limit; in brief pairs, of few processes, its interval must reach the limit.
     """
-    own = estimator.figures(dedicated)
-    measured = {one["framework"] for one in own}
-    further = [one for one in estimator.figures(of_run) if one["framework"] not in measured]
-    deciding = [*own, *further]
-    if not deciding:
-        return not_run_entry("estimator", "no process has loops that alternated")
-    far = [one for one in own if not one["ok"]] + [one for one in further if one["off"]]
+    many, few = (
+        estimator.figures(Agreement(*one) for pair in pairs for one in pair["agreements"])
+        for pairs in (found, brief)
+    )
+    every = [*many, *few]
+    if not every:
+        return not_run_entry("estimator", "no pair was measured")
+    far = [one for one in many if not one["ok"]] + [one for one in few if one["off"]]
     wrong = [f"{one['framework']} is off by more than {100 * estimator.LIMIT:g} %" for one in far]
-    workloads = [(one["framework"], *each) for one in deciding for each in one["workloads"].items()]
+    workloads = [(one["framework"], *each) for one in every for each in one["workloads"].items()]
     framework, workload, ratio = max(workloads, key=lambda each: abs(math.log(each[2])))
-    detail = f"loops over undisturbed calls: {', '.join(map(_mean, deciding))}; farthest from 1: {workload} in "
+    detail = f"alternating loops over loops in a row: {', '.join(map(_mean, every))}; farthest from 1: {workload} in "
     detail += f"{framework} {ratio:.3f}"
-    return _entry("estimator", wrong, {"rounds_of_audits": own}, detail)
+    return _entry("estimator", wrong, {"by_framework": every}, detail)
 
 
 def _mean(one: dict) -> str:

@@ -202,7 +202,7 @@ def _audits(data: Dataset) -> Named:
         key = f"audits/power/{size['percent']}"
         yield f"{key}/found", size["workloads"]["count"]
         yield f"{key}/trials", size["workloads"]["trials"]
-    for row in figures["estimator"].get("rounds_of_audits", []):
+    for row in figures["estimator"].get("by_framework", []):
         yield f"audits/estimator/{row['framework']}", rf"{100 * (row['value'] - 1):+.1f}\,\%"
     for framework in figures["independent"].get("by_framework", []):
         for row in framework["workloads"]:

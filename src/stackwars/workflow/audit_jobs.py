@@ -28,7 +28,7 @@ SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_r
 PAIR_SETTINGS = ("steady_min_blocks", "steady_max_blocks", "loop_pairs")
 """Those that the rounds of pairs depend on too, which are measured as the study's are."""
 PAIR_STEADY_S = 0.3
-"""Seconds of an undisturbed series, of which a process of a pair has two."""
+"""Seconds of an undisturbed series."""
 TIMED_TWICE = ("ffn", "mha", "conv")
 """Basic operations of more than a millisecond, timed at the full sizes in every preset."""
 OF_REPLAYS = ("mutants",)
@@ -68,7 +68,8 @@ class AuditJobs:
         devices = self._config["devices"]
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
         """Where broken processes run: on the quiet instrument, if there is one."""
-        self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config)}
+        ran = [(cell.framework, cell.workload) for cell in grid.cpu_cells if cell.device == CPU]
+        self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config, ran)}
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
 
     @staticmethod
@@ -174,7 +175,9 @@ class AuditJobs:
         return {
             **{"name": pair.name, "kind": pair.kind, "workload": pair.workload, "device": CPU},
             **{"preset": self._config["preset"], "percent": pair.percent, "trials": pair.trials},
-            "rounds": cells.rounds(self._config, pair.workload),
+            "rounds": pairs.BRIEF_ROUNDS
+            if pair.kind == pairs.BRIEF
+            else cells.rounds(self._config, pair.workload),
             "settings": {**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
             "sides": self._sides(pair),
         }
