@@ -61,6 +61,6 @@ wildcard_constraints:
     name=r"[\w.+@-]+",
     label=r"[\w.+-]+",
     question=r"[\w.+-]+",
-    audit="fences|mutants|independent|same|more|mixed",
+    audit="fences|mutants|independent|same|more|mixed|brief",
     subject="[a-z0-9_.-]+",
     results=f"{ROOT}|{REFERENCE_TABLES}",
