@@ -68,7 +68,12 @@ class AuditJobs:
         devices = self._config["devices"]
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
         """Where broken processes run: on the quiet instrument, if there is one."""
-        ran = [(cell.framework, cell.workload) for cell in grid.cpu_cells if cell.device == CPU]
+        ran = [
+            (cell.framework, cell.workload)
+            for cell in grid.cpu_cells
+            if cell.device == CPU
+            and frameworks.load(cell.framework).DIALECT not in workloads.load(cell.workload).NO_FORM
+        ]
         self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config, ran)}
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
 
