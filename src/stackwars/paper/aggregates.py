@@ -191,22 +191,20 @@ def _memory(data: Dataset) -> Named:
 
 
 def _audits(data: Dataset) -> Named:
-    """Yield the figures of the reference's audits: A/A and power, loops, other harnesses."""
+    """Yield the figures of the reference's audits: A/A, power and loops."""
     found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
     figures = {one["id"]: one["figures"] for one in found}
     if figures["aa"]:
-        claims = figures["aa"]["groups"]["all"]["claims"]
-        yield "audits/aa/claimed", claims["count"]
-        yield "audits/aa/trials", claims["trials"]
+        total = figures["aa"]["groups"]["all"]
+        yield "audits/aa/claimed", total["claims"]["count"]
+        yield "audits/aa/intervals", total["intervals"]["count"]
+        yield "audits/aa/trials", total["claims"]["trials"]
     for size in figures["power"].get("sizes", []):
         key = f"audits/power/{size['percent']}"
         yield f"{key}/found", size["workloads"]["count"]
         yield f"{key}/trials", size["workloads"]["trials"]
     for row in figures["estimator"].get("by_framework", []):
         yield f"audits/estimator/{row['framework']}", rf"{100 * (row['value'] - 1):+.1f}\,\%"
-    for framework in figures["independent"].get("by_framework", []):
-        for row in framework["workloads"]:
-            yield f"audits/independent/{framework['framework']}/{row['workload']}", f"{row['ratio']:.2f}"
 
 
 def _held_out(data: Dataset) -> Named:
