@@ -21,6 +21,8 @@
 # make set-up       sets up the harness environment; every other command begins with this (STUDIES=tables,matrix:
 #                   also builds what these studies run in, which a run does otherwise; all: every study)
 
+# Hundreds of processes import the same packages: Python compiles them once, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 # A cell takes all cores, so cells never run side by side (but in smoke); two compilations for a target may.
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full

@@ -132,6 +132,8 @@ def _of_subset(matrix: pd.DataFrame, times: pd.DataFrame) -> list[dict]:
     """Return three rows for each workload with a block of at least 2 by 2."""
     rows: list[dict] = []
     for workload, cells in matrix.groupby("workload", sort=False):
+        if min(cells["framework"].nunique(), cells["compiler"].nunique()) < 2:
+            continue
         frontends, compilers = complete(cells)
         logs = _logs(times, str(workload), frontends, compilers)
         if min(len(frontends), len(compilers)) < 2 or len(logs) < MIN_ROUNDS:
@@ -149,10 +151,8 @@ def complete(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
 
     cells: of one workload. A gap is a cell that is not ok.
     """
-    ok = cells.assign(ok=cells["status"] == "ok").pivot_table(
-        index="framework", columns="compiler", values="ok", sort=False, fill_value=False
-    )
-    ok = ok.astype(bool)
+    ok = cells.pivot(index="framework", columns="compiler", values="status") == "ok"
+    ok = ok.loc[cells["framework"].unique(), cells["compiler"].unique()]
     while ok.size and not ok.to_numpy().all():
         gaps = [(~ok).mean(axis=1), (~ok).mean(axis=0)]
         axis = int(gaps[1].max() > gaps[0].max())
