@@ -267,7 +267,8 @@ AGAINST = {
 DOCUMENT: dict[str, Any] = {
     "name": "full of 2026-01-02 03:04",
     **{"mark": "\N{DAGGER}", "pair": {"subject": "torch_xla", "baseline": "jax"}, "why": {"mha": WHY}},
-    **{"has": {"releases": ["mha"], "explained": ["mha"]}, "releases": [RELEASED], "against": AGAINST},
+    **{"has": {"causes": ["gemm", "mha"], "releases": ["mha"], "explained": ["mha"]}},
+    **{"releases": [RELEASED], "against": AGAINST},
     "explained": [ANSWER, FAULT],
     "overview": [
         {

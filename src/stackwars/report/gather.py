@@ -81,8 +81,9 @@ def gather(sources: Sources) -> Row:
             {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
         ],
     }
-    # These two are packed, and every view asks whether they have something of its workload.
-    has = {name: sorted({row["workload"] for row in result[name]} - {""}) for name in ("releases", "explained")}
+    # These are packed, and every view asks whether they have something of its workload.
+    packed = ("causes", "releases", "explained")
+    has = {name: sorted({row["workload"] for row in result[name]} - {""}) for name in packed}
     every = Pages(sources, result)
     pair = {"subject": every.subject, "baseline": every.baseline}
     return result | {"has": has, "pair": pair, "why": every.pages, "overview": every.overview()}

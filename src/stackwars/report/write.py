@@ -41,7 +41,7 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
     timeline, other = document["timeline"], document.get("other")
     return {
         **document,
-        **{name: in_columns(document[name]) for name in ("cells", "causes")},
+        "cells": in_columns(document["cells"]),
         **({"other": {**other, "comparisons": pack(other["comparisons"])}} if other else {}),
         **{
             name: {key: pack(one) for key, one in document[name].items()}
@@ -49,7 +49,7 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
         },
         **{
             name: pack(document[name])
-            for name in ("comparisons", "compiled", "values", "releases", "explained", "effects")
+            for name in ("comparisons", "causes", "compiled", "values", "releases", "explained", "effects")
         },
         "claims": [{**one, "votes": pack(one["votes"])} for one in document["claims"]],
         "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],

@@ -5,7 +5,6 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const fromColumns = ({ names, texts, rows }) => rows.map((row) => Object.fromEntries(row.flatMap((value, place) =>
   (value === null ? [] : [[names[place], Array.isArray(value) ? texts[value[0]] : value]]))));
 DATA.cells = fromColumns(DATA.cells);
-DATA.causes = fromColumns(DATA.causes);
 DATA.timeline.calls = fromColumns(DATA.timeline.calls);
 const MAIN = document.getElementById("main");
 const STAGES = { first: "First run", second: "Second run", steady: "Steady state" };

@@ -1,7 +1,8 @@
 // The gaps between two programs in one compiler: the cause of each, or what was tried.
-function causes(at) {
-  if (!DATA.causes.length) return [h("h2", {}, "Causes"), h("p", {}, "No two programs differ by more than the bound in one compiler.")];
-  const keys = ["verdict", "workload", "compiler", "subject"], every = DATA.causes.map((row) => ({ ...row, verdict: row.verdict || "not searched" }));
+async function causes(at) {
+  const found = await unpack(DATA.causes);
+  if (!found.length) return [h("h2", {}, "Causes"), h("p", {}, "No two programs differ by more than the bound in one compiler.")];
+  const keys = ["verdict", "workload", "compiler", "subject"], every = found.map((row) => ({ ...row, verdict: row.verdict || "not searched" }));
   const rows = wanted(every, at, ...keys);
   return [
     h("h2", {}, "Causes"),

@@ -60,9 +60,8 @@ let requests = 0, path = null;
 
 function hasView(view, workload) {
   if (view === "claims") return claimsOf(workload).length > 0;
-  if (view === "releases") return DATA.has.releases.includes(workload);
-  if (view === "explained") return DATA.has.explained.includes(workload);
-  const rows = { why: DATA.overview, programs: DATA.programs, timeline: DATA.timeline.calls, causes: DATA.causes }[view] || DATA.cells;
+  if (["releases", "causes", "explained"].includes(view)) return DATA.has[view].includes(workload);
+  const rows = { why: DATA.overview, programs: DATA.programs, timeline: DATA.timeline.calls }[view] || DATA.cells;
   return rows.some((one) => one.workload === workload);
 }
 

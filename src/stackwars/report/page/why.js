@@ -15,7 +15,7 @@ async function why(at) {
     ...waterfall(page),
     ...byCompiler(page, workload),
     ...byClass(page, here),
-    ...closedBy(page, workload, answers),
+    ...(await closedBy(page, workload, answers)),
     ...(await named(page, workload)),
     ...longest(page, workload),
     ...byRun(page, workload),
@@ -68,8 +68,8 @@ function byClass({ classes, subject, baseline }, at) {
       [`${title(subject)}, ms`, (row) => number(row.subject_ms), "number"], ["Difference, ms", (row) => number(row.difference_ms), "number"]], ofPart(one.rows, one))];
 }
 
-function closedBy({ subject, baseline }, workload, answers) {
-  const head = h("h3", {}, "What closes the gap"), searched = DATA.causes.filter((row) => row.workload === workload);
+async function closedBy({ subject, baseline }, workload, answers) {
+  const head = h("h3", {}, "What closes the gap"), searched = (await unpack(DATA.causes)).filter((row) => row.workload === workload);
   const command = `make explain PROGRAM=${workload} FRONTENDS=${baseline},${subject}`;
   const isKnown = answers.length || searched.some((row) => row.verdict);
   return [head, searched.length ? causeTable("Gaps between replayed programs, and their causes", searched) : h("p", {}, "No two of its programs differ by more than the bound in one compiler."),
