@@ -32,11 +32,8 @@ ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
 ADDED_STUDIES = 'measure=[tables$(addprefix $(COMMA),$(filter-out tables,$(ASKED_STUDIES)))]'
 CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 # Of make explain: what is explained, and what is chosen of the configuration's frontends and compilers.
-EXPLAINED = $(strip $(if $(PROGRAM),'program=$(PROGRAM)') $(if $(A),'program_a=$(A)') $(if $(B),'program_b=$(B)') \
-    $(if $(INPUTS),'inputs=$(INPUTS)') $(if $(CHOICE),'explain={$(subst @,$(SPACE),$(subst $(SPACE),$(COMMA)@,$(CHOICE)))}'))
-CHOICE = $(strip $(if $(COMPILERS),compilers:@[$(COMPILERS)]) $(if $(FRONTENDS),frontends:@[$(FRONTENDS)]) \
-    $(if $(BOUND),settings:@{bound:@$(BOUND)}))
-THESE_RELEASES = {order: all, versions: {jaxlib: [$(RELEASES)], iree: []}}
+EXPLAINED = $(strip $(PROGRAM) $(A) $(B) $(if $(COMPILERS),--compilers '$(COMPILERS)') \
+    $(if $(FRONTENDS),--frontends '$(FRONTENDS)') $(if $(BOUND),--bound $(BOUND)) $(if $(INPUTS),--inputs $(INPUTS)))
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
 .PHONY: help paper study explain audits smoke test test-faults releases reference report accept archive compare plan debian cluster lint set-up
@@ -56,14 +53,14 @@ smoke: set-up
 
 explain: set-up
 	$(if $(PROGRAM)$(A),,$(error expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither))
-	@$(SNAKEMAKE) explain --config $(EXPLAINED)
+	@.venv/bin/python -m stackwars.workflow.explain $(EXPLAINED)
 
 audits: set-up
 	$(SNAKEMAKE) audits
 
 releases: set-up
 	$(if $(PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
-	$(SNAKEMAKE) program_releases --config 'program=$(PROGRAM)' $(if $(RELEASES),'releases=$(THESE_RELEASES)',$(if $(ORDER),'releases={order: $(ORDER)}'))
+	@.venv/bin/python -m stackwars.workflow.releases $(PROGRAM) $(if $(RELEASES),--releases '$(RELEASES)',$(if $(ORDER),--order $(ORDER)))
 
 test-faults: set-up
 	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from running import run
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 OVERLAY = "config/toy.yaml"
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from stackwars.claims import decide
+from stackwars.core.launch import REPOSITORY
 from stackwars.results import reference, runs
 from stackwars.results.folder import Folder
-from stackwars.setup.environments import REPOSITORY, ensure, root
+from stackwars.setup.environments import ensure, root
 from stackwars.study.config import load
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pandas as pd
 
 import measured
-from stackwars.compilers.op_classes import CLASSES
+from stackwars.core.hlo import CLASSES
+from stackwars.core.ratio import LogRatio
 from stackwars.measure import PROTOCOL
-from stackwars.measure.log_ratio import LogRatio
-from stackwars.results import comparisons, runs, schema, summaries
+from stackwars.results import comparisons, runs, schema
+from stackwars.results.rounds import summaries
 from stackwars.study.cells import Cell
 
 OLD, NEW = "jaxlib-0.7.1", "jaxlib-0.10.2"
@@ -145,7 +146,7 @@ def compared(
 ) -> pd.DataFrame:
     """Return comparisons.csv of these rows of the other tables. changes: of the configuration."""
     measured_cells = schema.table("cells", list(cells))
-    observed = schema.table("rounds", [*paired, *summaries.rows(measured_cells)])
+    observed = schema.table("rounds", [*paired, *summaries(measured_cells)])
     emitted = schema.table("programs", list(programs))
     return comparisons.build(measured.config(**changes), observed, measured_cells, emitted)
 

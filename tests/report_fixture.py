@@ -7,8 +7,8 @@ from typing import Any
 import hlo_pair
 import measured
 from made_tables import accepted, cell, checked, comparison, program, replay
-from stackwars.compilers.op_classes import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
-from stackwars.measure import documents
+from stackwars.core import documents
+from stackwars.core.hlo import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.report.align import form, hlo_side, side
 from stackwars.report.gather import gather
 from stackwars.report.raw import POINTS

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.core.launch import REPOSITORY, clean_environ
+from stackwars.setup.environments import ensure
 
 
 def run(*command: object, check: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -39,11 +40,15 @@ def job_file(kind: str, content: object, folder: Path) -> str:
 
 
 def run_job(
-    python: Path, module: str, job: object, output: Path, *through: object, **options: Any
+    python: Path, module: str, job: object, output: Path, *through: object, pins: str = "", **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a module of `stackwars.compilers` with a job. through: what to run in its place."""
+    """Run a module of `stackwars.compilers` with a job.
+
+    through: what to run in its place. pins: of the environment of its worker, if it has one.
+    """
     command = through or ("-m", f"stackwars.compilers.{module}")
-    return run(python, *command, "--job", job_file(module, job, output), "--output", output, **options)
+    files = {"--job": job_file(module, job, output), **({"--pins": pins} if pins else {}), "--output": output}
+    return run(python, *command, *(word for pair in files.items() for word in pair), **options)
 
 
 def lower_program(python: Path, job: object, folder: Path, *through: object, **options: Any) -> dict[str, str]:
@@ -52,11 +57,11 @@ def lower_program(python: Path, job: object, folder: Path, *through: object, **o
     return {"program": str(folder / "program.mlir.gz"), "arguments": str(folder / "arguments.json")}
 
 
-def check_programs(python: Path, job: dict, output: Path, *through: object, **options: Any) -> dict:
-    """Check programs in a compiler, by default XLA; return check.json."""
+def check_programs(pins: str, job: dict, output: Path, *through: object, **options: Any) -> dict:
+    """Check programs in a compiler, by default XLA, in the environment of these pins; return check.json."""
     usual = {"variant": "base", "device": "cpu", "preset": "smoke", "compiler": "some"}
     usual |= {"module": "xla", "options": {}}
-    run_job(python, "check", usual | job, output, *through, **options)
+    run_job(Path(sys.executable), "check", usual | job, output, *through, pins=pins, **options)
     return json.loads((output / "check.json").read_text())
 
 

@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 
 from running import job_file
-from stackwars.compilers import ahead_supervisor, arguments, replay, replay_cell
-from stackwars.compilers.check import outcome
-from stackwars.measure import cell, judge, nodes, supervisor
+from stackwars.compilers import ahead_supervisor, arguments, check, expected, replay, replay_cell
+from stackwars.core import judge
+from stackwars.core.check import Checked
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Outcome, Status
+from stackwars.measure import cell, nodes, supervisor
 from stackwars.results import programs, tables
 from stackwars.results.folder import Folder
 from stackwars.results.raw import Raw
 from stackwars.setup import device, environments
-from stackwars.setup.environments import REPOSITORY, Unavailable
+from stackwars.setup.environments import Unavailable
 from stackwars.study.config import load
 from stackwars.study.programs import (
     BASE,
@@ -43,7 +46,7 @@ def no_wheel(monkeypatch):
     def refuse(pins):
         raise Unavailable(WHY)
 
-    for module in (supervisor, ahead_supervisor, devices, environments):
+    for module in (supervisor, ahead_supervisor, check, expected, devices, environments):
         monkeypatch.setattr(module, "ensure", refuse)
 
 
@@ -73,9 +76,11 @@ def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path,
 def test_replay_is_unsupported(tmp_path):
     config = {**load(), "preset": "smoke"}
     own = replay_job(config, replays(config)[0])
-    check = {"judge": "", "programs": {name: outcome("unsupported", WHY) for name in own["programs"]}}
+    unsupported = check.outcome(Checked(Outcome(Status.UNSUPPORTED, WHY)))
     own["check"] = str(tmp_path / "check.json")
-    Path(own["check"]).write_text(json.dumps(check))
+    Path(own["check"]).write_text(
+        json.dumps({"judge": "", "programs": dict.fromkeys(own["programs"], unsupported)})
+    )
     records, rounds = replay_cell.measure(replay.ReplayJob(**own), PINS, tmp_path)
     assert rounds is None
     replay_cell.write(replay_cell.ReplayCellJob(own, {}), records, None, None, tmp_path)
@@ -104,7 +109,7 @@ def test_compilation_is_a_row_that_says_why(tmp_path):
 
     # A run of compilations alone has the date of these.
     found = tables.context(config, Raw(compiled=[json.loads((folder / "ahead.json").read_text())]))
-    assert found["date_utc"] != tables.NEVER and found["machine"]
+    assert found["date_utc"] != tables.NOT_MEASURED and found["machine"]
 
 
 @pytest.fixture
@@ -132,21 +137,25 @@ def test_a_lowered_program_is_a_file_that_says_why(run, tmp_path):
     assert arguments.load(base / "arguments.json")[1] == []
 
 
-def test_a_check_is_unsupported_and_nothing_is_expected(run, tmp_path):
-    config = {**load(), "preset": "smoke"}
-    job = job_file("expected", expected_job(config, "gemm", BASE), tmp_path)
-    run("stackwars.compilers.expected", "--job", job, "--output", tmp_path / "expected")
+def test_a_check_is_unsupported_and_nothing_is_expected(monkeypatch, tmp_path):
+    config, why = {**load(), "preset": "smoke"}, Unavailable(WHY).reason
+
+    def order(module, job, output):
+        options = {"--job": job_file("job", job, tmp_path), "--pins": PINS, "--output": output}
+        monkeypatch.setattr(sys, "argv", ["main", *(str(word) for pair in options.items() for word in pair)])
+        module.main()
+
+    order(expected, expected_job(config, "gemm", BASE), tmp_path / "expected")
     values = judge.read(tmp_path / "expected")
-    assert (values.reason, values.values) == (WHY, {})
+    assert (values.reason, values.values) == (why, {})
     assert judge.judge({"last/output0": np.zeros(2)}, values) is None
     wanted = {**check_job(config, "jaxlib-0.10.2", "gemm", BASE), "expected": str(tmp_path / "expected")}
-    output = tmp_path / "check"
-    run("stackwars.compilers.check", "--job", job_file("check", wanted, tmp_path), "--output", output)
-    found = json.loads((output / "check.json").read_text())
+    order(check, wanted, tmp_path / "check")
+    found = json.loads((tmp_path / "check" / "check.json").read_text())
     assert {(one["status"], one["status_detail"]) for one in found["programs"].values()} == {
-        ("unsupported", WHY)
+        ("unsupported", why)
     }
-    assert set(found["programs"]) == set(wanted["programs"]) and found["judge_reason"] == WHY
+    assert set(found["programs"]) == set(wanted["programs"]) and found["judge_reason"] == why
 
 
 def test_peak_is_none_and_says_why(run, tmp_path):

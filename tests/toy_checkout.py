@@ -11,7 +11,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 from running import job_file, python, run
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 FRAMEWORK = """
 import mmap, os, signal, time

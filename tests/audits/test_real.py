@@ -11,7 +11,7 @@ from stackwars import frameworks
 from stackwars.audits import independent, mutant, mutants, subjects
 from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.audits.mutant import HONEST
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 pytestmark = pytest.mark.env
 DIALECTS = {name: frameworks.load(name).DIALECT for name in ("jax", "torch_xla")}

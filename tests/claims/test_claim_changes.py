@@ -3,7 +3,7 @@
 import re
 
 from claims_fixture import claims
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "claims_changes.md").read_text()
 ROWS = [

@@ -11,10 +11,10 @@ from stackwars.claims import decide, pages
 from stackwars.claims.decide import decide as decided
 from stackwars.claims.definitions import AUDITS, Claim, listed, study_of
 from stackwars.claims.verdicts import Tally, counts, margin, quantified
+from stackwars.core.launch import REPOSITORY
 from stackwars.results import effects, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import Folder
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study.studies import Study, full_study
 
 WORDS = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}

@@ -7,7 +7,7 @@ import pytest
 from claims_fixture import claim, claims, dataset
 from made_tables import NEW, OLD, cell, comparison, program, replay
 from stackwars.audits import audit_entries
-from stackwars.claims.votes import digits, of_claim
+from stackwars.claims.votes import votes_for
 
 STEADY = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}
 CELLS = {"table": "cells", "where": {"framework": "jax"}}
@@ -15,14 +15,14 @@ CELLS = {"table": "cells", "where": {"framework": "jax"}}
 
 def said(query, folder, tolerance=0.02, is_reference=False, **tables) -> list[tuple[str, str, str]]:
     """The vote, the word and the title of each row."""
-    votes = of_claim(claim(query, tolerance=tolerance), dataset(folder, is_reference, **tables))
+    votes = votes_for(claim(query, tolerance=tolerance), dataset(folder, is_reference, **tables))
     return [(vote.vote, vote.word, vote.title) for vote in votes]
 
 
 def test_a_row_votes_by_its_word_and_one_without_data_is_open(tmp_path):
     words = {"mha": "slower", "ffn": "faster", "gemm": "inconclusive", "conv": "no data", "layernorm": ""}
     rows = [comparison(workload, 2.0, verdict=word) for workload, word in words.items()]
-    found = of_claim(claim(STEADY), dataset(tmp_path, comparisons=rows))
+    found = votes_for(claim(STEADY), dataset(tmp_path, comparisons=rows))
     votes = {vote.row["workload"]: (vote.vote, vote.word, vote.is_silent) for vote in found}
     assert votes == {
         "mha": ("for", "slower", False), "ffn": ("against", "faster", False),
@@ -75,13 +75,13 @@ def test_wrong_values_contradict_that_outputs_agree_and_support_nothing(tmp_path
         cell("jax", "mha", parity_rel_l2=1e-7, **times),
     ]
     agree = claims().claim("outputs_agree")
-    votes = of_claim(agree, dataset(tmp_path / "a", cells=rows))
+    votes = votes_for(agree, dataset(tmp_path / "a", cells=rows))
     assert [(vote.vote, vote.title) for vote in votes] == [("against", "GEMM"), ("for", "MHA")]
     keeps = claims().claim("division_keeps_output")
     divided = [
         cell("jax", "ffn", mode="sharded", status=status, value=n) for n, status in enumerate(("ok", "wrong"))
     ]
-    votes = of_claim(keeps, dataset(tmp_path / "b", cells=divided))
+    votes = votes_for(keeps, dataset(tmp_path / "b", cells=divided))
     assert [(vote.vote, vote.word) for vote in votes] == [("for", "unchanged"), ("against", "changed")]
 
 
@@ -102,7 +102,7 @@ def test_a_ratio_is_tested_against_a_limit_on_one_side_whatever_its_two_sided_in
     """t(0.95, 2) = 2.92 and t(0.975, 2) = 4.30: exp(2.92 * 0.015) = 1.045, exp(4.30 * 0.015) = 1.067."""
     row = comparison("mha", 1.0, 0.015, dof=2.0, low=0.9, high=1.2)
     query = {"where": {"quantity": "steady"}, "number": "ratio", limit: 1.05}
-    [found] = of_claim(claim(query), dataset(tmp_path, comparisons=[row]))
+    [found] = votes_for(claim(query), dataset(tmp_path, comparisons=[row]))
     assert (found.word, found.number) == (word, "1.00 (0.957 to 1.04)")
 
 
@@ -128,9 +128,9 @@ def test_a_time_is_below_that_of_another_row_with_its_whole_interval(low, high, 
     query = {**CELLS, "number": "first_ms", "below": {"workload": "bert_base"}}
     bert = cell("jax", "bert_base", first_ms=10.0, first_low_ms=9.0, first_high_ms=11.0)
     rival = cell("jax", "resnet50", first_ms=5.0, first_low_ms=low, first_high_ms=high)
-    [found] = of_claim(claim(query), dataset(tmp_path, cells=[rival, bert]))
+    [found] = votes_for(claim(query), dataset(tmp_path, cells=[rival, bert]))
     assert (found.vote, found.title, found.number) == (vote, "ResNet-50", "5.00 against 10.0")
-    [alone] = of_claim(claim(query), dataset(tmp_path, cells=[rival]))
+    [alone] = votes_for(claim(query), dataset(tmp_path, cells=[rival]))
     assert alone.is_silent
 
 
@@ -215,8 +215,7 @@ def test_titles_name_several_frameworks_and_whatever_else_tells_rows_apart(tmp_p
 def test_numbers_are_shown_with_their_interval_as_shares_or_in_three_digits(tmp_path):
     rows = [comparison("mha", 2.0, share=0.5, dof=1e6)]
     shown = {
-        field: of_claim(claim({**STEADY, "show_field": field}), dataset(tmp_path, comparisons=rows))[0].number
+        field: votes_for(claim({**STEADY, "show_field": field}), dataset(tmp_path, comparisons=rows))[0].number
         for field in ("ratio", "share", "dof", "detail")
     }
     assert shown == {"ratio": "2.00 (1.92 to 2.09)", "share": "50 %", "dof": "1.0e6", "detail": ""}
-    assert [digits(value) for value in (math.inf, 0.0, 1234.5, 2e-7)] == ["infinite", "0", "1234", "2.0e-7"]

@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 SLURM = yaml.safe_load((REPOSITORY / "profiles" / "slurm" / "config.yaml").read_text())
 RULES = {

@@ -17,7 +17,7 @@ import slurm
 import study
 from checkout import copy_checkout
 from running import wait_for
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.env]
 

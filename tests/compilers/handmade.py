@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars.measure import judge
+from stackwars.core import judge
 from stackwars.workloads import values
 from stackwars.workloads.gemm import WORKLOAD as gemm
 

@@ -7,9 +7,9 @@ import pytest
 
 from compilers import hlo_texts
 from compilers.test_dump import ASSIGNMENT, ENDING
-from stackwars.compilers import ahead_row
-from stackwars.compilers.ahead_row import Outcome, row
-from stackwars.measure.launch import ExitReport
+from stackwars.compilers import ahead_reference, ahead_supervisor
+from stackwars.compilers.ahead_supervisor import CompilationEnd, row
+from stackwars.core.launch import ExitReport
 
 NEW = """RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required \
 for HLO temporaries (32.26G) exceeds available HBM (31.24G). HLO module: jit_model_function.
@@ -40,7 +40,7 @@ def came(
     tmp_path: Path, events: list[dict], usable: int = 10**6, assumed_code: int | None = None, **report
 ) -> dict:
     ended = ExitReport(**{"exit_code": 0, **report})
-    return row(Outcome(ended, events, tmp_path, assumed_code), usable)
+    return row(CompilationEnd(ended, events, tmp_path, assumed_code), usable)
 
 
 def dumped(tmp_path: Path, text: str = hlo_texts.KNOWN) -> None:
@@ -146,19 +146,19 @@ def test_a_text_of_unknown_form_costs_its_counts_only(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_of_a_refusal_is_text() -> None:
-    kept = ahead_row.first_lines(LISTED)
+    kept = ahead_supervisor.first_lines(LISTED)
     assert kept.startswith("RESOURCE_EXHAUSTED")
     assert "googleapis" not in kept
-    assert len(ahead_row.first_lines("x" * 10_000)) == ahead_row.MESSAGE_CHARACTERS
+    assert len(ahead_supervisor.first_lines("x" * 10_000)) == ahead_supervisor.MESSAGE_CHARACTERS
 
 
 def test_without_the_usable_bytes_the_compiler_decides_unless_it_never_refuses() -> None:
-    assert ahead_row.decide(False, 98, 2, None) == ("fits", "compiler")
-    assert ahead_row.decide(False, 98, 2, 100, refuses=False) == ("fits", "bytes")
-    assert ahead_row.decide(False, 98, 2, None, refuses=False) == ("", "")
+    assert ahead_supervisor.decide(False, 98, 2, None) == ("fits", "compiler")
+    assert ahead_supervisor.decide(False, 98, 2, 100, refuses=False) == ("fits", "bytes")
+    assert ahead_supervisor.decide(False, 98, 2, None, refuses=False) == ("", "")
 
 
 def test_what_is_usable_is_the_compilers_own() -> None:
     row = {"usable_hbm_bytes": {"jaxlib-1": 5}}
-    assert ahead_row.usable_bytes(row, "jaxlib-1") == 5
-    assert ahead_row.usable_bytes(row, "jaxlib-2") is None
+    assert ahead_reference.usable_bytes(row, "jaxlib-1") == 5
+    assert ahead_reference.usable_bytes(row, "jaxlib-2") is None

@@ -10,7 +10,8 @@ import pytest
 
 from stackwars.compilers import ahead_supervisor
 from stackwars.compilers.ahead_supervisor import CompileJob
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.core.launch import REPOSITORY
+from stackwars.setup.environments import ensure
 
 GIB = 2**30
 OUT = "with a blank"  # XLA divides its flags at blanks

@@ -1,12 +1,15 @@
 """Arguments of lowered programs: what stands in for a weight, and what its entry gives back."""
 
 import json
+from pathlib import Path
 
+import handmade
 import numpy as np
 import pytest
 
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Entry
+from stackwars.core.outcome import Failed
 from stackwars.workloads import values
 
 SEED = 7
@@ -63,7 +66,7 @@ def test_results_have_their_names_and_torchs_axes():
     assert list(found) == ["up.weight", "output"]
     assert np.array_equal(found["up.weight"], values[0].T)
     assert list(arguments.named({}, values[:1])) == ["output"]
-    with pytest.raises(ValueError, match=r"expected the 3 results .* got 1"):
+    with pytest.raises(Failed, match=r"expected the 3 results .* got 1"):
         arguments.named({"results": rows}, values[:1])
 
 
@@ -78,6 +81,34 @@ def test_written_list_is_read_back(tmp_path):
     document, read = arguments.load(path)
     assert document["seed"] == SEED
     assert read == entries
+
+
+def test_a_loaded_program_has_the_values_names_and_keys_of_its_arguments(tmp_path):
+    sides = {
+        name: handmade.write(tmp_path, name, text, steps=True)
+        for name, text in {"jax": handmade.JAX_STEP, "torch_xla": handmade.TORCH_STEP}.items()
+    }
+    jax, torch = (
+        arguments.load_program(name, *map(Path, files.values()), "gemm", handmade.SIZES, handmade.SEED)
+        for name, files in sides.items()
+    )
+    weight, left = jax.arguments
+    assert [one.is_fixed for one in jax.arguments] == [True, False]
+    np.testing.assert_array_equal(weight(1), values.leaf("up.weight", (64, 32), handmade.SEED).T)
+    assert not np.array_equal(left(0), left(1))
+    # The input is one array; the weights differ in their layout.
+    assert [one.key for one in torch.arguments].index(left.key) == 0
+    assert weight.key not in [one.key for one in torch.arguments]
+    other = arguments.load_program("jax", *map(Path, sides["jax"].values()), "gemm", handmade.SIZES, 1)
+    assert not {one.key for one in other.arguments} & {weight.key, left.key}
+    assert list(jax.named([np.zeros((32, 64)), np.zeros((16, 64))])) == ["up.weight", "output"]
+    assert (jax.file, jax.text, jax.missing) == ("program.mlir", handmade.JAX_STEP, "")
+
+
+def test_a_program_that_is_missing_has_the_reason(tmp_path):
+    files = handmade.write(tmp_path, "jax", "// no program: no such model\n", rows=[])
+    found = arguments.load_program("jax", *map(Path, files.values()), "gemm", handmade.SIZES, 1)
+    assert (found.text, found.missing) == ("", "no such model")
 
 
 def test_unknown_kind_is_refused(tmp_path):

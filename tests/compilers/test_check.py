@@ -5,8 +5,7 @@ import pytest
 
 from explain.faulty import PRODUCTS
 from running import check_programs
-from stackwars.compilers.check import EXECUTABLES, keyed, last_line
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.compilers.check import EXECUTABLES
 
 COMPILERS = {
     "xla": ("xla-0.10.2", "xla", {}),
@@ -45,10 +44,10 @@ class Checks:
 
     def __init__(self, folder, name: str) -> None:
         environment, self.module, self.options = COMPILERS[name]
-        self.folder, self.python = folder, ensure(REPOSITORY / "envs" / f"{environment}.txt")
+        self.folder, self.pins = folder, f"envs/{environment}.txt"
 
-    def run(self, programs: dict, timeout_s=120, steps=False, code="", **changes) -> dict:
-        """Return check.json of programs, as the workflow runs it. code: run in place of the module.
+    def run(self, programs: dict, timeout_s=120, steps=False, **changes) -> dict:
+        """Return check.json of programs, as the workflow runs it.
 
         changes: as of `handmade.write_expected`.
         """
@@ -57,7 +56,7 @@ class Checks:
             "programs": programs, "expected": handmade.write_expected(self.folder / "expected", steps, **changes),
             "settings": {"seed": handmade.SEED, "memory_cap_gib": 4, "check_timeout_s": timeout_s},
         }  # fmt: skip
-        return check_programs(self.python, job, self.folder / "check", *(("-c", code) if code else ()))
+        return check_programs(self.pins, job, self.folder / "check")
 
     def write(self, name: str, text: str, **more) -> dict:
         return {name: handmade.write(self.folder, name, text, **more)}
@@ -117,7 +116,9 @@ def test_right_wrong_refused_and_missing_programs_each_have_their_outcome(checks
     assert wrong["l2"] == pytest.approx(5e-4, rel=0.01)
     assert wrong["status_detail"].startswith(f"{wrong['wrong']:,} of 1,024 elements wrong")
     assert wrong["status_detail"].endswith("by NumPy in float64")
-    assert found["jax+refused"]["status_detail"].startswith("the compiler refuses it: ")
+    assert found["jax+refused"]["status_detail"].startswith(
+        ("XlaRuntimeError: ", "MLIRError: ", "RuntimeError: ")
+    )
     assert "no_such_operation" in found["jax+refused"]["status_detail"]
     assert found["jax+none"]["status_detail"] == "StopIteration: no such model"
     for name in ("jax+refused", "jax+none"):
@@ -147,12 +148,6 @@ def test_what_a_program_updates_is_judged_too(xla):
     assert (found["torch_xla"]["wrong"], found["torch_xla"]["total"]) == (2048, 2048)
 
 
-def test_the_state_is_judged_after_the_first_step_alone():
-    results = {"output": 1, "up.weight": 2}
-    assert keyed("first", 0, results) == {"first/output0": 1, "first/state/up.weight": 2}
-    assert keyed("second", 1, results) == {"second/output1": 1}
-
-
 @pytest.mark.env
 def test_without_expected_values_a_program_that_runs_is_ok_and_nothing_is_said_of_its_values(xla):
     document = xla.run(xla.healthy, reason="it took too long")
@@ -169,7 +164,7 @@ def test_a_crash_is_that_program_s_alone(xla):
     assert (found["jax"]["status"], found["jax"]["status_detail"]) == ("ok", "")
     crashed = found["torch_xla"]
     assert crashed["status"] == "crash"
-    assert crashed["status_detail"].startswith("SIGSEGV in the first call")
+    assert crashed["status_detail"].startswith("SIGSEGV in call")
     assert crashed["compile_s"] > 0 and crashed["first_ns"] is crashed["total"] is None
 
 
@@ -179,7 +174,7 @@ def test_a_call_that_does_not_end_is_a_timeout_of_that_program_alone(xla):
     found = xla.run(programs, timeout_s=6)["programs"]
     assert found["jax"]["status"] == "ok"
     assert (found["torch_xla"]["status"], found["torch_xla"]["status_detail"]) == (
-        "timeout", "no end after 6 s, in the first call",
+        "timeout", "no end after 6 s in call",
     )  # fmt: skip
     assert found["torch_xla"]["compile_s"] > 0 and found["torch_xla"]["first_ns"] is None
 
@@ -192,48 +187,3 @@ def test_weights_over_the_cap_are_oom(xla):
     assert found["torch_xla"]["status"] == "oom"
     assert "they are 16.0 GiB, this process may use 4.0 GiB" in found["torch_xla"]["status_detail"]
     assert found["jax"]["status"] == "ok"
-
-
-FAULTY = """
-import numpy as np
-from stackwars.compilers import check, xla
-
-class Program(xla.Program):
-    calls = 0
-    def fetch(self, results):
-        Program.calls += 1
-        [found] = super().fetch(results)
-        if Program.calls == 3:
-            CHANGE
-        return [found]
-xla.Program = Program
-check.main()
-"""
-"""A check by a compiler whose third call gives something else."""
-
-
-@pytest.mark.env
-@pytest.mark.parametrize(
-    ("change", "status", "wrong"),
-    [("np.where(np.arange(64) == 9, 7, found)", "wrong", 16), ("np.nextafter(found, np.float32(9))", "ok", 0)],
-)
-def test_a_repeat_that_differs_is_flaky_if_it_is_wrong(xla, change, status, wrong):
-    found = xla.run(xla.healthy, code=FAULTY.replace("CHANGE", f"found = {change}"))["programs"]["jax"]
-    assert (found["status"], found["flaky"], found["wrong"]) == (status, bool(wrong), wrong)
-    flaky = "flaky: 16 of 1,024 elements wrong (9 of axis 1)"
-    assert found["status_detail"].startswith(flaky) if wrong else not found["status_detail"]
-
-
-@pytest.mark.parametrize(
-    ("log", "said"),
-    [
-        ("", ""),
-        (
-            "F0000 check failed: a == b\n*** Check failure stack trace: ***\n    @  0x1\n\n",
-            "F0000 check failed: a == b",
-        ),
-        ('one\nFatal Python error: Segmentation fault\n  File "x.py", line 1 in f\n', "one"),
-    ],
-)
-def test_the_last_line_is_what_was_said_before_a_trace(log, said):
-    assert last_line(log) == said

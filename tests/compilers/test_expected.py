@@ -1,6 +1,9 @@
 """Who computes the expected values, from small programs, and how far from them a right result may be."""
 
 import json
+import os
+import sys
+import time
 
 import handmade
 import numpy as np
@@ -9,10 +12,12 @@ import pytest
 from running import run_job
 from stackwars import workloads
 from stackwars.compilers import expected
-from stackwars.measure import judge
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.compilers.expected import ExpectedJob
+from stackwars.core import judge
+from stackwars.core.client import CompilerSpec
 from stackwars.workloads import values
 
+XLA = "jaxlib 0.10.2"
 SIZES = {"m": 3, "k": 40, "n": 5}
 SCALED = """module @jit_f {{
   func.func public @main(%x: tensor<{m}x{k}xf32>, %y: tensor<{k}x{n}xf32>) -> tensor<{m}x{n}xf32> {{
@@ -45,30 +50,25 @@ WEIGHTED = [
 ]
 
 
-@pytest.fixture(scope="module")
-def python():
-    return ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")
-
-
 def gemm(scale: float = 1.0, **sizes: int) -> str:
     return SCALED.format(scale=scale, **{**SIZES, **sizes})
 
 
-def compute(python, folder, texts: dict, workload="gemm", sizes=SIZES, rows=OPERANDS, through=(), **changes):
-    """The expected values as the workflow computes them, and their document. through: as of `run_job`."""
+def compute(folder, texts: dict, workload="gemm", sizes=SIZES, rows=OPERANDS, **changes):
+    """The expected values as the workflow computes them, and their document."""
     programs = {name: handmade.write(folder, name, text, rows=rows) for name, text in texts.items()}
     job = {
         "workload": workload, "variant": "base", "sizes": sizes, "seed": handmade.SEED, "memory_cap_gib": 8,
         "timeout_s": 120, "programs": programs, **changes,
     }  # fmt: skip
     output = folder / "expected"
-    run_job(python, "expected", job, output, *through)
+    run_job(sys.executable, "expected", job, output, pins="envs/xla-0.10.2.txt")
     return judge.read(output), json.loads((output / judge.DOCUMENT).read_text())
 
 
 @pytest.mark.env
-def test_a_workload_s_own_values_are_numpy_s_and_its_program_is_their_witness(python, tmp_path):
-    found, document = compute(python, tmp_path, {"jax": gemm()})
+def test_a_workload_s_own_values_are_numpy_s_and_its_program_is_their_witness(tmp_path):
+    found, document = compute(tmp_path, {"jax": gemm()})
     sets = workloads.load("gemm").input_sets(SIZES, handmade.SEED)
     assert (found.judge, found.reason, list(found.values)) == ("NumPy in float64", "", ["output0", "output1"])
     for number, one in enumerate(sets):
@@ -77,37 +77,37 @@ def test_a_workload_s_own_values_are_numpy_s_and_its_program_is_their_witness(py
     assert document["witness"]["program"] == "jax" and document["witness"]["largest"] < 1e-12
     assert document["accumulation"] == SIZES["k"]
     # A program that is wrong changes no value: the workload's own are judged by.
-    other, document = compute(python, tmp_path / "other", {"jax": gemm(2.0)})
+    other, document = compute(tmp_path / "other", {"jax": gemm(2.0)})
     assert document["witness"]["largest"] > 0.5
     np.testing.assert_array_equal(other.values["output0"], found.values["output0"])
 
 
 @pytest.mark.env
-def test_without_numpy_the_interpreter_judges_and_a_second_frontend_is_the_witness(python, tmp_path):
+def test_without_numpy_the_interpreter_judges_and_a_second_frontend_is_the_witness(tmp_path):
     texts = {"jax": PRODUCT, "torch_xla": PRODUCT.replace("@jit_f", "@other")}
-    found, document = compute(python, tmp_path, texts, "vit_b16", MODEL, WEIGHTED)
-    assert (found.judge, found.reason) == ("the StableHLO interpreter in float64", "")
+    found, document = compute(tmp_path, texts, "vit_b16", MODEL, WEIGHTED)
+    assert (found.judge, found.reason) == (f"{XLA}, the StableHLO interpreter in float64", "")
     assert document["witness"] == {"program": "torch_xla", "largest": 0.0}
     weight = values.leaf("w", (5, 48), handmade.SEED).astype(np.float64)
     for number, one in enumerate(workloads.load("vit_b16").input_sets(MODEL, handmade.SEED)):
         right = one["pixel_values"].reshape(2, 48).astype(np.float64) @ weight.T
         np.testing.assert_allclose(found.values[f"output{number}"], right, rtol=1e-6)
     assert 0 < document["rounding"]["output0"] < 1e-5
-    assert found.limits["output0"] >= max(expected.ROUNDINGS * 2.0**-24, 8 * document["rounding"]["output0"])
+    assert found.limits["output0"] >= max(judge.ROUNDINGS * 2.0**-24, 8 * document["rounding"]["output0"])
 
 
 @pytest.mark.env
-def test_a_frontend_without_a_program_is_passed_over(python, tmp_path):
+def test_a_frontend_without_a_program_is_passed_over(tmp_path):
     texts = {"jax": "// no program: no such model\n", "torch_xla": PRODUCT}
-    found, document = compute(python, tmp_path, texts, "vit_b16", MODEL, WEIGHTED)
+    found, document = compute(tmp_path, texts, "vit_b16", MODEL, WEIGHTED)
     assert (found.reason, document["program"], document["witness"]) == ("", "torch_xla", None)
     none = {"jax": "// no program: no such model\n"}
-    found, _ = compute(python, tmp_path / "none", none, "vit_b16", MODEL, WEIGHTED)
+    found, _ = compute(tmp_path / "none", none, "vit_b16", MODEL, WEIGHTED)
     assert found.reason == "no program to evaluate: no such model"
 
 
 @pytest.mark.env
-def test_a_program_too_large_for_the_interpreter_goes_to_xla_with_its_passes_off(python, tmp_path):
+def test_a_program_too_large_for_the_interpreter_is_evaluated_operation_by_operation(tmp_path):
     # A sum for nothing, of 4e7 terms.
     large = PRODUCT.replace(
         "    return",
@@ -117,46 +117,56 @@ def test_a_program_too_large_for_the_interpreter_goes_to_xla_with_its_passes_off
         "      : (tensor<1024x40000xf32>, tensor<f32>) -> tensor<f32>\n"
         "    return",
     )
-    found, document = compute(python, tmp_path, {"jax": large}, "vit_b16", MODEL, WEIGHTED)
-    assert (found.judge, found.reason) == ("jaxlib 0.10.2 in float64, passes off", "")
+    found, document = compute(tmp_path, {"jax": large}, "vit_b16", MODEL, WEIGHTED)
+    assert (found.judge, found.reason) == (f"{XLA}, operation by operation in float64", "")
     assert document["accumulation"] == 1024 * 40000
-    small, _ = compute(python, tmp_path / "small", {"jax": PRODUCT}, "vit_b16", MODEL, WEIGHTED)
+    small, _ = compute(tmp_path / "small", {"jax": PRODUCT}, "vit_b16", MODEL, WEIGHTED)
     for key, value in small.values.items():
         np.testing.assert_allclose(found.values[key], value, rtol=1e-6)
+
+
+def die() -> None:
+    os.kill(os.getpid(), 9)
+
+
+def refuse() -> None:
+    raise ValueError("no such value")
 
 
 @pytest.mark.env
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ("os.kill(os.getpid(), 11)", "the reference evaluation failed"),
-        ("raise ValueError('no such value')", "the reference evaluation failed: ValueError: no such value"),
-        ("time.sleep(60)", "the reference evaluation took too long"),
+        (die, "the reference evaluation failed"),
+        (refuse, "the reference evaluation failed: ValueError: no such value"),
+        (lambda: time.sleep(60), "the reference evaluation took too long"),
     ],
 )
-def test_an_evaluation_that_fails_leaves_the_reason(python, tmp_path, how, reason):
-    code = f"""
-import os, time
-from stackwars.compilers import expected
-def _values(job):
-    {how}
-expected._values = _values
-expected.main()
-"""
-    found, document = compute(python, tmp_path, {"jax": gemm()}, through=("-c", code), timeout_s=3)
-    assert found.reason.startswith(reason)
-    assert (found.values, document["limits"], document["workload"]) == ({}, {}, "gemm")
+def test_an_evaluation_that_fails_leaves_the_reason(tmp_path, monkeypatch, how, reason):
+    monkeypatch.setattr(type(workloads.load("gemm")), "expected", lambda *_: how())
+    files = handmade.write(tmp_path, "jax", gemm(), rows=OPERANDS)
+    job = ExpectedJob("gemm", "base", SIZES, handmade.SEED, 8, 3, {"jax": files})
+    values_, document = expected.expected(job, CompilerSpec("never started", python="no python"))
+    assert document["reason"].startswith(reason)
+    assert (values_, document["limits"], document["workload"]) == ({}, {}, "gemm")
 
 
 @pytest.mark.env
-def test_limits_grow_with_the_longest_sum(python, tmp_path):
+def test_a_program_that_cannot_be_evaluated_leaves_the_reason(tmp_path):
+    broken = PRODUCT.replace("stablehlo.reshape", "stablehlo.nothing")
+    found, _ = compute(tmp_path, {"jax": broken}, "vit_b16", MODEL, WEIGHTED)
+    assert found.reason.startswith("the reference evaluation failed: ") and "nothing" in found.reason
+
+
+@pytest.mark.env
+def test_limits_grow_with_the_longest_sum(tmp_path):
     limits = {}
     for k in (2, 40, 4000):
         folder = tmp_path / str(k)
-        found, document = compute(python, folder, {"jax": gemm(k=k)}, sizes={**SIZES, "k": k})
+        found, document = compute(folder, {"jax": gemm(k=k)}, sizes={**SIZES, "k": k})
         limits[k] = found.limits["output0"]
-        assert document["rounding"]["output0"] * expected.MARGIN <= limits[k] <= expected.MOST
+        assert document["rounding"]["output0"] * judge.MARGIN <= limits[k] <= judge.MOST
     roundoff = 2.0**-24
-    assert limits[2] >= expected.ROUNDINGS * roundoff
-    assert limits[4000] >= expected.DEVIATIONS * 4000**0.5 * roundoff > expected.ROUNDINGS * roundoff
+    assert limits[2] >= judge.ROUNDINGS * roundoff
+    assert limits[4000] >= judge.DEVIATIONS * 4000**0.5 * roundoff > judge.ROUNDINGS * roundoff
     assert limits[2] <= limits[4000]

@@ -119,6 +119,6 @@ def test_a_program_that_cannot_be_lowered_leaves_one_short_line(tmp_path: Path) 
     with (
         mock.patch.object(lowering, "ensure", lambda _: python),
         lowering.Lowering(pins, job, 9, 2**30) as lower,
-        pytest.raises(OSError, match=r"^ended with 1: MemoryError: no room$"),
+        pytest.raises(OSError, match=r"^exit status 1 in lower; last line: MemoryError: no room$"),
     ):
         lower(JOB.sizes, tmp_path / "program")

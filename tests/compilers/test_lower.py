@@ -12,10 +12,10 @@ from running import lower_program, run
 from stackwars.compilers import ahead_supervisor, arguments, lowering, sharded
 from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.sharded import ShardedJob
-from stackwars.ir.program_text import load_sources, readback
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.program_text import load_sources, readback
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.supervisor import supervise
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study import config, programs, sharding
 from stackwars.study.programs import Program
 from stackwars.workloads.train_mlp import WORKLOAD as train_mlp
@@ -40,8 +40,8 @@ import sys
 from pathlib import Path
 import numpy as np
 from stackwars.compilers import arguments
-from stackwars.compilers.xla import Compiler
-from stackwars.ir.program_text import not_donated
+from stackwars.core.compilers.xla import Compiler
+from stackwars.core.program_text import not_donated
 from stackwars.workloads.train_mlp import WORKLOAD as train_mlp
 folder, sizes = Path(sys.argv[1]), eval(sys.argv[2])
 import gzip
@@ -182,7 +182,7 @@ def test_programs_that_one_process_serves_are_those_that_cells_run(
     job = programs.lower_job(SMOKE, Program(name, workload))
     monkeypatch.setattr(lowering, "ensure", lambda _: python)
     with lowering.Lowering(tmp_path / "no.pins", job, 300, ahead_supervisor.CAP_BYTES) as lower:
-        with pytest.raises(OSError, match="ended with 1: "):
+        with pytest.raises(OSError, match="exit status 1 in lower; last line: KeyError"):
             lower({"batch": 3}, tmp_path / "without-sizes")
         other = lower({**job["sizes"], "batch": 3}, tmp_path / "other")
         # The second of the two: nothing of the first is in it.

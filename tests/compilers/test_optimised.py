@@ -12,9 +12,10 @@ import pytest
 
 from measured import PROGRAM
 from running import python
-from stackwars.compilers import hlo, optimised
+from stackwars.compilers import optimised
 from stackwars.compilers.optimised import OptimiseJob
-from stackwars.ir.program_text import missing_reason
+from stackwars.core import hlo
+from stackwars.core.program_text import missing_reason
 
 PINS = "envs/xla-0.7.1.txt"
 DONATED = PROGRAM.replace("32xf32>,", "32xf32> {jax.buffer_donor = true},", 1)

@@ -110,7 +110,8 @@ def profiled(request):
 _PROFILE = '''
 import json, statistics, time
 import numpy
-from stackwars.compilers import profile, xla
+from stackwars.compilers import profile
+from stackwars.core.compilers import xla
 compiler, found = xla.Compiler("cpu", {}), {}
 MATMUL = """
 func.func public @main(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from running import check_programs, run
-from stackwars.compilers import replay, replay_cell, replay_result
+from stackwars.compilers import replay, replay_cell
 from stackwars.compilers.check import EXECUTABLES
 from stackwars.compilers.replay import ReplayJob
-from stackwars.measure import judge
+from stackwars.core import judge
+from stackwars.core.documents import Events, read_events
+from stackwars.core.launch import REPOSITORY
 from stackwars.measure.conduct import Participant, run_round
-from stackwars.measure.documents import Events, read_events
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.setup.environments import ensure
 
 SETTINGS = {
     "seed": handmade.SEED, "memory_cap_gib": 4, "timeout_s": 120,
@@ -59,7 +60,7 @@ def replay_once(python, folder, programs: dict, check, repetition: int, steps: b
 
 def combined(results: list[dict], cells: dict[str, Path], check: dict) -> dict:
     """The result of these processes."""
-    return replay_result.combine([{"replay": one} for one in results], cells, check)
+    return replay_cell.combine([{"replay": one} for one in results], cells, check)
 
 
 def of(result: dict, event: str) -> dict[str, dict]:
@@ -223,7 +224,7 @@ def test_options_are_those_of_jit(each_python):
 
 
 _OPTIONS = """
-from stackwars.compilers.xla import Compiler
+from stackwars.core.compilers.xla import Compiler
 compiler_ = Compiler("cpu", {})
 import jax, numpy
 from jax._src import compiler
@@ -261,8 +262,8 @@ def outputs(**values):
 PACKED = 'dense<"0x0DFF01"> : tensor<3x6xi1>'
 MASK = """
 import numpy
-from stackwars.compilers import xla
-from stackwars.ir.program_text import readable
+from stackwars.core.compilers import xla
+from stackwars.core.program_text import readable
 main = 'func.func @main() -> tensor<3x6xi1> { %0 = stablehlo.constant PACKED return %0 : tensor<3x6xi1> }'
 text = f'module @jit_f {{ {main} }}'
 program = xla.Compiler("cpu", {}).compile(readable(text))
@@ -304,18 +305,20 @@ def test_a_profile_that_fails_is_told_and_costs_no_time(verified, tmp_path, monk
 
 
 @pytest.mark.env
-def test_first_process_runs_what_the_check_compiled_and_the_later_ones_compile_anew(each_python, tmp_path):
+@pytest.mark.parametrize("generation", ["0.7.1", "0.10.2"])
+def test_processes_run_what_the_check_compiled(generation, tmp_path):
+    python, pins = of_generation(generation), f"envs/xla-{generation}.txt"
     texts = {"jax": handmade.JAX, "torch_xla": handmade.TORCH}
     programs = {name: handmade.write(tmp_path, name, text) for name, text in texts.items()}
     job = {
         "workload": "gemm", "compiler": "some-xla", "sizes": handmade.SIZES, "programs": programs,
         "settings": {**SETTINGS, "check_timeout_s": 60}, "expected": handmade.write_expected(tmp_path / "expected"),
     }  # fmt: skip
-    seconds = check_programs(each_python, job, tmp_path / "check")["programs"]["jax"]["compile_s"]
+    seconds = check_programs(pins, job, tmp_path / "check")["programs"]["jax"]["compile_s"]
     check = tmp_path / "check" / "check.json"
 
     def replayed(repetition: int) -> dict:
-        return replay_once(each_python, tmp_path / f"process-{repetition}", programs, check, repetition)
+        return replay_once(python, tmp_path / f"process-{repetition}", programs, check, repetition)
 
     first = replayed(0)
     assert not of(first, "refused") and set(of(first, "steady")) == {"jax", "torch_xla"}
@@ -325,7 +328,7 @@ def test_first_process_runs_what_the_check_compiled_and_the_later_ones_compile_a
     # Another program in the place of the compiled one is what a process runs.
     job["programs"] = {"jax": handmade.write(tmp_path / "other", "jax", handmade.OTHER_CONSTANT)}
     job["expected"] = handmade.write_expected(tmp_path / "other", reason="none")
-    check_programs(each_python, job, tmp_path / "other" / "check")
+    check_programs(pins, job, tmp_path / "other" / "check")
     (tmp_path / "other" / "check" / EXECUTABLES / "jax").rename(tmp_path / "check" / EXECUTABLES / "jax")
     assert list(of(replayed(0), "refused")) == list(of(replayed(1), "refused")) == ["jax"]
     # A machine with other instructions compiles its own.

@@ -13,12 +13,14 @@ from stackwars.compilers import replay_cell
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.replay import ReplayJob
 from stackwars.compilers.replay_cell import ReplayCellJob
-from stackwars.measure import documents, loops
+from stackwars.core import documents
+from stackwars.core.launch import REPOSITORY
+from stackwars.measure import loops
 from stackwars.measure.cell import measure as measure_cell
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.setup.environments import ensure
 from stackwars.study.programs import ReplayCell
 
 PINS = REPOSITORY / "envs" / "xla-0.7.1.txt"

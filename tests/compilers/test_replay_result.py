@@ -7,7 +7,7 @@ import handmade
 import jsonschema
 import pytest
 
-from stackwars.compilers import replay_result
+from stackwars.compilers import replay_cell
 
 DIGESTS = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("jax", "torch_xla")}
 CHECK = handmade.checked(DIGESTS)
@@ -72,7 +72,7 @@ def whole(processes, check=CHECK, cells=None, peak=None, natives=None) -> dict:
     for name, records in (natives or {}).items():
         for number, record in enumerate(records):
             rounds[number][name] = record
-    return replay_result.combine(rounds, cells or {}, check, peak, 7)
+    return replay_cell.combine(rounds, cells or {}, check, peak, 7)
 
 
 def combined(processes, check=CHECK, cells=None) -> dict[str, dict]:
@@ -206,7 +206,7 @@ def test_profiles_are_of_the_first_process_and_of_the_programs_that_are_ok():
     told["spans"] = [["dot", 0.0, 0.4]]
     for name in DIGESTS:
         processes[0]["events"].append({"event": "profiled", "at_s": 3.0, "program": name, **told})
-    found = replay_result.profiles([{"replay": one} for one in processes], whole(processes))
+    found = replay_cell.profiles([{"replay": one} for one in processes], whole(processes))
     assert found == {
         **{"workload": "gemm", "device": "cpu", "compiler": "some-xla", "preset": "smoke"},
         "repetition": 0,

@@ -8,11 +8,12 @@ import pytest
 from running import lower_program, run
 from stackwars.compilers import sharded
 from stackwars.compilers.ahead_supervisor import CompileJob, compile_in_child
-from stackwars.compilers.hlo_facts import COLLECTIVES
 from stackwars.compilers.sharded import ShardedJob
-from stackwars.measure.documents import event, read_events
+from stackwars.core.documents import event, read_events
+from stackwars.core.hlo import COLLECTIVES
+from stackwars.core.launch import REPOSITORY
 from stackwars.measure.supervisor import supervise
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.setup.environments import ensure
 from stackwars.study import config, programs, sharding
 from stackwars.study.sharding import Point
 

@@ -2,7 +2,7 @@
 
 import re
 
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 
 def test_the_image_is_a_debian_12_and_the_script():

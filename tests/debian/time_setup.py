@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[2] / "src"))
 
 from machine import Debian, available, bootstrap, remove
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 CHECKOUT = "/srv/stackwars"
 CACHE = "root/.cache"

@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[2] / "src"))
 
 from machine import Debian, available, bootstrap, remove
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 USER = "reader"
 CHECKOUT = "/srv/stackwars"

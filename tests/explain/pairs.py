@@ -1,6 +1,6 @@
 """Handmade programs in generic form, for tests."""
 
-from stackwars.explain.graph import Graph
+from stackwars.core.program import Graph
 from stackwars.explain.matching import AxisMap, Class
 
 TRANSPOSE = "permutation = array<i64: 1, 0>"

@@ -1,28 +1,28 @@
 """Pairs of programs for the finder of causes: with one planted cause, and with none.
 
-`python tests/explain/planted_pairs.py OUTPUT`: search all of them in jaxlib 0.7.1 and write OUTPUT, a JSON
-file with each answer. It takes about 20 minutes on a quiet machine of two cores.
+`python tests/explain/planted_pairs.py OUTPUT [PAIR ...]`: search all of them, or those whose name has one of these
+words, in jaxlib 0.7.1 and write OUTPUT, a JSON file with each answer. All take about 20 minutes on a quiet machine of
+two cores.
 """
 
 import json
 import math
 import random
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from stackwars.explain.graph import Emitter, Graph, Op, element, shape, tensor
-from stackwars.explain.question import Question, Side
-from stackwars.explain.workers import CompilerSpec, Worker
-from stackwars.setup.environments import REPOSITORY, clean_environ
-from stackwars.study import programs
-from stackwars.study.config import load
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.program import Emitter, Graph, Op, Program
+from stackwars.core.types import element, shape, tensor
+from stackwars.explain.answer import CAUSE, LAYOUT, NO_GAP, NOT_SEPARABLE, Cause
+from stackwars.explain.cause import find
+from stackwars.explain.task import Settings, Task, plain_arguments
+from stackwars.setup.environments import ensure
 
 COMPILER = "jaxlib-0.7.1"
-SETTINGS = {"bound": 0.1, "seconds": 0.3, "budget_s": 300}
 Names = dict[int, str]
 Change = Callable[[Emitter, Op, Names], None]
 """Called after an operation is written; changes the name by which later operations read its result."""
@@ -145,24 +145,6 @@ def transposed(emitter: Emitter, name: str, kind: str) -> tuple[str, str]:
     turned = tensor(shape(kind)[::-1], element(kind))
     order = "<{permutation = array<i64: 1, 0>}>"
     return emitter.line(f'"stablehlo.transpose"({name}) {order} : ({kind}) -> {turned}'), turned
-
-
-def largest(graph: Graph) -> Op:
-    """Return the last operation whose result is the largest and no constant, before the last operation."""
-    weighed = [op for op in graph.ops[:-1] if op.reads and op.name != "stablehlo.broadcast_in_dim"]
-    sizes = {
-        op.number: max(len(graph.types[one]) and _size(graph.types[one]) for one in op.results)
-        for op in weighed
-    }
-    top = max(sizes.values())
-    return [op for op in weighed if sizes[op.number] == top][-1]
-
-
-def _size(kind: str) -> int:
-    size = 1
-    for extent in shape(kind):
-        size *= extent
-    return size
 
 
 def with_transposes(graph: Graph) -> str:
@@ -306,53 +288,42 @@ def pairs(graphs: dict[str, Graph]) -> Iterator[Pair]:
         yield Pair(f"reordered: {name}", reordered(graph, number), graph.module())
 
 
-def is_named(pair: Pair, document: dict) -> bool:
+def is_named(pair: Pair, cause: Cause) -> bool:
     """Return whether an answer names the planted cause, and not more than one other region."""
-    if document["verdict"] != "cause" or not 1 <= len(document["regions"]) <= 2:
+    if cause.verdict != CAUSE or not 1 <= len(cause.regions) <= 2:
         return False
     if pair.planted == "argument":
-        return any(row["what"] == "argument layout" for row in document["regions"])
-    return any(pair.planted in line for row in document["regions"] for line in row["a"])
-
-
-def spec() -> CompilerSpec:
-    config = load()
-    return CompilerSpec(COMPILER, pins=str(REPOSITORY / programs.compiler_pins(config, COMPILER)))
-
-
-def search(pair: Pair, compiler: CompilerSpec, folder: Path) -> dict:
-    """Search a pair; return cause.json."""
-    folder.mkdir()
-    for name, text in (("slow", pair.slow), ("fast", pair.fast)):
-        (folder / f"{name}.mlir").write_text(text)
-    sides = {key: Side(key, str(folder / f"{key}.mlir")) for key in ("slow", "fast")}
-    question = Question(
-        pair.name, sides["slow"], compiler, compiler, b=sides["fast"], seed=7, settings=SETTINGS
-    )
-    (folder / "job.json").write_text(json.dumps(asdict(question)))
-    command = ["-m", "stackwars.explain.cause", "--job", str(folder / "job.json"), "--output", str(folder)]
-    done = subprocess.run([sys.executable, *command], env=clean_environ({}), capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    return json.loads((folder / "cause.json").read_text())
+        return any(region.what == LAYOUT for region in cause.regions)
+    return any(pair.planted in line for region in cause.regions for line in region.a)
 
 
 def main() -> None:
-    (output,) = sys.argv[1:]
-    compiler, rows = spec(), []
+    output, *words = sys.argv[1:]
+    compiler = CompilerSpec(COMPILER, python=str(ensure(REPOSITORY / "envs/xla-0.7.1.txt")))
+    rows = []
     with Worker(compiler) as worker:
-        graphs = {name: worker.generic(text) for name, text in BASES.items()}
-    for pair in pairs(graphs):
-        with tempfile.TemporaryDirectory() as folder:
-            document = search(pair, compiler, Path(folder, "pair"))
-        right = is_named(pair, document) if pair.planted else document["verdict"] in ("no gap", "not separable")
-        row = {"pair": pair.name, "planted": pair.planted, "right": right}
-        row |= {key: document.get(key) for key in ("verdict", "detail", "ratio", "closed", "seconds")}
-        rows.append(row)
-        print(
-            "right" if right else "WRONG", pair.name, "|", row["verdict"], "|", row["detail"][:150], flush=True
-        )
-        Path(output).write_text(json.dumps(rows, indent=1) + "\n")
+        graphs = {name: worker.graph(text) for name, text in BASES.items()}
+        for pair in pairs(graphs):
+            if words and not any(word in pair.name for word in words):
+                continue
+            slow, fast = (
+                Program(name, text, plain_arguments(worker.graph(text), {}, seed=7))
+                for name, text in (("slow", pair.slow), ("fast", pair.fast))
+            )
+            settings = Settings(budget_s=300)
+            cause = find(
+                Task(pair.name, slow, compiler, compiler, fast, is_plain=True, settings=settings),
+                lambda text: None,
+            )
+            right = is_named(pair, cause) if pair.planted else cause.verdict in (NO_GAP, NOT_SEPARABLE)
+            row = {"pair": pair.name, "planted": pair.planted, "right": right}
+            names = ("verdict", "detail", "ratio", "closed", "seconds")
+            rows.append(row | {name: asdict(cause)[name] for name in names})
+            print(
+                *("right" if right else "WRONG", pair.name, "|", cause.verdict, "|", cause.detail[:150]),
+                flush=True,
+            )
+            Path(output).write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from explain.faulty import PRODUCTS
+from stackwars.core.client import CompilerSpec
+from stackwars.core.judge import Expected
+from stackwars.core.launch import REPOSITORY
 from stackwars.explain import ablation
 from stackwars.explain.ablation import YNN, cures, passes_of
-from stackwars.explain.workers import CompilerSpec
-from stackwars.setup.environments import REPOSITORY
+from stackwars.explain.answer import Variant
+from stackwars.setup.environments import ensure
 
 DUMPS = [
     "module_0001.jit_f.0000.sharding-removal.after_pipeline-start.before_flatten-call-graph.txt",
@@ -29,7 +32,7 @@ def test_passes_are_those_that_changed_the_program_and_then_those_that_ran_next(
 
 
 def row(variant, outcome="ok"):
-    return {"variant": variant, "flag": variant, "outcome": outcome}
+    return Variant(variant, variant, outcome, None, None, True)
 
 
 def test_cures_start_with_the_most_particular():
@@ -41,7 +44,7 @@ def test_cures_start_with_the_most_particular():
         row("b=1", "crash"),
     ]
     rows += [row(f"{ablation.ALL_OFF}=True"), row("-fusion"), row("-dce", "wrong")]
-    assert [one["flag"] for one in cures(rows)] == [f"{YNN}=", "-fusion", "a=1", f"{ablation.ALL_OFF}=True"]
+    assert cures(rows) == [f"{YNN}=", "-fusion", "a=1", f"{ablation.ALL_OFF}=True"]
 
 
 @pytest.mark.parametrize(
@@ -57,21 +60,35 @@ def test_a_flag_that_the_release_does_not_have_is_told_from_a_refusal(said):
     assert not ablation.UNKNOWN_FLAG.search("UNIMPLEMENTED: HLO opcode `scatter` is not supported")
 
 
+@pytest.fixture
+def xla_python():
+    return ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")
+
+
 @pytest.mark.env
-def test_every_variant_has_an_outcome_and_a_time_although_one_ends_its_process(monkeypatch):
+def test_every_variant_has_an_outcome_and_a_time_although_one_ends_its_process(monkeypatch, xla_python):
     crash = f"{YNN}=LIBRARY_FUSION_TYPE_REDUCE"
     flags = [(YNN, "LIBRARY_FUSION_TYPE_REDUCE"), ("xla_backend_optimization_level", "0"), ("xla_no_such", "1")]
     monkeypatch.setattr(ablation, "XLA_FLAGS", flags)
-    spec = CompilerSpec("it", options={YNN: ""}, pins=str(REPOSITORY / "envs" / "xla-0.10.2.txt"))
+    spec = CompilerSpec("it", options={YNN: ""}, python=str(xla_python))
     rows = ablation.ablate(spec, PRODUCTS, [np.ones((2, 1, 2, 2, 8, 8, 8), np.float32)] * 2, seconds=0.01)
-    found = {row["variant"]: row for row in rows}
+    found = {row.variant: row for row in rows}
     assert list(found)[:3] == ["base", crash, "xla_backend_optimization_level=0"]
     assert "xla_no_such=1" not in found
-    assert found[crash]["outcome"] == "crash" and found[crash]["ratio"] is None
-    assert found["base"]["ratio"] == 1.0 and not found["base"]["changed"]
-    left = [row for row in rows if row["variant"] != crash]
-    assert {row["outcome"] for row in left} == {"ok"}
-    assert all(
-        (row["ratio"] is not None) == (row["changed"] or not row["variant"].startswith("-")) for row in left
-    )
-    assert any(row["changed"] for row in left) and any(not row["changed"] for row in left)
+    assert found[crash].outcome == "crash" and found[crash].ratio is None
+    assert found["base"].ratio == 1.0 and not found["base"].changed
+    others = [row for row in rows if row.variant != crash]
+    assert {row.outcome for row in others} == {"ok"}
+    assert all((row.ratio is not None) == (row.changed or not row.variant.startswith("-")) for row in others)
+    assert any(row.changed for row in others) and any(not row.changed for row in others)
+
+
+@pytest.mark.env
+def test_values_are_judged_by_the_expected_ones_or_by_those_without_a_flag(monkeypatch, xla_python):
+    monkeypatch.setattr(ablation, "XLA_FLAGS", [(YNN, "")])
+    text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}"
+    values, spec = np.ones(4, np.float32), CompilerSpec("it", python=str(xla_python))
+    wrong = Expected("hand", limits={"output0": 1e-6}, values={"output0": values + 1})
+    for expected, outcome in ((None, "ok"), (wrong, "wrong"), (Expected(reason="unknown"), "not judged")):
+        rows = ablation.ablate(spec, text, [values], expected, seconds=0)
+        assert {row.outcome for row in rows} == {outcome}

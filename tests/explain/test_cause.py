@@ -1,18 +1,19 @@
 """The finder on small programs in the environment of a compiler."""
 
-import json
-from dataclasses import asdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from running import python
-from stackwars.explain.bench import Arrays
-from stackwars.explain.cause import pair, search
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.program import Argument, Program
+from stackwars.explain.bench import Arrays, Bench
+from stackwars.explain.cause import find, pair
 from stackwars.explain.hybrids import A, B
-from stackwars.explain.question import Question, Side
-from stackwars.explain.workers import CompilerSpec, Worker
-from stackwars.setup.environments import REPOSITORY
+from stackwars.explain.kept import Kept
+from stackwars.explain.task import Settings, Task, plain_arguments
+from stackwars.setup.environments import ensure
 
 pytestmark = pytest.mark.env
 ATTENTION = """
@@ -66,88 +67,107 @@ func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x256xf32>) -> tensor<64x25
   return %y : tensor<64x256xf32>
 }
 """
-SETTINGS = {"bound": 0.1, "seconds": 0.1, "budget_s": 300, "memory_cap_gib": 8, "timeout_s": 120}
+SETTINGS = Settings(seconds=0.1, budget_s=300, memory_cap_gib=8)
 
 
 @pytest.fixture(scope="module")
 def spec():
-    return CompilerSpec("jaxlib-0.7.1", pins=str(REPOSITORY / "envs" / "xla-0.7.1.txt"))
+    return CompilerSpec("jaxlib-0.7.1", python=str(ensure(REPOSITORY / "envs" / "xla-0.7.1.txt")))
 
 
-def question(folder, spec, a, b):
-    for name, text in (("a", a), ("b", b)):
-        (folder / f"{name}.mlir").write_text(text)
-    sides = [Side(name, str(folder / f"{name}.mlir")) for name in "ab"]
-    return Question("pair", sides[0], spec, spec, b=sides[1], settings=SETTINGS)
+@pytest.fixture(scope="module")
+def worker(spec):
+    with Worker(spec) as started:
+        yield started
 
 
-def get(array):
-    """Return a function of the set of inputs: the second set has other values."""
-    return lambda number: array.astype(np.float32) * (1 + number)
+@pytest.fixture
+def task(spec, worker):
+    def of(a, b):
+        programs = [
+            Program(name, text, plain_arguments(worker.graph(text), {}, 0), file=f"{name}.mlir")
+            for name, text in (("a", a), ("b", b))
+        ]
+        return Task("pair", programs[A], spec, spec, programs[B], is_plain=True, settings=SETTINGS)
+
+    return of
 
 
-def test_every_hybrid_computes_the_program(tmp_path, spec):
+def test_every_hybrid_computes_the_program(tmp_path, worker):
     """One class after another from B, all, and all the other way: the values stay the same."""
-    with Worker(spec) as worker:
-        graphs = tuple(worker.generic(text) for text in (TURNED, STRAIGHT))
-        x, w, b = (
-            np.random.default_rng(k).standard_normal(s) for k, s in enumerate([(128, 256), (768, 256), 768])
-        )
-        values = [[0.2 * x, w / 16, b], [0.2 * x, w.T / 16, b]]
-        given = tuple(
-            dict(zip(graph.arguments, map(get, sets), strict=True))
-            for graph, sets in zip(graphs, values, strict=True)
-        )
-        arrays = Arrays((graphs[A].types, graphs[B].types), given)
-        hybrids = pair(worker, graphs, arrays, tmp_path)
-        weight = [kind for kind in hybrids.kinds if kind.is_layout and not kind.is_same]
-        first = tuple(graph.arguments[1] for graph in graphs)
-        assert [hybrids.classes[one.classes[0]].first for one in weight] == [first]
-        every = range(len(hybrids.classes))
-        parts = [*(hybrids.hybrid([c]) for c in every), hybrids.hybrid(every)]
-        results = []
-        for part in [hybrids.hybrid([]), *parts]:
-            worker.compile("hybrid", part.text)
-            worker.bind("hybrid", arrays.place(worker, part.arguments))
-            results.append(worker.run("hybrid")[0])
+    graphs = tuple(worker.graph(text) for text in (TURNED, STRAIGHT))
+    x, w, b = (
+        np.random.default_rng(k).standard_normal(s).astype(np.float32)
+        for k, s in enumerate([(128, 256), (768, 256), 768])
+    )
+    arguments = tuple(
+        {
+            # The second set has other values.
+            value: Argument(str(value), lambda number, array=array: array * np.float32(1 + number))
+            for value, array in zip(graph.arguments, (0.2 * x, weight / 16, b), strict=True)
+        }
+        for graph, weight in zip(graphs, (w, w.T), strict=True)
+    )
+    bench = Bench(worker, Arrays((graphs[A].types, graphs[B].types), arguments))
+    hybrids = pair(worker, graphs, bench.arrays, tmp_path)
+    weights = [kind for kind in hybrids.kinds if kind.is_layout and not kind.is_same]
+    first = tuple(graph.arguments[1] for graph in graphs)
+    assert [hybrids.classes[kind.classes[0]].first for kind in weights] == [first]
+    classes = range(len(hybrids.classes))
+    results = []
+    for part in (hybrids.hybrid([]), *(hybrids.hybrid([c]) for c in classes), hybrids.hybrid(classes)):
+        bench.load("hybrid", part)
+        results.append(worker.call("hybrid")[0])
     for found in results[1:]:
         np.testing.assert_allclose(found, results[0], atol=1e-5)
 
 
-def test_different_programs_have_no_cause(tmp_path, spec):
-    other = STRAIGHT.replace("512:768", "256:512")
-    answer = search(question(tmp_path, spec, STRAIGHT, other))
-    assert answer["verdict"] == "different values" and not answer["regions"]
+def test_different_programs_have_no_cause(task):
+    answer = find(task(STRAIGHT, STRAIGHT.replace("512:768", "256:512")), print)
+    assert answer.verdict == "different values" and not answer.regions
 
 
-def test_a_program_that_does_not_compile_is_a_failure_with_its_reason(tmp_path, spec):
-    answer = search(question(tmp_path, spec, STRAIGHT, "module {"))
-    assert answer["verdict"] == "failed" and "Unable to parse" in answer["detail"]
+def test_what_a_compiler_does_is_a_failure_with_its_reason(task):
+    question = task(STRAIGHT, STRAIGHT)
+    unparsed = find(replace(question, b=replace(question.b, text="module {")), print)
+    assert unparsed.verdict == "failed" and "expected StableHLO text" in unparsed.detail
+    missing = find(replace(question, b=Program("b", missing="it has no reverse mode")), print)
+    assert (missing.verdict, missing.detail, missing.a, missing.b) == (
+        "failed",
+        "it has no reverse mode",
+        "a",
+        "b",
+    )
+    few = find(replace(question, b=replace(question.b, arguments=question.b.arguments[1:])), print)
+    assert few.detail == "expected 3 arguments of b, got 2; fix: lower it again"
+    dead = find(replace(question, compiler=replace(question.compiler, flags="--xla_no_such_flag")), print)
+    assert dead.verdict == "failed" and "Unknown flag" in dead.detail
 
 
-def test_a_slow_operation_is_named(tmp_path, spec):
+def test_a_slow_operation_is_named_and_a_search_that_is_kept_is_not_measured_again(task, tmp_path):
     """The product as a sum of products is so much slower that a busy machine shows it too."""
-    job = tmp_path / "job.json"
-    job.write_text(json.dumps(asdict(question(tmp_path, spec, FAST, SLOW))))
-    python("-m", "stackwars.explain.cause", "--job", job, "--output", tmp_path)
-    answer = json.loads((tmp_path / "cause.json").read_text())
-    assert answer["verdict"] == "cause", answer["detail"]
-    # The slower program is A, whichever was given first.
-    assert (answer["a"], answer["b"]) == ("b", "a")
-    (region,) = answer["regions"]
-    assert "stablehlo.reduce" in region["a"][-1] and "dot_general" in region["b"][-1]
-    assert answer["closed"]["share"] > 0.8
-    assert "product" in region["reason"]["sentence"]
+    lines = []
+    answer = find(task(FAST, SLOW), print, Kept(tmp_path))
+    assert answer.verdict == "cause", answer.detail
+    # The slower program is A, whichever was question first.
+    assert (answer.a, answer.b) == ("b", "a")
+    (region,) = answer.regions
+    assert "stablehlo.reduce" in region.a[-1] and "dot_general" in region.b[-1]
+    assert region.line_a == "b.mlir:7"
+    assert answer.closed.share > 0.8
+    assert "product" in region.reason.sentence and region.reason.b.gflops > 0
+    again = find(task(FAST, SLOW), lines.append, Kept(tmp_path))
+    assert replace(again, seconds=0) == replace(answer, seconds=0)
 
 
 @pytest.mark.alone
-def test_a_planted_layout_is_named(tmp_path, spec):
-    answer = search(question(tmp_path, spec, TURNED, STRAIGHT))
-    assert answer["verdict"] == "cause", answer["detail"]
-    assert [row["what"] for row in answer["regions"]] == ["argument layout"]
+def test_a_planted_layout_is_named(task):
+    answer = find(task(TURNED, STRAIGHT), print)
+    assert answer.verdict == "cause", answer.detail
+    assert [row.what for row in answer.regions] == ["argument layout"]
 
 
 @pytest.mark.alone
-def test_a_program_against_itself_has_no_cause(tmp_path, spec):
-    answer = search(question(tmp_path, spec, STRAIGHT, STRAIGHT))
-    assert answer["verdict"] in ("no gap", "not separable") and not answer["regions"]
+def test_a_program_against_itself_has_no_cause(task):
+    answer = find(task(STRAIGHT, STRAIGHT), print)
+    assert answer.verdict in ("no gap", "not separable") and not answer.regions

@@ -10,12 +10,13 @@ from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
+import typing_extensions
 
 from running import python
+from stackwars.core.launch import REPOSITORY
 from stackwars.explain import __main__ as command
-from stackwars.explain import local
-from stackwars.explain.local import BadInput
-from stackwars.setup.environments import REPOSITORY
+from stackwars.explain import files
+from stackwars.explain.files import BadInput
 
 ADD = """module {
   func.func public @main(%arg0: tensor<64x64xf32>, %arg1: tensor<64xi32>) -> tensor<64x64xf32> {
@@ -56,20 +57,24 @@ def write(folder: Path, **texts: str) -> list[str]:
 
 def run(folder: Path, *arguments: str) -> CompletedProcess[str]:
     """Run the command in a folder, by the Python of a compiler's environment, with what it lacks of the harness's."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), *jinja2(folder)])}
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), installed(folder)])}
     options = {"cwd": folder, "env": environ, "timeout": 500, "check": False}
     return python("-m", "stackwars.explain", "explain", *arguments, pins="envs/xla-0.10.2.txt", **options)
 
 
-def jinja2(folder: Path) -> list[str]:
-    """Return a folder with jinja2 alone, which the compiler's environment lacks and an installed command has."""
-    beside = folder / "packages"
-    beside.mkdir(exist_ok=True)
-    for name in ("jinja2", "markupsafe"):
-        link = beside / name
+def installed(folder: Path) -> str:
+    """Return a folder with the packages alone that the compiler's environment lacks and an installed command has."""
+    result = folder / "packages"
+    result.mkdir(exist_ok=True)
+    packages = ("jinja2", "markupsafe", "pydantic", "pydantic_core", "annotated_types", "typing_inspection")
+    for path in [
+        *(Path(import_module(name).__file__).parent for name in packages),
+        Path(typing_extensions.__file__),
+    ]:
+        link = result / path.name
         if not link.exists():
-            link.symlink_to(Path(import_module(name).__file__).parent)
-    return [str(beside)]
+            link.symlink_to(path)
+    return str(result)
 
 
 @pytest.mark.env
@@ -79,7 +84,7 @@ def test_a_right_program_alone_packed_and_with_given_inputs(tmp_path):
     done = run(tmp_path, "add.mlir.gz", "--inputs", "x.npz")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "jaxlib-0.10.2" in done.stdout and "1.00x" in done.stdout
-    assert "Judged by jaxlib 0.10.2, operation by operation in float64." in done.stdout
+    assert "Judged by jaxlib 0.10.2, the StableHLO interpreter in float64." in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     folder = tmp_path / "explain" / "add"
     made = {path.name for path in folder.iterdir()}
@@ -111,7 +116,7 @@ def test_a_slower_program_ends_with_2(tmp_path):
 def test_a_refused_program_ends_with_1(tmp_path):
     done = run(tmp_path, *write(tmp_path, bad=REFUSING))
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "refused" in done.stdout
+    assert "unsupported" in done.stdout
 
 
 @pytest.mark.env
@@ -136,6 +141,14 @@ def test_a_file_that_does_not_exist_is_refused(tmp_path, capsys):
     assert capsys.readouterr().err == f"{tmp_path}/none.mlir: expected a file, got none; fix: the path\n"
 
 
+def test_a_program_file_needs_a_loader(tmp_path, capsys, monkeypatch):
+    (tmp_path / "softmax.py").touch()
+    monkeypatch.setattr(command.metadata, "entry_points", lambda group: [])
+    with pytest.raises(SystemExit) as ended:
+        command.main(["explain", str(tmp_path / "softmax.py")])
+    assert ended.value.code == command.CANNOT and "make explain PROGRAM=" in capsys.readouterr().err
+
+
 def test_a_wrong_command_is_not_a_slow_program():
     with pytest.raises(SystemExit) as ended:
         command.main(["explain", "--nothing"])
@@ -150,9 +163,9 @@ def npz(folder: Path, **arrays: np.ndarray) -> Path:
 
 def test_inputs_are_the_arguments_by_name_or_in_order(tmp_path):
     x, y = np.zeros((4, 3), np.float32), np.zeros(3, np.int32)
-    local.check_inputs(npz(tmp_path, arg1=y, arg0=x), TYPES)
+    files.check_inputs(npz(tmp_path, arg1=y, arg0=x), TYPES)
     np.savez(tmp_path / "x.npz", x, y)
-    local.check_inputs(tmp_path / "x.npz", TYPES)
+    files.check_inputs(tmp_path / "x.npz", TYPES)
 
 
 @pytest.mark.parametrize(
@@ -166,24 +179,27 @@ def test_inputs_are_the_arguments_by_name_or_in_order(tmp_path):
 )  # fmt: skip
 def test_inputs_that_do_not_fit_are_refused(tmp_path, arrays, expected):
     with pytest.raises(BadInput, match="fix: ") as refused:
-        local.check_inputs(npz(tmp_path, **arrays), TYPES)
+        files.check_inputs(npz(tmp_path, **arrays), TYPES)
     assert expected in str(refused.value)
 
 
 def test_inputs_that_are_no_npz_are_refused(tmp_path):
     (tmp_path / "x.npz").write_text("no arrays")
     with pytest.raises(BadInput, match=r"x.npz: expected an .npz file of arrays"):
-        local.check_inputs(tmp_path / "x.npz", TYPES)
+        files.check_inputs(tmp_path / "x.npz", TYPES)
 
 
 def test_files_of_one_name_are_told_apart():
-    assert list(local.labelled([Path("x/p.mlir"), Path("y/p.mlir.gz")])) == ["p-a", "p-b"]
+    assert list(files.labelled([Path("x/p.mlir"), Path("y/p.mlir.gz")])) == ["p-a", "p-b"]
 
 
 def test_the_package_declares_the_command_and_what_it_needs():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
     module, _, function = project["project"]["scripts"]["stackwars"].partition(":")
     assert getattr(import_module(module), function) is command.main
-    assert set(project["project"]["dependencies"]) == {"jinja2", "numpy", "scipy"}
+    assert set(project["project"]["dependencies"]) == {"jinja2", "numpy", "pydantic", "scipy"}
+    (loader,) = project["project"]["entry-points"][command.LOADERS].values()
+    module, _, function = loader.partition(":")
+    assert callable(getattr(import_module(module), function))
     (patterns,) = project["tool"]["setuptools"]["package-data"].values()
     assert list((REPOSITORY / "src" / "stackwars" / "explain").glob(patterns[0]))

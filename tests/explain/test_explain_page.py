@@ -1,34 +1,26 @@
-"""explain.html, explain.md and explain.json of answers by hand."""
+"""explain.html, explain.md, explain.json and the exit status of answers by hand."""
 
 import json
 import re
+from dataclasses import asdict, replace
 
 import pytest
 
 import chromium
 from chromium import Chromium
-from explain_fixture import (
-    BETWEEN,
-    CAUSE,
-    CAUSE_ROW,
-    FAULT,
-    FAULT_ROW,
-    PLAN,
-    REDUCED,
-    SCRIPT,
-    right,
-    table,
-    write_answers,
-)
-from stackwars.explain import console, page, report
-from stackwars.explain.outcomes import FAILED, NATIVE, UNJUDGED, outcome
+from explain_fixture import ANSWER, BETWEEN, FLAW, FOUND, NEW, PROGRAM, SCRIPT, TABLE, cell, ended, right
+from stackwars.core.outcome import Status
+from stackwars.explain import answer as answers
+from stackwars.explain import console, page
+from stackwars.explain.answer import Answer, Interval
+from stackwars.explain.table import NATIVE
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 
 
 @pytest.fixture
 def written(tmp_path):
-    page.write(PLAN, table(), write_answers(tmp_path), tmp_path)
+    page.write(tmp_path, ANSWER)
     return tmp_path
 
 
@@ -38,7 +30,7 @@ def test_the_page_has_the_table_the_causes_and_the_faults(written):
         *(
             "Multi-head attention",
             "wrong 3/98304",
-            "refused fft",
+            "unsupported fft",
             "8.81 ms",
             "1.60x",
             "Judged by NumPy in float64",
@@ -49,41 +41,32 @@ def test_the_page_has_the_table_the_causes_and_the_faults(written):
             "97 % [91, 104]",
             "1.51 [1.48, 1.55]",
         ),
-        *("argument : tensor&lt;2304x768xf32&gt;", "at 18 % of peak"),
         *(
+            "argument : tensor&lt;2304x768xf32&gt;",
+            "at 18 % of peak",
             "Why torch_xla is wrong in jaxlib-0.10.2",
+        ),
+        *(
             "xla_disable_hlo_passes=algsimp",
             "Flags and passes: 2 variants",
-        ),
-        *(
             "func.func public @main",
             "sys.exit(1)",
-            "make explain PROGRAM=mha",
-            "AMD EPYC, 2 cores",
-            "0123456789ab",
         ),
+        *("make explain PROGRAM=mha", "AMD EPYC, 2 cores", "0123456789ab"),
     ):
         assert shown in text, shown
+    assert not re.search(r"(src|href)=|url\(|<script|@import", text), "the page fetches nothing"
 
 
-def test_a_gap_between_compilers_has_its_options(tmp_path):
-    row = {**CAUSE_ROW, "a": "jax", "b": None, "other": "jaxlib-0.10.2"}
-    page.write(PLAN, table(questions=[row, FAULT_ROW]), write_answers(tmp_path, BETWEEN), tmp_path)
-    text = (tmp_path / "explain.html").read_text()
+def test_a_gap_between_compilers_has_its_options():
+    text = page.html(replace(ANSWER, causes=[BETWEEN]))
     assert "Why jax is slower in jaxlib-0.7.1 than in jaxlib-0.10.2" in text
     assert "make up, timed alone" in text and "<code>xla_x=</code>" in text
 
 
-def test_the_page_fetches_nothing(written):
-    text = (written / "explain.html").read_text()
-    assert not re.search(r"(src|href)=|url\(|<script|@import", text)
-
-
-def test_names_are_no_markup(tmp_path):
-    hostile = table(title=HOSTILE)
-    text = page.html(
-        report.report(PLAN, hostile, write_answers(tmp_path, {**CAUSE, "detail": HOSTILE, "verdict": "failed"}))
-    )
+def test_names_are_no_markup():
+    cause = replace(FOUND, detail=HOSTILE, verdict="failed")
+    text = page.html(replace(ANSWER, title=HOSTILE, causes=[cause]))
     assert "<img" not in text and "&lt;img" in text
 
 
@@ -94,97 +77,80 @@ def test_the_text_for_an_issue_is_short_and_complete(written):
                   "Versions: jaxlib-0.7.1: numpy 2.3.2", "Machine: AMD EPYC", "`make explain PROGRAM=mha`",
                   "reproduce.py"):  # fmt: skip
         assert shown in text, shown
+    long = page.markdown(replace(ANSWER, faults=[replace(FLAW, reduced="line\n" * 100)]))
+    assert len(long.splitlines()) <= page.MOST_LINES and "```mlir" not in long
 
 
-def test_a_long_reduced_program_is_left_out_of_the_text(tmp_path):
-    paths = write_answers(tmp_path)
-    (paths[1].parent / "reduced.mlir").write_text("line\n" * 100)
-    text = page.markdown(report.report(PLAN, table(), paths))
-    assert len(text.splitlines()) <= page.MOST_LINES and "```mlir" not in text
-
-
-def test_the_reproducer_of_the_first_fault_is_beside_the_page(written):
+def test_the_reproducer_of_the_first_fault_is_beside_the_page_and_does_not_outlive_it(written):
     assert (written / "reproduce.py").read_text() == SCRIPT
-    assert (written / "reduced.mlir").read_text() == REDUCED
+    assert (written / "reduced.mlir").read_text() == PROGRAM
     assert page.written(written)[-1] == str(written / "reproduce.py")
-    document = json.loads((written / "explain.json").read_text())
-    assert document["programs"] == {"torch_xla": "explain/mha/programs/torch_xla/program.mlir.gz"}
-    assert document["answers"][1]["found"] == FAULT and document["exit_status"] == report.NOT_RIGHT
-
-
-def test_an_old_reproducer_does_not_outlive_its_fault(written):
-    page.write(PLAN, table(questions=[CAUSE_ROW]), [written / "causes" / CAUSE["name"] / "cause.json"], written)
+    page.write(written, replace(ANSWER, faults=[]))
     assert not (written / "reproduce.py").exists() and not (written / "reduced.mlir").exists()
 
 
-def test_searches_that_failed_have_a_page_too(tmp_path):
-    bare = {"verdict": "failed", "detail": "exit status 1"}
-    cause = {**{key: CAUSE[key] for key in ("name", "a", "b", "compiler", "other")}, **bare}
-    fault = {**{key: FAULT[key] for key in ("name", "program", "compiler", "kind")}, **bare}
-    page.write(PLAN, table(), write_answers(tmp_path, cause, fault), tmp_path)
-    assert "failed. exit status 1" in (tmp_path / "explain.html").read_text()
+def test_an_answer_is_read_as_it_was_written(written):
+    assert answers.read(Answer, written / "explain.json") == ANSWER
+    document = json.loads((written / "explain.json").read_text())
+    with pytest.raises(ValueError, match="headline"):
+        answers.parse(Answer, {name: value for name, value in document.items() if name != "headline"})
+    assert asdict(ANSWER)["table"]["cells"][2]["status"] == "wrong"
 
 
-def status(times: tuple[float, float], verdict: str | None = None, ratio: dict | None = None, **changed) -> int:
+def test_searches_that_failed_have_a_page_too():
+    cause = answers.Cause("x", NEW, "a", "b", None, "failed", "exit status 1")
+    fault = answers.Fault("y", "a", NEW, "wrong", "failed", "no memory")
+    text = page.html(replace(ANSWER, causes=[cause], faults=[fault]))
+    assert "failed. exit status 1" in text and "failed: no memory" in text
+
+
+def status(times: tuple[float, float], verdict: str = "", ratio: Interval | None = None, **changed) -> int:
     """Return the exit status of programs a and b with these times, and a search with this verdict and ratio."""
-    cells = [
-        {"program": name, "compiler": "jaxlib-1", **right(ms), "ratio": 1.0}
-        for name, ms in zip("ab", times, strict=True)
-    ]
-    row = {**CAUSE_ROW, "compiler": "jaxlib-1", "a": "a", "b": "b"}
-    answers = [{"row": row, "found": {"verdict": verdict, "ratio": ratio}}] if verdict else []
-    return report.exit_status(
-        table(programs=["a", "b"], compilers=["jaxlib-1"], cells=cells, **changed), answers
-    )
+    cells = [cell(name, NEW, right(ms)) for name, ms in zip("ab", times, strict=True)]
+    causes = [answers.Cause("x", NEW, "a", "b", None, verdict, "", ratio=ratio)] if verdict else []
+    return page.exit_status(replace(TABLE, compilers=[NEW], cells=cells, **changed), causes)
 
 
 def test_exit_statuses():
-    assert status((1.0, 1.0)) == status((1.09, 1.0)) == status((1.0, 2.0), "cause") == report.OK
-    assert (
-        status((1.5, 1.0), "cause")
-        == status((1.5, 1.0), "failed")
-        == status((1.5, 1.0), "spread")
-        == report.SLOWER
-    )
+    assert status((1.0, 1.0)) == status((1.09, 1.0)) == status((1.0, 2.0), "cause") == page.OK
+    for verdict in ("cause", "failed", "spread"):
+        assert status((1.5, 1.0), verdict) == page.SLOWER
     # Fresh processes decide whether there is a gap.
-    assert status((1.5, 1.0), "no gap") == status((1.5, 1.0), "not separable") == report.OK
-    assert status((1.5, 1.0), settings={"bound": 0.6}) == report.OK
+    assert status((1.5, 1.0), "no gap") == status((1.5, 1.0), "not separable") == page.OK
+    assert status((1.5, 1.0), bound=0.6) == page.OK
 
 
 def test_a_clear_gap_of_uncertain_cause_is_a_gap():
-    clear, unclear = {"value": 1.8, "low": 1.2, "high": 2.7}, {"value": 1.8, "low": 0.9, "high": 3.6}
-    assert status((1.5, 1.0), "not separable", clear) == report.SLOWER
-    assert status((1.5, 1.0), "not separable", unclear) == report.OK
+    assert status((1.5, 1.0), "not separable", Interval(1.8, 1.2, 2.7)) == page.SLOWER
+    assert status((1.5, 1.0), "not separable", Interval(1.8, 0.9, 3.6)) == page.OK
 
 
 def test_programs_that_compute_different_things_decide_the_status_and_are_named():
-    assert status((1.0, 1.0), apart="a and b compute different things: output0") == report.NOT_RIGHT
-    other = table(apart="a and b compute different things: output0", cells=[], questions=[])
-    assert (
-        "compute different things" in report.headline(other, [])
-        and "compute different" in console.below(other)[1]
+    differ = "a and b compute different things: output0"
+    assert status((1.0, 1.0), differ=differ) == page.NOT_RIGHT
+    other = replace(TABLE, differ=differ, cells=[], questions=[])
+    assert page.headline(other, []) == f"{differ}." == console.below(other)[1]
+
+
+def test_the_headline_counts_the_outcomes_and_names_the_first_gap():
+    assert page.headline(TABLE, [FOUND]) == (
+        "Wrong in 1 of 7 tries; crash in 1 of 7 tries; unsupported in 1 of 7 tries; "
+        "torch_xla in jaxlib-0.7.1 takes 1.51x the time of jax."
     )
+    right_alone = replace(TABLE, cells=[cell("a", NEW, right(1.0))])
+    assert page.headline(right_alone, [FOUND]).startswith("torch_xla in jaxlib-0.7.1 takes")
+    assert page.headline(right_alone, []) == "Right wherever it ran, no gap beyond 10 %."
 
 
 def test_a_program_beside_numpy_alone_is_slower_than_none():
-    cells = [
-        {"program": "a", "compiler": "jaxlib-1", **right(5.0), "ratio": 5.0},
-        {"program": "numpy", "compiler": NATIVE, **right(1.0), "ratio": 1.0},
-    ]
-    alone = table(programs=["a", "numpy"], compilers=["jaxlib-1"], cells=cells)
-    assert report.exit_status(alone, []) == report.OK
+    cells = [cell("a", NEW, right(5.0)), cell("numpy", NATIVE, right(1.0))]
+    assert page.exit_status(replace(TABLE, compilers=[NEW], cells=cells), []) == page.OK
 
 
-@pytest.mark.parametrize("bad", ["wrong", "crash", "hang", "refused", FAILED, UNJUDGED])
+@pytest.mark.parametrize("bad", [one for one in Status if one is not Status.OK])
 def test_a_program_that_is_not_right_decides_the_status(bad):
-    cells = [
-        {"program": "a", "compiler": "jaxlib-1", **outcome(bad, "x"), "ratio": None},
-        {"program": "b", "compiler": "jaxlib-1", **right(1.0), "ratio": 1.0},
-    ]
-    assert (
-        report.exit_status(table(programs=["a", "b"], compilers=["jaxlib-1"], cells=cells), [])
-        == report.NOT_RIGHT
-    )
+    cells = [cell("a", NEW, ended(bad)), cell("b", NEW, right(1.0))]
+    assert page.exit_status(replace(TABLE, compilers=[NEW], cells=cells), []) == page.NOT_RIGHT
 
 
 @pytest.mark.skipif(chromium.BINARY is None, reason=chromium.WITHOUT)

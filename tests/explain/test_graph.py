@@ -2,7 +2,8 @@
 
 import pytest
 
-from stackwars.explain.graph import Emitter, Graph, GraphError, dtype, shape
+from stackwars.core.program import Emitter, Graph, GraphError
+from stackwars.core.types import ElementTypeError, dtype, shape
 
 PROGRAM = """\
 "builtin.module"() <{sym_name = "jit_f"}> ({
@@ -34,12 +35,15 @@ PROGRAM = """\
 
 @pytest.fixture
 def graph():
-    return Graph.read(PROGRAM, {"main": ["a.py:1", "a.py:2", "a.py:3"], "relu": ["b.py:7"]})
+    places = {"main": ["a.py:1", "a.py:2", "a.py:3"], "relu": ["b.py:7"]}
+    facts = {name: [{"place": place, "terms": 3, "work": 6} for place in each] for name, each in places.items()}
+    return Graph.read(PROGRAM, facts)
 
 
 def test_calls_are_inlined_with_the_places_of_their_operations(graph):
     assert [op.name for op in graph.ops] == ["stablehlo.abs", "stablehlo.reduce", "stablehlo.custom_call"]
     assert [op.place for op in graph.ops] == ["b.py:7", "a.py:2", "a.py:3"]
+    assert [(op.terms, op.work) for op in graph.ops] == [(3, 6)] * 3 and graph.accumulation == 3
 
 
 def test_an_operation_reads_what_its_regions_capture(graph):
@@ -95,5 +99,5 @@ def test_types():
     assert shape("tensor<2x3xf32>") == (2, 3) and shape("tensor<i1>") == ()
     assert dtype("tensor<2xui32>") == "uint32"
     for kind in ("tensor<?x3xf32>", "!stablehlo.token"):
-        with pytest.raises(GraphError, match="expected a tensor of known extents"):
+        with pytest.raises(ElementTypeError, match="expected a tensor of known extents"):
             shape(kind)

@@ -5,8 +5,22 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from stackwars.explain.fingerprint import fingerprint
-from stackwars.explain.matching import AxisMap, MapFinder, is_close, map_by_order, match, mixed_radix
+from explain.pairs import program
+from stackwars.core.evaluate import fingerprint
+from stackwars.core.program import Argument
+from stackwars.core.types import DTYPES
+from stackwars.explain.matching import (
+    AxisMap,
+    MapFinder,
+    guesses,
+    is_close,
+    map_by_order,
+    match,
+    mixed_radix,
+    orders,
+    results_differ,
+    transposed,
+)
 
 
 class Arrays:
@@ -35,7 +49,7 @@ def both(change=lambda x: x, *shape, seeds=(0, 1)):
 
 def classes(a, b, results=([], [])):
     found = match((Arrays(a), Arrays(b)), (list(a), list(b)), results)
-    return [(sorted(one.maps[0]), sorted(one.maps[1])) for one in found]
+    return [tuple(map(sorted, tensor.maps)) for tensor in found]
 
 
 @pytest.mark.parametrize(
@@ -130,4 +144,46 @@ def test_classes_are_in_the_order_of_the_first_program():
     a = {k: both(change) for k, change in enumerate(changes)}
     found = match((Arrays(a), Arrays(a)), ([3, 1, 0, 2], [0, 1, 2, 3]), ([], []))
     assert all(x != y for x, y in pairwise(found))
-    assert [one.first[0] for one in found] == [3, 1, 0, 2]
+    assert [tensor.first[0] for tensor in found] == [3, 1, 0, 2]
+
+
+def test_values_of_a_narrow_type_are_matched():
+    narrow = {0: [x.astype(DTYPES["bf16"]) for x in both()]}
+    assert classes(narrow, {0: both(lambda x: x.astype(DTYPES["bf16"]).astype(np.float64).T)}) == [([0], [0])]
+
+
+def test_results_in_another_layout_or_order_are_the_same():
+    x = normal(4, 6, 5).astype(np.float32)
+    assert not results_differ([x, x + 1], [x.transpose(2, 0, 1) + 1, x * (1 + 1e-6)])
+    assert not results_differ([np.arange(4)], [np.arange(4)])
+    assert not results_differ([x.astype(DTYPES["bf16"])], [x])
+
+
+def test_results_of_one_distribution_are_different():
+    assert "result 0 of A" in results_differ([normal(500, 400)], [normal(500, 400, seed=1)])
+    assert results_differ([np.arange(4)], [np.arange(1, 5)])
+    # One of a thousand integers.
+    assert results_differ([np.arange(1000)], [np.arange(1000) + 5 * (np.arange(1000) == 999)])
+    assert results_differ([np.array([1.0, np.nan])], [np.array([1.0, 2.0])])
+
+
+def test_the_layout_of_a_plain_argument_is_guessed_from_the_shapes():
+    assert orders((2, 3), (3, 2)) == [(1, 0)]
+    assert orders((3, 3), (3, 3)) == [(0, 1), (1, 0)]
+    assert orders((2, 3), (2, 4)) == []
+    assert (2, 3, 1, 0) in orders((8, 4, 3, 3), (3, 3, 4, 8))
+
+
+def test_guesses_of_all_arguments_start_with_what_fits_as_it_is():
+    lines = [("y", "custom_call", ["x", "w"], "2xf32")]
+    a, _ = program({"x": "3x3xf32", "w": "2x5xf32"}, lines, ["y"])
+    b, _ = program({"x": "3x3xf32", "w": "5x2xf32"}, lines, ["y"])
+    found = list(guesses(a, b))
+    assert found == [[(0, 1), (1, 0)], [(1, 0), (1, 0)]]
+    arguments = [
+        Argument("x", lambda number: normal(3, 3, seed=number)),
+        Argument("w", lambda number: normal(2, 5, seed=number), is_fixed=True),
+    ]
+    x, w = transposed(arguments, found[1])
+    np.testing.assert_array_equal(x(1), normal(3, 3, seed=1).T)
+    np.testing.assert_array_equal(w(1), normal(2, 5).T)

@@ -1,15 +1,23 @@
 """One program in real releases of jaxlib and IREE, two years apart."""
 
-import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from explain.faulty import SHIFT
-from stackwars.explain.releases import ReleasesJob, measure
-from stackwars.measure import judge
+from stackwars.core.client import Worker
+from stackwars.core.judge import Expected
+from stackwars.core.program import Program
+from stackwars.explain.kept import Kept
+from stackwars.explain.releases import ALL, Releases, ReleaseSettings, releases
+from stackwars.explain.task import plain_arguments
+from stackwars.study.releases import evaluator, spec_of
 
 pytestmark = pytest.mark.env
-SETTINGS = {"rounds": 2, "seconds": 0.05, "bound": 0.1, "memory_cap_gib": 4, "timeout_s": 120}
+SETTINGS = ReleaseSettings(rounds=2, seconds=0.05, memory_cap_gib=4, timeout_s=120)
 ERF = """
 func.func public @main(%x: tensor<3x5xf32>, %n: tensor<5xi32>) -> (tensor<3x5xf32>, tensor<5xi32>) {
   %0 = chlo.erf %x : tensor<3x5xf32> -> tensor<3x5xf32>
@@ -39,48 +47,79 @@ func.func public @main(%x: tensor<3xf32>) -> tensor<3xf32> {
 """
 
 
-def releases(folder, text: str, project: str, versions: list[str], **settings) -> dict:
-    program = folder / "program.mlir.gz"
-    program.write_bytes(gzip.compress(text.encode()))
-    job = ReleasesJob(
-        "p", project, versions, str(program), "envs/xla-0.10.2.txt", SETTINGS | settings, "all", seed=1
-    )
-    work = folder / "work"
-    work.mkdir()
-    return measure(job, work)
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with evaluator("envs/xla-0.10.2.txt", SETTINGS) as result:
+        yield result
+
+
+def measure(worker: Worker, text: str, project: str, versions: Sequence[str], **options) -> Releases:
+    given = {"order": ALL, "settings": SETTINGS, **options}
+    program = Program("p", text, plain_arguments(worker.graph(text), {}, 1))
+    return releases(program, versions, spec_of(project), project=project, evaluator=worker, **given)
+
+
+def values(folder: Path) -> list[dict]:
+    """Return what is kept in a folder."""
+    return [json.loads(line)[1] for line in (folder / "kept.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.parametrize(
     ("project", "versions"), [("jaxlib", ["0.10.2", "0.4.30"]), ("iree", ["3.13.0", "3.0.0"])]
 )
-def test_a_program_with_chlo_is_read_called_and_right_in_old_releases(tmp_path, project, versions):
-    document = releases(tmp_path, ERF, project, versions)
-    assert document["stablehlo"] == "1.0.0"
-    for row in document["releases"]:
-        assert (row["status"], row["status_detail"]) == ("ok", "")
-        assert row["total"] and not row["wrong"] and "interpreter" in row["judge"]
-        assert row["ms"] > 0 and row["compile_s"] > 0 and len(row["times"]) == 2
+def test_a_program_with_chlo_is_read_called_and_right_in_old_releases(worker, project, versions):
+    document = measure(worker, ERF, project, versions)
+    assert document.stablehlo == "1.0.0"
+    for row in document.releases:
+        assert (row.status, row.status_detail) == ("ok", "")
+        assert row.total and not row.wrong and "interpreter" in row.judge
+        assert row.ms > 0 and row.compile_s > 0
+        assert len(row.times) == len(row.cores) == len(row.compile_rounds_s) == 2
     if project == "jaxlib":
-        assert [row["versions"]["jaxlib"] for row in document["releases"]] == versions
+        assert [row.versions["jaxlib"] for row in document.releases] == versions
 
 
-def test_a_fault_and_a_release_for_another_python_are_rows(tmp_path):
-    document = releases(tmp_path, SHIFT.format(n=3, m=2), "jaxlib", ["0.12.0.1", "0.10.2"])
-    newest, wrong = document["releases"]
-    assert newest["status"] in ("unsupported", "ok", "wrong")
-    if newest["status"] == "unsupported":
-        assert "needs Python >=3.12" in newest["status_detail"]
-    assert wrong["status"] == "wrong" and "1 of 3 elements wrong" in wrong["status_detail"]
+def test_an_interrupted_measurement_goes_on_where_it_was(worker, tmp_path):
+    class Interrupt(Exception):
+        pass
+
+    def interrupt(line: str) -> None:
+        if line.startswith("round 1"):
+            raise Interrupt
+
+    with pytest.raises(Interrupt):
+        measure(worker, ERF, "jaxlib", ["0.10.2"], kept=Kept(tmp_path), say=interrupt)
+    [first] = [value for value in values(tmp_path) if isinstance(value, list)]
+    [row] = measure(worker, ERF, "jaxlib", ["0.10.2"], kept=Kept(tmp_path)).releases
+    assert row.times[0][2] == first[0]["ms"] and len(row.times) == 2
+    count = len(values(tmp_path))
+    assert measure(worker, ERF, "jaxlib", ["0.10.2"], kept=Kept(tmp_path)).releases == [row]
+    assert len(values(tmp_path)) == count == 3
+    measure(worker, ERF.replace("%n, %n", "%n, %n "), "jaxlib", ["0.10.2"], kept=Kept(tmp_path))
+    assert len(values(tmp_path)) == 3, "the artifact is the same"
+    measure(
+        worker, ERF.replace("stablehlo.add", "stablehlo.multiply"), "jaxlib", ["0.10.2"], kept=Kept(tmp_path)
+    )
+    assert len(values(tmp_path)) == 6
 
 
-def test_flags_of_xla_stand_behind_a_release(tmp_path):
+def test_a_fault_and_a_release_for_another_python_are_rows(worker):
+    document = measure(worker, SHIFT.format(n=3, m=2), "jaxlib", ["0.12.0.1", "0.10.2"])
+    newest, wrong = document.releases
+    assert newest.status in ("unsupported", "ok", "wrong")
+    if newest.status == "unsupported":
+        assert "needs Python >=3.12" in newest.status_detail
+    assert wrong.status == "wrong" and "1 of 3 elements wrong" in wrong.status_detail and wrong.ms is None
+
+
+def test_flags_of_xla_stand_behind_a_release(worker):
     versions = ["0.10.2 --xla_cpu_enable_fast_math=false", "0.10.2 --xla_no_such_flag=1"]
-    known, unknown = releases(tmp_path, BROADCAST, "jaxlib", versions)["releases"]
-    assert (known["version"], known["status"], known["versions"]["jaxlib"]) == (versions[0], "ok", "0.10.2")
-    assert (unknown["status"], "Unknown flag" in unknown["status_detail"]) == ("error", True)
+    known, unknown = measure(worker, BROADCAST, "jaxlib", versions).releases
+    assert (known.version, known.status, known.versions["jaxlib"]) == (versions[0], "ok", "0.10.2")
+    assert not unknown.ran and "Unknown flag" in unknown.status_detail
 
 
-def test_a_process_that_takes_too_long_is_a_timeout(tmp_path):
+def test_a_process_that_takes_too_long_is_a_timeout_and_disputed_values_do_not_judge(worker):
     loop = """
     func.func public @main(%x: tensor<i32>) -> tensor<i32> {
       %0 = stablehlo.while(%i = %x) : tensor<i32>
@@ -91,37 +130,36 @@ def test_a_process_that_takes_too_long_is_a_timeout(tmp_path):
       return %0 : tensor<i32>
     }
     """
-    expected = tmp_path / "expected"
-    judge.write(expected, {}, {"reason": "it does not end", "judge": "", "limits": {}})
-    program = tmp_path / "loop.mlir"
-    program.write_text(loop)
-    job = ReleasesJob(
-        "loop", "jaxlib", ["0.10.2"], str(program), "envs/xla-0.10.2.txt", SETTINGS | {"timeout_s": 10},
-        expected=str(expected),
-    )  # fmt: skip
-    work = tmp_path / "work"
-    work.mkdir()
-    [row] = measure(job, work)["releases"]
-    assert row["status"] == "timeout"
+    expected = Expected(reason="two programs differ", disputed=True)
+    options = {"settings": replace(SETTINGS, timeout_s=10), "expected": expected}
+    [row] = measure(worker, loop, "jaxlib", ["0.10.2"], **options).releases
+    assert row.status == "timeout"
+    [row] = measure(worker, BROADCAST, "jaxlib", ["0.10.2"], expected=expected).releases
+    assert row.status == "not judged" and row.ms
 
 
-def test_a_crash_that_began_in_a_release_is_a_change(tmp_path):
+def test_a_crash_that_began_in_a_release_is_a_change(worker):
     # docs/upstream.md has the report; an IREE that compiles the program ends this test.
-    document = releases(tmp_path, BROADCAST, "iree", ["3.13.0", "3.6.0"], rounds=1)
-    crashed, older = document["releases"]
-    assert older["status"] == "ok" and older["ms"]
-    assert crashed["status"] == "crash" and "SIGSEGV while the program was compiled" in crashed["status_detail"]
-    [change] = document["changes"]
-    assert (change["newer"], change["older"], change["kind"]) == ("3.13.0", "3.6.0", "crash")
+    document = measure(worker, BROADCAST, "iree", ["3.13.0", "3.6.0"])
+    crashed, older = document.releases
+    assert older.status == "ok" and older.ms
+    assert crashed.status == "crash" and "SIGSEGV in iree-compile" in crashed.status_detail
+    [change] = document.changes
+    assert (change.newer, change.older, change.kind) == ("3.13.0", "3.6.0", "crash")
 
 
-def test_a_program_that_the_release_refuses_is_unsupported_and_says_why(tmp_path):
+def test_a_program_that_the_release_refuses_is_unsupported_and_says_why(worker):
     # docs/upstream.md has the report; a StableHLO that legalises scans to something XLA reads ends this test.
-    document = releases(tmp_path, SCAN, "jaxlib", ["0.10.2"])
-    [row] = document["releases"]
-    assert row["status"] == "unsupported" and "real_dynamic_slice" in row["status_detail"]
+    [row] = measure(worker, SCAN, "jaxlib", ["0.10.2"]).releases
+    assert row.status == "unsupported" and "real_dynamic_slice" in row.status_detail
 
 
-def test_a_text_that_is_no_program_says_so(tmp_path):
-    document = releases(tmp_path, "func.func public @main() { this is none }", "jaxlib", ["0.10.2"])
-    assert "error" in document["reason"] and document["releases"][0]["status"] == "not run"
+def test_what_cannot_be_written_is_measured_in_no_release(worker):
+    given = {"project": "jaxlib", "evaluator": worker}
+    for program, reason in (
+        (Program("p", "func.func public @main() { this is none }"), "'this' is unknown"),
+        (Program("p", missing="no form"), "no form"),
+        (Program("p", BROADCAST), "expected 2 arguments, got 0"),
+    ):
+        document = releases(program, ["0.10.2"], spec_of("jaxlib"), **given)
+        assert reason in document.reason and document.releases[0].status == "not run" and not document.changes

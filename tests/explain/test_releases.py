@@ -1,95 +1,102 @@
-"""Which releases are measured, in which rounds, and what the document says."""
+"""Which releases are measured, in which rounds, which of them changed the program, and what the terminal shows."""
+
+from collections.abc import Sequence
 
 import pytest
 
-from stackwars.explain.release_times import Release
-from stackwars.explain.releases import ReleasesJob, Search, console, rows, spread
+from stackwars.core.outcome import Status
+from stackwars.explain.releases import Release, Releases, ReleaseSettings, Search, chained, spread, summarise
+from stackwars.study.releases import console
 
 VERSIONS = [str(number) for number in range(15, 0, -1)]
+SETTINGS = ReleaseSettings(rounds=3)
+LISTED = ["4", "3", "2", "1"]
 
 
-class Made:
-    """A runner without processes: milliseconds or a status of each version; every process takes a while longer."""
+class NoProcesses:
+    """Milliseconds or a status of each version; every process takes a while longer."""
 
-    def __init__(self, **outcomes: object) -> None:
-        self.outcomes = {name.removeprefix("v"): outcome for name, outcome in outcomes.items()}
-        self.order: list[tuple[int, int, str]] = []
+    def __init__(self, outcomes: dict[str, object]) -> None:
+        self.outcomes = outcomes
+        self.order: list[tuple[int, int, list[str]]] = []
 
-    def probe(self, version: str) -> Release:
+    def check(self, version: str) -> Release:
         outcome = self.outcomes[version]
-        return Release(version, outcome if isinstance(outcome, str) else "ok")
+        return Release(version, Status(outcome) if isinstance(outcome, str) else Status.OK)
 
-    def time(self, release: Release, group: int, number: int) -> None:
-        self.order.append((group, number, release.version))
-        release.times[group, number] = self.outcomes[release.version] * (1 + 0.01 * number)
+    def time(self, found: Sequence[Release], group: int, number: int) -> None:
+        self.order.append((group, number, [release.version for release in found]))
+        for release in found:
+            outcome = self.outcomes[release.version]
+            ms = 1.0 if isinstance(outcome, str) else outcome
+            release.times.append((group, number, ms * (1 + 0.01 * number)))
 
 
-def search(order: str, ms: dict[str, object]) -> tuple[Search, Made]:
-    runner = Made(**{f"v{version}": ms.get(version, ms["rest"]) for version in VERSIONS})
-    settings = {"rounds": 3, "bound": 0.1}
-    result = Search(ReleasesJob("p", "jaxlib", VERSIONS, "p.mlir", "pins", settings, order), runner)
-    result.run()
-    return result, runner
+def search(order: str, outcomes: dict[str, object]) -> tuple[Search, NoProcesses]:
+    processes = NoProcesses({version: outcomes.get(version, outcomes["rest"]) for version in VERSIONS})
+    result = Search(VERSIONS, SETTINGS, processes)
+    result.run(order)
+    summarise(list(result.releases.values()))
+    return result, processes
 
 
 def measured(found: Search) -> list[str]:
     return [one.version for one in found.releases.values() if one.status != "not run"]
 
 
-def test_bisection_finds_the_release_that_made_it_slower_and_leaves_most_out():
-    ms = {version: 2.0 if int(version) >= 7 else 1.0 for version in VERSIONS} | {"rest": 0}
-    found, _ = search("bisect", ms)
+def timed(version: str, ms: list[float], group: int = 1) -> Release:
+    return Release(version, Status.OK, times=[(group, number, one) for number, one in enumerate(ms)])
+
+
+def changed(newer: Release, older: Release):
+    return Search(LISTED, SETTINGS, NoProcesses({})).change(newer, older)
+
+
+# The search
+
+
+@pytest.mark.parametrize("outcome", [2.0, "wrong", "crash"])
+def test_bisection_finds_the_release_that_changed_and_leaves_most_out(outcome):
+    found, _ = search("bisect", {version: outcome for version in VERSIONS if int(version) >= 7} | {"rest": 1.0})
     [change] = found.changes()
-    assert (change.newer, change.older, change.kind, change.between) == ("7", "6", "slower", 0)
+    kind = outcome if isinstance(outcome, str) else "slower"
+    assert (change.newer, change.older, change.kind, change.between) == ("7", "6", kind, 0)
     assert len(measured(found)) < 9
 
 
 def test_bisection_finds_what_came_and_went_between_equal_ends():
-    ms = {version: 2.0 if 4 <= int(version) <= 9 else 1.0 for version in VERSIONS} | {"rest": 0}
-    found, _ = search("bisect", ms)
+    found, _ = search(
+        "bisect", {version: 2.0 for version in VERSIONS if 4 <= int(version) <= 9} | {"rest": 1.0}
+    )
     assert [(one.newer, one.kind) for one in found.changes()] == [("10", "faster"), ("4", "slower")]
 
 
-def test_bisection_finds_the_release_that_made_it_wrong_or_crash():
-    ms = {version: "wrong" if int(version) >= 12 else 1.0 for version in VERSIONS} | {"rest": 0}
-    found, _ = search("bisect", ms)
-    [change] = found.changes()
-    assert (change.newer, change.older, change.kind) == ("12", "11", "wrong")
-
-
 def test_releases_at_the_ends_that_are_unsupported_are_passed_over():
-    found, _ = search("bisect", {"15": "unsupported", "14": "unsupported", "1": "unsupported", "rest": 1.0})
+    found, _ = search("bisect", {**dict.fromkeys(("15", "14", "1"), "unsupported"), "rest": 1.0})
     assert measured(found)[:3] == ["15", "14", "13"] and measured(found)[-2:] == ["2", "1"]
     assert not found.changes()
+    assert measured(search("bisect", {"rest": "unsupported"})[0]) == VERSIONS
 
 
 def test_all_measures_every_right_release_in_every_round_in_alternating_order():
-    found, runner = search("all", {"rest": 1.0, "3": "crash"})
+    found, processes = search("all", {"rest": 1.0, "3": "crash", "5": "not judged"})
     right = [version for version in VERSIONS if version != "3"]
     assert measured(found) == VERSIONS
-    rounds = [[version for _, number, version in runner.order if number == n] for n in range(3)]
-    assert rounds == [right, right[::-1], right]
-    assert [(one.newer, one.kind) for one in found.changes()] == [("4", "fixed"), ("3", "crash")]
+    assert [versions for _, _, versions in processes.order] == [right, right[::-1], right]
+    assert ("3", "crash") in [(one.newer, one.kind) for one in found.changes()]
 
 
 def test_the_release_that_is_alone_is_timed_and_is_its_own_measure():
     found, _ = search("all", {"rest": "unsupported", "5": 1.0})
-    [row] = [row for row in rows(list(found.releases.values())) if row["ms"]]
-    assert row["version"] == "5" and row["ratio"]["value"] == 1
+    [row] = [row for row in found.releases.values() if row.ms]
+    assert row.version == "5" and row.ratio.value == 1
 
 
-def test_rows_have_the_ratio_to_the_newest_that_was_timed():
-    found, _ = search("all", {"rest": 1.0, "15": "unsupported", "1": 3.0})
-    table = {row["version"]: row for row in rows(list(found.releases.values()))}
-    assert table["15"]["ratio"] is None
-    assert table["1"]["ratio"]["value"] == pytest.approx(3)
-    assert table["1"]["ms"] == pytest.approx(3.03, abs=0.01)
-
-
-def test_a_release_without_shared_rounds_or_with_a_wrong_value_has_no_ratio():
-    timed = [Release(name, "ok", times={(group, 0): 1.0 + group}) for group, name in enumerate(("3", "2"))]
-    found = rows([*timed, Release("1", "wrong", times={(0, 0): 5.0})])
-    assert [row["ratio"] and row["ratio"]["value"] for row in found] == [1.0, None, None]
+def test_the_ratio_is_to_the_newest_that_was_timed():
+    table = search("all", {"rest": 1.0, "15": "unsupported", "1": 3.0})[0].releases
+    assert table["15"].ratio is None
+    assert table["1"].ratio.value == pytest.approx(3)
+    assert table["1"].ms == pytest.approx(3.03, abs=0.01)
 
 
 def test_spread_has_the_ends_and_equal_distances():
@@ -97,10 +104,52 @@ def test_spread_has_the_ends_and_equal_distances():
     assert spread(VERSIONS, "15", "14") == ["15", "14"]
 
 
+# Ratios and changes
+
+
+def test_rounds_that_two_releases_share_have_a_ratio_in_which_drift_cancels():
+    drift = [1.0, 2.0, 4.0]
+    ratio = chained([timed("1", drift), timed("2", [3 * one for one in drift])], 1)
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((3, 3, 3))
+
+
+def test_a_ratio_to_the_newest_goes_through_a_release_of_both_groups():
+    middle = Release("2", Status.OK, times=[(1, 0, 2.0), (1, 1, 2.2), (2, 0, 4.0), (2, 1, 4.4)])
+    releases = [timed("3", [1.0, 1.1], 1), middle, timed("1", [12.0, 13.2], 2)]
+    assert chained(releases, 2).value == pytest.approx(6)
+
+
+def test_a_release_without_shared_rounds_or_with_a_wrong_value_has_no_ratio():
+    found = [timed("3", [1.0]), timed("2", [2.0], 2), Release("1", Status.WRONG, times=[(1, 0, 5.0)])]
+    summarise(found)
+    assert [one.ratio and one.ratio.value for one in found] == [1.0, None, None]
+
+
+def test_a_slower_release_is_one_beyond_the_interval_and_the_bound():
+    older = timed("1", [1.0, 1.01, 0.99])
+    slower = changed(timed("2", [2.0, 2.02, 1.98]), older)
+    assert (slower.kind, slower.between) == ("slower", 0)
+    assert "2 takes 2.00 times as long as 1" in slower.sentence
+    assert changed(timed("2", [0.5, 0.51, 0.49]), older).kind == "faster"
+    assert changed(timed("2", [1.05, 1.06, 1.04]), older) is None, "within the bound"
+    assert changed(timed("2", [4.0, 0.9, 1.2]), older) is None, "the interval holds 1"
+
+
+def test_an_outcome_that_differs_is_a_change_and_so_is_its_repair():
+    wrong = Release("3", Status.WRONG, "1 of 3 elements wrong")
+    fixed, broken = changed(Release("4", Status.OK), wrong), changed(wrong, Release("1", Status.OK))
+    assert (fixed.newer, fixed.older, fixed.kind) == ("4", "3", "fixed")
+    assert (broken.newer, broken.older, broken.kind, broken.between) == ("3", "1", "wrong", 1)
+    assert "one of 2 releases up to 3: wrong" in broken.sentence
+
+
 def test_the_console_says_the_change_or_that_there_is_none():
-    found, _ = search("bisect", {"rest": 1.0})
-    document = {"label": "p", "project": "jaxlib", "stablehlo": "1.0.0", "reason": "", "changes": []}
-    text = console(document | {"releases": rows(list(found.releases.values()))})
-    assert "no change among 4 releases" in text and "not run" in text
-    refused = console(document | {"reason": "the program was not written", "releases": []})
-    assert refused.splitlines()[-1] == "the program was not written"
+    def text(outcomes: dict[str, object], reason: str = "") -> str:
+        found, _ = search("bisect", outcomes)
+        rows = list(found.releases.values())
+        document = ("p", "jaxlib", "bisect", SETTINGS, "1.0.0", reason, rows, found.changes(), "", 1.0)
+        return console(Releases(*document))
+
+    assert "no change among 4 releases" in text({"rest": 1.0}) and "not run" in text({"rest": 1.0})
+    assert text({"rest": 1.0, "15": 2.0}).splitlines()[-1].startswith("15 takes 2.00 times as long as 14")
+    assert text({"rest": 1.0}, "the program was not written").splitlines()[-1] == "the program was not written"

@@ -5,12 +5,32 @@ import sys
 import numpy as np
 import pytest
 
+from stackwars.core.judge import Expected
+from stackwars.core.types import dtype
 from stackwars.explain import reproducer, standalone
-from stackwars.explain.reproducer import Fault
+from stackwars.explain.reproducer import Case
 
 
-def expected(right, found=None, limit=1e-6):
-    return reproducer._expected(np.asarray(right), np.asarray(right if found is None else found), limit)
+def expected(right, limit=1e-6, **more):
+    values = {f"output0/{number}": np.asarray(array) for number, array in enumerate(right)}
+    return Expected("hand", limits=dict.fromkeys(values, limit), values=values, **more)
+
+
+def case(**changes):
+    arrays = [np.array([1.5, np.inf], np.float32)]
+    known = {
+        "doc": "A fault.", "module": "xla", "options": {"flag": ""}, "program": "module {}",
+        "types": [((2,), np.dtype(np.float32))], "arguments": arrays, "expected": expected(arrays), "results": arrays,
+    }  # fmt: skip
+    return Case(**{**known, **changes})
+
+
+def checks(right, found=None, **more):
+    """Return what is checked of one result."""
+    [row] = reproducer._checks(
+        case(expected=expected([right], **more), results=[right if found is None else found])
+    )
+    return row
 
 
 @pytest.mark.parametrize(
@@ -25,32 +45,24 @@ def expected(right, found=None, limit=1e-6):
     ],
 )
 def test_elements_are_compared_as_values(values, right, wrong):
-    lines = standalone.wrong_elements(np.array(values), expected(right))
+    lines = standalone.wrong_elements(np.array(values), checks(np.array(right)))
     assert len(lines) == wrong
 
 
-def test_integers_must_be_equal():
-    assert standalone.wrong_elements(np.array([1, 2]), expected(np.array([1, 3]), limit=1.0))
+def test_integers_must_be_equal_unless_rounding_decides_them():
+    values, right = np.array([1, 2]), np.array([1, 3])
+    assert standalone.wrong_elements(values, checks(right, limit=1.0))
+    assert not standalone.wrong_elements(values, checks(right, certain={"output0/0": np.array([True, False])}))
 
 
 def test_a_large_result_is_checked_at_elements_that_were_wrong():
     right = np.zeros((100, 100), np.float32)
     found = right.copy()
     found[7, 3:] = 1
-    row = expected(right, found)
+    row = checks(right, found)
     assert len(row["at"]) == reproducer.CHECKED and row["at"][0] == 703 and row["at"][-1] == 799
     assert standalone.wrong_elements(found, row)[0] == "element [7, 3]: expected 0.0, got 1.0"
     assert not standalone.wrong_elements(right, row)
-
-
-def fault(**changes):
-    kind = ((2,), np.dtype(np.float32))
-    arrays = [np.array([1.5, np.inf], np.float32)]
-    known = {
-        "doc": "A fault.", "module": "xla", "options": {"flag": ""}, "program": "module {}", "types": [kind],
-        "arguments": arrays, "expected": arrays, "results": arrays, "limits": [1e-6],
-    }  # fmt: skip
-    return Fault(**{**known, **changes})
 
 
 def fake(path, body):
@@ -72,7 +84,7 @@ def fake(path, body):
     ],
 )
 def test_exit_status_says_whether_the_fault_is_there(body, status, said, tmp_path):
-    path = reproducer.write(fault(timeout_s=1 if "sleep" in body else 60), tmp_path)
+    path = reproducer.write(case(timeout_s=1 if "sleep" in body else 60), tmp_path)
     fake(path, body)
     found, printed = reproducer.run(path, sys.executable, 30)
     assert found == status, printed
@@ -80,12 +92,14 @@ def test_exit_status_says_whether_the_fault_is_there(body, status, said, tmp_pat
 
 
 def test_large_data_stands_beside_the_file_and_small_data_in_it(tmp_path):
-    path = reproducer.write(fault(), tmp_path)
+    path = reproducer.write(case(), tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {"reproduce.py", "reduced.mlir"}
     assert "np.array([1.5, inf], 'float32')" in path.read_text()
     large = [np.arange(1000, dtype=np.float32)]
     program = "module {" + " " * reproducer.TEXT + "}"
-    path = reproducer.write(fault(arguments=large, expected=large, results=large, program=program), tmp_path)
+    path = reproducer.write(
+        case(arguments=large, expected=expected(large), results=large, program=program), tmp_path
+    )
     assert {file.name for file in tmp_path.iterdir()} == {"reproduce.py", "reduced.mlir", "inputs.npz"}
     fake(path, "return lambda arrays: [arrays[0]] if len(program) > 1000 else []")
     assert reproducer.run(path, sys.executable, 30)[0] == 0
@@ -97,9 +111,25 @@ def test_inputs_from_a_seed_are_those_of_the_search(tmp_path):
     types = [((3, 2), np.dtype(np.float32)), ((4,), np.dtype(np.int32)), ((), np.dtype(bool))]
     right = reproducer.seeded(types)
     path = reproducer.write(
-        fault(types=types, arguments=None, expected=right, results=right, limits=[0.0] * 3), tmp_path
+        case(types=types, arguments=None, expected=expected(right, 0.0), results=right), tmp_path
     )
     fake(path, "return lambda arrays: arrays")
     status, printed = reproducer.run(path, sys.executable, 30)
     assert status == 0, printed
     assert "seeded([((3, 2), 'float32'), ((4,), 'int32'), ((), 'bool')])" in path.read_text()
+
+
+@pytest.mark.parametrize("arguments", ["few", "many", "seeded"])
+def test_element_types_that_numpy_lacks_are_named(arguments, tmp_path):
+    kinds = [dtype(f"tensor<{name}>") for name in ("bf16", "f8E4M3FN", "i4")]
+    count = 3 if arguments == "few" else 1000
+    types = [((count,), kind) for kind in kinds]
+    right = reproducer.seeded(types)
+    given = None if arguments == "seeded" else right
+    path = reproducer.write(
+        case(types=types, arguments=given, expected=expected(right, 0.0), results=right), tmp_path
+    )
+    fake(path, "return lambda arrays: arrays if [a.dtype.name for a in arrays] == NAMES else []")
+    path.write_text(path.read_text().replace("HERE =", f"NAMES = {[kind.name for kind in kinds]}\nHERE =", 1))
+    status, printed = reproducer.run(path, sys.executable, 30)
+    assert status == 0, printed

@@ -1,17 +1,35 @@
-"""Search and its arithmetic: shares, intervals, what is confirmed and what is left out."""
+"""Search and its arithmetic: clocks, gaps, shares, what is confirmed, what is left out, and what is kept."""
 
+import json
 import math
 import time
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from explain.pairs import DOT, TRANSPOSE, one_class, program
-from stackwars.explain.bench import CPU, WALL, Bench, Share, blocks, interval, share, typical
-from stackwars.explain.hybrids import A, B, Hybrids
+from stackwars.core.client import CompilerSpec, Times
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.ratio import Estimate
+from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE
+from stackwars.explain.bench import (
+    CPU,
+    WALL,
+    Bench,
+    CallTime,
+    ClosedShare,
+    blocks,
+    choose_clock,
+    gap_verdict,
+    interval,
+    robust_time,
+    share,
+)
+from stackwars.explain.hybrids import A, B, CutProgram, Hybrids
+from stackwars.explain.kept import Kept
 from stackwars.explain.matching import AxisMap
-from stackwars.explain.search import Atom, Outcome, Retimed, Row, Search, is_enough, merged
-from stackwars.explain.workers import Crashed, Times
+from stackwars.explain.search import Choice, Findings, KindTime, Retimed, Search, is_enough, merged, retime
 
 
 def times(*ms, cpu=1.0):
@@ -21,8 +39,8 @@ def times(*ms, cpu=1.0):
 
 def test_the_clock_takes_the_low_end_and_the_processors_time_the_median():
     busy = times(*[10.0] * 8, 50.0, 90.0, 10.0)
-    assert typical(busy, WALL) == 10e6
-    assert typical(Times(busy.wall_ns, np.array([0.1, 2, 2, 2, 9.0])), CPU) == 2
+    assert robust_time(busy, WALL) == 10e6
+    assert robust_time(Times(busy.wall_ns, np.array([0.1, 2, 2, 2, 9.0])), CPU) == 2
 
 
 def test_a_share_has_the_error_of_its_blocks():
@@ -44,34 +62,85 @@ def test_a_program_without_a_gap_has_no_share():
 
 
 def test_the_interval_of_a_share_widens_with_the_processes_scatter():
-    value, low, high = interval([4, 4, 4, 4, 4], [5, 5, 5, 5, 5])
-    assert (value, low, high) == pytest.approx((0.8, 0.8, 0.8))
-    value, low, high = interval([2, 6, 4, 3, 5], [5, 5, 5, 5, 5])
-    assert value == pytest.approx(0.8) and low < 0.5 and high > 1.1
+    exact = interval([4, 4, 4, 4, 4], [5, 5, 5, 5, 5])
+    assert (exact.share, exact.low, exact.high) == pytest.approx((0.8, 0.8, 0.8))
+    found = interval([2, 6, 4, 3, 5], [5, 5, 5, 5, 5])
+    assert found.share == pytest.approx(0.8) and found.low < 0.5 and found.high > 1.1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.97, 1.04, NO_GAP),
+        (1.02, 1.08, NO_GAP),
+        (0.9, 1.15, NO_GAP),
+        (0.7, 1.6, NOT_SEPARABLE),
+        (1.05, 1.3, None),
+        (0.6, 0.8, None),
+    ],
+)
+def test_a_gap_has_an_interval_beyond_the_bound_and_without_one(low, high, verdict):
+    assert gap_verdict(Estimate((low * high) ** 0.5, low, high), 0.1) == verdict
+
+
+def test_the_processors_time_is_the_clock_if_the_machine_is_busy():
+    steady, fast = np.full(20, 10e6), np.full(20, 8e6)
+    busy = np.tile(np.repeat([10e6, 30e6], 4), 3)[:20]
+    assert choose_clock({"A": Times(steady, steady), "B": Times(fast, fast)}) == (WALL, False)
+    assert choose_clock({"A": Times(busy, steady), "B": Times(busy, fast)}) == (CPU, False)
+    assert choose_clock({"A": Times(busy, busy), "B": Times(busy, busy)}) == (WALL, True)
+
+
+def retimed(clock=WALL, **by_clock):
+    """Return times of processes. by_clock: {clock: {program: ns in each process}}."""
+    by = {CPU: by_clock[WALL], **by_clock}
+    rows = [
+        {name: CallTime(wall, cpu, cpu) for name, wall, cpu in zip(by[WALL], walls, cpus, strict=True)}
+        for walls, cpus in zip(
+            zip(*by[WALL].values(), strict=True), zip(*by[CPU].values(), strict=True), strict=True
+        )
+    ]
+    return Retimed(rows, clock)
 
 
 def test_fresh_processes_are_compared_each_with_itself():
-    found = Retimed({WALL: {"A": [10.0, 20.0], "B": [5.0, 10.0], "cause": [6.0, 12.0]}})
-    assert found.closed("cause")[0] == pytest.approx(0.8)
+    found = retimed(wall={"A": [10.0, 20.0], "B": [5.0, 10.0], "cause": [6.0, 12.0]})
+    assert found.closed("cause").share == pytest.approx(0.8)
     assert found.ratio().value == pytest.approx(2)
-    both = found.plus(Retimed({WALL: {"A": [10.0], "B": [5.0], "cause": [5.0], "other": [1.0]}}))
-    assert both.times["cause"] == [6.0, 12.0, 5.0]
 
 
 class Model:
-    """A bench whose programs take the time of the classes that they compute by A: a fake of the compiler."""
+    """A bench whose programs take the time of the classes that they compute by A: a fake of the compiler.
 
-    clock = WALL
+    failure: what a program with class 2 from B raises.
+    """
 
-    def __init__(self, cost, hybrids):
-        self.cost, self.hybrids = cost, hybrids
-        self.tried = []
-        self.worker = self
+    clock, identity, is_running = WALL, "A, B and their arguments", True
 
-    def hybrid_share(self, hybrids, flipped, seconds):
-        self.tried.append(sorted(flipped))
-        total = sum(self.cost.values())
-        return Share(sum(self.cost.get(c, 0) for c in set(flipped)) / total, 0.01)
+    def __init__(self, cost, failure=None):
+        self.cost, self.failure, self.worker = cost, failure, self
+        self.tried, self.regions, self.restored = [], 0, 0
+
+    def hybrid_share(self, hybrid, seconds):
+        flipped = json.loads(hybrid.text)
+        if self.failure and 2 in flipped:
+            self.is_running = self.failure.outcome.status is Status.UNSUPPORTED
+            raise self.failure
+        self.tried.append(flipped)
+        return ClosedShare(sum(self.cost.get(c, 0) for c in flipped) / sum(self.cost.values()), 0.01)
+
+    def alone(self, parts, seconds):
+        self.regions += 1
+        return [CallTime(10e6 - 9e6 * side, 1, 1) if part.ops else None for side, part in enumerate(parts)]
+
+    def restore(self):
+        self.restored, self.is_running = self.restored + 1, True
+
+
+def searched(bench, hybrids, kept=None):
+    """Return a search whose hybrids have their classes as text."""
+    hybrids.hybrid = lambda flipped: CutProgram(json.dumps(sorted(set(flipped))), ())
+    return Search(bench, hybrids, 0.1, time.monotonic() + 60, lambda text: None, kept or Kept())
 
 
 def chain(count):
@@ -98,11 +167,11 @@ def chain(count):
 
 def run(hybrids, cost, alone):
     """Search with times by class: cost in hybrids, alone in regions."""
-    search = Search(Model(cost, hybrids), hybrids, 0.1, time.monotonic() + 60, lambda text: None)
+    search = searched(Model(cost), hybrids)
     kinds = {kind.classes[0]: kind for kind in hybrids.kinds}
-    rows = sorted((Row(kinds[c], 10, 10 - ms, ms) for c, ms in alone.items()), key=lambda row: -row.difference)
-    result = Outcome(rows=rows)
-    result.atoms = search.confirm(result)
+    rows = [KindTime(kinds[c], 10, 10 - ms, ms) for c, ms in alone.items()]
+    result = Findings(alone=sorted(rows, key=lambda row: -row.difference))
+    result.choices = search.confirm(result)
     search.shrink(result)
     return result
 
@@ -110,15 +179,13 @@ def run(hybrids, cost, alone):
 def test_an_argument_in_another_layout_is_the_cause_without_any_operation():
     found = run(chain(3), {0: 9.0, 2: 1.0}, {1: 9.0, 2: 1.0, 3: -2.0})
     assert found.classes == [0]
-    assert found.atoms[0].kind.is_layout
+    assert found.choices[0].kind.is_layout
 
 
 def test_layouts_alone_are_tried_before_operations():
     hybrids = chain(3)
-    search = Search(Model({0: 9.0, 2: 1.0}, hybrids), hybrids, 0.1, time.monotonic() + 60, lambda text: None)
-    assert [atom.kind.is_layout for atom in search.layouts()] == [True]
-    search = Search(Model({0: 7.0, 2: 3.0}, hybrids), hybrids, 0.1, time.monotonic() + 60, lambda text: None)
-    assert search.layouts() == []
+    assert [choice.kind.is_layout for choice in searched(Model({0: 9.0, 2: 1.0}), hybrids).layouts()] == [True]
+    assert searched(Model({0: 7.0, 2: 3.0}), hybrids).layouts() == []
 
 
 def test_a_family_of_many_kinds_is_left_out_as_one(monkeypatch):
@@ -127,7 +194,7 @@ def test_a_family_of_many_kinds_is_left_out_as_one(monkeypatch):
     costs = dict.fromkeys(range(2, 10), 1.0)
     # Seven of the eight would do; which, the next process would say otherwise.
     found = run(hybrids, costs, costs)
-    assert [atom.classes for atom in found.atoms] == [(c,) for c in costs]
+    assert [choice.classes for choice in found.choices] == [(c,) for c in costs]
 
 
 def test_operations_are_the_cause_if_the_layout_closes_nothing():
@@ -151,12 +218,12 @@ def test_a_kind_that_is_slower_alone_is_tried_last():
 
 
 def test_nothing_is_found_if_no_set_closes_enough():
-    assert run(chain(3), {99: 10.0}, {1: 5.0, 2: 4.0}).atoms == []
+    assert run(chain(3), {99: 10.0}, {1: 5.0, 2: 4.0}).choices == []
 
 
 def test_parts_of_a_kind_are_one_in_the_answer():
     kind = chain(2).kinds[0]
-    assert merged([Atom(kind, (0, 1)), Atom(kind, (4,))]) == [Atom(kind, (0, 1, 4))]
+    assert merged([Choice(kind, (0, 1)), Choice(kind, (4,))]) == [Choice(kind, (0, 1, 4))]
 
 
 def test_an_uncertain_share_is_timed_again():
@@ -176,29 +243,67 @@ def test_an_uncertain_share_is_timed_again():
     assert found.value == pytest.approx(0.75, abs=0.01)
 
 
-def test_a_hybrid_that_crashes_the_compiler_costs_no_other():
+@pytest.mark.parametrize(("status", "restored"), [(Status.CRASH, 1), (Status.OOM, 1), (Status.UNSUPPORTED, 0)])
+def test_a_hybrid_that_fails_costs_no_other(status, restored):
     hybrids = chain(3)
+    bench = Model({3: 10.0}, Failed(Outcome(status, "of class 2")))
+    search = searched(bench, hybrids)
+    assert search.closed([Choice(kind, kind.classes) for kind in hybrids.kinds]) is None
+    assert bench.restored == restored
+    assert search.closed([Choice(kind, kind.classes) for kind in hybrids.kinds if 3 in kind.classes]).value == 1
 
-    class Fragile(Model):
-        restored = 0
 
-        def hybrid_share(self, hybrids, flipped, seconds):
-            if 2 in flipped:
-                raise Crashed("SIGSEGV", "compile", "")
-            return super().hybrid_share(hybrids, flipped, seconds)
+def test_a_search_that_was_killed_measures_nothing_again(tmp_path):
+    class Killed(Exception):
+        pass
 
-        def restore(self):
-            self.restored += 1
+    class Mortal(Model):
+        def hybrid_share(self, hybrid, seconds):
+            if len(self.tried) == 4:
+                raise Killed
+            return super().hybrid_share(hybrid, seconds)
 
-    bench = Fragile({3: 10.0}, hybrids)
-    search = Search(bench, hybrids, 0.1, time.monotonic() + 60, lambda text: None)
-    assert search.closed([Atom(kind, kind.classes) for kind in hybrids.kinds]) is None
-    assert bench.restored == 1
-    assert search.closed([Atom(kind, kind.classes) for kind in hybrids.kinds if 3 in kind.classes]).value == 1
+    cost = {2: 5.0, 3: 4.0, 4: 1.0}
+    whole = Model(cost)
+    expected = searched(whole, chain(4)).run()
+    first, second = Mortal(cost), Model(cost)
+    with pytest.raises(Killed):
+        searched(first, chain(4), Kept(tmp_path)).run()
+    with (tmp_path / "kept.jsonl").open("a") as file:
+        file.write('["half a key')
+    found = searched(second, chain(4), Kept(tmp_path)).run()
+    assert [choice.classes for choice in found.choices] == [choice.classes for choice in expected.choices]
+    assert first.tried + second.tried == whole.tried
+    assert (first.regions, second.regions) == (whole.regions, 0)
+    # Of another compiler, argument or clock nothing is known.
+    other = Model(cost)
+    other.identity = "another"
+    searched(other, chain(4), Kept(tmp_path)).run()
+    assert other.tried == whole.tried and other.regions == whole.regions
+    # What was measured behind the half line is there too.
+    third = Model(cost)
+    searched(third, chain(4), Kept(tmp_path)).run()
+    assert third.tried == []
+
+
+def test_fresh_processes_that_are_kept_are_not_started_again(tmp_path):
+    def times(kept, count):
+        found = Retimed(list(islice(retime(bench, programs, 0.1, {}, kept), count)))
+        return found.times("A")
+
+    bench = Model({})
+    bench.arrays, bench.least, bench.spec = None, 1, CompilerSpec("none", python=str(tmp_path / "missing"))
+    programs = {name: CutProgram(name, ()) for name in "AB"}
+    kept = Kept(tmp_path)
+    kept.once = lambda key, measure: kept.get(key) or kept.put(key, [[2, 4, 4], [1, 2, 2]]) or kept.get(key)
+    assert times(kept, 5) == times(Kept(tmp_path), 5) == [2] * 5
+    # The sixth process is another.
+    with pytest.raises(OSError):
+        times(Kept(tmp_path), 6)
 
 
 def test_the_processors_time_decides_if_the_clock_says_nothing():
     scattered = {"A": [10.0, 20, 15, 30], "B": [5.0, 5, 5, 5], "cause": [6.0, 19, 8, 25]}
     steady = {"A": [10.0, 11, 12, 13], "B": [5.0, 5.5, 6, 6.5], "cause": [6.0, 6.6, 7.2, 7.9]}
-    assert Retimed({WALL: scattered, CPU: steady}).clearest("cause").clock == CPU
-    assert Retimed({WALL: steady, CPU: scattered}).clearest("cause").clock == WALL
+    assert retimed(wall=scattered, cpu=steady).clearest("cause").clock == CPU
+    assert retimed(wall=steady, cpu=scattered).clearest("cause").clock == WALL

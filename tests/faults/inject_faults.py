@@ -8,7 +8,7 @@ import pytest
 from faults import file_faults, process_faults
 from faults.injection import inject
 from faults.scratch import PAPER, Scratch, base
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 HOME = REPOSITORY / ".faults"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from faults.scratch import TABLES, Ran, Scratch, copied
-from stackwars.measure import machine
+from stackwars.core import machine
 from stackwars.results import schema
 
 NUMBERS = ("first_ms", "second_ms", "steady_ms", "items_per_s")

@@ -85,7 +85,7 @@ ACTIONS = {
 
 def _act_after(name: str, act) -> None:
     """Act after a child has written the event of this name."""
-    from stackwars.measure.documents import Events
+    from stackwars.core.documents import Events
 
     write = Events.write
 

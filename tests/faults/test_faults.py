@@ -9,7 +9,7 @@ import pytest
 
 from faults.injection import assert_intact, finished, wrong_numbers
 from measured import GEMM, config, process, write_cell, write_results
-from stackwars.measure import machine
+from stackwars.core import machine
 from stackwars.results import schema, tables
 from stackwars.results.folder import Folder
 

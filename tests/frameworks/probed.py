@@ -7,8 +7,8 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 from running import python
+from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.setup.device import CPU
-from stackwars.setup.environments import REPOSITORY, clean_environ
 from stackwars.study import cells
 from stackwars.study.config import load
 

@@ -6,7 +6,7 @@ import pytest
 
 from frameworks.probed import pins
 from stackwars import frameworks
-from stackwars.measure.documents import event
+from stackwars.core.documents import event
 from stackwars.measure.supervisor import ProcessJob, supervise
 from stackwars.setup.environments import ensure
 from stackwars.study import cells

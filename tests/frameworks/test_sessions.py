@@ -9,7 +9,7 @@ import pytest
 
 from frameworks.probe import SEED, SIZES
 from frameworks.probed import pins, probe, run_code
-from stackwars.ir.program_text import readback
+from stackwars.core.program_text import readback
 from stackwars.measure.checks import relative_l2
 from stackwars.study.config import load
 from stackwars.workloads import values

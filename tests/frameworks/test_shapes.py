@@ -7,8 +7,8 @@ import pytest
 from frameworks.probed import pins
 from running import python
 from stackwars import frameworks
+from stackwars.core.launch import clean_environ
 from stackwars.measure.supervisor import CELL
-from stackwars.setup.environments import clean_environ
 
 pytestmark = pytest.mark.env
 VALUES = [8, 12, 16]

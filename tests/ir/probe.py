@@ -7,9 +7,10 @@ from pathlib import Path
 
 import spellings
 
-from stackwars.ir import canonical, drawing, metrics, module, program_text, structure
+from stackwars.core import mlir, program_text
+from stackwars.core.program_text import missing_reason
+from stackwars.ir import canonical, drawing, metrics, structure
 from stackwars.ir.normalise import normalise
-from stackwars.ir.program_text import missing_reason
 
 FIXTURES = Path(__file__).parent / "fixtures"
 ODD = {
@@ -95,13 +96,13 @@ return %11 : tensor<2x3x4xf32>
 
 
 def hashed(text: str) -> str:
-    settled = normalise(module.parse(text))
+    settled = normalise(mlir.parse(text))
     assert settled.operation.verify()
     return canonical.canonical_hash(settled)
 
 
 def levels(text: str) -> dict:
-    raw = module.parse(text)
+    raw = mlir.parse(text)
     before = str(raw)
     settled = normalise(raw)
     assert str(raw) == before, "the program itself was changed"
@@ -133,8 +134,8 @@ def drawn(folder: Path) -> dict:
 def problem(text: str) -> str:
     """Return why a text is no program."""
     try:
-        module.parse(text)
-    except module.ProgramError as error:
+        mlir.parse(text)
+    except mlir.ProgramError as error:
         return str(error)
     return ""
 

@@ -9,11 +9,11 @@ import weakref
 import numpy as np
 import pytest
 
+from stackwars.core.documents import Events
 from stackwars.frameworks import Counters
 from stackwars.measure import calls as calls_module
 from stackwars.measure import checks, loops
 from stackwars.measure.calls import Stream
-from stackwars.measure.documents import Events
 
 pytestmark = pytest.mark.alone
 

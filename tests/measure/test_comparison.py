@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stackwars.measure.log_ratio import Estimate, LogRatio, direction, geometric_mean
+from stackwars.core.ratio import Estimate, LogRatio, direction, geometric_mean
 
 
 def compared(random, ratio=1.0, count=10, noise=0.02, drift=0.2) -> LogRatio:

@@ -5,8 +5,8 @@ import pytest
 from running import python
 from stackwars import workloads
 from stackwars.compilers import replay
+from stackwars.core.documents import Events
 from stackwars.measure import child
-from stackwars.measure.documents import Events
 
 FAULTS = """
 import resource, sys

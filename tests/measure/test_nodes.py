@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from stackwars.measure import machine, nodes
+from stackwars.core import machine
+from stackwars.measure import nodes
 from toy_checkout import ToyCheckout
 
 HERE = {k: v for k, v in machine.record().items() if k != "node"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.measure import machine
+from stackwars.core import machine
 from stackwars.measure.rounds import Rounds
 
 

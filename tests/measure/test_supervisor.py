@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from running import wait_for
+from stackwars.core.limits import alive
 from stackwars.measure import supervisor
-from stackwars.measure.limits import alive
 from toy_checkout import ToyCheckout
 
 

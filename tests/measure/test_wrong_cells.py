@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stackwars import workloads
-from stackwars.measure import judge
+from stackwars.core import judge
 from stackwars.measure.cell import write
 from toy_checkout import SETTINGS, ToyCheckout
 

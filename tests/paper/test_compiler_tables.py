@@ -5,8 +5,7 @@ import json
 import pytest
 
 from made_tables import NEW, OLD, class_times
-from stackwars.compilers.hlo_facts import COLLECTIVES
-from stackwars.compilers.op_classes import PRODUCTS
+from stackwars.core.hlo import COLLECTIVES, PRODUCTS
 from stackwars.paper.tables.write import render
 from stackwars.results import verdicts
 from stackwars.study.config import load

@@ -11,9 +11,9 @@ from matplotlib.colors import to_rgba
 from pypdf import PdfReader
 
 from made_tables import NEW, OLD, cell, class_times, comparison, measured_cell, replay, write_tables
-from stackwars.compilers.op_classes import PRODUCTS, TRANSPOSES
+from stackwars.core.hlo import PRODUCTS, TRANSPOSES
 from stackwars.frameworks import title
-from stackwars.paper.figures import heat, layouts, of_cells, of_compilers, ratios
+from stackwars.paper.figures import heat, of_cells, of_compilers, ratios
 from stackwars.paper.figures.style import LOOKS, draw_graphs, round_ticks, save
 from stackwars.results import dataset, schema
 from stackwars.results.folder import Folder
@@ -225,11 +225,6 @@ def test_a_workload_that_no_compiler_slows_down_has_no_panel_and_is_named():
     assert figure.get_supxlabel().endswith("nothing above 1.7: GEMM")
 
 
-def test_numbers_in_a_heat_map_have_about_three_characters():
-    shown = [heat.number(value) for value in (1.004, 1.234, 9.99, 14.2, 120.4)]
-    assert shown == ["1", "1.23", "9.99", "14", "120"]
-
-
 def test_a_block_of_calls_stands_at_its_first_call_and_cells_that_failed_are_left_out(tmp_path):
     for name, status in (("jax", "ok"), ("torch_xla", "oom")):
         home = tmp_path / "cpu" / name / "gemm"
@@ -293,7 +288,7 @@ def test_a_product_has_the_time_and_the_cores_of_each_layout_in_each_compiler():
         {"product": "128, 768, 3072", "framework": f, "compiler": c, "steady_ms": ms, "cores": cores}
         for (f, c), (ms, cores) in times.items()
     )
-    figure = layouts.draw_products(rows, PAIR, [OLD, NEW])
+    figure = of_compilers.draw_products(rows, PAIR, [OLD, NEW])
     old, new = figure.axes
     assert {x for _, x in drawn(old)} == {5.5, 19.1} and {x for _, x in drawn(new)} == {5.0}
     assert {"1.8", "1.3"} <= {text.get_text() for text in old.texts}

@@ -10,7 +10,7 @@ import pytest
 
 from measured import config
 from running import job_file, python
-from stackwars.ir.layout import LEFT_OUT
+from stackwars.core.layout import LEFT_OUT
 from stackwars.paper.listing_text import page_lines
 from stackwars.results.folder import REFERENCE
 from stackwars.study.cells import Cell

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from stackwars.paper.latex import Latex, escape, series, significant
+from stackwars.paper.latex import Latex, escape, series
 from stackwars.paper.tables import formats
 from stackwars.paper.tables.spec import Column, Range, Ratio, Table, frame, spanning
 from stackwars.paper.tables.write import REGISTRY, render, write
@@ -73,7 +73,6 @@ def test_texts_are_escaped_and_lists_are_words():
     assert escape("--config") == "-{}-config"
     assert series(["a", "b", "c"]) == "a, b and c"
     assert series(["a, x", "b"]) == "a, x; and b"
-    assert significant(9.996) == "10.0"
     for missing in (None, NAN):
         with pytest.raises(ValueError, match="expected a value to print"):
             escape(missing)

@@ -43,6 +43,8 @@ def test_the_framework_with_out_in_weights_pays(model, sign, monkeypatch):
         return {(w, "jaxlib-0.7.1", f): {"steady_ms": ms} for (f, w), ms in times.items()}
 
     monkeypatch.setattr(products, "_replays", replays)
-    (row,) = products.predicted(type("Sources", (), {"of": lambda self, study: Data(), "run": Data()})())
+    (row,) = products.predicted(
+        type("Sources", (), {"dataset_for": lambda self, study: Data(), "run": Data()})()
+    )
     assert row["layers_ms"] == pytest.approx(sign * 12 * 14.0)
     assert row["measured_ms"] == 200.0 and row["share"] == pytest.approx(sign * 0.84)

@@ -1,13 +1,15 @@
 """The document of a run, and of two runs."""
 
 import json
+import re
 
 import pytest
 
 from made_tables import accepted, cell, comparison
 from report_fixture import made_sources
 from stackwars.claims.decide import dataset_of
-from stackwars.measure import documents
+from stackwars.core import documents
+from stackwars.core.outcome import Status
 from stackwars.report import compare
 from stackwars.report.explained import explained
 from stackwars.report.gather import GLOSSARY, gather, glossary
@@ -63,6 +65,8 @@ def test_the_glossary_is_short_and_every_line_of_it_is_a_word():
     found = glossary(text)
     assert len(found) == sum(line.startswith("- ") for line in text.splitlines()) <= 40
     assert found["baseline"].startswith("what a subject is compared with")
+    assert re.findall(r"^\| ([a-z ]+) \|", text, re.MULTILINE) == ["status", *Status]
+    assert [word for word in Status if word not in found["status"]] == []
 
 
 @pytest.fixture

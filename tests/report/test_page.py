@@ -10,8 +10,7 @@ import pytest
 
 from report_fixture import DOCUMENT, HOSTILE
 from running import job_file, run
-from stackwars.measure.log_ratio import geometric_mean
-from stackwars.report.raw import digits
+from stackwars.core.ratio import geometric_mean
 from stackwars.report.write import MOST_BYTES, pack, page
 from stackwars.results.runs import REFERENCE
 from stackwars.setup.device import CPU, NODES
@@ -177,10 +176,6 @@ def test_hostile_names_stay_data():
     text = page({**DOCUMENT, "cells": [cell]})
     assert HOSTILE in data_of(text)["cells"]["texts"]
     assert "<script>alert" not in text
-
-
-def test_digits_keep_what_is_read():
-    assert [digits(value) for value in (123.4567, 0.00012345678, 0.0)] == [123.5, 0.0001235, 0.0]
 
 
 def test_a_packed_value_is_the_same_text_each_time():

@@ -8,7 +8,7 @@ import measured
 from made_tables import NEW, OLD, replay
 from measured import process
 from report_fixture import HOSTILE, made_sources
-from stackwars.compilers.op_classes import CLASSES
+from stackwars.core.hlo import CLASSES
 from stackwars.report import raw
 from stackwars.report.profiles import profiles
 

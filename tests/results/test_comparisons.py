@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from made_tables import NEW, OLD, cell, compared, only, replay, rounds
-from stackwars.measure.log_ratio import LogRatio
+from stackwars.core.ratio import LogRatio
 from stackwars.study.config import load
 
 JAX, TORCH = cell("jax"), cell("torch_xla")

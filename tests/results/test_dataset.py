@@ -116,7 +116,7 @@ def test_a_study_is_of_this_run_if_it_measured_it_and_else_of_the_reference(tmp_
     (folder / "context.json").write_text(json.dumps({"runs": listed}))
     reference = Dataset(CONFIG, folder, is_reference=True)
     both = Sources(run, reference, ["tables"])
-    assert (both.of("tables"), both.of("stacks")) == (run, reference)
+    assert (both.dataset_for("tables"), both.dataset_for("stacks")) == (run, reference)
     assert both.origin("tables") == "Measured in this run."
     assert both.origin("stacks") == "From the reference: 2 accepted runs of this study, on 2 kinds of machine."
     assert both.origin("beyond") == "No accepted run has this study."
@@ -128,4 +128,8 @@ def test_the_reference_shows_every_study_from_its_own_folder(tmp_path, source, o
     found = dataset.sources(asked, Folder(tmp_path / "made", tmp_path / "measured"))
     assert found.run.folder == tmp_path / "made" and found.run.measured == tmp_path / "measured"
     assert (found.reference is found.run) == (not own)
-    assert [found.of(name).is_reference for name in ("tables", "stacks", "matrix")] == [not own, not own, True]
+    assert [found.dataset_for(name).is_reference for name in ("tables", "stacks", "matrix")] == [
+        not own,
+        not own,
+        True,
+    ]

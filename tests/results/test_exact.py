@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from made_tables import NEW, OLD, cell, compared, only, program, word
-from stackwars.compilers.hlo_facts import COLLECTIVES
+from stackwars.core.hlo import COLLECTIVES
 from stackwars.results import exact, schema
 
 TPU = {"target": "tpu-v6e", "compiler": NEW}

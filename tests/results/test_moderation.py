@@ -8,8 +8,8 @@ from stackwars.results.moderation import Prior
 
 
 def test_a_variance_is_drawn_towards_its_family_by_degrees_of_freedom():
-    assert moderation.moderate(4.0, 2, Prior(1.0, 4.0)) == (pytest.approx(2.0), 6.0)
-    assert moderation.moderate(4.0, 2, None) == (4.0, 2)
+    assert moderation.shrink(4.0, 2, Prior(1.0, 4.0)) == (pytest.approx(2.0), 6.0)
+    assert moderation.shrink(4.0, 2, None) == (4.0, 2)
 
 
 def test_a_family_needs_three():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from made_tables import cell, compared, only, rounds
-from stackwars.measure.log_ratio import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, LogRatio, direction
+from stackwars.core.ratio import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, LogRatio, direction
 from stackwars.results import multiplicity
 
 

@@ -9,8 +9,9 @@ import pytest
 from made_tables import only, values_of
 from measured import PEAK, config, process, write_cell, write_results
 from stackwars.results import cells as table_of_cells
-from stackwars.results import majority, raw, schema
+from stackwars.results import raw, schema
 from stackwars.results.cell_numbers import losses_apart
+from stackwars.results.native import majority, majority_distances, relative_error
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
@@ -185,16 +186,16 @@ def test_a_cell_that_crashed_has_its_status(results):
 
 def test_equal_infinities_and_nans_are_no_difference():
     one = np.array([1.0, np.inf, np.nan, -np.inf])
-    assert majority.apart(one, one.copy()) == 0
-    assert majority.apart(one, np.array([1.0, np.inf, np.nan, np.inf])) == np.inf
-    assert majority.apart(one, np.array([1.0, np.inf, 0.0, -np.inf])) == np.inf
-    assert majority.apart(one, one[:3]) == np.inf
+    assert relative_error(one, one.copy()) == 0
+    assert relative_error(one, np.array([1.0, np.inf, np.nan, np.inf])) == np.inf
+    assert relative_error(one, np.array([1.0, np.inf, 0.0, -np.inf])) == np.inf
+    assert relative_error(one, one[:3]) == np.inf
 
 
 @pytest.mark.parametrize("values", ["aabb", "aabc"])
 def test_half_of_the_frameworks_are_no_majority(values):
-    found = majority.distances(dict(enumerate(values)), lambda one, other: float(one != other))
-    assert majority.judge(found, 0.5) == "none"
+    found = majority_distances(dict(enumerate(values)), lambda one, other: float(one != other))
+    assert majority(found, 0.5) == "none"
 
 
 @pytest.mark.parametrize(("change", "status"), [(1 + 1e-6, "ok"), (1.1, "invalid")])

@@ -118,7 +118,7 @@ def moderated(family):
     for member in family:
         result.append([])
         for kind, value, variance, count in member:
-            known = moderation.moderate(variance, count - 1, prior)
+            known = moderation.shrink(variance, count - 1, prior)
             result[-1].append(RunValue(kind, value, known.variance / count, count, known.dof))
     return result
 

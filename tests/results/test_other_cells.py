@@ -7,7 +7,7 @@ import pytest
 
 from made_tables import OLD, measured_replay, only, values_of
 from measured import config
-from stackwars.compilers.hlo_facts import COLLECTIVES
+from stackwars.core.hlo import COLLECTIVES
 from stackwars.results import cells as table_of_cells
 from stackwars.results import raw, rounds, schema
 from stackwars.results.raw import Raw

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from made_tables import OLD, class_times, comparison, measured_replay
-from stackwars.compilers.op_classes import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
+from stackwars.core.hlo import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
 from stackwars.results import profile, schema
 from stackwars.results.profile import carried
 from stackwars.results.raw import Raw

@@ -7,7 +7,7 @@ import pytest
 
 from made_tables import OLD, measured_replay, only
 from measured import config
-from stackwars.compilers.hlo_facts import COLLECTIVES
+from stackwars.core.hlo import COLLECTIVES
 from stackwars.results import programs, schema
 from stackwars.results.folder import Folder
 from stackwars.results.raw import Raw

@@ -1,6 +1,6 @@
 """releases.csv and its figure: from the documents of programs in releases."""
 
-from stackwars.paper.figures.releases import draw_releases
+from stackwars.paper.figures.of_compilers import draw_releases
 from stackwars.results import releases, schema
 from stackwars.results.raw import Raw
 
@@ -35,6 +35,12 @@ def test_a_row_has_the_outcome_the_time_and_the_change():
     assert frame.loc["2", "compile_s"] == 2.0
     assert frame.loc["1", "change"] == "fixed" and frame.loc["0", "change"] == ""
     assert frame["title"].eq("MHA").all()
+
+
+def test_a_document_of_schema_2_has_the_same_change():
+    ratio = {"value": 2.0, "low": 1.8, "high": 2.2}
+    frame = table(schema=2, changes=[CHANGES[0] | {"ratio": ratio}, CHANGES[1]])
+    assert frame.equals(table())
 
 
 def test_a_program_that_could_not_be_written_is_unsupported_everywhere():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from stackwars.measure.log_ratio import NO_DATA, SLOWER
+from stackwars.core.ratio import NO_DATA, SLOWER
 from stackwars.results import names, verdicts
 from stackwars.results.verdicts import (
     agreement,

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.setup import environments, needed
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure, folder
+from stackwars.setup.environments import ensure, folder
 from stackwars.study.config import load
 
 

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from running import python
+from stackwars.core.launch import REPOSITORY
 from stackwars.setup import environments, needed
-from stackwars.setup.environments import REPOSITORY
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from running import python
+from stackwars.core.launch import REPOSITORY
 from stackwars.setup import needed, preflight, tools
-from stackwars.setup.environments import REPOSITORY
 from stackwars.setup.preflight import Missing
 
 LIBRARY = Missing("the shared library", ("libpython3.11",))

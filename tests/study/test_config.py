@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stackwars import workloads
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 from stackwars.study import programs
 from stackwars.study.config import ConfigError, load, read, validate
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from running import python
+from stackwars.core.launch import REPOSITORY
 from stackwars.setup import needed
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study.config import load
 
 STUDIES = list(load()["studies"])

@@ -1,7 +1,11 @@
 """Releases as an axis: which programs go to which releases, and what a job says."""
 
-from stackwars.explain.releases import ReleasesJob
-from stackwars.setup.environments import REPOSITORY
+import pytest
+
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Failed
+from stackwars.explain.releases import ReleaseSettings
+from stackwars.setup import environments
 from stackwars.study import releases
 from stackwars.study.config import load
 
@@ -22,13 +26,33 @@ def test_a_run_of_the_study_has_every_program_in_every_project_and_others_have_n
 
 
 def test_a_job_of_the_study_measures_all_releases_newest_first():
-    job = ReleasesJob(**releases.job(MEASURED, releases.Point("jaxlib", "torch_xla", "mha")))
-    assert job.order == "all" and job.versions == CONFIG["releases"]["versions"]["jaxlib"]
+    job = releases.ReleasesJob(**releases.job(MEASURED, releases.Point("jaxlib", "torch_xla", "mha")))
+    assert job.versions == CONFIG["releases"]["versions"]["jaxlib"]
     numbers = [[int(part) for part in version.split(".")] for version in job.versions]
     assert numbers == sorted(numbers, reverse=True) and len(numbers) >= 8
     assert job.program == "results/full-releases/programs/torch_xla/mha/base/program.mlir.gz"
     assert job.expected == "results/full-releases/expected/mha/base"
-    assert job.settings["rounds"] == CONFIG["releases"]["rounds"] and job.settings["timeout_s"]
+    assert (job.framework, job.workload, job.label) == ("torch_xla", "mha", "mha of torch_xla")
+    settings = ReleaseSettings(**job.settings)
+    assert (
+        settings.rounds == CONFIG["releases"]["rounds"]
+        and settings.timeout_s == CONFIG["settings"]["timeout_s"]
+    )
+
+
+def test_a_release_is_a_compiler_in_an_environment_of_its_own_or_why_there_is_none(monkeypatch):
+    monkeypatch.setattr(environments, "ensure", lambda pins: pins)
+    spec = releases.spec_of("jaxlib")("0.10.2 --xla_a=1 --xla_b=")
+    assert (spec.name, spec.module, spec.flags) == ("jaxlib-0.10.2", "xla", "--xla_a=1 --xla_b=")
+    assert spec.python == str(REPOSITORY / "envs" / "releases" / "jaxlib-0.10.2.txt")
+
+    def fail(pins):
+        raise environments.BuildError("no\nnetwork")
+
+    monkeypatch.setattr(environments, "ensure", fail)
+    with pytest.raises(Failed) as failed:
+        releases.spec_of("iree")("3.0.0")
+    assert (failed.value.outcome.status, failed.value.outcome.detail) == ("error", "no network")
 
 
 def test_every_release_has_small_pins_without_an_address():

@@ -15,7 +15,7 @@ from pathlib import Path
 from running import lower_program
 from stackwars import frameworks, workloads
 from stackwars.compilers.lower import LowerJob
-from stackwars.setup.environments import REPOSITORY, clean_environ
+from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.workloads.functions import Functions
 
 FOLDER = Path(__file__).parent

@@ -8,9 +8,10 @@ import pytest
 from public_inputs import WORKLOADS
 
 from running import check_programs
-from stackwars import compilers, frameworks
-from stackwars.measure import judge
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars import frameworks
+from stackwars.core import judge
+from stackwars.core.launch import REPOSITORY
+from stackwars.setup.environments import ensure
 from stackwars.study import programs
 from stackwars.study.config import load
 
@@ -41,13 +42,13 @@ def outcomes(name, compiler, chosen, folder):
     expected(WORKLOADS[name], folder / "expected")
     row = CONFIG["compilers"][compiler]
     job = {
-        "workload": name, "module": row.get("module", compilers.XLA), "options": row.get("options", {}),
+        "workload": name, "module": programs.compiler_module(CONFIG, compiler), "options": row.get("options", {}),
         "sizes": WORKLOADS[name].DEFAULTS, "settings": SETTINGS, "expected": str(folder / "expected"),
         "programs": {one: lowered(name, one, folder / one) for one in chosen},
     }  # fmt: skip
-    python = ensure(REPOSITORY / programs.compiler_pins(CONFIG, compiler))
+    pins = programs.compiler_pins(CONFIG, compiler)
     command, environ = public_inputs.command("stackwars.compilers.check"), public_inputs.environ()
-    return check_programs(python, job, folder / "check", *command, env=environ)["programs"]
+    return check_programs(pins, job, folder / "check", *command, env=environ)["programs"]
 
 
 def case(workload):

@@ -8,9 +8,12 @@ import public_inputs
 import pytest
 from public_inputs import WORKLOADS
 
-from running import run
 from stackwars import frameworks
-from stackwars.setup.environments import REPOSITORY, ensure
+from stackwars.compilers import arguments
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.compilers import INPUT_SETS
+from stackwars.core.launch import REPOSITORY
+from stackwars.setup.environments import ensure
 from stackwars.study.config import load
 
 SMALL = {
@@ -44,14 +47,29 @@ def test_faults_without_a_public_report_are_those_of_the_document():
     assert set(stated) <= set(re.findall(r"^## (.*)$", document, re.MULTILINE))
 
 
+def interpreted(worker, program, which):
+    """Return the results of a program by the StableHLO interpreter."""
+    return worker.interpret(program.text, [argument(which) for argument in program.arguments])
+
+
+def called(worker, program, which):
+    """Return the results of a program by the worker's compiler."""
+    worker.load(program.label, program.text)
+    worker.place(program.label, program.arguments, which)
+    return worker.call(program.label, which)
+
+
 def assert_agrees(name, jax_python, environment, judge, folder):
     """Assert that JAX's program of an input, evaluated in an environment, agrees with NumPy."""
     sizes = SMALL.get(name, WORKLOADS[name].DEFAULTS)
     public_inputs.lower(jax_python, name, sizes, "jax", SEED, folder)
+    files = folder / "program.mlir.gz", folder / "arguments.json"
+    program = arguments.load_program(name, *files, str(WORKLOADS[name].path), sizes, SEED)
     python = ensure(REPOSITORY / "envs" / f"{environment}.txt")
-    run(python, *public_inputs.command("evaluated"), folder, judge, env=public_inputs.environ())
+    with Worker(CompilerSpec(environment, python=str(python))) as worker:
+        outputs = [judge(worker, program, which)[0] for which in range(INPUT_SETS)]
     references, _ = WORKLOADS[name].expected(sizes, SEED)
-    for output, reference in zip(np.load(folder / "outputs.npy"), references, strict=True):
+    for output, reference in zip(outputs, references, strict=True):
         assert output.shape == reference.shape
         if reference.dtype.kind in "iu":
             assert output.dtype == reference.dtype
@@ -65,13 +83,13 @@ def assert_agrees(name, jax_python, environment, judge, folder):
     "name", sorted(WORKLOADS.keys() - {"solve3"})
 )  # it calls LAPACK, the interpreter cannot
 def test_interpreter_agrees_with_the_reference(name, jax_python, tmp_path):
-    assert_agrees(name, jax_python, "xla-0.10.2", "interpreter", tmp_path)
+    assert_agrees(name, jax_python, "xla-0.10.2", interpreted, tmp_path)
 
 
 @pytest.mark.env
 @pytest.mark.parametrize("environment", ["xla-0.7.1", "xla-0.10.2"])
 def test_program_that_calls_lapack_runs(environment, jax_python, tmp_path):
-    assert_agrees("solve3", jax_python, environment, "xla", tmp_path)
+    assert_agrees("solve3", jax_python, environment, called, tmp_path)
 
 
 def test_paper_lists_the_faults_that_the_inputs_have():

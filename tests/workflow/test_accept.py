@@ -7,7 +7,8 @@ import pytest
 
 from stackwars.audits import audit_entries
 from stackwars.audits.audit_entries import Audits
-from stackwars.measure import PROTOCOL, documents
+from stackwars.core import documents
+from stackwars.measure import PROTOCOL
 from stackwars.results import runs, schema
 from stackwars.study import cells, printed
 from stackwars.study.config import load

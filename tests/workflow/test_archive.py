@@ -9,7 +9,7 @@ import pytest
 
 import study
 from checkout import copy_checkout
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 
 def committed(folder):

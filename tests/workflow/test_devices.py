@@ -7,9 +7,9 @@ import pytest
 
 from measured import config
 from running import job_file, python
+from stackwars.core.launch import REPOSITORY
 from stackwars.setup import device as machine_device
 from stackwars.setup import environments
-from stackwars.setup.environments import REPOSITORY
 from stackwars.workflow import devices
 
 JAX = REPOSITORY / "envs" / "jax.txt"

@@ -15,7 +15,7 @@ import yaml
 import study
 from checkout import OVERLAY
 from made_tables import OLD, check
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 CELL = "results/full/cpu/{}/gemm/cell.json"
 STACK = ("Traceback", "RuleException", "CalledProcessError", "WorkflowError", "site-packages")

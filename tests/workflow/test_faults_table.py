@@ -86,7 +86,7 @@ def test_a_run_prints_the_table_and_one_of_the_reference_does_not(results, capsy
     start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=[])))
     assert "SIGSEGV in the first call" in capsys.readouterr().err
     start.print_faults(grid, SimpleNamespace(touch=True))
-    explained = [SimpleNamespace(rule=SimpleNamespace(name=name)) for name in ("explain", "explain_table")]
+    explained = [SimpleNamespace(rule=SimpleNamespace(name=name)) for name in ("explain",)]
     start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=explained)))
     start.print_faults(
         SimpleNamespace(**vars(grid) | {"is_measured": False}),

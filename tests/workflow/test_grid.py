@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 from measured import config
 from stackwars.audits.paired import PairJob
 from stackwars.claims import definitions
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 from stackwars.study import cells, printed
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
@@ -434,7 +434,7 @@ def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
         wildcards |= {"workload": "decode", "size": "layers", "value": "4"}
     files = made.sources(kind)(SimpleNamespace(**wildcards))
     # What is right is decided by the comparison itself.
-    compared = {"src/stackwars/measure/agreement.py"} if kind in ("expected", "check") else set()
+    compared = {"src/stackwars/core/judge.py"} if kind in ("expected", "check") else set()
     folders = {Path(file).parts[2] for file in {*files} - compared}
     assert folders <= {"workloads", "frameworks", "compilers", "explain"}
     assert made.version(kind) == KINDS[kind].version != ""

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core.launch import REPOSITORY
 
 RULE = 'rule made:\n    output:\n        "made.txt",\n{log}    shell:\n        "touch {{output}}"\n'
 LOG = '    log:\n        "made.log",\n'

@@ -7,8 +7,9 @@ import pytest
 
 from made_tables import cell
 from measured import config
+from stackwars.core.launch import REPOSITORY
 from stackwars.results import schema
-from stackwars.setup.environments import REPOSITORY, folder
+from stackwars.setup.environments import folder
 from stackwars.setup.needed import sizes_gb
 from stackwars.study import programs
 from stackwars.workflow import plan

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from stackwars.measure.launch import RUNNER
-from stackwars.setup.environments import clean_environ
+from stackwars.core.launch import RUNNER, clean_environ
 from stackwars.workflow import start as starting
 
 HOLD = "from stackwars.workflow import start; held = start.take_lock(); print(held is not None, flush=True);"

@@ -9,7 +9,6 @@ import pytest
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from stackwars.explain import console
 from stackwars.setup import advice
 from stackwars.workflow import terminal
 
@@ -134,18 +133,6 @@ def test_result_of_a_job_is_the_last_line_of_its_log(capsys, tmp_path):
     assert lines[0].startswith("    jax gemm cpu process 1: ok: first 1 ms, more")
     assert len(lines) == 2 and max(map(len, lines)) <= 80
     assert said(handler, finished(2), capsys=capsys) == ""
-
-
-def test_result_of_several_lines_keeps_its_columns(capsys, tmp_path):
-    log = tmp_path / "table.txt"
-    rows = ["program  jaxlib-1   itself", "jax      1.2 ms     -", "Judged by NumPy. " + "And more. " * 9]
-    log.write_text(f"a warning\n{console.logged(rows)}\n")
-    handler = terminal.Terminal(workflow(Job.of(1, "explain_table")))
-    said(handler, begun(1, "explain_table", str(log)), capsys=capsys)
-    lines = said(handler, finished(1), capsys=capsys).splitlines()
-    assert lines[:2] == [f"    {row}" for row in rows[:2]]
-    assert lines[2].startswith("    Judged by NumPy.") and lines[3].startswith("      ") and len(lines) == 4
-    assert max(map(len, lines)) <= terminal.WIDTH
 
 
 def test_touching_makes_nothing_and_says_so(capsys):

@@ -8,7 +8,7 @@ import pytest
 
 from running import python
 from stackwars import workloads
-from stackwars.setup import environments
+from stackwars.core.launch import clean_environ
 from workloads.presets import BASIC, ODD, SMALL, UPDATING
 
 HERE = Path(__file__).parent
@@ -44,7 +44,7 @@ def in_dialect():
 
     def run(dialect: str, *arguments: str) -> str:
         extra = {"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU", "TOKENIZERS_PARALLELISM": "false"}
-        variables = environments.clean_environ(extra)
+        variables = clean_environ(extra)
         variables["PYTHONPATH"] += f":{HERE.parent}"
         return python(*arguments, pins=PINS[dialect], env=variables, timeout=600).stdout
 

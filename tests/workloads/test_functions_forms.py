@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from running import check_programs, lower_program, run, run_job
 from stackwars import frameworks, workloads
 from stackwars.compilers.lower import LowerJob
-from stackwars.measure import judge
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.core import judge
+from stackwars.core.launch import REPOSITORY, clean_environ
+from stackwars.setup.environments import ensure
 
 pytestmark = pytest.mark.env
 PROGRAMS = Path(__file__).parent / "programs"
@@ -69,7 +71,7 @@ class Lowered:
                 "memory_cap_gib": 8, "timeout_s": 120,
                 "programs": {name: self.program(of or path, name) for name in names},
             }  # fmt: skip
-            run_job(python("xla-0.10.2"), "expected", job, folder)
+            run_job(Path(sys.executable), "expected", job, folder, pins="envs/xla-0.10.2.txt")
         return folder
 
 
@@ -87,15 +89,13 @@ def lowered(tmp_path_factory):
 def test_every_result_of_every_program_is_judged_and_right(lowered, path, compiler, tmp_path):
     expected = lowered.expected(path, "jax", "torch_xla")
     known = judge.read(expected)
-    assert known.judge.startswith("NumPy" if path.stem != "layer" else "the StableHLO interpreter"), (
-        known.reason
-    )
+    assert ("NumPy" if path.stem != "layer" else "the StableHLO interpreter") in known.judge, known.reason
     job = {
         "workload": str(path), "module": COMPILERS[compiler], "sizes": workloads.load(str(path)).DEFAULTS,
         "expected": str(expected), "settings": {"seed": SEED, "memory_cap_gib": 8, "check_timeout_s": 120},
         "programs": {name: lowered.program(path, name) for name in LOWERED[path]},
     }  # fmt: skip
-    programs = check_programs(python(compiler), job, tmp_path)["programs"]
+    programs = check_programs(f"envs/{compiler}.txt", job, tmp_path)["programs"]
     found = {name: (one["status"], one["status_detail"], one["wrong"]) for name, one in programs.items()}
     assert found == dict.fromkeys(LOWERED[path], ("ok", "", 0))
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from stackwars import workloads
+from stackwars.core.documents import Events
 from stackwars.measure import checks, child
 from stackwars.measure.checks import parity_limit, relative_l2
-from stackwars.measure.documents import Events
 from stackwars.workloads import adamw, losses, train_mlp, transformer
 from workloads.presets import SEED, SMALL, weights
 

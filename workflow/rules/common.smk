@@ -7,7 +7,7 @@ from stackwars.results.folder import FIGURES, TABLES
 from stackwars.setup.device import CPU
 from stackwars.study.config import ConfigError, read, validate
 from stackwars.study.imports import sources
-from stackwars.workflow import audit_jobs, explain_jobs, release_jobs, start
+from stackwars.workflow import audit_jobs, explain, start
 from stackwars.workflow.claim_jobs import ClaimJobs
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
 from stackwars.workflow.jobs import Jobs
@@ -17,7 +17,8 @@ try:
     for path in workflow.configfiles:
         read(Path(path))  # refuses a key that is given twice, which Snakemake does not
     validate(config)
-    EXPLAIN = explain_jobs.take(config)
+    # No other step depends on what is explained.
+    EXPLAIN = config.pop("explain", {})
     CLAIMS = definitions.load()
     GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 except (ConfigError, definitions.ClaimError) as error:
@@ -26,7 +27,6 @@ except (ConfigError, definitions.ClaimError) as error:
 JOBS = Jobs(GRID)
 AUDIT_JOBS = audit_jobs.AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
-RELEASES = release_jobs.ReleaseJobs(config, EXPLAIN["program"])
 
 ROOT, CELLS, OUT = GRID.root, GRID.measured, GRID.out
 SETTINGS = GRID.settings
@@ -60,7 +60,6 @@ wildcard_constraints:
     claim="[a-z][a-z0-9_]*",
     name=r"[\w.+@-]+",
     label=r"[\w.+-]+",
-    question=r"[\w.+-]+",
     audit="fences|mutants|independent|same|more|mixed|brief",
     subject="[a-z0-9_.-]+",
     results=f"{ROOT}|{REFERENCE_TABLES}",

@@ -57,5 +57,5 @@ rule causes:
         job=JOBS.spec("causes"),
         version=JOBS.version("causes"),
     shell:
-        "python -m stackwars.explain.replay_causes --job {params.job} --replay {input.replay}"
+        "python -m stackwars.study.replay_causes --job {params.job} --replay {input.replay}"
         " --output {output.result} --answers {output.answers} >{log} 2>&1"

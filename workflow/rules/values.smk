@@ -1,5 +1,5 @@
-# Right or wrong: what a workload's outputs should be, and every program in every compiler, each in a process of its own,
-# compared with that. Nothing here is timed.
+# Right or wrong: what a workload's outputs should be, and every program in every compiler, compared with that.
+# Nothing here is timed.
 
 EXPECTED = f"{ROOT}/expected/{{workload}}/{{variant}}"
 CHECK = f"{ROOT}/checks/{{compiler}}/{{workload}}/{{variant}}"
@@ -26,8 +26,8 @@ rule expected:
         job=JOBS.spec("expected"),
         version=JOBS.version("expected"),
     shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.expected"
-        " --job {params.job} --output $(dirname {output.document}) >{log} 2>&1"
+        "python -m stackwars.compilers.expected --job {params.job} --pins {input.pins}"
+        " --output $(dirname {output.document}) >{log} 2>&1"
 
 
 # variant: the preset's sizes, for a replay, or odd ones.
@@ -52,5 +52,5 @@ rule check:
         job=JOBS.spec("check"),
         version=JOBS.version("check"),
     shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.check"
-        " --job {params.job} --output $(dirname {output.document}) >{log} 2>&1"
+        "python -m stackwars.compilers.check --job {params.job} --pins {input.pins}"
+        " --output $(dirname {output.document}) >{log} 2>&1"

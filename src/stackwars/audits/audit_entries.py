@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents
+from stackwars.core import documents
 
 SCHEMA = 3
 Entry = dict[str, Any]

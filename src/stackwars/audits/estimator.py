@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from stackwars.core.ratio import geometric_mean
 from stackwars.measure import loops
 from stackwars.measure.calls import CONSECUTIVE, LOOP
-from stackwars.measure.log_ratio import geometric_mean
 
 LIMIT = 0.01
 """The geometric mean of a runtime's ratios may be off 1 by this share."""

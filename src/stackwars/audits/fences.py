@@ -15,7 +15,7 @@ from typing import Any
 
 from stackwars import workloads
 from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
-from stackwars.measure import documents
+from stackwars.core import documents
 from stackwars.measure.peak import floor_ms
 from stackwars.measure.supervisor import exclusive
 from stackwars.setup import device

@@ -10,8 +10,8 @@ from typing import Any
 
 from stackwars.audits import subjects
 from stackwars.audits.subjects import CellSubject
-from stackwars.measure import documents
-from stackwars.measure.documents import event
+from stackwars.core import documents
+from stackwars.core.documents import event
 
 AGREE = 0.05
 """The medians may differ by this share."""

@@ -118,8 +118,8 @@ def main() -> None:
     # Only the modules that the intact process loads, in its own order: none slows down another.
     spec = json.loads(Path(sys.argv[1], "spec.json").read_text())
     if "compiler" in spec:
-        from stackwars import compilers
         from stackwars.compilers import replay as process
+        from stackwars.core import compilers
 
         module = compilers.load(spec["module"])
         broken = module.Compiler if spec["mutant"] == dead_output.__name__ else module.Program

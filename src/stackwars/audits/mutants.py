@@ -11,7 +11,7 @@ from pathlib import Path
 from stackwars.audits import subjects
 from stackwars.audits.mutant import HONEST
 from stackwars.audits.subjects import CellSubject
-from stackwars.measure import documents, judge
+from stackwars.core import documents, judge
 from stackwars.measure.checks import problems
 from stackwars.measure.peak import floor_ms
 from stackwars.workloads.gemm import WORKLOAD as gemm

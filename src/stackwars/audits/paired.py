@@ -17,11 +17,12 @@ from typing import Any
 
 from stackwars.audits import subjects
 from stackwars.audits.estimator import agreement
-from stackwars.measure import calls, conduct, documents, loops, machine
+from stackwars.core import documents, machine
+from stackwars.core.documents import event
+from stackwars.measure import calls, conduct, loops
 from stackwars.measure.cell import expected_bytes
 from stackwars.measure.checks import call_ms
 from stackwars.measure.conduct import INTERLEAVED, Participant
-from stackwars.measure.documents import event
 from stackwars.measure.rounds import Rounds
 from stackwars.measure.supervisor import ProcessJob, exclusive
 from stackwars.setup.environments import ensure

@@ -13,7 +13,7 @@ import pandas as pd
 from stackwars.audits import audit_entries, trial_verdicts, verdicts
 from stackwars.audits.audit_entries import FAIL, PASS, Audits, Entry, entry, not_run_entry
 from stackwars.audits.pairs import BRIEF, KINDS
-from stackwars.measure import documents, machine
+from stackwars.core import documents, machine
 from stackwars.measure.checks import CLOCK, FLOOR, WALL
 from stackwars.results import runs, schema
 from stackwars.results.folder import chosen, parser

@@ -22,11 +22,12 @@ from stackwars.audits import mutant
 from stackwars.audits.mutant import HONEST
 from stackwars.compilers.lower import LowerJob
 from stackwars.compilers.replay import ReplayJob
-from stackwars.measure import documents
-from stackwars.measure.documents import event
+from stackwars.core import documents
+from stackwars.core.documents import event
+from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.measure.rounds import Rounds
 from stackwars.measure.supervisor import ProcessJob, exclusive, supervise
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import ensure
 
 BROKEN = mutant.__name__
 

@@ -17,10 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stackwars.core.compilers import INPUT_SETS
+from stackwars.core.documents import EVENTS, Events
 from stackwars.measure.calls import block
 from stackwars.measure.child import opened
-from stackwars.measure.documents import EVENTS, Events
-from stackwars.workloads.base import INPUT_SETS
 
 VALUES = 40
 """Calls that each harness times in a process."""

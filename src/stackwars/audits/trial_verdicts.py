@@ -14,7 +14,7 @@ from stackwars.audits.depth_scaling import NAME as DEPTH_SCALING
 from stackwars.audits.estimator import Agreement
 from stackwars.audits.pairs import LAYERS, MIXED, MORE, SAME, known_ratio
 from stackwars.audits.trials import Trial, contains, exceeds, falls_short, quotients, rate, trials
-from stackwars.measure.log_ratio import ALPHA, LogRatio
+from stackwars.core.ratio import ALPHA, LogRatio
 
 FALSE_CLAIMS = 0.05
 """Largest rate of trials of equal sides that claim a difference."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.measure.log_ratio import ALPHA, INCONCLUSIVE, LEVEL, SLOWER, LogRatio, direction
+from stackwars.core.ratio import ALPHA, INCONCLUSIVE, LEVEL, SLOWER, LogRatio, direction
 from stackwars.results import moderation, multiplicity
 from stackwars.results.verdicts import DECIDED
 
@@ -75,7 +75,7 @@ def moderated(rounds: Mapping[str, Sequence[float]]) -> dict[str, LogRatio]:
     ]
     return {
         name: LogRatio(one.log, row["error"], row["dof"])
-        for (name, one), row in zip(plain.items(), moderation.lend(rows), strict=True)
+        for (name, one), row in zip(plain.items(), moderation.shrink_errors(rows), strict=True)
     }
 
 

@@ -1,4 +1,4 @@
-"""Which results of the reference a run reproduces, or one run of another: reproduction.json and .txt of a run.
+"""Compare a run with the reference, or with another run: reproduction.json and .txt of a run.
 
 Claims are compared by their verdicts on the rows that both have, ratios by the prediction interval of the
 reference's runs, cells by their status. `stackwars.report.compare` compares any two runs.
@@ -13,7 +13,8 @@ from stackwars.claims import definitions
 from stackwars.claims.decide import dataset_of
 from stackwars.claims.stability import ballot, on_shared
 from stackwars.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED
-from stackwars.measure import documents
+from stackwars.core import documents
+from stackwars.core.numbers import digits
 from stackwars.results import runs, schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, command
@@ -166,7 +167,7 @@ def report(document: dict) -> str:
             subject, where = (frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"])
             lines.append(
                 f"  outside: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
-                f"{ratio['run']:.3g}, predicted {low:.3g} to {high:.3g}"
+                f"{digits(ratio['run'])}, predicted {digits(low)} to {digits(high)}"
             )
     for cell in document["cells"]:
         if cell["run"] != cell["reference"]:

@@ -17,7 +17,7 @@ from stackwars.claims import definitions, needs
 from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.claims.leave_out import judge, votes_without
 from stackwars.claims.verdicts import NOT_TESTABLE, Vote, evidence, tally
-from stackwars.claims.votes import of_claim
+from stackwars.claims.votes import votes_for
 from stackwars.results import schema, tables
 from stackwars.results.dataset import Dataset
 from stackwars.results.folder import REFERENCE_TABLES, Folder, chosen, parser
@@ -44,7 +44,7 @@ def decide(claim: Claim, dataset: Dataset) -> Decision:
     study = study_of(dataset.config, claim)
     if not dataset.is_reference and study not in measured_studies(dataset.config):
         return Decision(NOT_TESTABLE, *tally([]), "", f"this run did not measure the study {study}")
-    votes = of_claim(claim, dataset)
+    votes = votes_for(claim, dataset)
     cast = tally(votes)
     if all(vote.is_silent for vote in votes):
         return Decision(NOT_TESTABLE, *cast, "", _why(claim, votes, dataset))

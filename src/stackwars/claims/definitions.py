@@ -11,10 +11,11 @@ from typing import Any
 from stackwars import frameworks, workloads
 from stackwars.audits import audit_entries
 from stackwars.claims.verdicts import OURS
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Status
 from stackwars.results import causes, verdicts
 from stackwars.results import schema as tables
 from stackwars.results.schema import Column
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study import schema
 
 CLAIMS = REPOSITORY / "config" / "claims.yaml"
@@ -26,14 +27,13 @@ COLUMNS: dict[str, dict[str, Column]] = {
     AUDITS: {name: Column("text", f"{name} of an audit") for name in ("id", "title", "verdict")},
 }
 """The tables that a claim can be about, and their columns."""
-STATUSES = ("ok", "oom", "timeout", "unsupported", "invalid", "wrong", "crash", "error", "not run")
 VALUES: dict[str, set[str]] = {
     "quantity": set(tables.QUANTITIES),
     "mode": {tables.NATIVE, tables.REPLAY, tables.GROWTH, tables.SHAPES, tables.SHARDED},
     "level": {tables.RAW, tables.NORMALISED, tables.OPTIMISED},
     "kind": {"basic", "model"},
     "workload": set(workloads.names()),
-    "status": set(STATUSES),
+    "status": set(Status),
     **{side: set(frameworks.names()) for side in ("framework", "subject", "baseline")},
 }
 """Columns with a closed list of values (behind a framework, a precision may stand): another value selects nothing."""
@@ -127,7 +127,7 @@ def _check_schema(document: Any) -> None:
 def _vocabularies() -> dict[str, dict]:
     """Return the words and names that the schema allows. A misspelt verdict would vote for nothing."""
     words = {word for name, word in vars(verdicts).items() if name.isupper() and isinstance(word, str)}
-    words |= {*STATUSES, audit_entries.PASS, audit_entries.FAIL}
+    words |= {*Status, audit_entries.PASS, audit_entries.FAIL}
     words |= {causes.LAYOUT, causes.OPERATIONS, causes.BOTH}
     return {
         "table": {"enum": list(COLUMNS)},

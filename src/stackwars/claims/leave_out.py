@@ -1,4 +1,4 @@
-"""Whether a verdict survives without each compiler, and without each frontend.
+"""Decide claims again without each compiler, and without each frontend.
 
 A claim about "the compiler" that a single compiler carries is a claim about that compiler. The query of such a claim
 names the factors in `leave_out`; effects.csv has its votes without each of their levels.
@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from stackwars.claims.definitions import Claim, study_of
 from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED, Tally, Vote, margin, quantified, tally
-from stackwars.claims.votes import of_claim
+from stackwars.claims.votes import votes_for
 from stackwars.results import effects
 from stackwars.results.dataset import Dataset
 from stackwars.results.verdicts import COMPILER, FRONTEND, NOT_DECIDED
@@ -25,7 +25,7 @@ def votes_without(claim: Claim, dataset: Dataset) -> Without:
     study = dataset.study(study_of(dataset.config, claim))
     levels = {COMPILER: study.compilers, FRONTEND: study.programs}
     return {
-        level: of_claim(_in_subset(claim, effects.without(factor, level)), dataset)
+        level: votes_for(_in_subset(claim, effects.without(factor, level)), dataset)
         for factor in claim.query.get("leave_out", ())
         for level in levels[factor]
     }

@@ -1,4 +1,4 @@
-"""What the repository's own pages say of the reference: its claims, three results, its audits, and how its runs differ.
+"""Texts about the reference in the repository's pages: its claims, three results, its audits, how its runs differ.
 
 ``python -m stackwars.claims.pages`` brings them up to date.
 """
@@ -16,11 +16,12 @@ from stackwars.claims import definitions
 from stackwars.claims.stability import Stability
 from stackwars.claims.stability import between_runs as claims_between_runs
 from stackwars.claims.verdicts import NOT_TESTABLE, counts
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.numbers import percent
 from stackwars.results import runs, schema, variance
 from stackwars.results.folder import MEASURED, REFERENCE, REFERENCE_TABLES, Folder
 from stackwars.results.reference import context
 from stackwars.setup.device import CPU, ONE_THREAD
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study import config
 
 TABLE = Path("docs", "claims.md")
@@ -33,7 +34,7 @@ RESULTS = (
 )
 """The claims that the README shows, whatever became of them."""
 LEVELS = {"round": "between rounds", "run": "between runs of one kind of machine", "machine": "between kinds"}
-"""What a ratio varies between; a level of which there is but one has no deviation."""
+"""Levels between which a ratio varies; one with a single member has no deviation."""
 
 
 def table(rows: Iterable[dict], responds_to: dict[str, str]) -> str:
@@ -71,9 +72,11 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
     deviations, held: as `variance.table` and `variance.held_out` give them.
     """
     ratios = deviations[deviations["quantity"] == variance.RATIO]
-    levels = (100 * ratios.set_index(["device", "level"])["deviation"]).dropna()
+    levels = ratios.set_index(["device", "level"])["deviation"].dropna()
     wide, narrow = (
-        ", ".join(f"{levels[device, name]:.0f} % {LEVELS[name]}" for name in LEVELS if (device, name) in levels)
+        ", ".join(
+            f"{percent(levels[device, name])} {LEVELS[name]}" for name in LEVELS if (device, name) in levels
+        )
         for device in (CPU, ONE_THREAD)
     )
     held = held[held["total"] > 0]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from stackwars.claims.definitions import Claim, study_of
 from stackwars.claims.leave_out import Without, judge, votes_without
 from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED, Vote
-from stackwars.claims.votes import of_claim
+from stackwars.claims.votes import votes_for
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset
 from stackwars.results.runs import Run
@@ -27,9 +27,9 @@ class Ballot(NamedTuple):
 
 
 class Stability(NamedTuple):
-    """Of the claims whose numbers differ between two runs: how many there are, how many get another verdict from
-    some two runs, and how many are supported by one and contradicted by the other. pairs: of runs, over these
-    claims; pairs_differ: those with two verdicts.
+    """The claims whose numbers differ between two runs: how many there are, how many get another verdict from some
+    two runs, and how many one run supports and another contradicts. pairs: of runs, over these claims; pairs_differ:
+    pairs with two verdicts.
     """
 
     varying: int
@@ -63,7 +63,7 @@ def between_runs(config: dict, claims: Iterable[Claim], accepted: list[Run]) -> 
 
 def ballot(claim: Claim, data: Dataset) -> Ballot:
     """Return the votes of a run on a claim."""
-    votes = {str(vote.row): vote for vote in of_claim(claim, data) if not vote.is_silent}
+    votes = {str(vote.row): vote for vote in votes_for(claim, data) if not vote.is_silent}
     return Ballot(votes, votes_without(claim, data))
 
 

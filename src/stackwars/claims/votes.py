@@ -1,4 +1,4 @@
-"""How rows vote on a claim: by a word, by a number against a limit, or by a number against another row's."""
+"""Rows that a claim is about, and their votes: by a word, by a number against a limit or against another row's."""
 
 from __future__ import annotations
 
@@ -6,32 +6,47 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from stackwars.claims import query as queries
-from stackwars.claims.definitions import Claim
+import pandas as pd
+
+from stackwars import frameworks, workloads
+from stackwars.audits import audit_entries
+from stackwars.claims.definitions import AUDITS, COLUMNS, Claim, listed, study_of
 from stackwars.claims.verdicts import AGAINST, FOR, OPEN, Vote
-from stackwars.measure.log_ratio import LEVEL, LogRatio
-from stackwars.results.dataset import Dataset
+from stackwars.core.documents import Row
+from stackwars.core.numbers import general, percent
+from stackwars.core.ratio import LEVEL, LogRatio
+from stackwars.results import runs, schema
+from stackwars.results.dataset import SIDES, Dataset, newest_runs, of_study
+from stackwars.results.folder import MEASURED
+from stackwars.results.names import compiler_title
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import DECIDED, NO_DATA, NO_INTERVAL
+from stackwars.study import sharding
 
 WITHIN = "within the tolerance"
 BELOW, NOT_BELOW = "below", "not below"
-Row = dict[str, Any]
+KEYS = {**schema.KEYS, AUDITS: ["id"]}
+"""The columns that identify a row of each table."""
+_TELLING = (
+    *("baseline", "compiler", "variant", "size", "value", "pass", "device", "target", "mode"),
+    *("level", "quantity", "baseline_workload", "baseline_compiler", "effect", "subset"),
+)
+"""The columns that tell rows of one title apart, the first that is needed first."""
 
 
-def of_claim(claim: Claim, dataset: Dataset) -> list[Vote]:
+def votes_for(claim: Claim, dataset: Dataset) -> list[Vote]:
     """Return a vote for each row that the claim is about, those without data included; or for each unit."""
     query = claim.query
-    result = queries.rows(claim, dataset)
+    result = rows_of(claim, dataset)
     limit = None
     if "below" in query:  # the row that others are compared with does not vote itself
-        is_limit = queries.matches(result, query["below"])
+        is_limit = matches(result, query["below"])
         limit, result = next(iter(result[is_limit].to_dict("records")), None), result[~is_limit]
     rows = result.to_dict("records")
-    columns = query.get("unit", queries.KEYS[query["table"]])
+    columns = query.get("unit", KEYS[query["table"]])
     votes = [
-        replace(_vote(claim, row, limit), title=title, row=queries.identity(row, columns))
-        for row, title in zip(rows, queries.titles(rows, columns), strict=True)
+        replace(_vote(claim, row, limit), title=title, row=identity(row, columns))
+        for row, title in zip(rows, titles(rows, columns), strict=True)
     ]
     votes = _units(votes) if "unit" in query else votes
     labels = query.get("labels", {})
@@ -100,7 +115,7 @@ def _below(name: str, row: Row, limit: Row | None) -> Vote:
         vote, word = FOR, BELOW
     elif low > other_high or (low == other_high and not _has_interval(row, name)):
         vote, word = AGAINST, NOT_BELOW
-    return Vote(vote, word, "", f"{digits(row[name])} against {digits(limit[name])}", row[name])
+    return Vote(vote, word, "", f"{general(row[name])} against {general(limit[name])}", row[name])
 
 
 def _units(votes: list[Vote]) -> list[Vote]:
@@ -144,20 +159,97 @@ def _shown(row: Row, name: str) -> tuple[str, float | None]:
     if is_missing(value) or isinstance(value, str):
         return "", None
     if name.endswith("share"):
-        return f"{100 * value:.0f} %", value
+        return percent(value), value
     if name != "ratio" or is_missing(row["low"]):
-        return digits(value), value
-    return f"{digits(value)} ({digits(row['low'])} to {digits(row['high'])})", value
+        return general(value), value
+    return f"{general(value)} ({general(row['low'])} to {general(row['high'])})", value
 
 
-def digits(value: float) -> str:
-    """Return three digits; a power of ten if plain decimals would be unreadable."""
-    if math.isinf(value):
-        return "infinite"
-    size = abs(value)
-    if not size:
-        return "0"
-    if not 1e-3 <= size < 1e5:
-        mantissa, _, exponent = f"{value:.1e}".partition("e")
-        return f"{mantissa}e{int(exponent)}"
-    return f"{value:.0f}" if size >= 100 else f"{value:#.3g}"
+def rows_of(claim: Claim, dataset: Dataset) -> pd.DataFrame:
+    """Return the rows that a claim is about.
+
+    Of cells and programs, every workload's are of one run; comparisons are pooled over the runs. A
+    configuration without the claim's study has none.
+    """
+    query = claim.query
+    table, where = query["table"], query["where"]
+    if table == AUDITS:
+        result = _audits(dataset)
+        return result[matches(result, where)]
+    study = study_of(dataset.config, claim)
+    if study not in dataset.config["studies"]:
+        return schema.empty(table)
+    if table == "comparisons":
+        result = dataset.comparisons(study)
+    elif table == "cells":
+        modes = listed(where.get("mode", schema.NATIVE))
+        result = pd.concat([dataset.rows("cells", study, mode) for mode in modes], ignore_index=True)
+    else:
+        result = of_study(dataset.study(study), dataset.table(table))
+    result = result[matches(result, where)]
+    if table == "programs":
+        # Chosen from what the claim is about: a run may have more programs of a workload and none for this target.
+        result = result[result["run"] == result["workload"].map(newest_runs(dataset, result, study)).fillna("")]
+    return result
+
+
+def matches(table: pd.DataFrame, where: dict[str, Any]) -> pd.Series:
+    """Return which rows have these values: one of them if a list is given, any if `present` is asked for."""
+    result = pd.Series(True, index=table.index)
+    for column, wanted in where.items():
+        if isinstance(wanted, dict):
+            result &= table[column].map(lambda value: not is_missing(value) and value != "")
+        else:
+            result &= table[column].isin(listed(wanted))
+    return result
+
+
+def identity(row: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    """Return the identifying columns of a row that have a value."""
+    return {name: row[name] for name in columns if not is_missing(row[name]) and row[name] != ""}
+
+
+def titles(found: list[dict[str, Any]], columns: list[str]) -> list[str]:
+    """Return what each row is called, ``MHA under torch_xla (jaxlib 0.7.1)``.
+
+    The framework is named if there are several, and those of the columns that tell rows of one name apart.
+    """
+    several = [name for name in SIDES if name in columns and len({row[name] for row in found}) > 1]
+    names = [_title(row) + "".join(f" under {_side(row, name)}" for name in several) for row in found]
+    details: list[list[str]] = [[] for _ in found]
+    shown = names
+    for column in (name for name in _TELLING if name in columns):
+        more = [[*detail, *_text(column, row[column])] for row, detail in zip(found, details, strict=True)]
+        if len(set(_joined(names, more))) > len(set(shown)):
+            details, shown = more, _joined(names, more)
+    return shown
+
+
+def _audits(dataset: Dataset) -> pd.DataFrame:
+    """Return the audits of a run; those of the reference lie beside what it keeps of the measurements."""
+    folder = runs.REFERENCE if dataset.is_reference else dataset.measured
+    return pd.DataFrame(audit_entries.read(folder / MEASURED["audits"]).entries)[list(COLUMNS[AUDITS])]
+
+
+def _title(row: dict[str, Any]) -> str:
+    return row.get("title") or workloads.load(row["workload"]).TITLE
+
+
+def _side(row: dict[str, Any], column: str) -> str:
+    is_frontend = row.get("mode") == schema.SHARDED
+    return sharding.title(row[column]) if is_frontend else frameworks.title(row[column])
+
+
+def _joined(names: list[str], details: list[list[str]]) -> list[str]:
+    return [f"{name} ({', '.join(some)})" if some else name for name, some in zip(names, details, strict=True)]
+
+
+def _text(column: str, value: Any) -> list[str]:
+    """Return how a value is shown; nothing if there is none."""
+    if is_missing(value) or value == "":
+        return []
+    if column == "baseline":
+        return [f"over {frameworks.title(value)}"]
+    if column in ("compiler", "baseline_compiler"):
+        return [compiler_title(value)]
+    return [f"{value:g}" if isinstance(value, float) else str(value)]

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import arguments
-from stackwars.ir import program_text
-from stackwars.measure import documents
-from stackwars.measure.documents import Events
+from stackwars.core import documents, program_text
+from stackwars.core.compilers import function_type
+from stackwars.core.documents import Events
 
 PACKAGES = ("jax", "jaxlib", "libtpu", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 
@@ -83,7 +82,7 @@ def compile_for(devices: list[Any], text: str) -> Any:
         if len(devices) > 1:
             build.use_spmd_partitioning = True
             # As both frameworks ask: what is updated stays divided, and is not gathered at the end of a call.
-            results = arguments.function_type(module, ir).results
+            results = function_type(module, ir).results
             build.allow_spmd_sharding_propagation_to_output = [True] * len(results)
         # What JAX divides is written in Shardy's dialect; what others divide GSPMD reads.
         build.use_shardy_partitioner = "sdy." in text

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackwars.compilers.ahead_row import usable_bytes
-from stackwars.measure import documents
+from stackwars.core import documents
 
 TAKEN = "reference"
 """The origin of a document that was taken over; one that this run compiled has none."""
@@ -48,6 +47,15 @@ def key(version: str, job: dict, program_sha256: str, *pins: Path) -> str:
         "pins": [_digest(path) for path in pins],
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+
+
+def usable_bytes(row: dict, compiler: str) -> int | None:
+    """Return the bytes of a target's main memory that a program may use, as this compiler has it; None if unknown.
+
+    row: of the configuration; its `usable_hbm_bytes` maps compilers to bytes, for what a compiler keeps
+    for itself differs by generation.
+    """
+    return row.get("usable_hbm_bytes", {}).get(compiler)
 
 
 def _digest(path: Path) -> str:

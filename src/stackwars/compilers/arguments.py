@@ -8,24 +8,26 @@ program.
 from __future__ import annotations
 
 import base64
+import hashlib
+import math
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from stackwars.ir.element_types import DTYPES
-from stackwars.measure import documents
-from stackwars.measure.judge import OUTPUT, output_names
+from stackwars import workloads
+from stackwars.core import documents, program_text
+from stackwars.core.judge import OUTPUT, output_names
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.program import Argument, Program
+from stackwars.core.types import plain
 from stackwars.workloads import values
 from stackwars.workloads.parallel import Division
-from stackwars.workloads.values import plain
 
 KINDS = ("weight", "input", "constant", "zeros")
-Types = list[tuple[tuple[int, ...], np.dtype]]
-"""Shape and element type of each argument."""
 DONATED = ", jax.buffer_donor = true"
 _ARGUMENT = re.compile(r"%arg(?P<number>\d+): tensor<(?P<extents>(?:\d+x)*)\w+>(?=[,)])")
 """An argument of a function."""
@@ -86,8 +88,13 @@ class Entry:
         axis = division.weight_axis(self.name)
         return None if axis is None else self.axes.index(axis)
 
+    def key(self, seed: int) -> str:
+        """Return a name that arguments other than inputs share if they are the same array."""
+        code = hashlib.sha256(self.base64.encode()).hexdigest()[:12]
+        return f"{self.kind} {self.name} {self.shape} {self.axes} {self.dtype} {code} {seed}"
+
     def value(self, seed: int, inputs: dict[str, np.ndarray]) -> np.ndarray:
-        """The argument's values; of a weight a view, transposed but not copied."""
+        """Return the argument's values; of a weight a view, transposed but not copied."""
         if self.kind == "weight":
             return values.leaf(self.name, self.shape, seed).transpose(self.axes)
         if self.kind == "input":
@@ -175,22 +182,72 @@ def outputs(count: int) -> tuple[Result, ...]:
     return tuple(map(Result, output_names(count)))
 
 
-def named(document: dict, values: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """{name: array in torch's layout} of a program's results. document: of its arguments.json.
+def check_memory(name: str, entries: list[Entry], cap: int) -> None:
+    """Refuse a program whose weights alone are over the memory that its process may use, in bytes.
 
-    Raises ValueError where the program has another number of results.
+    Otherwise the weights would be made until the last one fails: minutes for a certain end.
+
+    :raises MemoryError: if they are.
+    """
+    if (weights := weight_bytes(entries)) > cap:
+        raise MemoryError(
+            f"Unable to allocate the weights of {name}: they are {weights / 2**30:.1f} GiB, this "
+            f"process may use {cap / 2**30:.1f} GiB"
+        )
+
+
+def named(document: dict, values: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return {name: array in torch's layout} of a program's results. document: of its arguments.json.
+
+    :raises Failed: if the program has another number of results.
     """
     rows = document.get("results", [asdict(Result(OUTPUT))])
     if len(rows) != len(values):
-        raise ValueError(
-            f"expected the {len(rows)} results that arguments.json names; got {len(values)}. "
-            "Lower the workload again."
-        )
+        said = f"expected the {len(rows)} results that arguments.json names, got {len(values)}; fix: lower it again"
+        raise Failed(Outcome(Status.ERROR, said))
     return {
         row["name"]: plain(value.transpose(row["axes"]) if row.get("axes") else value)
         for row, value in zip(rows, values, strict=True)
         if row["name"]
     }
+
+
+def load_program(
+    label: str, program: Path, arguments: Path, workload: str, sizes: dict[str, int], seed: int
+) -> Program:
+    """Return a lowered program with the values of its arguments, which are made when they are placed.
+
+    arguments: its arguments.json.
+    """
+    text = program_text.read(program)
+    if why := program_text.missing_reason(text):
+        return Program(label, missing=why, sizes=sizes)
+    document, entries = load(arguments)
+
+    @cache
+    def input_sets() -> list[dict[str, np.ndarray]]:
+        return workloads.load(workload).input_sets(sizes, seed)
+
+    def argument(entry: Entry) -> Argument:
+        if entry.kind == "input":
+            key = f"{entry.name} of {workload} {sizes} {seed}"
+            return Argument(key, lambda number: entry.value(seed, input_sets()[number]))
+        return Argument(entry.key(seed), lambda _: entry.value(seed, {}), is_fixed=True)
+
+    return Program(
+        label,
+        text,
+        tuple(map(argument, entries)),
+        named=lambda results: named(document, results),
+        sources=tuple(program_text.load_sources(document["sources"])) if "sources" in document else (),
+        file=program.name.removesuffix(".gz"),
+        sizes=sizes,
+    )
+
+
+def weight_bytes(entries: list[Entry]) -> int:
+    """Return the size of the weights among a program's arguments, which are float32."""
+    return sum(4 * math.prod(entry.shape) for entry in entries if entry.kind == "weight")
 
 
 def load(path: Path) -> tuple[dict, list[Entry]]:
@@ -203,32 +260,6 @@ def load(path: Path) -> tuple[dict, list[Entry]]:
         lists = {key: tuple(row[key]) for key in ("shape", "axes") if key in row}
         entries.append(Entry(**{**row, **lists}))
     return document, entries
-
-
-def function_type(module: Any, ir: Any) -> Any:
-    """Return the type of the main function of a module that `ir`, the MLIR bindings of the compiler, parsed.
-
-    :raises ValueError: if it has none.
-    """
-    for op in module.body.operations:
-        if op.attributes["sym_name"].value == "main":
-            return ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
-    raise ValueError("expected a module with a function `main`; this has none")
-
-
-def signature(module: Any, ir: Any) -> tuple[Types, int]:
-    """Return the types of the main function's arguments, and how many results it has.
-
-    module, ir: as of `function_type`. Raises ValueError for a type NumPy does not have.
-    """
-    function = function_type(module, ir)
-    types = []
-    for kind in map(ir.RankedTensorType, function.inputs):
-        element = str(kind.element_type)
-        if element not in DTYPES:
-            raise ValueError(f"expected arguments of {', '.join(DTYPES)}, got {element}")
-        types.append((tuple(kind.shape), np.dtype(DTYPES[element])))
-    return types, len(function.results)
 
 
 def marked(text: str, axes: list[int | None], updated: list[bool], devices: int) -> str:

@@ -1,13 +1,9 @@
 """Compute the expected values of a workload: its outputs by an evaluation that is no suspect.
 
-In this order: the workload's own evaluation by NumPy in float64; the baseline's program in the StableHLO interpreter
-in float64, if it is small; the same in XLA with its optimisation passes off. A model that does not fit the memory in
-float64 is evaluated in float32. Without NumPy a second frontend's program is evaluated too: if the two differ, no
-values are expected of either.
-
-The limit of an error follows from the program: the larger of what rounding does to its longest sum (4 standard
-deviations, u sqrt(n): Higham and Mary, SIAM J. Sci. Comput. 41, 2019) and 8 times what an evaluation of the same
-program in its precision differs from that in float64.
+They are the workload's own evaluation by NumPy in float64 if there is one, else those of the baseline's program, which
+`stackwars.core.evaluate` evaluates in float64: the StableHLO interpreter if it is small, else operation by operation. A
+model that does not fit the memory in float64 is evaluated in float32. Without NumPy a second frontend's program is
+evaluated too: if the two differ, no values are expected of either.
 """
 
 from __future__ import annotations
@@ -15,8 +11,8 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,28 +20,24 @@ import numpy as np
 
 from stackwars import workloads
 from stackwars.compilers import arguments
-from stackwars.compilers.arguments import OUTPUT
-from stackwars.compilers.evaluate import Program, unit_roundoff
-from stackwars.compilers.xla import Compiler
-from stackwars.ir import program_text
-from stackwars.measure import checks, documents, judge, launch, limits
-from stackwars.measure.agreement import agreement
-from stackwars.setup.environments import why_unavailable
-from stackwars.workloads.base import ProgramFileError
+from stackwars.core import documents, evaluate, judge, launch, limits
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.compilers import INPUT_SETS
+from stackwars.core.judge import OUTPUT, Expected, worst_error
+from stackwars.core.launch import ExitReport
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.program import Graph, GraphError
+from stackwars.measure import checks
+from stackwars.setup.environments import Unavailable, ensure
+from stackwars.workloads.base import ProgramFileError, Workload
 
-ROUNDINGS = 32
-"""The least limit in units of roundoff: libraries' exponentials and the like are a few apart."""
-DEVIATIONS = 4
-"""Of the rounding error of a sum, in standard deviations."""
-MARGIN = 8
-"""How many times the error of one evaluation in the program's precision another may have."""
 NUMPY = "NumPy in float64"
 NO_PROGRAM = 1e-5
 """The limit if there is no program to derive it from, as of a workload that reads values back."""
-MOST = 1e-2
-"""The largest limit: a program that is more sensitive to rounding cannot be judged this way."""
 NOTHING = {"judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None, "disputed": False}
 """What expected.json has if nothing is known."""
+ENDS = {Status.TIMEOUT: "took too long", Status.OOM: "needed too much memory"}
+"""How an evaluation ended; any other way it failed."""
 Values = dict[str, np.ndarray]
 
 
@@ -67,58 +59,80 @@ class ExpectedJob:
 
 
 class Evaluation:
-    """A frontend's program with its arguments, evaluated with every set of inputs."""
+    """A frontend's program that a worker evaluates."""
 
-    def __init__(self, name: str, paths: dict[str, str], job: ExpectedJob) -> None:
-        text = program_text.read(Path(paths["program"]))
-        self.name, self.missing = name, program_text.missing_reason(text)
-        if self.missing is None:
-            self.document, self.entries = arguments.load(Path(paths["arguments"]))
-            self.program, self.roundoff = Program(text), unit_roundoff(text)
-        self._job = job
-        self._sets = workloads.load(job.workload).input_sets(job.sizes, job.seed)
+    def __init__(self, name: str, paths: dict[str, str], job: ExpectedJob, worker: Worker) -> None:
+        files = (Path(paths["program"]), Path(paths["arguments"]))
+        self.name, self._worker, self._arguments = name, worker, files[1]
+        self._program = arguments.load_program(name, *files, job.workload, job.sizes, job.seed)
+        self.missing = self._program.missing
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The program's operations.
+
+        :raises GraphError: if one has a result that is no tensor of known extents.
+        """
+        graph = self._worker.graph(self._program.text)
+        if op := evaluate.unsupported(graph):
+            raise GraphError(f"{op.name} has a result that is no tensor of known extents")
+        return graph
+
+    @property
+    def weight_bytes(self) -> int:
+        return arguments.weight_bytes(arguments.load(self._arguments)[1])
+
+    @property
+    def roundoff(self) -> float:
+        return evaluate.unit_roundoff(self._program.text)
+
+    @property
+    def least_limit(self) -> float:
+        """The least limit of its results' errors."""
+        return judge.least_limit(self.roundoff, self.graph.accumulation)
 
     def outputs(self, double: bool, sets: int) -> tuple[Values, str]:
         """Return (the values by key of the first sets of inputs, what evaluated them)."""
-        # One after the other: a model's weights fit the memory once or twice.
-        given = (
-            (entry.value(self._job.seed, inputs) for entry in self.entries) for inputs in self._sets[:sets]
+        program = self._program
+        found, how = evaluate.results(
+            *(self._worker, self.graph, program.arguments), double=double, sets=sets, text=program.text
         )
-        return outputs(self.program, self.document, given, double)
+        named = [program.named(results) for results in found]
+        values = {
+            key: value
+            for number, one in enumerate(named)
+            for name, value in one.items()
+            if (key := judge.value_key(name, number))
+        }
+        version = self._worker.versions()["jaxlib"]
+        return values, f"jaxlib {version}, {how} in {'float64' if double else 'float32'}"
 
 
-def outputs(
-    program: Program, document: dict, sets: Iterable[Iterable[np.ndarray]], double: bool
-) -> tuple[Values, str]:
-    """Return (the values by key of a program's results, what evaluated them).
-
-    document: names the results, as its arguments.json. sets: the values of its arguments in each set of inputs.
-    """
-    precision = "float64" if double else "float32"
-    if program.interpretable:
-        evaluate, by = program.interpreter(double), f"the StableHLO interpreter in {precision}"
-    else:
-        version = Compiler("cpu", {}).versions()["jaxlib"]
-        evaluate, by = program.compiled(double), f"jaxlib {version} in {precision}, passes off"
-    result = {}
-    for number, given in enumerate(sets):
-        for name, value in arguments.named(document, evaluate(given)).items():
-            if key := judge.value_key(name, number):
-                result[key] = value
-    return result, by
+def expected_of(job: ExpectedJob, evaluator: CompilerSpec) -> Expected:
+    """Return the expected values of a workload. evaluator: an XLA that is no suspect."""
+    values, document = expected(job, evaluator)
+    names = ("judge", "reason", "limits", "disputed", "rounding")
+    return Expected(values=values, **{name: document[name] for name in names})
 
 
-def least_limit(roundoff: float, terms: int) -> float:
-    """Return the least limit of an error: what rounding does to a sum of so many terms."""
-    return max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(terms) * roundoff)
-
-
-def expected(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
+def expected(job: ExpectedJob, evaluator: CompilerSpec) -> tuple[Values, dict[str, Any]]:
     """Return (the values by key, the document of expected.json); the values are empty if there is a reason."""
     start = time.perf_counter()
-    values, found = _values(job)
+    with Worker(evaluator, cap_gib=job.memory_cap_gib) as worker:
+        worker.allow(job.timeout_s)
+        try:
+            values, found = _values(job, worker)
+        except (Failed, GraphError) as error:
+            print(worker.log())
+            outcome = error.outcome if isinstance(error, Failed) else Outcome(Status.ERROR, str(error))
+            values, found = {}, {"reason": _reason(outcome.status, outcome.detail)}
     document = _document(job, seconds=round(time.perf_counter() - start, 3), **found)
     return ({} if document["reason"] else values), document
+
+
+def _reason(status: Status, detail: str) -> str:
+    how = f"the reference evaluation {ENDS.get(status, 'failed')}"
+    return f"{how}: {detail}" if detail else how
 
 
 def _document(job: ExpectedJob, **found: Any) -> dict[str, Any]:
@@ -126,10 +140,10 @@ def _document(job: ExpectedJob, **found: Any) -> dict[str, Any]:
     return {"schema": 1, **identity, **NOTHING, **found}
 
 
-def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
+def _values(job: ExpectedJob, worker: Worker) -> tuple[Values, dict[str, Any]]:
     workload = workloads.load(job.workload)
-    evaluations = [Evaluation(name, paths, job) for name, paths in job.programs.items()]
-    known = [one for one in evaluations if one.missing is None]
+    evaluations = [Evaluation(name, paths, job, worker) for name, paths in job.programs.items()]
+    known = [one for one in evaluations if not one.missing]
     try:
         by_numpy = _by_numpy(workload, job)
     except ProgramFileError as error:
@@ -137,22 +151,27 @@ def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
     if not known and by_numpy:
         return by_numpy, {"judge": NUMPY, "limits": dict.fromkeys(by_numpy, NO_PROGRAM)}
     if not known:
-        return {}, {"reason": f"no program to evaluate: {evaluations[0].missing}"}
+        missing = next((one.missing for one in evaluations), "no frontend lowers it")
+        return {}, {"reason": f"no program to evaluate: {missing}"}
     first, *others = known
-    weights = 4 * sum(math.prod(entry.shape) for entry in first.entries if entry.kind == "weight")
-    double = 6 * weights < limits.available_memory_bytes()
-    if 3 * weights > limits.available_memory_bytes():
+    weights, available = first.weight_bytes, limits.available_memory_bytes()
+    if 3 * weights > available:
         return {}, {"reason": f"the weights, {weights / 2**30:.1f} GiB, do not fit the memory twice"}
-    sets = 1 if hasattr(workload, "STATE") else len(first._sets)
-    exact, judged_by, double = _exact(first, double, 1 if by_numpy else sets)
+    double = 6 * weights < available
+    exact, judged_by = first.outputs(double, 1 if by_numpy or hasattr(workload, "STATE") else INPUT_SETS)
     rounding = {}
     if double:
         rounded, _ = first.outputs(False, 1)
         rounding = {key: worst_error(value, exact[key]) for key, value in rounded.items()}
-    allowed = _limits(job, first, rounding, by_numpy or exact)
+    allowed = _limits(job, first.least_limit, rounding, by_numpy or exact)
+    if any(map(math.isinf, allowed.values())):
+        return {}, {
+            "reason": judge.amplified(max(rounding.values(), default=0.0), first.roundoff),
+            "rounding": rounding,
+        }
     found = {
         "judge": judged_by, "limits": allowed, "rounding": rounding,
-        "accumulation": first.program.accumulation, "program": first.name,
+        "accumulation": first.graph.accumulation, "program": first.name,
     }  # fmt: skip
     if by_numpy:
         both = f"{job.workload}: numpy() and the program of {first.name}"
@@ -166,18 +185,6 @@ def _values(job: ExpectedJob) -> tuple[Values, dict[str, Any]]:
         witness = _witness(exact, second, other.name, allowed, both)
         found = witness | found if by_numpy else found | witness
     return by_numpy or exact, found
-
-
-def _exact(program: Evaluation, double: bool, sets: int) -> tuple[Values, str, bool]:
-    """Return a program's values, what evaluated them, and whether that was in float64, which not every program has:
-    one that reads the bits of a float32 does not.
-    """
-    try:
-        return *program.outputs(double, sets), double
-    except Exception:
-        if not double:
-            raise
-        return *program.outputs(False, sets), False
 
 
 def _witness(
@@ -199,59 +206,68 @@ def _witness(
     return result | {"disputed": True, "reason": reason}
 
 
-def _by_numpy(workload: Any, job: ExpectedJob) -> Values | None:
-    result = workload.expected(job.sizes, job.seed)
-    if result is None:
-        return None
-    outputs, state = result
-    found = {f"state/{name}": np.asarray(value) for name, value in state.items()}
-    for which, output in enumerate(outputs):
-        found |= judge.output_values(output, which)
-    return found
+def _by_numpy(workload: Workload, job: ExpectedJob) -> Values | None:
+    """Return the workload's own values, evaluated in a process with a limit of time and memory; None if it has none.
+
+    :raises ProgramFileError: if they are those of a file that has none.
+    :raises Failed: if the process ends in any other way.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        arrays, problem, log = (Path(folder) / name for name in ("values.npz", "problem.txt", "log.txt"))
+
+        def evaluate_workload() -> None:
+            try:
+                result = workload.expected(job.sizes, job.seed)
+            except ProgramFileError as error:
+                problem.write_text(str(error))
+                return
+            if result is not None:
+                outputs, state = result
+                found = {f"state/{name}": np.asarray(value) for name, value in state.items()}
+                for which, output in enumerate(outputs):
+                    found |= judge.output_values(output, which)
+                np.savez(arrays, **found)
+
+        report = launch.run_forked(evaluate_workload, limits.cap_bytes(job.memory_cap_gib), job.timeout_s, log)
+        if report.exit_code:
+            print(log.read_text(errors="replace"))
+            raise Failed(_end(report))
+        if problem.exists():
+            raise ProgramFileError(problem.read_text())
+        return dict(np.load(arrays)) if arrays.exists() else None
 
 
-def worst_error(values: np.ndarray, right: np.ndarray) -> float:
-    """Return the larger of the relative L2 error and that of an element over the largest value."""
-    verdict = agreement(values, right, np.inf)
-    return max(verdict.l2, verdict.largest)
+def _end(report: ExitReport) -> Outcome:
+    """Return how the evaluation by NumPy ended that did not succeed."""
+    status = Status.TIMEOUT if report.timed_out else Status.OOM if report.over_cap else Status.ERROR
+    return Outcome(status, (report.log_tail.strip().splitlines() or [""])[-1])
 
 
-def _limits(
-    job: ExpectedJob, evaluation: Evaluation, rounding: dict[str, float], values: Values
-) -> dict[str, float]:
-    """Return the limit of every value's errors."""
-    least = least_limit(evaluation.roundoff, evaluation.program.accumulation)
+def _limits(job: ExpectedJob, least: float, rounding: dict[str, float], values: Values) -> dict[str, float]:
+    """Return the limit of every value's errors. least: that follows from the program."""
     least = checks.parity_limit(job.workload, job.sizes, least)
     result = {}
     for key in values:
         # Rounding was measured with the first set of inputs.
         _, _, number = key.partition("/")
         first = judge.value_key(f"{OUTPUT}/{number}" if number else OUTPUT, 0)
-        measured = rounding.get(first if key.startswith(OUTPUT) else key, 0.0)
-        result[key] = min(MOST, max(least, MARGIN * measured))
+        result[key] = judge.limit(least, rounding.get(first if key.startswith(OUTPUT) else key, 0.0))
     return result
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.expected --job FILE --output DIR`.
+    """`python -m stackwars.compilers.expected --job FILE --pins PINS --output DIR`.
 
-    A reference evaluation that fails leaves the reason in expected.json, and the status is 0.
+    pins: of the environment of an XLA. A reference evaluation that fails leaves the reason in expected.json.
     """
-    options = documents.parse_arguments(main.__doc__, "job", "output")
+    options = documents.parse_arguments(main.__doc__, "job", "pins", "output")
     job = ExpectedJob(**documents.read(options.job))
-    if why := why_unavailable():
-        judge.write(options.output, {}, _document(job, reason=why, seconds=0.0))
+    try:
+        evaluator = CompilerSpec(options.pins.stem, python=str(ensure(options.pins)))
+    except Unavailable as error:
+        judge.write(options.output, {}, _document(job, reason=error.reason, seconds=0.0))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log.txt"
-        cap = limits.cap_bytes(job.memory_cap_gib)
-        report = launch.run_forked(lambda: judge.write(options.output, *expected(job)), cap, job.timeout_s, log)
-        print(log.read_text(errors="replace"))
-    if report.exit_code:
-        last = (report.log_tail.strip().splitlines() or [""])[-1]
-        how = "took too long" if report.timed_out else "needed too much memory" if report.over_cap else "failed"
-        reason = f"the reference evaluation {how}: {last}" if last else f"the reference evaluation {how}"
-        judge.write(options.output, {}, _document(job, reason=reason, seconds=report.wall_s))
+    judge.write(options.output, *expected(job, evaluator))
 
 
 if __name__ == "__main__":

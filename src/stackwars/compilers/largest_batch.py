@@ -22,10 +22,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from stackwars.compilers import ahead_reference, ahead_supervisor
-from stackwars.compilers.ahead_row import FITS, OOM
+from stackwars.compilers.ahead_supervisor import FITS, OOM
 from stackwars.compilers.lowering import Lowering
-from stackwars.ir import program_text
-from stackwars.measure import documents
+from stackwars.core import documents, program_text
 
 Lower = Callable[[dict[str, int], Path], Path]
 """(sizes, folder) -> the program's file, made in `folder`."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import hashlib
-import json
 import math
 import os
 import resource
@@ -27,9 +26,9 @@ from unittest import mock
 from stackwars import workloads
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered, ProgramSource
-from stackwars.ir import program_text
-from stackwars.ir.program_text import dump_sources, no_program_line, sources_of_plain
-from stackwars.measure import documents
+from stackwars.core import documents, program_text, worker
+from stackwars.core.outcome import Status
+from stackwars.core.program_text import dump_sources, no_program_line, sources_of_plain
 from stackwars.setup.environments import why_unavailable
 from stackwars.workloads import parallel, values
 
@@ -146,23 +145,22 @@ def _write(text: str, document: dict, output: Path) -> None:
     program_text.write(output / "program.mlir.gz", text)
 
 
-def serve(framework: str, dialect: str, workload: str) -> None:
-    """Answer requests from standard input, a line each, with the exit status of the process that lowered.
+class Commands:
+    """The commands of a process that lowers one workload by one framework, which it imports first.
 
-    A request is {"job": a LowerJob, "output": folder, "timeout_s"} as JSON. Each has a process of its own,
-    forked from this one, which has done no more than the imports: they take longer than the rest.
+    Each program has a process of its own, forked from this one: the imports take longer than the rest.
     """
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints is no answer
-    module = import_module(f"stackwars.compilers.lower_{framework}")
-    getattr(module, "load", lambda: None)()  # first, for it sets what an import reads
-    for package in module.PACKAGES:
-        import_module(package)
-    workloads.build(workload, dialect)
-    for line in sys.stdin:
-        request = json.loads(line)
-        status = write_in_child(LowerJob(**request["job"]), Path(request["output"]), request["timeout_s"])
-        print(status, file=answers, flush=True)
+
+    def __init__(self, framework: str, dialect: str, workload: str) -> None:
+        module = import_module(f"stackwars.compilers.lower_{framework}")
+        getattr(module, "load", lambda: None)()  # first, for it sets what an import reads
+        for package in module.PACKAGES:
+            import_module(package)
+        workloads.build(workload, dialect)
+
+    def lower(self, job: dict, output: str, timeout_s: float) -> int:
+        """Write the program of a LowerJob into a folder; return the exit status of the process that lowered it."""
+        return write_in_child(LowerJob(**job), Path(output), timeout_s)
 
 
 def _leave(status: int) -> NoReturn:
@@ -178,10 +176,10 @@ def main() -> None:
     parser.add_argument("--job", help="file of the LowerJob, as JSON")
     parser.add_argument("--output", type=Path, help="folder to write into")
     names = ("FRAMEWORK", "DIALECT", "WORKLOAD")
-    parser.add_argument("--serve", nargs=3, metavar=names, help="answer requests for its programs")
+    parser.add_argument("--serve", nargs=3, metavar=names, help="answer commands for its programs")
     a = parser.parse_args()
     if a.serve:
-        serve(*a.serve)
+        worker.serve(Commands(*a.serve), Status.ERROR)
     elif not (a.job and a.output):
         parser.error("expected --job and --output, or --serve")
     else:

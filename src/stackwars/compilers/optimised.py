@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from stackwars.ir import program_text
-from stackwars.measure import documents, launch, limits
-from stackwars.measure.launch import printable
+from stackwars.core import documents, launch, limits, program_text
+from stackwars.core.launch import printable
 from stackwars.setup.environments import why_unavailable
 
 CAP_BYTES = 8 * limits.GIB
@@ -73,7 +72,7 @@ def read(kept: Path, program: bytes) -> tuple[str, str]:
 
 def compile_here(job: OptimiseJob, text: str, hlo: Path) -> None:
     """Compile a program for this machine's CPU, and write what the compiler makes of it."""
-    from stackwars import compilers
+    from stackwars.core import compilers
     from stackwars.setup.device import CPU
 
     compiler = compilers.load(job.module).Compiler(CPU, job.options)

@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stackwars.compilers import hlo
-from stackwars.compilers.op_classes import callers, class_of
+from stackwars.core import hlo
+from stackwars.core.hlo import callers, class_of
 from stackwars.measure.loops import LONG_S
 
 LEAST, MOST = 3, 25

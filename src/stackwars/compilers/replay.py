@@ -13,23 +13,29 @@ from __future__ import annotations
 import gc
 import gzip
 import hashlib
+import resource
 import time
 import traceback
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stackwars import compilers
-from stackwars.compilers import arguments, placement, profile
-from stackwars.compilers.check import EXECUTABLES, keyed
-from stackwars.ir.program_text import not_donated, readable
-from stackwars.measure import documents, judge, machine, process_status
+from stackwars import workloads
+from stackwars.compilers import arguments, profile
+from stackwars.compilers.arguments import Entry
+from stackwars.compilers.check import EXECUTABLES
+from stackwars.core import compilers, documents, judge, machine, outcome
+from stackwars.core.check import keyed
+from stackwars.core.compilers import INPUT_SETS
+from stackwars.core.documents import Events
+from stackwars.core.outcome import Failed
+from stackwars.core.program_text import not_donated, readable
 from stackwars.measure.calls import SINGLES, STEADY, Stream, serve, timed_call
 from stackwars.measure.child import keep_memory, run_child, surroundings
-from stackwars.measure.documents import Events
-from stackwars.workloads.base import INPUT_SETS
 
 OK = {"status": "ok"}
 DETAIL = 2000
@@ -106,9 +112,10 @@ class ReplayProcess:
                 self.refuse(name, problem)
                 continue
             self.documents[name], result[name] = document, entries
-            placement.check_memory(name, entries)
+            if (cap := resource.getrlimit(resource.RLIMIT_DATA)[0]) != resource.RLIM_INFINITY:
+                arguments.check_memory(name, entries, cap)
             self.compile(name, readable(not_donated(text.decode())), compiler, self._checked(name))
-        placement.place(self.programs, result, self.spec, compiler.put)
+        place(self.programs, result, self.spec, compiler.put)
 
     def _checked(self, name: str) -> tuple[bytes, float] | None:
         """Return (the program as its check compiled it, the seconds that took), if it can be loaded here."""
@@ -132,7 +139,7 @@ class ReplayProcess:
             self.programs[name] = compiler.load(text, checked[0]) if checked else compiler.compile(text)
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
-            if process_status.out_of_memory(said):
+            if outcome.out_of_memory(said):
                 raise
             status = "timeout" if isinstance(error, TimeoutError) else "unsupported"
             self.refuse(name, f"the compiler refuses it: {said[:DETAIL]}", status)
@@ -160,7 +167,7 @@ class ReplayProcess:
             fetched = [program.fetch(output) for output in outputs[name]]
             try:
                 result[name] = [arguments.named(self.documents[name], values) for values in fetched]
-            except ValueError as error:
+            except Failed as error:
                 self.refuse(name, str(error))
         return result
 
@@ -216,6 +223,63 @@ def digest_problem(name: str, digest: str, listed: str) -> str | None:
     if digest == listed:
         return None
     return f"the program's digest is {digest[:12]}, its list of arguments is for {listed[:12]}"
+
+
+def place(
+    programs: dict[str, Any], listed: dict[str, list[Entry]], spec: dict, put: Callable[[np.ndarray], Any]
+) -> None:
+    """Fill the buffers of every program, each leaf once for each layout in use.
+
+    listed: the arguments of each program. spec: workload, sizes and settings with the seed. put: the compiler's.
+
+    A weight is made, put in every layout that any program wants, and dropped: the machine holds the
+    device's copies and one leaf more. Programs that want the same values in the same layout share
+    one buffer; no program writes to its arguments. Raises ValueError where a program and its list of
+    arguments differ.
+    """
+    seed = spec["settings"]["seed"]
+    sets = workloads.load(spec["workload"]).input_sets(spec["sizes"], seed)
+    for made, layouts in _wanted(programs, listed).items():
+        # Only inputs differ from one set to the other.
+        varied = made.kind == "input"
+        for number, inputs in enumerate(sets if varied else sets[:1]):
+            slots = [number] if varied else range(len(sets))
+            value = made.value(seed, inputs)
+            for (axes, shape, dtype), users in layouts.items():
+                transposed = value.transpose(axes) if made.kind == "weight" else value
+                if _long(transposed.shape) != _long(shape):
+                    raise ValueError(
+                        f"argument {users[0][1]} of {users[0][0]}, {made.kind} {made.name}: expected "
+                        f"the program's shape {shape}, got {transposed.shape}; fix: lower it again"
+                    )
+                buffer = put(transposed.reshape(shape).astype(dtype, copy=False))
+                for name, position in users:
+                    for slot in slots:
+                        programs[name].buffers[slot][position] = buffer
+
+
+def _wanted(
+    programs: dict[str, Any], listed: dict[str, list[Entry]]
+) -> dict[Entry, dict[tuple, list[tuple[str, int]]]]:
+    """{what to make: {(axes, shape, dtype) in a program: [(program, position)]}}."""
+    wanted: dict[Entry, dict[tuple, list]] = defaultdict(lambda: defaultdict(list))
+    for name, program in programs.items():
+        entries = listed[name]
+        if len(entries) != len(program.types):
+            raise ValueError(
+                f"{name}: the program has {len(program.types)} arguments, its list {len(entries)}: "
+                "they are not of one lowering; fix: lower it again"
+            )
+        for position, (entry, kind) in enumerate(zip(entries, program.types, strict=True)):
+            # What is made has torch's axes, so that it serves every layout.
+            made = replace(entry, axes=tuple(range(len(entry.axes))))
+            wanted[made][entry.axes, *kind].append((name, position))
+    return wanted
+
+
+def _long(shape: tuple[int, ...]) -> list[int]:
+    """The extents other than 1: a program may have more or fewer of those than its list says."""
+    return [extent for extent in shape if extent != 1]
 
 
 def measure(spec: dict, events: Events, folder: Path) -> None:

@@ -16,13 +16,48 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars.compilers import replay_result
+from stackwars import workloads
+from stackwars.compilers.check import VERDICT
 from stackwars.compilers.replay import ReplayJob
-from stackwars.measure import documents, nodes, progress
-from stackwars.measure.cell import REPLAY, REPLAYED, REPLAYING, expected_bytes, replay_files
+from stackwars.core import documents, judge
+from stackwars.measure import nodes, progress
+from stackwars.measure.cell import REPLAY, REPLAYED, REPLAYING, expected_bytes, replay_files, validate
+from stackwars.measure.checks import problems
 from stackwars.measure.conduct import Participant, run_round
+from stackwars.measure.peak import floor_ms
 from stackwars.measure.rounds import Rounds
 from stackwars.measure.supervisor import exclusive, python_of
+
+VERSION = 4
+_MOVED = (
+    *("events", "programs", "settings", "sizes", "workload", "device", "preset", "compiler"),
+    *("baseline", "module", "options"),
+)
+"""What a process has and the result holds in another place."""
+_OF_CELLS = ("memory", "log_tail", "values")
+"""What is kept of the processes of cells alone."""
+_TIMED = ("first", "second", "loop")
+"""The events that are kept of a native process."""
+_NATIVE = (
+    *("status", "status_detail", "repetition", "basis", "started_s", "wall_s", "peak_rss_bytes", "environment"),
+    "machine",
+)
+"""What is kept of a native process."""
+STEADY = (
+    *("ns", "calls", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"),
+    *("seconds", "other_processes_share"),
+)
+"""What is kept of the undisturbed series of each round."""
+LOOP = (
+    *("ns", "calls", "dropped", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"),
+    *("began_s", "round_trip_ns"),
+)
+"""What is kept of each loop, if it has it."""
+PROFILE = ("calls", "wall_s", "operations", "spans")
+"""What is kept of a program's profile."""
+
+RoundRecords = list[dict[str, dict]]
+"""The records of each round, by participant: REPLAY and frameworks."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +104,161 @@ def _round(job: ReplayJob, python: Path, folder: Path, rng: random.Random) -> di
     return records
 
 
+def write(
+    job: ReplayCellJob, records: list[dict[str, dict]], seed: int | None, peak: dict | None, output: Path
+) -> None:
+    """Write the result of these rounds."""
+    cells = {name: Path(folder) for name, folder in job.cells.items()}
+    result = combine(records, cells, documents.read(job.replay["check"]), peak, seed)
+    documents.write(output / "profile.json", profiles(records, result))
+    documents.write(output / "replay.json", result)
+
+
+def combine(
+    rounds: RoundRecords, cells: dict[str, Path], check: dict, peak: dict | None = None, seed: int | None = None
+) -> dict:
+    """The replay's result from its rounds.
+
+    cells: {framework: folder of its own cell}. check: of its programs, as `stackwars.compilers.check` writes it.
+    peak: of the device, as `stackwars.measure.peak` writes it, or None. seed: what everything random was drawn from;
+    None if nothing was measured. The replay is ok only if every process is;
+    else it has the status of the first that is not, and no times; it is invalid if a process fails the checks that
+    every cell's must pass. A program that any process refused has that status and no times, and one that is not the
+    program of its cell is invalid. The others keep theirs. A native process that fails costs its control alone.
+    """
+    processes = [records[REPLAY] for records in rounds]
+    first = processes[0]
+    bad = next((process for process in processes if process["status"] != "ok"), None)
+    bad = bad or _broken(processes, peak)
+    replay = {
+        "schema": VERSION,
+        **{key: first[key] for key in ("workload", "device", "compiler", "preset", "baseline")},
+        **{key: first[key] for key in ("module", "options", "sizes", "settings")},
+        "run_seed": seed,
+        "status": bad["status"] if bad else "ok",
+        "status_detail": bad["status_detail"] if bad else "",
+        "peak_rss_bytes": max(process["peak_rss_bytes"] for process in processes),
+        "programs": {
+            name: _program(name, processes, bad, cells.get(name), check) for name in first["programs"]
+        },
+        "natives": {
+            name: [_native(records[name]) for records in rounds] for name in rounds[0] if name != REPLAY
+        },
+        "processes": [_record(process) for process in processes],
+    }
+    validate(replay, "replay")
+    return replay
+
+
+def profiles(rounds: RoundRecords, replay: dict) -> dict:
+    """The profile of each program that is ok, from the first round: see `profile.profile`.
+
+    replay: what `combine` made of the same rounds. A program whose profile failed has none.
+    """
+    first = rounds[0][REPLAY]
+    return {
+        **{key: replay[key] for key in ("workload", "device", "compiler", "preset")},
+        "repetition": first["repetition"],
+        "programs": {
+            event["program"]: {key: event[key] for key in PROFILE}
+            for event in first["events"]
+            if event["event"] == "profiled" and replay["programs"][event["program"]]["status"] == "ok"
+        },
+    }
+
+
+def _broken(processes: list[dict], peak: dict | None) -> dict[str, str] | None:
+    """Status and detail of a replay whose times mean nothing by the checks of a cell, or None."""
+    floor = None
+    if peak is not None:
+        workload, sizes = workloads.load(processes[0]["workload"]), processes[0]["sizes"]
+        floor = floor_ms(workload.flops(sizes), workload.minimum_bytes(sizes), peak)
+    result = (problem for process in processes for problem in problems(process, floor))
+    problem = next(result, None)
+    return problem and {"status": "invalid", "status_detail": problem}
+
+
+def _program(name: str, processes: list[dict], bad: dict | None, cell: Path | None, check: dict) -> dict:
+    outcome = check["programs"][name]
+    events = [[event for event in process["events"] if event.get("program") == name] for process in processes]
+    refused = _named(events, "refused")
+    status, detail = (bad["status"], bad["status_detail"]) if bad else ("ok", "")
+    if refused:
+        status, detail = refused[0]["status"], refused[0]["detail"]
+    digests = list(dict.fromkeys(_values(events, "read", "sha256")))
+    problem = _another_program(digests, cell)
+    if status == "ok" and problem:
+        status, detail = "invalid", problem
+    return {
+        "status": status,
+        "status_detail": detail,
+        "program_sha256": digests[0] if digests else None,
+        "compile_s": _values(events, "compiled", "compile_s"),
+        "optimised": next(iter(_values(events, "compiled", "optimised")), None),
+        "values": judge.worst([*_values(events, "values", "verdict"), _checked_values(outcome, check)]),
+        "struck_ns": outcome["repeat_ns"] if status == "wrong" else None,
+        **_times(events if status == "ok" else []),
+    }
+
+
+def _times(events: list[list[dict]]) -> dict[str, list]:
+    """Return the times of a program, of which each round has one entry; events: its own, of each round."""
+    return {
+        "first_ns": _values(events, "first", "ns"),
+        "second_ns": _values(events, "second", "ns"),
+        "steady": [{key: event[key] for key in STEADY} for event in _named(events, "steady")],
+        "loops": [
+            [{key: event[key] for key in LOOP if key in event} for event in _named([one], "loop")]
+            for one in events
+        ],
+    }
+
+
+def _native(process: dict) -> dict:
+    """Return what is kept of a native process; only one that is ok has times."""
+    events = process["events"] if process["status"] == "ok" else []
+    return {
+        **{key: process[key] for key in _NATIVE if key in process},
+        "events": [event for event in events if event["event"] in _TIMED],
+    }
+
+
+def _checked_values(outcome: dict, check: dict) -> dict | None:
+    """Return the verdict of a check, as a process has it; None if the program did not come that far."""
+    if outcome["total"] is None:
+        return None
+    return {"judge": check["judge"], **{key: outcome[key] for key in VERDICT}}
+
+
+def _another_program(digests: list[str], cell: Path | None) -> str | None:
+    """Return why this is not the program that its cell runs, or None."""
+    result = documents.read(cell / "cell.json") if cell else {"status": "not run"}
+    if result["status"] not in ("ok", "wrong"):
+        return None
+    of_cell = result["ir"]["sha256"]
+    for digest in digests:
+        if digest != of_cell:
+            return f"the program's digest is {digest[:12]}, its cell's is {of_cell[:12]}"
+    return None
+
+
+def _named(events: list[list[dict]], name: str) -> list[dict]:
+    return [event for rows in events for event in rows if event["event"] == name]
+
+
+def _values(events: list[list[dict]], name: str, key: str) -> list:
+    return [event[key] for event in _named(events, name) if key in event]
+
+
+def _record(process: dict) -> dict:
+    build = documents.event(process, "build")
+    return {
+        **{key: value for key, value in process.items() if key not in (*_MOVED, *_OF_CELLS)},
+        "versions": build.get("versions", {}),
+        "device_kind": build.get("device_kind"),
+    }
+
+
 def main() -> None:
     a = documents.parse_arguments(__doc__, "job", "pins", "peak", "output", taken={"type": Path})
     job = ReplayCellJob(**documents.read(a.job))
@@ -85,16 +275,6 @@ def main() -> None:
     write(job, records, seed, peak, a.output)
     if rounds:
         rounds.remove()
-
-
-def write(
-    job: ReplayCellJob, records: list[dict[str, dict]], seed: int | None, peak: dict | None, output: Path
-) -> None:
-    """Write the result of these rounds."""
-    cells = {name: Path(folder) for name, folder in job.cells.items()}
-    result = replay_result.combine(records, cells, documents.read(job.replay["check"]), peak, seed)
-    documents.write(output / "profile.json", replay_result.profiles(records, result))
-    documents.write(output / "replay.json", result)
 
 
 if __name__ == "__main__":

@@ -24,12 +24,11 @@ from unittest import mock
 import numpy as np
 
 from stackwars import workloads
-from stackwars.compilers import hlo, hlo_facts
 from stackwars.compilers.arguments import Leaf, ProgramSource
-from stackwars.ir import program_text
+from stackwars.core import hlo, program_text
+from stackwars.core.documents import Events
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.child import run_child
-from stackwars.measure.documents import Events
 from stackwars.workloads import values
 from stackwars.workloads.parallel import Division
 
@@ -90,8 +89,8 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
         "compared",
         rel_l2=worst(divided, alone),
         results=len(alone),
-        emitted=hlo_facts.emitted_collectives(session.emitted),
-        partitioned=hlo_facts.partitioned_collectives(hlo.read(session.optimised)),
+        emitted=hlo.emitted_collectives(session.emitted),
+        partitioned=hlo.partitioned_collectives(hlo.read(session.optimised)),
     )
 
 

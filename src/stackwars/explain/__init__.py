@@ -1,6 +1,13 @@
-"""Why one program is slower than another, wrong, or refused: regions, layouts, passes, flags and releases.
+"""Explain programs: which is slow, wrong, crashed or refused in which compiler, and why.
 
-The process that searches handles programs as text and values as NumPy arrays. Everything that compiles or
-runs does so in a worker process in a compiler's environment, which may crash. Nothing here needs Snakemake or
-a results folder.
+`explain` tries every program in every compiler, tells the table of outcomes, and searches the cause of each gap and
+each fault: regions, layouts, passes and flags. Its answer is an `answer.Answer`.
+
+Programs are text and values are arrays: everything that compiles or runs does so in a worker process, which may crash.
+This room imports `stackwars.core` alone. It knows no frontend, no workload, no results folder and no Snakemake: who
+calls it gives it programs, and compilers as Pythons that have them.
 """
+
+from stackwars.explain.driver import explain
+
+__all__ = ["explain"]

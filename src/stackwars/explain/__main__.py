@@ -1,4 +1,4 @@
-"""`stackwars explain`: two StableHLO files, or one, in the jaxlib of this Python, by the steps of `make explain`.
+"""`stackwars explain`: one or two StableHLO files in this Python's jaxlib, or a program file in the frontends here.
 
 Exit status: 0 if every program is right and the first is not slower than the second by more than the bound; 1 if one is
 wrong, crashes, hangs, is refused or cannot be judged, or if they compute different things; 2 if the first is slower; 3
@@ -8,14 +8,24 @@ if the command cannot be followed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
 
-from stackwars.explain import local
+from stackwars.core.client import CompilerSpec
+from stackwars.explain import driver, files
+from stackwars.explain.answer import Answer
+from stackwars.explain.files import BadInput, stem
+from stackwars.explain.task import Settings
 
 CANNOT = 3
+LOADERS = "stackwars.program_files"
+"""Entry points that explain a program file: functions of (options, say) that return an answer."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,7 +42,12 @@ def parser() -> argparse.ArgumentParser:
     explain = commands.add_parser(
         "explain", help="who is slow, wrong, crashed or refused, and why", description=__doc__
     )
-    explain.add_argument("a", type=Path, metavar="A", help="a StableHLO file (.mlir or .mlir.gz): the suspect")
+    explain.add_argument(
+        "a",
+        type=Path,
+        metavar="A",
+        help="a StableHLO file (.mlir or .mlir.gz): the suspect; or a program file (.py)",
+    )
     explain.add_argument("b", type=Path, nargs="?", metavar="B", help="one that it is compared with")
     explain.add_argument(
         "--inputs", type=Path, help="an .npz with the arguments' values, as arg0, arg1 and so on"
@@ -48,24 +63,66 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
+def explain_files(options: argparse.Namespace, say: Callable[[str], None]) -> Answer:
+    """Return the answer about StableHLO files in this Python's jaxlib.
+
+    :raises BadInput: for files that cannot be explained, and without a jaxlib.
+    """
+    paths = [path for path in (options.a, options.b) if path]
+    files.check_exists(*paths, options.inputs or "")
+    try:
+        compiler = CompilerSpec(f"jaxlib-{metadata.version('jaxlib')}")
+    except metadata.PackageNotFoundError:
+        raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
+    name = options.name or "-".join(dict.fromkeys(map(stem, paths)))
+    inputs = f" --inputs {options.inputs}" if options.inputs else ""
+    return driver.explain(
+        files.load(paths, compiler, options.inputs or ""),
+        [compiler],
+        name=name,
+        title=" and ".join(map(str, paths)),
+        command=f"stackwars explain {' '.join(map(str, paths))}{inputs}",
+        evaluator=compiler,
+        settings=Settings(bound=options.bound),
+        output=options.output or Path("explain", name),
+        say=say,
+        seed=files.SEED,
+        inputs=str(options.inputs.resolve()) if options.inputs else "",
+    )
+
+
+def explain_program_file(options: argparse.Namespace, say: Callable[[str], None]) -> Answer:
+    """Return the answer about a program file, by the loader that is installed for them.
+
+    :raises BadInput: without one, and for a file that cannot be explained.
+    """
+    files.check_exists(options.a)
+    for loader in metadata.entry_points(group=LOADERS):
+        # What the loader needs is not installed beside every jaxlib.
+        with contextlib.suppress(ImportError):
+            return loader.load()(options, say)
+    raise BadInput(
+        f"{options.a}: expected a StableHLO file, got a program file, for which nothing here has frontends; "
+        f"fix: make explain PROGRAM={options.a} in the repository"
+    )
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     options = parser().parse_args(arguments)
-    say = sys.stderr if options.json else sys.stdout
+    stream = sys.stderr if options.json else sys.stdout
+
+    def say(text: str) -> None:
+        print(text, file=stream, flush=True)
+
     try:
-        document = local.explain(
-            [path for path in (options.a, options.b) if path],
-            inputs=options.inputs,
-            bound=options.bound,
-            output=options.output,
-            name=options.name or "",
-            say=lambda text: print(text, file=say, flush=True),
-        )
-    except local.BadInput as error:
+        explain = explain_program_file if options.a.suffix == ".py" else explain_files
+        answer = explain(options, say)
+    except BadInput as error:
         print(error, file=sys.stderr)
         sys.exit(CANNOT)
     if options.json:
-        print(json.dumps(document, indent=1))
-    sys.exit(document["exit_status"])
+        print(json.dumps(asdict(answer), indent=1))
+    sys.exit(answer.exit_status)
 
 
 if __name__ == "__main__":

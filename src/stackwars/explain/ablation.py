@@ -6,6 +6,7 @@ and goes on. A pass without which the optimised program is the same is not timed
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tempfile
 import time
@@ -16,10 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import XLA
-from stackwars.explain.trial_outcomes import REFUSED, RIGHT, WRONG, Expected, Outcome, judge, outcome_of
-from stackwars.explain.trials import CALLS, start
-from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.judge import Expected, output_values
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.program import fixed
+from stackwars.core.types import plain
+from stackwars.explain.answer import Variant
+from stackwars.explain.trials import CALLS, judged
 
 BASE = "base"
 SAME = 1e-4
@@ -67,13 +71,13 @@ _DUMP = re.compile(r"\.after_([\w-]+?)(?:\.before_([\w-]+))?\.txt$")
 
 
 @dataclass
-class Variant:
-    """name: as in a row. options: added to the compiler's. A pass is left out, or a flag is set."""
+class _Setting:
+    """name: of the variant. options: added to the compiler's. A pass is left out, or a flag is set."""
 
     name: str
     options: dict[str, Any]
     is_pass: bool = False
-    outcome: Outcome = field(default_factory=lambda: Outcome(REFUSED))
+    outcome: Outcome = field(default_factory=lambda: Outcome(Status.NOT_RUN))
     compile_s: float | None = None
     changed: bool = True
 
@@ -88,64 +92,55 @@ def ablate(
     budget_s: float = 180,
     timeout_s: float = 60,
     cap_gib: float | str = "auto",
-) -> list[dict[str, Any]]:
-    """Return a row for each variant: variant, flag, outcome, ratio, compile_s, changed.
+) -> list[Variant]:
+    """Return a row for each variant, the program as it is first.
 
-    expected: the right results; without them the outcome `differs` says that results are not those of the first row,
-    the program as it is. seconds: for timing each variant; 0 to time none. ratio: of paired rounds to the first row.
-    None for what is not known. Flags that this compiler does not have give no row.
+    expected: the right results; without them the outcome `differs` says that results are not those of the first row.
+    seconds: for timing each variant; 0 to time none. ratio: of paired rounds to the first row; None for what is not
+    known. Flags that this compiler does not have give no row.
     """
     end = time.monotonic() + budget_s
-    keys = {f"argument {number}": array for number, array in enumerate(arrays)}
     with Worker(spec, cap_gib=cap_gib, timeout_s=timeout_s) as worker:
-        ablation = _Ablation(worker, text, keys, expected)
+        ablation = _Ablation(worker, text, arrays, expected)
         tried = []
-        for variant in ablation.variants():
+        for setting in ablation.settings():
             if time.monotonic() > end:
                 break
-            if ablation.compile(variant):
-                tried.append(variant)
+            if ablation.try_setting(setting):
+                tried.append(setting)
         ratios = ablation.time(tried, seconds) if seconds else {}
-    outcomes = {RIGHT: "ok", WRONG: "wrong" if expected else "differs"}
+    differs = {} if expected else {Status.WRONG: "differs"}
     return [
-        {
-            "variant": variant.name,
-            "flag": " ".join(f"{name}={value}" for name, value in variant.options.items()),
-            "outcome": outcomes.get(variant.outcome.kind, variant.outcome.kind),
-            "ratio": ratios.get(variant.name),
-            "compile_s": variant.compile_s,
-            "changed": variant.changed,
-        }
-        for variant in tried
+        Variant(
+            setting.name,
+            " ".join(f"{name}={value}" for name, value in setting.options.items()),
+            differs.get(setting.outcome.status, str(setting.outcome.status)),
+            ratios.get(setting.name),
+            setting.compile_s,
+            setting.changed,
+        )
+        for setting in tried
     ]
 
 
-def cures(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the variants under which a fault is gone: YNN off, single passes left out, other flags, all passes off."""
-    right = [row for row in rows if row["outcome"] == "ok" and row["variant"] != BASE]
-    names = [row["variant"] for row in right]
-    if f"{YNN}=" in names:
-        right = [row for row in right if f"{YNN}=LIBRARY" not in row["variant"]]
-
-    def rank(row: dict[str, Any]) -> int:
-        order = (
-            row["variant"] == f"{YNN}=",
-            row["variant"].startswith("-"),
-            not row["variant"].startswith(ALL_OFF),
-        )
-        return [*order, True].index(True)
-
-    return [{"flag": row["flag"], "outcome": "right"} for row in sorted(right, key=rank)]
+def cures(rows: Sequence[Variant]) -> list[str]:
+    """Return the flags under which a fault is gone: YNN off, single passes left out, other flags, all passes off."""
+    right = [row for row in rows if row.outcome == Status.OK and row.variant != BASE]
+    if any(row.variant == f"{YNN}=" for row in right):
+        right = [row for row in right if f"{YNN}=LIBRARY" not in row.variant]
+    right.sort(
+        key=lambda row: (row.variant != f"{YNN}=", row.variant[0] != "-", row.variant.startswith(ALL_OFF))
+    )
+    return [row.flag for row in right]
 
 
 def passes(worker: Worker, text: str, ran: bool = False) -> list[str]:
     """Return the passes that changed a program. ran: and then those that were next to run after one of these."""
     with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
-        try:
-            worker.compile("dump", text, {"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*"})
+        # What was dumped before a failure is there.
+        with contextlib.suppress(Failed):
+            worker.load("dump", text, {"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*"})
             worker.drop("dump")
-        except (Crashed, TimedOut, Refused, MemoryError):
-            pass  # what was dumped before is there
         changed, after = passes_of(sorted(path.name for path in Path(folder).iterdir()))
         return [*changed, *after] if ran else changed
 
@@ -168,71 +163,67 @@ class _Ablation:
     """Variants of a program in one worker."""
 
     def __init__(
-        self, worker: Worker, text: str, keys: dict[str, np.ndarray], expected: Expected | None
+        self, worker: Worker, text: str, arrays: Sequence[np.ndarray], expected: Expected | None
     ) -> None:
-        self._worker, self._text, self._keys, self._expected = worker, text, keys, expected
-        self._is_xla = worker.spec.module == XLA
-        self._base, self._base_program = Variant(BASE, {}), ""
-        self._compiled: set[str] = set()
+        self._worker, self._text, self._expected = worker, text, expected
+        self._arguments = [fixed(array, f"argument {number}") for number, array in enumerate(arrays)]
+        self._base, self._base_program = _Setting(BASE, {}), ""
 
-    def variants(self) -> Iterator[Variant]:
+    def settings(self) -> Iterator[_Setting]:
         """Yield the program as it is, under each flag, and without each pass."""
-        yield Variant(BASE, {})
-        before = self._worker.spec.options.get(DISABLE, "")
-        for name, value in XLA_FLAGS if self._is_xla else IREE_FLAGS:
-            yield Variant(f"{name}={value}", {name: value})
+        yield _Setting(BASE, {})
+        is_xla, before = self._worker.spec.is_xla, self._worker.spec.options.get(DISABLE, "")
+        for name, value in XLA_FLAGS if is_xla else IREE_FLAGS:
+            yield _Setting(f"{name}={value}", {name: value})
         # A pass that crashes leaves no dump; it may be the next of one that does.
         ran = not self._base_program
-        for name in passes(self._worker, self._text, ran) if self._is_xla else ():
-            yield Variant(f"-{name}", {DISABLE: f"{before},{name}".strip(",")}, is_pass=True)
+        for name in passes(self._worker, self._text, ran) if is_xla else ():
+            yield _Setting(f"-{name}", {DISABLE: f"{before},{name}".strip(",")}, is_pass=True)
 
-    def compile(self, variant: Variant) -> bool:
-        """Compile a variant, run it and judge its results; return whether the compiler has its flag."""
+    def try_setting(self, setting: _Setting) -> bool:
+        """Compile a variant, call it and judge its results; return whether the compiler has its flag."""
         try:
-            variant.compile_s = self._start(variant)
-            program = self._program(variant)
-            if variant.name == BASE:
-                self._base, self._base_program = variant, program
-            variant.changed = variant.name != BASE and (not program or program != self._base_program)
-            if variant.is_pass and not variant.changed:
-                variant.outcome = self._base.outcome
-                self._worker.drop(variant.name)
+            self._load(setting)
+            # A compiler other than XLA does not show the optimised program.
+            shown = self._worker.hlo(setting.name) if self._worker.spec.is_xla else ""
+            program = _METADATA.sub("", shown)
+            if setting.name == BASE:
+                self._base, self._base_program = setting, program
+            setting.changed = setting.name != BASE and (not program or program != self._base_program)
+            if setting.is_pass and not setting.changed:
+                setting.outcome = self._base.outcome
+                self._worker.drop(setting.name)
             else:
-                variant.outcome = self._judge(variant)
-        except (Crashed, TimedOut, Refused, MemoryError) as error:
-            variant.outcome = outcome_of(error)
-            if isinstance(error, Crashed | TimedOut):
-                self._compiled.clear()
-            return not UNKNOWN_FLAG.search(variant.outcome.detail)
+                setting.outcome = self._judge(setting)
+        except Failed as failed:
+            setting.outcome = failed.outcome
+            return not UNKNOWN_FLAG.search(setting.outcome.detail)
         return True
 
-    def time(self, tried: list[Variant], seconds: float) -> dict[str, float]:
+    def time(self, tried: list[_Setting], seconds: float) -> dict[str, float]:
         """Return the ratio to the program as it is of the variants that ran and can differ in time."""
-        ran = [one for one in tried if one.outcome.kind in (RIGHT, WRONG)]
+        ran = [one for one in tried if one.outcome.status in (Status.OK, Status.WRONG, Status.NOT_JUDGED)]
         chosen = [one for one in ran if one.name == BASE or one.changed or not one.is_pass]
         if not chosen or chosen[0].name != BASE:
             return {}
         try:
-            for variant in chosen:
-                if variant.name not in self._compiled:
-                    self._start(variant)
-            found = self._worker.time([one.name for one in chosen], seconds)
-        except (Crashed, TimedOut, Refused, MemoryError):
+            for setting in chosen:
+                # A variant that ended the process took those before it along.
+                if not self._worker.is_loaded(setting.name):
+                    self._load(setting)
+            times = self._worker.time([one.name for one in chosen], seconds)
+        except Failed:
             return {}  # each ran alone; together they do not, and the rows stand without times
-        base = found[BASE].wall_ns
-        return {name: float(np.median(one.wall_ns / base)) for name, one in found.items()}
+        base = times[BASE].wall_ns
+        return {name: float(np.median(one.wall_ns / base)) for name, one in times.items()}
 
-    def _start(self, variant: Variant) -> float:
-        seconds = start(self._worker, variant.name, self._text, self._keys, variant.options)
-        self._compiled.add(variant.name)
-        return seconds
+    def _load(self, setting: _Setting) -> None:
+        setting.compile_s = self._worker.load(setting.name, self._text, setting.options)
+        self._worker.place(setting.name, self._arguments)
 
-    def _program(self, variant: Variant) -> str:
-        """Return the optimised program; "" of a compiler that does not show it."""
-        return _METADATA.sub("", self._worker.hlo(variant.name)) if self._is_xla else ""
-
-    def _judge(self, variant: Variant) -> Outcome:
-        calls = [self._worker.run(variant.name) for _ in range(CALLS)]
+    def _judge(self, setting: _Setting) -> Outcome:
+        calls = [self._worker.call(setting.name) for _ in range(CALLS)]
         if self._expected is None:
-            self._expected = Expected(calls[0], [SAME] * len(calls[0]), [None] * len(calls[0]))
-        return judge(calls, self._expected)
+            values = output_values(tuple(map(plain, calls[0])), 0)
+            self._expected = Expected("the program as it is", limits=dict.fromkeys(values, SAME), values=values)
+        return judged(calls, self._expected).outcome

@@ -1,117 +1,301 @@
-"""The answer of a search: rows of cause.json."""
+"""The answer of `explain`: what is known of every program in every compiler, and why.
+
+explain.json, cause.json and fault.json are these classes as JSON; console, page, Markdown, report and tables render
+them. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1 had right, refused, hang and failed.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Any
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
 
-from stackwars.explain.bench import Bench
-from stackwars.explain.graph import Op
-from stackwars.explain.hybrids import A, B, Hybrids, Kind, Part
-from stackwars.explain.question import Side
-from stackwars.explain.reasons import peak_gflops, reason, sentence
-from stackwars.explain.search import Atom, Outcome, Row
-from stackwars.explain.workers import Crashed, Refused, TimedOut
+from stackwars.core import documents
+from stackwars.core.check import Timing
+from stackwars.core.outcome import Status
+from stackwars.core.ratio import Estimate
 
+SCHEMA = 2
+CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
+NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
+"""Verdicts of a search for the cause of a gap."""
+REDUCED, NOT_REDUCED, RIGHT = "reduced", "not reduced", "right"
+"""Verdicts of a search for a fault, besides FAILED. RIGHT: when it was tried again."""
 LAYOUT, OPERATIONS = "argument layout", "operations"
-MOST_OPS = 12
-_NOISE = re.compile(
-    r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>|mhlo\.\w+ = [^,}]*)'
-)
-_LONG = re.compile(r'dense<("0x[0-9A-F]{32})[0-9A-F]*">')
+"""What a region differs in."""
+T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Interval:
+    """A ratio of times with its 95 % interval; None without one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> Interval:
+        return cls(*estimate)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of a gap with its 95 % interval; None without one."""
+
+    share: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What a region alone does. cores: that a call uses; None if it is too short to tell. of_peak: of the rate of a
+    large product here.
+    """
+
+    ms: float
+    cores: float | None
+    gflops: float | None
+    gbytes_s: float
+    of_peak: float | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a region is slow: what it does in both programs; None if it does nothing there."""
+
+    a: Rate | None = None
+    b: Rate | None = None
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
+class Region:
+    """One kind of region of a cause.
+
+    count: places that have it. what: LAYOUT or OPERATIONS. share: of the gap, timed alone. line_a, line_b: the place of
+    its heaviest operation. a, b: its operations as text. a_ms, b_ms: one alone. reason: empty if it could not be timed.
+    """
+
+    count: int
+    what: str
+    share: float | None
+    line_a: str
+    line_b: str
+    a: list[str]
+    b: list[str]
+    a_ms: float | None = None
+    b_ms: float | None = None
+    reason: Reason = field(default_factory=Reason)
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a compiler that changes a gap between compilers. ratio: of the time with it to that without."""
+
+    compiler: str
+    flag: str
+    ratio: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a search went through. curve: the share that the first kinds close, by their number."""
+
+    operations: list[int] = field(default_factory=list)
+    classes: int = 0
+    kinds: int = 0
+    curve: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why program a takes longer than program b, or longer than in another compiler.
+
+    verdict: one of those above; detail: in words. closed: the share of the gap that the regions close together; between
+    compilers, that they make up. left_ms: what of the gap is left.
+    """
+
+    name: str
+    compiler: str
+    a: str
+    b: str | None
+    other: str | None
+    verdict: str
+    detail: str
+    a_ms: float | None = None
+    b_ms: float | None = None
+    ratio: Interval | None = None
+    closed: Share | None = None
+    left_ms: float | None = None
+    regions: list[Region] = field(default_factory=list)
+    options: list[Option] = field(default_factory=list)
+    tried: Tried | None = None
+    seconds: float = 0.0
+    schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A program under a flag or without a pass. outcome: a Status, or `differs`. ratio: of its time to that without."""
+
+    variant: str
+    flag: str
+    outcome: str
+    ratio: float | None
+    compile_s: float | None
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a program is wrong, crashes, hangs or is refused in a compiler.
+
+    kind: how it ended. operations: how many before and after reduction. region: what is left; lines: its places;
+    shapes: sizes with which it is left. error: what is wrong. cures: flags under which it is right. reproduced: whether
+    reproduce.py showed it in a fresh process. reduced, script: texts of reduced.mlir and reproduce.py.
+    """
+
+    name: str
+    program: str
+    compiler: str
+    kind: str
+    verdict: str = ""
+    detail: str = ""
+    operations: list[int] = field(default_factory=lambda: [0, 0])
+    region: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    shapes: dict[str, int] = field(default_factory=dict)
+    error: str = ""
+    judge: str = ""
+    cures: list[str] = field(default_factory=list)
+    ablation: list[Variant] = field(default_factory=list)
+    reproduced: bool = False
+    versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    reduced: str = ""
+    script: str = ""
+    seconds: float = 0.0
+    schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A program in a compiler, or in a framework that has none (compiler is NATIVE).
+
+    detail, operation: of a compiler that refuses it. is_emitted: whether there is a program. wrong, total: elements.
+    ratio: of its time to the best of the table.
+    """
+
+    program: str
+    compiler: str
+    status: Status
+    detail: str = ""
+    operation: str = ""
+    is_emitted: bool = True
+    wrong: int | None = None
+    total: int | None = None
+    l2: float | None = None
+    largest: float | None = None
+    where: str | None = None
+    limit: float | None = None
+    flaky: bool | None = None
+    compile_s: float | None = None
+    timing: Timing | None = None
+    ratio: float | None = None
+
+    @property
+    def ms(self) -> float | None:
+        return self.timing and self.timing.ms
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a table raises: the cause of a gap (kind `cause`: a in compiler against b, or against other), or of a fault
+    (kind `fault`: program a, whose status is given).
+    """
+
+    kind: str
+    id: str
+    compiler: str
+    a: str
+    b: str | None = None
+    other: str | None = None
+    gap: float | None = None
+    status: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Every program in every compiler.
+
+    judge: what the values were compared with; judge_reason: why there are none. differ: how the programs compute
+    different things; "" if they do not. not_tried: {what: names} of what the configuration has besides.
+    """
+
+    name: str
+    title: str
+    programs: list[str]
+    compilers: list[str]
+    judge: str
+    judge_reason: str
+    differ: str
+    cells: list[Cell]
+    questions: list[Question]
+    not_tried: dict[str, list[str]]
+    bound: float
+    versions: dict[str, dict[str, str]]
+    machine: dict[str, Any]
+    source: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Answer:
-    """Rows of kinds, with the reason of each."""
+    """All that is known of some programs. causes, faults: in the order of the table's questions."""
 
-    def __init__(self, bench: Bench, hybrids: Hybrids, sides: tuple[Side, Side], seconds: float) -> None:
-        self._bench, self._hybrids, self._sides, self._seconds = bench, hybrids, sides, seconds
-        self._peak = 0.0
-
-    def causes(self, outcome: Outcome, gap: float) -> list[dict[str, Any]]:
-        """Return a row of each kind of the cause, the largest difference first."""
-        alone = {row.kind.number: row for row in outcome.rows}
-        rows = [self._cause(atom, alone, gap) for atom in outcome.atoms]
-        return sorted(rows, key=lambda row: -(row["share"] or 0))
-
-    def _cause(self, atom: Atom, alone: dict[int, Row], gap: float) -> dict[str, Any]:
-        if not atom.kind.is_layout:
-            row = alone.get(atom.kind.number)
-            return self._row(atom.kind, len(atom.classes), OPERATIONS, row, row and row.difference / gap)
-        readers = {kind for c in atom.classes for kind in self._hybrids.readers(c)}
-        read = [row for number, row in alone.items() if number in readers]
-        largest = max(read, key=lambda row: row.difference, default=None)
-        share = sum(row.difference for row in read) / gap if read else None
-        return self._row(atom.kind, len(atom.classes), LAYOUT, largest, share)
-
-    def _row(self, kind: Kind, count: int, what: str, row: Row | None, share: float | None) -> dict[str, Any]:
-        """Return a row; `row` is the kind whose regions show the reason: of a layout, its reader's."""
-        shown = row.kind if row else kind
-        parts = [self._hybrids.region(shown.classes[0], side) for side in (A, B)]
-        return {
-            "count": count,
-            "what": what,
-            "share": share and round(share, 4),
-            "line_a": self._line(A, parts[A]),
-            "line_b": self._line(B, parts[B]),
-            "a": self._texts(kind, what, A, parts[A]),
-            "b": self._texts(kind, what, B, parts[B]),
-            "a_ms": row and row.a / 1e6,
-            "b_ms": row and row.b / 1e6,
-            "reason": self._reason(what, parts),
-        }
-
-    def _line(self, side: int, part: Part) -> str:
-        places = [self._sides[side].place(op.place) for op in _heavy_first(part) if op.place]
-        return places[0] if places else ""
-
-    def _texts(self, kind: Kind, what: str, side: int, part: Part) -> list[str]:
-        """Return a region's operations as text; of a layout, the argument's type first."""
-        graph = self._hybrids.graphs[side]
-        shown = [shorten(op, graph.types) for _, op in part.ops[-MOST_OPS:]]
-        if what == LAYOUT:
-            first = self._hybrids.classes[kind.classes[0]].first[side]
-            shown.insert(0, f"argument : {graph.types[first]}")
-        return shown
-
-    def _reason(self, what: str, parts: Sequence[Part]) -> dict[str, Any]:
-        names = {side: f"reason {side}" for side, part in enumerate(parts) if part.ops}
-        try:
-            for side, name in names.items():
-                self._bench.load_part(name, parts[side])
-        except (Refused, Crashed, TimedOut):
-            return {}
-        times = self._bench.time(list(names.values()), self._seconds) if names else {}
-        self._bench.worker.drop(*names.values())
-        found: list[dict[str, Any]] = [{}, {}]
-        for side, name in names.items():
-            found[side] = reason(self._hybrids.graphs, parts[side], times[name])
-        self._add_peak(found)
-        ops = [op for part in parts for _, op in part.ops]
-        return {"a": found[A], "b": found[B], "sentence": sentence(what, ops, found[A], found[B])}
-
-    def _add_peak(self, found: list[dict[str, Any]]) -> None:
-        """Add the share of the peak to sides with a rate. The peak is the best product seen, those of regions too."""
-        rates = [side["gflops"] for side in found if side.get("gflops")]
-        if rates and not self._peak:
-            self._peak = peak_gflops(self._bench) or 0.0
-        self._peak = max([self._peak, *rates])
-        for side in found:
-            if side.get("gflops"):
-                side["of_peak"] = round(side["gflops"] / self._peak, 3)
+    name: str
+    title: str
+    command: str
+    workload: str
+    sizes: dict[str, int]
+    seed: int
+    inputs: str
+    programs: dict[str, str]
+    headline: str
+    exit_status: int
+    table: Table
+    causes: list[Cause] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    schema: int = SCHEMA
 
 
-def _heavy_first(part: Part) -> list[Op]:
-    """Return a region's operations, products and other heavy ones before those that move elements."""
-    heavy = ("dot_general", "convolution", "while", "sort", "scatter", "gather", "reduce", "custom_call")
-    ops = [op for _, op in part.ops]
-    return sorted(ops, key=lambda op: not any(op.name.endswith(name) for name in heavy))
+def write(path: Path, answer: Any) -> None:
+    """Write an answer, or a part of one, as JSON."""
+    documents.write(path, asdict(answer))
 
 
-def shorten(op: Op, types: dict[int, str]) -> str:
-    """Return an operation's text on one line, without what does not tell it from another."""
-    text = op.text({value: f"%{number}" for number, value in enumerate(op.reads)})
-    text = re.sub(r"\s+", " ", _LONG.sub(r'dense<\1..."', _NOISE.sub("", text)))
-    text = re.sub(r"\(\{.*\}\)", "({...})", text)
-    return text.replace("<{}>", "").replace("{}", "").replace("  ", " ").strip()
+def read(kind: type[T], path: Path) -> T:
+    """Return what `write` wrote.
+
+    :raises ValueError: if the file holds something else, naming the key.
+    """
+    return parse(kind, documents.read(path))
+
+
+def parse(kind: type[T], document: Any) -> T:
+    """Return the answer, or the part of one, that is JSON.
+
+    :raises ValueError: if it is something else, naming the key.
+    """
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind).validate_python(document)
+
+
+def schema(kind: type = Answer) -> str:
+    """Return the JSON schema of an answer."""
+    from pydantic import TypeAdapter
+
+    return json.dumps(TypeAdapter(kind).json_schema(), indent=1)

@@ -1,4 +1,4 @@
-"""Time programs side by side in a worker, and say how much of a gap each closes.
+"""Time programs side by side in a worker, and say whether there is a gap and how much of it each closes.
 
 On the clock the low end of interleaved rounds is the time without other processes. Of a process's CPU time the
 median is taken, because a thread pool's time is booked late and its low end is an artefact.
@@ -8,76 +8,85 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from stackwars.explain.evaluated import Evaluated
-from stackwars.explain.graph import dtype, shape
-from stackwars.explain.hybrids import Hybrids, Node, Part
-from stackwars.explain.workers import Times, Worker
-from stackwars.measure.log_ratio import LEVEL
+from stackwars.core import numbers
+from stackwars.core.client import Times, Worker
+from stackwars.core.evaluate import Evaluated
+from stackwars.core.program import Argument, Graph, GraphError, Program
+from stackwars.core.ratio import LEVEL, Estimate, is_within
+from stackwars.core.types import as_type
+from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Share
+from stackwars.explain.hybrids import CutProgram, Node
+from stackwars.explain.kept import digest
 
 WALL, CPU = "wall", "cpu"
-LOW = 0.1
-BLOCKS = 5
-SINGLE_ERROR = 0.05
-"""Error of a share from one round: such programs are slow, and what disturbs them averages out."""
 LEAST_ROUNDS = 6
-RESAMPLES = 400
-CERTAIN, MORE_ROUNDS = 0.1, 2
-"""Error of a share beyond which it is timed again, and how often at most."""
-ROUNDS_S = 3.0
-"""Seconds of calls that so many rounds of A and B may take: of slow programs there are fewer."""
-Get = Callable[[int], np.ndarray]
 
 
-class Share(NamedTuple):
+class ClosedShare(NamedTuple):
     """The part of a gap that a program closes, and its standard error."""
 
     value: float
     error: float
 
 
-def typical(times: Times, clock: str) -> float:
+class CallTime(NamedTuple):
+    """ns of a call by each clock, see `robust_time`, and the mean of its CPU time."""
+
+    wall: float
+    cpu: float
+    mean_cpu: float
+
+    @classmethod
+    def of(cls, times: Times) -> CallTime:
+        return cls(robust_time(times, WALL), robust_time(times, CPU), float(np.mean(times.cpu_ns)))
+
+    def by(self, clock: str) -> float:
+        return self.wall if clock == WALL else self.cpu
+
+
+def robust_time(times: Times, clock: str) -> float:
     """Return the time of a call in ns."""
-    return float(_low(times.wall_ns if clock == WALL else times.cpu_ns, clock))
+    return float(_robust(times.wall_ns if clock == WALL else times.cpu_ns, clock))
 
 
-def blocks(times: Times, clock: str) -> np.ndarray:
-    """Return the same of each of some successive blocks of rounds."""
-    count = min(BLOCKS, len(times.wall_ns))
-    parts = [np.array_split(values, count) for values in times]
-    return np.array([typical(Times(*part), clock) for part in zip(*parts, strict=True)])
+def blocks(times: Times, clock: str, count: int = 5) -> np.ndarray:
+    """Return the time of a call in each of some successive blocks of rounds."""
+    parts = [np.array_split(values, min(count, len(times.wall_ns))) for values in times]
+    return np.array([robust_time(Times(*part), clock) for part in zip(*parts, strict=True)])
 
 
-def share(a: Times, b: Times, tried: Times, clock: str) -> Share:
+def share(a: Times, b: Times, tried: Times, clock: str, resamples: int = 400) -> ClosedShare:
     """Return how much of the gap between A and B a program closes.
 
     Its error is half the range of the middle two thirds of what resampled rounds say.
     """
     values = np.array([getattr(times, f"{clock}_ns") for times in (a, b, tried)], dtype=float)
-    ours, theirs, its = (_low(one, clock) for one in values)
-    gap = float(ours - theirs)
+    time_a, time_b, time_tried = (_robust(rounds, clock) for rounds in values)
+    gap = float(time_a - time_b)
     if not gap:
-        return Share(math.nan, math.inf)
+        return ClosedShare(math.nan, math.inf)
     rounds = values.shape[1]
-    drawn = np.random.default_rng(0).integers(0, rounds, (RESAMPLES, rounds))
-    again = [_low(one[drawn], clock) for one in values]
+    drawn = np.random.default_rng(0).integers(0, rounds, (resamples, rounds))
+    again = [_robust(program[drawn], clock) for program in values]
     with np.errstate(divide="ignore", invalid="ignore"):
         closed = (again[0] - again[2]) / (again[0] - again[1])
     low, high = np.nanquantile(closed, [1 / 6, 5 / 6])
-    return Share(float((ours - its) / gap), float(high - low) / 2 if rounds > 1 else SINGLE_ERROR)
+    # One round has no scatter: such programs are slow, and what disturbs them averages out.
+    return ClosedShare(float((time_a - time_tried) / gap), float(high - low) / 2 if rounds > 1 else 0.05)
 
 
-def _low(values: np.ndarray, clock: str) -> np.ndarray:
-    return np.quantile(values, LOW, axis=-1) if clock == WALL else np.median(values, axis=-1)
+def _robust(values: np.ndarray, clock: str) -> np.ndarray:
+    return np.quantile(values, 0.1, axis=-1) if clock == WALL else np.median(values, axis=-1)
 
 
-def interval(closed: Sequence[float], gaps: Sequence[float]) -> tuple[float, float, float]:
-    """Return (share, low, high): the ratio of two sums over fresh processes, with its 95 % interval.
+def interval(closed: Sequence[float], gaps: Sequence[float]) -> Share:
+    """Return the ratio of two sums over fresh processes, with its 95 % interval.
 
     The interval is Student's, of the residuals closed - share * gap.
     """
@@ -86,10 +95,66 @@ def interval(closed: Sequence[float], gaps: Sequence[float]) -> tuple[float, flo
     x, y = np.asarray(closed), np.asarray(gaps)
     value = float(x.sum() / y.sum()) if y.sum() else math.nan
     if len(x) < 2 or not y.sum():
-        return value, -math.inf, math.inf
+        return Share(value, -math.inf, math.inf)
     error = float(np.std(x - value * y, ddof=1)) / math.sqrt(len(x)) / abs(float(y.mean()))
     half = float(special.stdtrit(len(x) - 1, (1 + LEVEL) / 2)) * error
-    return value, value - half, value + half
+    return Share(value, value - half, value + half)
+
+
+def format_share(found: Share) -> str:
+    """Return a share in percent with its interval."""
+    return numbers.percent(found.share) + numbers.percent_interval(found.low, found.high)
+
+
+# The gap
+
+
+def choose_clock(times: Mapping[str, Times]) -> tuple[str, bool]:
+    """Return the clock by which A against itself varies less than the gap, and whether neither does.
+
+    A against itself: the range of successive blocks of its rounds. If neither does, CPU time is the better clock on a
+    busy machine.
+    """
+    noise = {clock: max(float(np.ptp(blocks(times[name], clock))) for name in "AB") for clock in (WALL, CPU)}
+    for clock in (WALL, CPU):
+        if noise[clock] <= abs(robust_time(times["A"], clock) - robust_time(times["B"], clock)):
+            return clock, False
+    return (CPU if noise[CPU] < noise[WALL] / 2 else WALL), True
+
+
+def gap_verdict(ratio: Estimate, bound: float) -> str | None:
+    """Return why there is no gap to explain: none, or not separable from noise; None if there is one."""
+    if is_within(ratio.low, ratio.high, bound):
+        return NO_GAP
+    if ratio.low > 1 or ratio.high < 1:
+        return None
+    return NO_GAP if is_within(ratio.low, ratio.high, 2 * bound) else NOT_SEPARABLE
+
+
+def gap_detail(verdict: str, ratio: Estimate) -> str:
+    """Return a verdict of `gap_verdict` as a sentence."""
+    why = "not separable from noise on this machine" if verdict == NOT_SEPARABLE else "no gap to explain"
+    return f"{why}: the ratio is {numbers.ratio_interval(*ratio)}"
+
+
+# Programs in a worker
+
+
+def arguments_of(program: Program, graph: Graph) -> dict[int, Argument]:
+    """Return the arguments of a program by their values in its graph.
+
+    :raises GraphError: if it has others.
+    """
+    if len(graph.arguments) != len(program.arguments):
+        counts = f"{len(graph.arguments)} arguments of {program.label}, got {len(program.arguments)}"
+        raise GraphError(f"expected {counts}; fix: lower it again")
+    return dict(zip(graph.arguments, program.arguments, strict=True))
+
+
+def content_key(array: np.ndarray) -> str:
+    """Return a key that is equal for equal arrays."""
+    content = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
+    return f"{array.dtype}{array.shape}{content}"
 
 
 @dataclass
@@ -100,32 +165,28 @@ class Arrays:
     """
 
     types: tuple[Mapping[int, str], Mapping[int, str]]
-    arguments: tuple[Mapping[int, Get], Mapping[int, Get]]
+    arguments: tuple[Mapping[int, Argument], Mapping[int, Argument]]
     evaluated: tuple[Evaluated, Evaluated] | None = None
     _keys: dict[Node, str] = field(default_factory=dict)
 
-    def replace(self, side: int, arguments: Mapping[int, Get]) -> None:
-        self.arguments = tuple(arguments if k == side else one for k, one in enumerate(self.arguments))
+    def replace(self, side: int, arguments: Mapping[int, Argument]) -> None:
+        self.arguments = tuple(arguments if k == side else old for k, old in enumerate(self.arguments))
         self._keys = {node: key for node, key in self._keys.items() if node[0] != side}
 
     def place(self, worker: Worker, nodes: Iterable[Node]) -> list[str]:
         """Return the keys of these values on the worker's device."""
-        return [self._placed(worker, node) for node in nodes]
+        return [key if worker.has(key := self.key(node)) else worker.put(key, self.get(node)) for node in nodes]
 
     def get(self, node: Node) -> np.ndarray:
         side, value = node
-        kind = self.types[side][value]
-        given = self.arguments[side].get(value)
-        array = given(0) if given else self.evaluated[side].array(value)
-        return np.ascontiguousarray(array).astype(dtype(kind), copy=False).reshape(shape(kind))
+        argument = self.arguments[side].get(value)
+        return as_type(argument(0) if argument else self.evaluated[side].array(value), self.types[side][value])
 
-    def _placed(self, worker: Worker, node: Node) -> str:
-        if worker.has(self._keys.get(node, "")):
-            return self._keys[node]
-        array = self.get(node)
-        digest = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
-        self._keys[node] = f"{array.dtype}{array.shape}{digest}"
-        return worker.put(self._keys[node], array)
+    def key(self, node: Node) -> str:
+        """Return the key of a value's content."""
+        if node not in self._keys:
+            self._keys[node] = content_key(self.get(node))
+        return self._keys[node]
 
 
 @dataclass
@@ -136,54 +197,78 @@ class Bench:
     arrays: Arrays
     clock: str = WALL
     least: int = LEAST_ROUNDS
-    _kept: dict[str, tuple[str, tuple[Node, ...]]] = field(default_factory=dict)
+    programs: dict[str, CutProgram] = field(default_factory=dict)
+    """A and B."""
 
-    def load(self, name: str, text: str, arguments: Iterable[Node]) -> str:
+    def load(self, name: str, program: CutProgram) -> str:
         """Compile a program and give it its arguments; return its name."""
-        arguments = tuple(arguments)
         if name in ("A", "B"):
-            self._kept[name] = text, arguments
-        self.worker.compile(name, text)
-        self.worker.bind(name, self.arrays.place(self.worker, arguments))
+            self.programs[name] = program
+        self.worker.load(name, program.text)
+        self.worker.bind(name, self.arrays.place(self.worker, program.arguments))
         return name
 
     def restore(self) -> None:
         """Load A and B again, in a process that replaces one that crashed or hung."""
-        for name, program in self._kept.items():
-            self.load(name, *program)
+        for name, program in self.programs.items():
+            self.load(name, program)
 
-    def load_part(self, name: str, part: Part) -> str:
-        return self.load(name, part.text, part.arguments)
+    @property
+    def identity(self) -> str:
+        """Equal for benches with the same A and B, on the same arguments in the same compiler, by the same clock."""
+        arguments = [self.arrays.key(node) for program in self.programs.values() for node in program.arguments]
+        texts = {name: program.text for name, program in self.programs.items()}
+        return digest(texts, arguments, self.worker.spec, self.clock)
 
     def time(self, names: Sequence[str], seconds: float) -> dict[str, Times]:
         return self.worker.time(list(names), seconds, self.least)
 
     def swapped(self) -> Bench:
-        """Return the same with A and B exchanged; they have to be loaded again."""
+        """Return the same with A and B exchanged."""
         arrays = Arrays(self.arrays.types[::-1], self.arrays.arguments[::-1])
-        return Bench(self.worker, arrays, self.clock, self.least)
+        result = Bench(self.worker, arrays, self.clock, self.least)
+        for name, program in zip("AB", (self.programs["B"], self.programs["A"]), strict=True):
+            nodes = tuple((1 - side, value) for side, value in program.arguments)
+            result.load(name, replace(program, arguments=nodes))
+        return result
 
-    def calibrate(self) -> None:
-        """Choose the least number of rounds by the time of a call of A and of B."""
+    def calibrate(self, rounds_s: float = 3.0) -> None:
+        """Choose the least number of rounds of A and B, so that slow programs have fewer. rounds_s: they may take."""
         times = self.worker.time(["A", "B"], 0, 1)
-        seconds = sum(float(one.wall_ns[0]) for one in times.values()) / 1e9
-        self.least = max(1, min(LEAST_ROUNDS, int(ROUNDS_S / seconds)))
+        seconds = sum(float(rounds.wall_ns[0]) for rounds in times.values()) / 1e9
+        self.least = max(1, min(LEAST_ROUNDS, int(rounds_s / seconds)))
 
-    def measure_share(self, name: str, seconds: float) -> Share:
-        """Return the share of the gap that a program closes; `A` and `B` are timed beside it."""
+    def measure_share(self, name: str, seconds: float, certain: float = 0.1, more: int = 2) -> ClosedShare:
+        """Return the share of the gap that a program closes; A and B are timed beside it.
+
+        certain, more: an error beyond which it is timed again, and how often at most.
+        """
         names = ["A", "B", name]
         times = self.time(names, seconds)
-        for attempt in range(1 + MORE_ROUNDS):
-            found = share(*(times[one] for one in names), self.clock)
-            if attempt == MORE_ROUNDS or found.error <= CERTAIN:
+        for attempt in range(1 + more):
+            found = share(*(times[program] for program in names), self.clock)
+            if attempt == more or found.error <= certain:
                 break
-            more = self.time(names, seconds)
-            times = {one: Times(*map(np.concatenate, zip(times[one], more[one], strict=True))) for one in names}
+            again = self.time(names, seconds)
+            times = {
+                program: Times(*map(np.concatenate, zip(times[program], again[program], strict=True)))
+                for program in names
+            }
         return found
 
-    def hybrid_share(self, hybrids: Hybrids, flipped: Iterable[int], seconds: float) -> Share:
+    def hybrid_share(self, hybrid: CutProgram, seconds: float) -> ClosedShare:
         """Return the share of the gap that a hybrid closes; the program is dropped."""
-        self.load_part("hybrid", hybrids.hybrid(flipped))
+        self.load("hybrid", hybrid)
         found = self.measure_share("hybrid", seconds)
         self.worker.drop("hybrid")
         return found
+
+    def alone(self, parts: Sequence[CutProgram], seconds: float) -> list[CallTime | None]:
+        """Return the time of a region in A and in B, interleaved; None of a side that does nothing."""
+        names = [f"region {side}" for side, part in enumerate(parts) if part.ops]
+        for side, part in enumerate(parts):
+            if part.ops:
+                self.load(f"region {side}", part)
+        times = self.time(names, seconds) if names else {}
+        self.worker.drop(*names)
+        return [CallTime.of(times[f"region {side}"]) if part.ops else None for side, part in enumerate(parts)]

@@ -1,4 +1,4 @@
-"""The cause of a time difference between two programs in one compiler.
+"""The cause of a time difference between two programs in one compiler, or of one program in two.
 
 Evaluates both operation by operation, matches their values up to layout, and searches the regions or argument
 layouts that close the gap.
@@ -8,144 +8,164 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from stackwars.explain import between
-from stackwars.explain.answer import Answer
-from stackwars.explain.bench import CPU, Arrays, Bench, typical
-from stackwars.explain.evaluated import evaluate, unsupported
-from stackwars.explain.gap import (
+from stackwars.core.client import Worker
+from stackwars.core.evaluate import evaluate, unsupported
+from stackwars.core.numbers import digits, milliseconds, percent, ratio_interval
+from stackwars.core.outcome import Failed
+from stackwars.core.program import Graph, GraphError, Program
+from stackwars.core.types import ElementTypeError
+from stackwars.explain import compiler_gap
+from stackwars.explain.answer import (
     CAUSE,
     DIFFERENT,
     FAILED,
     NOT_SEPARABLE,
     SPREAD,
-    Verdict,
-    check_results,
+    Cause,
+    Interval,
+    Share,
+    Tried,
+)
+from stackwars.explain.bench import (
+    CPU,
+    Arrays,
+    Bench,
+    arguments_of,
     choose_clock,
-    format_ratio,
+    format_share,
     gap_detail,
     gap_verdict,
-    results_apart,
-    unmatched_results,
+    robust_time,
 )
-from stackwars.explain.graph import Graph, GraphError
-from stackwars.explain.hybrids import A, B, Hybrids, Part
-from stackwars.explain.matching import match
-from stackwars.explain.question import Question, Side
-from stackwars.explain.search import ENOUGH, MOST_KINDS, Outcome, Program, Retimed, Search, merged, retime
-from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
-from stackwars.measure import documents
+from stackwars.explain.hybrids import A, B, CutProgram, Hybrids
+from stackwars.explain.kept import Kept, digest
+from stackwars.explain.matching import guesses, match, results_differ, transposed, unmatched_results
+from stackwars.explain.regions import CauseRegions
+from stackwars.explain.search import ENOUGH, MOST_KINDS, Findings, Retimed, Search, merged, retime
+from stackwars.explain.task import Task
 
-SCHEMA = 1
-CLEAR = 1.3
-"""A ratio in one process that needs no fresh processes before the search."""
-SEARCH_SHARE = 0.6
-"""Share of the budget after which no new hybrid is tried: fresh processes and the answer need the rest."""
-NOT_TAKEN = (Refused, Crashed, TimedOut, MemoryError, GraphError, NotImplementedError)
-"""Why a program is not searched to the end."""
-FRESH_ROUNDS = 2
-"""Times the seconds of a program in a fresh process: all rounds of a process share its layout of memory."""
-VAGUE = 0.2
-"""Half of an interval of the share closed that is too wide to put anything back for it."""
-PUT_BACK = 2
-"""How often the last kind that was left out is put back if fresh processes do not confirm the cause."""
+Say = Callable[[str], None]
 
 
-def search(question: Question) -> dict[str, Any]:
-    """Return the document of cause.json, which says so if a compiler does not take a program."""
+class Verdict(Exception):
+    """Ends a search early. verdict: of the answer; detail: one sentence."""
+
+    def __init__(self, verdict: str, detail: str) -> None:
+        super().__init__(detail)
+        self.verdict, self.detail = verdict, detail
+
+
+def find(task: Task, say: Say, kept: Kept | None = None) -> Cause:
+    """Return the cause of a gap; its verdict is FAILED if a compiler does not take a program, or a program fails.
+
+    kept: measurements of a search that was killed, which are not taken again.
+    """
     start = time.monotonic()
-
-    def say(text: str) -> None:
-        print(f"[{time.monotonic() - start:6.1f} s] {text}", flush=True)
-
+    finder = Finder(task, say, kept or Kept())
     try:
-        found = between.find(question, say) if question.other else Finder(question, say).run()
-    except NOT_TAKEN as error:
-        found = question.failed("cause", _described(error))
-    say(f"{found['verdict']}: {found['detail']}")
-    return found | {"seconds": round(time.monotonic() - start, 1)}
-
-
-def _described(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:1000]
+        if missing := next((p.missing for p in (task.a, task.b) if p and p.missing), ""):
+            raise Verdict(FAILED, missing)
+        found = compiler_gap.find(task, say, finder.kept) if task.other else finder.run()
+    except Verdict as early:
+        found = replace(finder.cause, verdict=early.verdict, detail=early.detail)
+    except (Failed, GraphError, ElementTypeError) as error:
+        found = replace(finder.cause, verdict=FAILED, detail=str(error)[:1000])
+    say(f"{found.verdict}: {found.detail}")
+    return replace(found, seconds=round(time.monotonic() - start, 1))
 
 
 def pair(reader: Worker, graphs: tuple[Graph, Graph], arrays: Arrays, folder: Path) -> Hybrids:
     """Return the choices between two programs; give `arrays` the values in between.
 
-    folder: for the values. Raises Verdict if the programs do not compute one thing, and Refused.
+    folder: for the values.
+
+    :raises Verdict: if the programs do not compute one thing.
+    :raises Failed: if one of them cannot be evaluated.
     """
-    found = []
+    evaluated = []
     for side, graph in enumerate(graphs):
-        own = folder / "AB"[side]
-        own.mkdir()
-        found.append(evaluate(reader, graph, [arrays.arguments[side][value] for value in graph.arguments], own))
-    arrays.evaluated = tuple(found)
+        values = folder / "AB"[side]
+        values.mkdir()
+        arguments = [arrays.arguments[side][value] for value in graph.arguments]
+        evaluated.append(evaluate(reader, graph, arguments, values))
+    arrays.evaluated = tuple(evaluated)
     results = tuple(graph.results for graph in graphs)
     classes = match(arrays.evaluated, tuple(list(graph.types) for graph in graphs), results)
-    if apart := unmatched_results(classes, results):
-        raise Verdict(DIFFERENT, apart)
+    if differ := unmatched_results(classes, results):
+        raise Verdict(DIFFERENT, differ)
     return Hybrids(graphs, classes)
 
 
+def check_results(bench: Bench, graphs: tuple[Graph, Graph], is_plain: bool) -> None:
+    """Compare the programs' results; first guess the layouts of plain arguments.
+
+    is_plain: nothing says which layout the arguments of B have.
+
+    :raises Verdict: if the results differ.
+    """
+    worker, arguments = bench.worker, bench.arrays.arguments
+    expected = worker.call("A")
+    differ = results_differ(expected, worker.call("B"))
+    if differ and is_plain:
+        for guess in guesses(*graphs):
+            values = transposed(list(arguments[A].values()), guess)
+            bench.arrays.replace(B, dict(zip(graphs[B].arguments, values, strict=True)))
+            worker.bind("B", bench.arrays.place(worker, [(B, value) for value in graphs[B].arguments]))
+            if not (differ := results_differ(expected, worker.call("B"))):
+                break
+    if differ:
+        raise Verdict(DIFFERENT, differ)
+
+
 class Finder:
-    """One search; `run` returns the content of cause.json."""
+    """One search between two programs; `cause` has what is known so far."""
 
-    def __init__(self, question: Question, say: Callable[[str], None]) -> None:
-        self.question, self.settings, self.say = question, question.settings, say
+    def __init__(self, task: Task, say: Say, kept: Kept) -> None:
+        self.task, self.settings, self.say, self.kept = task, task.settings, say, kept
         self.start = time.monotonic()
-        self.sides: tuple[Side, Side] = (question.a, question.b)
-        self.result: dict[str, Any] = {
-            "schema": SCHEMA, "name": question.name, "a": question.a.label, "b": question.b.label,
-            "compiler": question.compiler.name, "other": None, "regions": [],
-        }  # fmt: skip
+        self.programs: tuple[Program, Program] = (task.a, task.b)
+        b, other = task.b and task.b.label, task.other and task.other.name
+        self.cause = Cause(task.name, task.compiler.name, task.a.label, b, other, "", "")
 
-    def run(self) -> dict[str, Any]:
-        try:
-            with Worker(self.question.compiler, **self.question.limits) as worker:
-                verdict, detail = self._search(worker)
-        except Verdict as early:
-            verdict, detail = early.verdict, early.detail
-        except NOT_TAKEN as error:
-            verdict, detail = FAILED, _described(error)
-        return self.result | {"verdict": verdict, "detail": detail}
+    def run(self) -> Cause:
+        with Worker(self.task.compiler, **self.settings.limits) as worker:
+            verdict, detail = self._search(worker)
+        return replace(self.cause, verdict=verdict, detail=detail)
 
     def _search(self, worker: Worker) -> tuple[str, str]:
         # To evaluate a whole model is one command.
-        patient = {"timeout_s": max(self.settings["timeout_s"], self.settings["budget_s"])}
+        patient = {"timeout_s": max(self.settings.timeout_s, self.settings.budget_s)}
         with (
-            Worker(self.question.evaluator, **(self.question.limits | patient)) as reader,
-            tempfile.TemporaryDirectory() as folder,
+            Worker(self.task.evaluator, **(self.settings.limits | patient)) as reader,
+            tempfile.TemporaryDirectory(prefix="stackwars-") as folder,
         ):
             graphs = self._graphs(reader)
             bench, retimed = self._gap(worker, graphs)
-            graphs = graphs[::-1] if self.sides[A] is self.question.b else graphs
+            graphs = graphs if self.programs[A] is self.task.a else graphs[::-1]
             hybrids = pair(reader, graphs, bench.arrays, Path(folder))
             # Its memory is the whole model's, and nothing more is evaluated.
             reader.stop()
-            self._note_matching(hybrids)
-            end = self.start + SEARCH_SHARE * self.settings["budget_s"]
-            search = Search(bench, hybrids, self.settings["seconds"], end, self.say)
-            outcome = search.run()
-            self.result["tried"]["curve"] = {str(n): round(value, 4) for n, value in outcome.curve.items()}
-            return self._decide(search, outcome, retimed)
-
-    def _note_matching(self, hybrids: Hybrids) -> None:
-        self.result["tried"] = {
-            "operations": [len(graph.ops) for graph in hybrids.graphs],
-            "classes": len(hybrids.classes),
-            "kinds": len(hybrids.kinds),
-        }
-        differ = sum(not kind.is_same for kind in hybrids.kinds)
-        self.say(f"{len(hybrids.classes)} classes, {len(hybrids.kinds)} kinds, of which {differ} differ")
+            operations = [len(graph.ops) for graph in graphs]
+            tried = Tried(operations, len(hybrids.classes), len(hybrids.kinds))
+            differ = sum(not kind.is_same for kind in hybrids.kinds)
+            self.say(f"{tried.classes} classes, {tried.kinds} kinds, of which {differ} differ")
+            # Fresh processes and the answer need the rest of the budget.
+            end = self.start + 0.6 * self.settings.budget_s
+            search = Search(bench, hybrids, self.settings.seconds, end, self.say, self.kept)
+            findings = search.run()
+            curve = {str(count): round(share, 4) for count, share in findings.curve.items()}
+            self.cause = replace(self.cause, tried=replace(tried, curve=curve))
+            return self._decide(search, findings, retimed)
 
     def _graphs(self, reader: Worker) -> tuple[Graph, Graph]:
-        graphs = tuple(reader.generic(side.text) for side in self.sides)
+        graphs = tuple(reader.graph(program.text) for program in self.programs)
         for graph in graphs:
             if op := unsupported(graph):
                 raise Verdict(FAILED, f"{op.name} has a result that is no tensor of known extents")
@@ -155,142 +175,131 @@ class Finder:
     # The gap, before anything else: without one there is nothing to search.
 
     def _bench(self, worker: Worker, graphs: tuple[Graph, Graph]) -> Bench:
-        arguments = tuple(
-            dict(zip(graph.arguments, self.question.values(side, graph), strict=True))
-            for side, graph in zip(self.sides, graphs, strict=True)
-        )
+        arguments = tuple(map(arguments_of, self.programs, graphs))
         bench = Bench(worker, Arrays((graphs[A].types, graphs[B].types), arguments))
-        for name, program in self._programs(graphs).items():
-            bench.load(name, *program)
+        for side in (A, B):
+            nodes = tuple((side, value) for value in graphs[side].arguments)
+            bench.load("AB"[side], CutProgram(self.programs[side].text, nodes))
         return bench
 
-    def _programs(self, graphs: Sequence[Graph]) -> dict[str, Program]:
-        return {
-            "AB"[side]: (self.sides[side].text, [(side, value) for value in graphs[side].arguments])
-            for side in (A, B)
-        }
-
     def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
-        """Return the programs in a worker, the slower one as A; raises Verdict if there is no gap to
-        explain.
+        """Return the programs in a worker, the slower one as A, and their times in fresh processes if they were taken.
+
+        :raises Verdict: if there is no gap to explain.
         """
         bench = self._bench(worker, graphs)
-        check_results(bench, graphs, not any(side.arguments for side in self.sides))
+        check_results(bench, graphs, self.task.is_plain)
         bench.calibrate()
-        times = bench.time("AB", 4 * self.settings["seconds"])
-        bench.clock, is_noisy = choose_clock(times)
-        a, b = (typical(times[name], bench.clock) / 1e6 for name in "AB")
-        self.say(f"A {a:.3f} ms, B {b:.3f} ms by the {bench.clock} clock{', noisy' if is_noisy else ''}")
+        # What is measured later is kept under the clock, so the choice of the clock is kept too.
+        key = digest("gap", bench.identity, self.settings.seconds)
+        bench.clock, is_noisy, a, b = self.kept.once(key, lambda: self._time(bench))
+        self.say(
+            f"A {milliseconds(a)} ms, B {milliseconds(b)} ms by the {bench.clock} clock{', noisy' if is_noisy else ''}"
+        )
         ratio, retimed = a / b, None
-        if is_noisy or 1 / CLEAR < ratio < CLEAR:
-            retimed = self._retime(bench, self._programs(graphs))
-            if gap_verdict(retimed.ratio(), self.settings["bound"]) == NOT_SEPARABLE:
-                other = retimed.by(CPU)
-                if gap_verdict(other.ratio(), self.settings["bound"]) != NOT_SEPARABLE:
+        # A gap over 1.3 in one process is one in any.
+        if is_noisy or 1 / 1.3 < ratio < 1.3:
+            retimed = self._retime(bench)
+            bound = self.settings.bound
+            if gap_verdict(retimed.ratio(), bound) == NOT_SEPARABLE:
+                by_cpu = retimed.by(CPU)
+                if gap_verdict(by_cpu.ratio(), bound) != NOT_SEPARABLE:
                     self.say("the machine is busy: by the processor's time")
-                    retimed, bench.clock = other, CPU
+                    retimed, bench.clock = by_cpu, CPU
             self._note_times(retimed)
-            if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
+            if verdict := gap_verdict(retimed.ratio(), bound):
                 raise Verdict(verdict, gap_detail(verdict, retimed.ratio()))
             ratio = retimed.ratio().value
         if ratio < 1:
-            self.sides = self.sides[::-1]
-            self.result |= {"a": self.sides[A].label, "b": self.sides[B].label}
-            self.say(f"A is now {self.sides[A].label}, the slower one")
+            self.programs = self.programs[::-1]
+            self.cause = replace(self.cause, a=self.programs[A].label, b=self.programs[B].label)
+            self.say(f"A is now {self.programs[A].label}, the slower one")
             bench, retimed = bench.swapped(), None
-            for name, program in self._programs(graphs[::-1]).items():
-                bench.load(name, *program)
         return bench, retimed
 
-    def _retime(self, bench: Bench, programs: dict[str, Program]) -> Retimed:
-        seconds = FRESH_ROUNDS * self.settings["seconds"]
-        return retime(self.question.compiler, self.question.limits, bench, programs, seconds)
+    def _time(self, bench: Bench) -> tuple[str, bool, float, float]:
+        times = bench.time("AB", 4 * self.settings.seconds)
+        clock, is_noisy = choose_clock(times)
+        return clock, is_noisy, *(robust_time(times[name], clock) / 1e6 for name in "AB")
+
+    def _retime(self, bench: Bench, cause: CutProgram | None = None, processes: int = 5) -> Retimed:
+        programs = {**bench.programs, **({"cause": cause} if cause else {})}
+        # Twice the seconds of other programs: all rounds of a process share its layout of memory.
+        seconds = 2 * self.settings.seconds
+        times = retime(bench, programs, seconds, self.settings.limits, self.kept)
+        return Retimed(list(islice(times, processes)), bench.clock)
 
     def _note_times(self, retimed: Retimed) -> None:
         ratio = retimed.ratio()
-        a, b = (float(np.mean(retimed.times[name])) / 1e6 for name in "AB")
-        self.result |= {"a_ms": round(a, 4), "b_ms": round(b, 4), "ratio": ratio._asdict()}
-        self.say(f"fresh processes: A {a:.3f} ms, B {b:.3f} ms, ratio {format_ratio(ratio)}")
+        a, b = (float(np.mean(retimed.times(name))) / 1e6 for name in "AB")
+        self.cause = replace(self.cause, a_ms=round(a, 4), b_ms=round(b, 4), ratio=Interval.of(ratio))
+        self.say(
+            f"fresh processes: A {milliseconds(a)} ms, B {milliseconds(b)} ms, ratio {ratio_interval(*ratio)}"
+        )
 
     # The answer.
 
-    def _decide(self, search: Search, outcome: Outcome, retimed: Retimed | None) -> tuple[str, str]:
+    def _decide(self, search: Search, findings: Findings, retimed: Retimed | None) -> tuple[str, str]:
         bench, hybrids = search.bench, search.hybrids
-        programs = self._programs(hybrids.graphs)
-        families = {hybrids.family(atom.kind) for atom in outcome.atoms}
-        if not outcome.atoms or len(families) > MOST_KINDS:
-            retimed = retimed or self._retime(bench, programs)
-            if outcome.is_uncertain and not outcome.atoms:
+        families = {hybrids.family(choice.kind) for choice in findings.choices}
+        if not findings.choices or len(families) > MOST_KINDS:
+            retimed = retimed or self._retime(bench)
+            if findings.is_uncertain and not findings.choices:
                 self._note_times(retimed)
                 return (
                     NOT_SEPARABLE,
                     "not separable from noise on this machine: what regions close is uncertain",
                 )
-            return self._spread(outcome, retimed)
-        for _ in range(1 + PUT_BACK):
-            cause = hybrids.hybrid(outcome.classes)
-            programs["cause"] = (cause.text, cause.arguments)
+            return self._spread(findings, retimed)
+        # The last kinds that were left out are put back, twice at most, if fresh processes do not confirm the cause.
+        for is_last in (False, False, True):
+            cause = hybrids.hybrid(findings.classes)
             self._check_hybrid(bench, cause)
-            retimed = self._retime(bench, programs)
-            share, low, high = self._closed(outcome, retimed)
-            if low < ENOUGH <= high and not search.is_late():
-                retimed = retimed.plus(self._retime(bench, programs)).clearest("cause")
-                share, low, high = self._closed(outcome, retimed)
-            is_vague = high >= ENOUGH and high - low > 2 * VAGUE
-            if share >= ENOUGH or is_vague or not outcome.dropped or search.is_late():
+            retimed = self._retime(bench, cause)
+            closed = self._closed(findings, retimed)
+            if closed.low < ENOUGH <= closed.high and not search.out_of_time():
+                retimed = self._retime(bench, cause, processes=10).clearest("cause")
+                closed = self._closed(findings, retimed)
+            # Too wide an interval to put anything back for it.
+            is_vague = closed.high >= ENOUGH and closed.high - closed.low > 0.4
+            is_done = closed.share >= ENOUGH or is_vague or not findings.dropped or search.out_of_time()
+            if is_done or is_last:
                 break
-            outcome.atoms = merged([*outcome.atoms, *outcome.dropped.pop()])
-        if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
+            findings.choices = merged([*findings.choices, *findings.dropped.pop()])
+        if verdict := gap_verdict(retimed.ratio(), self.settings.bound):
             return verdict, gap_detail(verdict, retimed.ratio())
-        if low <= 0:
-            closed = f"{share:.0%} ({low:.0%} to {high:.0%})"
-            return NOT_SEPARABLE, f"not separable from noise: what was found closes {closed}"
-        if high < ENOUGH:
-            return self._spread(outcome, retimed)
-        return CAUSE, self._cause(search, outcome, retimed)
+        if closed.low <= 0:
+            return NOT_SEPARABLE, f"not separable from noise: what was found closes {format_share(closed)}"
+        if closed.high < ENOUGH:
+            return self._spread(findings, retimed)
+        return CAUSE, self._explain(search, findings, retimed, closed)
 
-    def _check_hybrid(self, bench: Bench, cause: Part) -> None:
+    def _check_hybrid(self, bench: Bench, cause: CutProgram) -> None:
         """Raise Verdict if the program that closes the gap computes something else."""
-        bench.load_part("cause", cause)
-        apart = results_apart(bench.worker.run("A"), bench.worker.run("cause"))
+        bench.load("cause", cause)
+        differ = results_differ(bench.worker.call("A"), bench.worker.call("cause"))
         bench.worker.drop("cause")
-        if apart:
-            raise Verdict(FAILED, f"the hybrid that closes the gap has other values: {apart}")
+        if differ:
+            raise Verdict(FAILED, f"the hybrid that closes the gap has other values: {differ}")
 
-    def _closed(self, outcome: Outcome, retimed: Retimed) -> tuple[float, float, float]:
+    def _closed(self, findings: Findings, retimed: Retimed) -> Share:
         self._note_times(retimed)
-        share, low, high = retimed.closed("cause")
-        self.say(f"{outcome.kinds} kinds close {share:.0%} ({low:.0%} to {high:.0%}) in fresh processes")
-        return share, low, high
+        closed = retimed.closed("cause")
+        self.say(f"{findings.kinds} kinds close {format_share(closed)} in fresh processes")
+        return closed
 
-    def _cause(self, search: Search, outcome: Outcome, retimed: Retimed) -> str:
-        bench, hybrids = search.bench, search.hybrids
-        a, b, cause = (float(np.mean(retimed.times[name])) for name in ("A", "B", "cause"))
-        share, low, high = retimed.closed("cause")
-        answer = Answer(bench, hybrids, self.sides, self.settings["seconds"])
-        self.result |= {
-            "closed": {"share": share, "low": low, "high": high},
-            "left_ms": (cause - b) / 1e6,
-            "regions": answer.causes(outcome, a - b),
-        }
-        return f"{share:.0%} ({low:.0%} to {high:.0%}) of the gap of {(a - b) / 1e6:.3g} ms"
+    def _explain(self, search: Search, findings: Findings, retimed: Retimed, closed: Share) -> str:
+        a, b, cause = (float(np.mean(retimed.times(name))) for name in ("A", "B", "cause"))
+        regions = CauseRegions(search, self.programs).regions(findings, a - b)
+        self.cause = replace(self.cause, closed=closed, left_ms=(cause - b) / 1e6, regions=regions)
+        return f"{format_share(closed)} of the gap of {digits((a - b) / 1e6)} ms"
 
-    def _spread(self, outcome: Outcome, retimed: Retimed) -> tuple[str, str]:
+    def _spread(self, findings: Findings, retimed: Retimed) -> tuple[str, str]:
         self._note_times(retimed)
-        if verdict := gap_verdict(retimed.ratio(), self.settings["bound"]):
+        if verdict := gap_verdict(retimed.ratio(), self.settings.bound):
             return verdict, gap_detail(verdict, retimed.ratio())
-        count = outcome.kinds or sum(row.difference > 0 for row in outcome.rows)
+        count = findings.kinds or sum(row.difference > 0 for row in findings.alone)
         detail = f"no single region: the gap is spread over {count} kinds"
-        if outcome.most < ENOUGH:
-            detail += f"; all matched values from {self.sides[B].label} close {outcome.most:.0%}"
+        if findings.most < ENOUGH:
+            detail += f"; all matched values from {self.programs[B].label} close {percent(findings.most)}"
         return SPREAD, detail
-
-
-def main() -> None:
-    """`python -m stackwars.explain.cause --job JOB --output FOLDER`."""
-    options = documents.parse_arguments(__doc__, "job", "output")
-    documents.write(options.output / "cause.json", search(Question.read(options.job)))
-
-
-if __name__ == "__main__":
-    main()

@@ -7,240 +7,298 @@ process.
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
+import itertools
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from stackwars.compilers import XLA
-from stackwars.compilers.lowering import Lowering
-from stackwars.explain import loops, reproducer, shapes
-from stackwars.explain.fault_report import (
-    Found,
-    count_operations,
-    describe_part,
-    empty_document,
-    find_cures,
-    reproduce,
-)
-from stackwars.explain.graph import Graph, GraphError
-from stackwars.explain.question import Question, Side
-from stackwars.explain.trial_outcomes import HANG, RIGHT, UNKNOWN, WRONG, Outcome
-from stackwars.explain.trials import Trials, fixed
-from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
-from stackwars.explain.wrong import Part, Reduction
-from stackwars.measure import documents, limits
-from stackwars.workloads.base import INPUT_SETS
+import numpy as np
+
+from stackwars.core.client import Worker
+from stackwars.core.compilers import INPUT_SETS, iree
+from stackwars.core.evaluate import is_interpretable
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.program import Graph, GraphError, Op, Program
+from stackwars.core.types import ElementTypeError, as_type
+from stackwars.explain import reproducer
+from stackwars.explain.ablation import ablate, cures
+from stackwars.explain.answer import FAILED, NOT_REDUCED, REDUCED, RIGHT, Fault
+from stackwars.explain.reduction import WHILE, Reduction, Subset, smallest_sizes
+from stackwars.explain.task import Task
+from stackwars.explain.trials import Trial, Trials
 
 HANG_S = 20.0
 """Seconds of a command of a program that hangs."""
-SHAPES_SHARE, REGION_SHARE = 0.4, 0.7
+SIZES_SHARE, OPERATIONS_SHARE = 0.4, 0.7
 """Shares of the budget after which sizes, and operations, are no longer made fewer."""
-AS_EMITTED = "its operations without its functions, attributes and unused arguments are right"
 
 
-class Search:
-    """A search for the cause of the fault of a question's program a."""
+@dataclass(frozen=True)
+class FaultyPart:
+    """A program, and a part of it with the fault. arrays: of the part's arguments; None for the program's values."""
 
-    def __init__(
-        self, question: Question, suspect: Worker, evaluator: Worker, lower: shapes.Lower | None
-    ) -> None:
-        self._question, self._suspect, self._evaluator, self._lower = question, suspect, evaluator, lower
+    program: Program
+    trials: Trials
+    subset: Subset
+    trial: Trial
+    arrays: dict[int, np.ndarray] | None = None
+
+    @property
+    def operations(self) -> list[Op]:
+        return self.trials.subsets.operations(self.subset)
+
+    @property
+    def count(self) -> int:
+        """How many operations it has, constants not counted."""
+        return sum(op.name != "stablehlo.constant" for op in self.operations)
+
+    def values(self) -> dict[int, np.ndarray]:
+        """Return the values of the part's arguments."""
+        return self.trials.arguments(self.subset) if self.arrays is None else self.arrays
+
+
+class FaultSearch:
+    """Makes a program with a fault smaller. task: of the program. suspect, evaluator: workers of its compilers."""
+
+    def __init__(self, task: Task, suspect: Worker, evaluator: Worker) -> None:
+        self._task, self._suspect, self._evaluator = task, suspect, evaluator
         self._start = time.monotonic()
 
     def left(self, share: float = 1.0) -> float:
         """Return the seconds until this share of the budget is spent."""
-        return self._start + share * self._question.settings["budget_s"] - time.monotonic()
+        return self._start + share * self._task.settings.budget_s - time.monotonic()
 
-    def whole(self, side: Side, question: Question | None = None) -> Found:
-        """Try a whole program, with each set of inputs until one has the fault."""
-        question = question or self._question
-        graph = self._graph(side.text)
-        values = question.values(side, graph)
-        for number in range(INPUT_SETS):
-            of_set = [fixed(get(number)) for get in values]
-            trials = Trials(self._suspect, self._evaluator, graph, of_set)
-            outcome, expected = trials.try_part(trials.parts.whole())
-            if outcome.kind != RIGHT:
+    def whole(self, program: Program, judges: Sequence[bool] = (False, True)) -> FaultyPart:
+        """Try a whole program, with each set of inputs until one has the fault.
+
+        judges: in turn, whether the interpreter judges it.
+
+        :raises Failed: if its text cannot be read.
+        """
+        graph = self._graph(program.text)
+        kinds = [graph.types[value] for value in graph.arguments]
+        if len(kinds) != len(program.arguments):
+            counts = f"expected {len(kinds)} arguments of {program.label}, got {len(program.arguments)}"
+            raise Failed(Outcome(Status.ERROR, f"{counts}; fix: lower it again"))
+        # Single operations judge faster, and a search tries dozens of subsets. The interpreter, which is the table's
+        # judge of small programs, finds what an XLA computes wrongly even alone.
+        usable = [one for one in judges if not one or is_interpretable(graph, graph.module())]
+        for is_interpreted, number in itertools.product(usable or [False], range(INPUT_SETS)):
+            values = [as_type(get(number), kind) for get, kind in zip(program.arguments, kinds, strict=True)]
+            trials = Trials(self._suspect, self._evaluator, graph, values, is_interpreted)
+            trial = trials.try_subset(trials.subsets.whole())
+            if trial.status is not Status.OK:
                 break
-        return Found(side, trials, outcome, expected, dict(question.sizes), trials.parts.whole())
+        return FaultyPart(program, trials, trials.subsets.whole(), trial)
 
-    def as_emitted(self, found: Found) -> Found:
-        """Try the text as it is: with its functions, unused arguments and attributes, which a part does not have."""
-        outcome, expected = found.trials.try_part(found.part, emitted=found.side.text)
-        return replace(found, outcome=outcome, expected=expected, arrays=None)
-
-    def smaller(self, found: Found) -> Found:
+    def smaller(self, part: FaultyPart) -> FaultyPart:
         """Return the program with the smallest sizes that have the fault."""
-        if not self._lower or not found.sizes:
-            return found
-        best = found
+        best, sizes = part, part.program.sizes
+        if not self._task.lower or not sizes:
+            return part
 
         def is_faulty(sizes: dict[str, int]) -> bool:
             nonlocal best
-            self._check(SHAPES_SHARE)
-            side = self._lower(sizes)
-            if side is None:
+            self._check(SIZES_SHARE)
+            program = self._task.lower(sizes)
+            if program is None or program.missing:
                 return False
             try:
-                one = self.whole(side, replace(self._question, sizes=sizes))
-            except (Crashed, TimedOut, Refused, MemoryError, ValueError):
+                found = self.whole(replace(program, sizes=sizes), [part.trials.is_interpreted])
+            except (Failed, GraphError, ElementTypeError):
                 return False
-            if _is_same(one.outcome, found.outcome):
-                best = one
-            return _is_same(one.outcome, found.outcome)
+            if is_same := found.trial.has_same_fault(part.trial):
+                best = found
+            return is_same
 
-        sizes = shapes.smallest(found.sizes, is_faulty)
-        return best if best.sizes == sizes else found
+        smallest = smallest_sizes(sizes, is_faulty)
+        return best if best.program.sizes == smallest else part
 
-    def reduce(self, found: Found) -> Found:
+    def reduce(self, part: FaultyPart) -> FaultyPart:
         """Return the smallest part with the fault."""
-        trials, judged = found.trials, found.outcome.kind == WRONG
+        trials, is_judged = part.trials, part.trial.status is Status.WRONG
 
-        def is_faulty(part: Part) -> bool:
-            self._check(REGION_SHARE)
-            outcome, _ = trials.try_part(part, judged=judged)
-            return _is_same(outcome, found.outcome)
+        def is_faulty(subset: Subset) -> bool:
+            self._check(OPERATIONS_SHARE)
+            return trials.try_subset(subset, is_judged=is_judged).has_same_fault(part.trial)
 
-        part = Reduction(trials.parts, is_faulty).run()
-        arguments = trials.parts.arguments(part)
-        types = [trials.parts.graph.types[value] for value in arguments]
+        subset = Reduction(trials.subsets, is_faulty).run()
+        arguments = trials.subsets.arguments(subset)
+        types = [trials.subsets.graph.types[value] for value in arguments]
+        # A reproducer draws values from a seed, if they have the fault too: then it needs no file beside it.
         arrays = dict(zip(arguments, reproducer.seeded(reproducer.array_types(types)), strict=True))
-        outcome, expected = trials.try_part(part, arrays, judged=judged)
-        if not _is_same(outcome, found.outcome):
-            arrays, (outcome, expected) = None, trials.try_part(part, judged=judged)
-        if expected is None:
-            with contextlib.suppress(Crashed, TimedOut, Refused, MemoryError):
-                given = trials.arguments(part) if arrays is None else arrays
-                expected = trials.expected(part, given, trials.text(part))
-        return replace(found, part=part, arrays=arrays, outcome=outcome, expected=expected)
+        trial = trials.try_subset(subset, arrays, is_judged=is_judged)
+        if not trial.has_same_fault(part.trial):
+            arrays, trial = None, trials.try_subset(subset, is_judged=is_judged)
+        reduced = FaultyPart(part.program, trials, subset, trial, arrays)
+        if trial.expected is None:
+            # Once a crash is gone, the reproducer says whether the values are right.
+            expected = trials.expected(subset, reduced.values())
+            reduced = replace(reduced, trial=replace(trial, expected=None if expected.reason else expected))
+        return reduced
+
+    def enter_loop(self, part: FaultyPart) -> FaultyPart:
+        """Return the fault in the body of a loop, if the loop is all that is left and its body has the fault alone."""
+        ops = [op for op in part.operations if op.operands]
+        if len(ops) != 1 or ops[0].name != WHILE:
+            return part
+        try:
+            trials = part.trials.enter_loop(part.subset, ops[0], part.values())
+        except (Failed, GraphError):
+            return part
+        whole = trials.subsets.whole()
+        trial = trials.try_subset(whole, is_judged=part.trial.status is Status.WRONG)
+        same = trial.has_same_fault(part.trial)
+        return self.reduce(FaultyPart(part.program, trials, whole, trial)) if same else part
 
     def pretty(self, text: str) -> str:
         """Return a program in the short form, by whichever XLA knows all of its operations."""
         for worker in (self._evaluator, self._suspect):
-            if worker.spec.module == XLA:
-                with contextlib.suppress(Refused):
+            try:
+                if worker.spec.is_xla:
                     return worker.pretty(text)
+            except Failed:
+                continue
         return text
-
-    def enter_loop(self, found: Found) -> Found:
-        """Return the fault in the body of a loop, if the loop is all that is left and its body has the fault alone."""
-        parts = found.trials.parts
-        ops = [op for op in parts.operations(found.part) if op.operands]
-        if len(ops) != 1 or ops[0].name != loops.WHILE:
-            return found
-        arrays = found.trials.arguments(found.part) if found.arrays is None else found.arrays
-        given = {**arrays, **found.trials.arrays(found.part.literals)}
-        try:
-            graph = found.trials.graph(found.part)
-            body, values = loops.body(
-                self._evaluator, graph, ops[0], [given[value] for value in graph.arguments]
-            )
-        except (Crashed, TimedOut, Refused, MemoryError, GraphError):
-            return found
-        inner = replace(body, ops=[replace(op, place=ops[0].place) for op in body.ops])
-        trials = Trials(self._suspect, self._evaluator, inner, list(map(fixed, values)))
-        outcome, expected = trials.try_part(trials.parts.whole(), judged=found.outcome.kind == WRONG)
-        if not _is_same(outcome, found.outcome):
-            return found
-        return self.reduce(Found(found.side, trials, outcome, expected, found.sizes, trials.parts.whole()))
 
     def _check(self, share: float) -> None:
         if self.left(share) < 0:
             raise TimeoutError("no time is left")
 
-    def _graph(self, text: str) -> Graph:
+    def _graph(self, text: str | bytes) -> Graph:
         try:
-            return self._evaluator.generic(text)
-        except Refused:
-            if self._suspect.spec.module != XLA:
+            return self._evaluator.graph(text)
+        except Failed:
+            if not self._suspect.spec.is_xla:
                 raise
             # Such as an operation that the evaluator's release does not have.
-            return self._suspect.generic(text)
+            return self._suspect.graph(text)
 
 
-def _is_same(outcome: Outcome, other: Outcome) -> bool:
-    return (outcome.kind, outcome.signature) == (other.kind, other.signature)
+def find(task: Task, folder: Path, say: Callable[[str], None] = print) -> Fault:
+    """Return the cause of the fault of program a; write reduced.mlir, reproduce.py and reproduce.log into a folder.
+
+    The verdict is FAILED if the program cannot be tried, RIGHT if it has no fault, and NOT_REDUCED if nobody knows, or
+    if only its text as it was emitted has the fault.
+    """
+    start = time.monotonic()
+    fault = Fault(task.name, task.a.label, task.compiler.name, task.suspect or Status.WRONG)
+    try:
+        if task.a.missing:
+            raise Failed(Outcome(Status.UNSUPPORTED, task.a.missing))
+        fault = _find(task, fault, folder, say)
+    except Failed as failed:
+        detail = f"{failed.outcome.status}: {failed.outcome.detail}"
+        fault = replace(fault, verdict=FAILED, detail=detail[:1000])
+    except (GraphError, ElementTypeError) as error:
+        fault = replace(fault, verdict=FAILED, detail=str(error)[:1000])
+    say(f"{fault.kind}, {fault.verdict}: {fault.detail or fault.error}")
+    return replace(fault, seconds=round(time.monotonic() - start, 1))
 
 
-def find(question: Question, folder: Path, lower: shapes.Lower | None = None) -> dict[str, Any]:
-    """Return the document of fault.json; write the reduced program and the reproducer into the folder."""
-    timeout_s = HANG_S if question.suspect == HANG else float(question.settings["timeout_s"])
-    cap = question.settings["memory_cap_gib"]
-    document = empty_document(question)
+def _find(task: Task, fault: Fault, folder: Path, say: Callable[[str], None]) -> Fault:
+    timeout_s = HANG_S if task.suspect == Status.TIMEOUT else task.settings.timeout_s
+    cap = task.settings.memory_cap_gib
     with (
-        Worker(question.compiler, timeout_s=timeout_s, cap_gib=cap) as suspect,
-        Worker(question.evaluator, cap_gib=cap) as evaluator,
+        Worker(task.compiler, timeout_s=timeout_s, cap_gib=cap) as suspect,
+        Worker(task.evaluator, cap_gib=cap) as evaluator,
     ):
-        search = Search(question, suspect, evaluator, lower)
-        found = search.whole(question.a)
-        is_part = found.outcome.kind != RIGHT
-        if not is_part:
-            found = search.as_emitted(found)
-        document |= {"kind": found.outcome.kind, "error": found.outcome.detail}
-        if found.outcome.kind in (RIGHT, UNKNOWN):
-            document |= no_fault(question, found.outcome)
-        elif not is_part:
-            document |= {
-                "verdict": "not reduced",
-                "detail": f"{found.outcome.kind} only as it is emitted: {AS_EMITTED}",
-            }
-        else:
-            before = count_operations(found)
-            reduced = search.enter_loop(search.reduce(search.smaller(found)))
-            text = search.pretty(reduced.trials.text(reduced.part))
-            versions = {"suspect": suspect.versions(), "evaluator": evaluator.versions()}
-            suspect.close()
-            document |= describe_part(question, reduced, before, versions)
-            document |= find_cures(question, reduced, text, search.left(), timeout_s)
-            document |= reproduce(question, reduced, text, document, folder, timeout_s)
-    return document
+        search = FaultSearch(task, suspect, evaluator)
+        part = search.whole(task.a)
+        is_in_operations = part.trial.status is not Status.OK
+        if not is_in_operations:
+            # With the functions, attributes and unused arguments that a subset does not have.
+            trial = part.trials.try_subset(part.subset, emitted=task.a.text)
+            part = replace(part, trial=trial)
+        outcome = part.trial.outcome
+        if outcome.status is Status.OK:
+            return replace(fault, verdict=RIGHT, detail=f"right when it is tried again: {outcome.detail}")
+        if outcome.status is Status.NOT_JUDGED:
+            return replace(fault, verdict=NOT_REDUCED, detail=outcome.detail)
+        if outcome.status is Status.ERROR:
+            raise Failed(outcome)
+        fault = replace(fault, kind=outcome.status, error=outcome.detail)
+        if not is_in_operations:
+            parts = "its operations without its functions, attributes and unused arguments are right"
+            detail = f"{outcome.status} only as it is emitted: {parts}"
+            return replace(fault, verdict=NOT_REDUCED, detail=detail)
+        before = part.count
+        say(f"{outcome.status}: {outcome.detail}; {before} operations")
+        part = search.enter_loop(search.reduce(search.smaller(part)))
+        say(f"{part.count} operations are left")
+        text = search.pretty(part.trials.text(part.subset))
+        versions = {"suspect": suspect.versions(), "evaluator": evaluator.versions()}
+        values = list(part.values().values())
+        suspect.close()
+        fault = _described(task, replace(fault, versions=versions), part, before)
+        budget_s = max(search.left(), 30)
+        limits = {"budget_s": budget_s, "timeout_s": timeout_s, "cap_gib": cap}
+        rows = ablate(task.compiler, text, values, part.trial.expected, seconds=0, **limits)
+    fault = replace(fault, ablation=rows, cures=cures(rows))
+    return _reproduced(task, fault, part, text, folder, timeout_s)
 
 
-def no_fault(question: Question, outcome: Outcome) -> dict[str, Any]:
-    """Return the answer about a program that has no fault when it is tried again, or of which nobody knows."""
-    kind = question.suspect or WRONG
-    if outcome.kind == UNKNOWN:
-        return {"kind": kind, "verdict": "not reduced", "detail": outcome.detail}
-    return {"kind": kind, "verdict": "right", "detail": f"right when it is tried again: {outcome.detail}"}
+def _described(task: Task, fault: Fault, part: FaultyPart, before: int) -> Fault:
+    """Return the fault with what is left of the program, which had so many operations before."""
+    types, ops = part.trials.subsets.graph.types, part.operations
+    places = [part.program.place(op.place) for op in ops if op.place]
+    return replace(
+        fault,
+        verdict=REDUCED,
+        operations=[before, part.count],
+        region=[_operation(op, types) for op in ops],
+        lines=list(dict.fromkeys(place for place in places if place)),
+        shapes=dict(part.program.sizes) if part.program.sizes != task.a.sizes else {},
+        error=part.trial.outcome.detail,
+        judge=part.trial.expected.judge if part.trial.expected else "",
+    )
 
 
-@contextlib.contextmanager
-def lowering(question: Question) -> Iterator[shapes.Lower | None]:
-    """Return what lowers the program with other sizes, if the question's settings say how."""
-    how = question.settings.get("lower")
-    if not how or not question.sizes:
-        yield None
-        return
-    cap = limits.cap_bytes(question.settings["memory_cap_gib"])
-    timeout_s = question.settings["timeout_s"]
-    with (
-        Lowering(Path(how["pins"]), how["job"], timeout_s, cap) as lower,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-
-        def program(sizes: dict[str, int]) -> Side | None:
-            place = Path(folder, "-".join(map(str, sizes.values())))
-            try:
-                side = Side(question.a.label, str(lower(sizes, place)), str(place / "arguments.json"))
-                return side if side.text else None
-            except (OSError, NotImplementedError):
-                return None
-
-        yield program
+def _operation(op: Op, types: Mapping[int, str]) -> str:
+    """Return an operation's name and types."""
+    operands, results = (", ".join(types[value] for value in values) for values in (op.operands, op.results))
+    return f"{op.name} : ({operands}) -> {results}"
 
 
-def main() -> None:
-    """`python -m stackwars.explain.fault --job FILE --output DIR`: write fault.json, reduced.mlir, reproduce.py."""
-    options = documents.parse_arguments(main.__doc__, "job", "output")
-    question = Question.read(options.job)
-    options.output.mkdir(parents=True, exist_ok=True)
-    with lowering(question) as lower:
-        documents.write(options.output / "fault.json", find(question, options.output, lower))
+def _reproduced(task: Task, fault: Fault, part: FaultyPart, text: str, folder: Path, timeout_s: float) -> Fault:
+    """Write the reproducer, run it in a fresh process, and return the fault with its texts and what it showed."""
+    spec, subsets = task.compiler, part.trials.subsets
+    types = [subsets.graph.types[value] for value in subsets.arguments(part.subset)]
+    case = reproducer.Case(
+        doc=_doc(fault),
+        module=spec.module,
+        options=spec.options if spec.is_xla else iree.flags(spec.options),
+        program=text if spec.is_xla else iree.rewritten(text),
+        types=reproducer.array_types(types),
+        arguments=None if part.arrays is not None else list(part.values().values()),
+        expected=part.trial.expected,
+        results=part.trial.results,
+        timeout_s=timeout_s,
+    )
+    path = reproducer.write(case, folder)
+    try:
+        status, printed = reproducer.run(path, spec.python or sys.executable, 3 * timeout_s)
+    except subprocess.TimeoutExpired as error:
+        status, printed = 2, str(error)
+    (folder / reproducer.LOG).write_text(f"{printed}\n")
+    is_reproduced = status == 1 and "FAULT: " in printed
+    return replace(fault, reproduced=is_reproduced, reduced=case.program, script=path.read_text())
 
 
-if __name__ == "__main__":
-    main()
+def _doc(fault: Fault) -> str:
+    packages = " ".join(f"{name}=={version}" for name, version in fault.versions["suspect"].items())
+    lines = [
+        f"{fault.compiler}: {fault.kind}: {fault.error}",
+        "",
+        f"{fault.program}, reduced from {fault.operations[0]} to {fault.operations[1]} operations:",
+        *(f"    {line}" for line in fault.region),
+        f"Seen with: pip install {packages}",
+    ]
+    if fault.judge:
+        lines.append(f"Right values: {fault.judge}")
+    if fault.cures:
+        lines.append(f"No fault with: {'; '.join(fault.cures[:4])}")
+    return "\n".join(lines)

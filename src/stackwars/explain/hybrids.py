@@ -14,7 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from stackwars.explain.graph import Emitter, Graph, Op, element, shape, tensor
+from stackwars.core.program import Emitter, Graph, Op
+from stackwars.core.types import element, shape, tensor
 from stackwars.explain.matching import AxisMap, Class
 
 _PRODUCT = re.compile(r"#stablehlo\.(?:dot|conv)<(?:->|[^>])*>")
@@ -28,17 +29,20 @@ class CyclicChoiceError(ValueError):
 
 
 @dataclass(frozen=True)
-class Part:
-    """A program made of operations of A and B. arguments: the value behind each argument. ops: in order."""
+class CutProgram:
+    """A program made of operations of A and B, or one of them as it is.
 
-    text: str
+    arguments, results: the values behind them. ops: (side, operation) in order; those of a program as it is are none.
+    """
+
+    text: str | bytes
     arguments: tuple[Node, ...]
-    ops: tuple[tuple[int, Op], ...]
-    results: tuple[Node, ...]
+    ops: tuple[tuple[int, Op], ...] = ()
+    results: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True)
-class Kind:
+class RegionKind:
     """Classes with the same regions and maps: what the layers of a model repeat."""
 
     number: int
@@ -57,17 +61,19 @@ class Hybrids:
 
     def __init__(self, graphs: tuple[Graph, Graph], classes: list[Class]) -> None:
         self.graphs, self.classes = graphs, classes
-        self.of = tuple({v: c for c, one in enumerate(classes) for v in one.maps[side]} for side in (A, B))
-        self._first = frozenset((side, one.first[side]) for one in classes for side in (A, B))
-        self._regions: dict[Node, Part] = {}
+        self.of = tuple(
+            {v: c for c, tensor in enumerate(classes) for v in tensor.maps[side]} for side in (A, B)
+        )
+        self._first = frozenset((side, tensor.first[side]) for tensor in classes for side in (A, B))
+        self._regions: dict[Node, CutProgram] = {}
 
-    def hybrid(self, flipped: Iterable[int]) -> Part:
+    def hybrid(self, flipped: Iterable[int]) -> CutProgram:
         """Return A with these classes computed by B's operations."""
         chosen = frozenset(flipped)
         targets = [(A, value) for value in self.graphs[A].results]
-        return self._part(targets, lambda c: B if c in chosen else A)
+        return self._cut(targets, lambda c: B if c in chosen else A)
 
-    def region(self, c: int, side: int) -> Part:
+    def region(self, c: int, side: int) -> CutProgram:
         """Return what a program does between the first values of other classes and those of this one.
 
         A result of the program that holds the tensor belongs to it: nothing else would count a copy made at
@@ -77,22 +83,22 @@ class Hybrids:
             first = (side, self.classes[c].first[side])
             members = self.classes[c].maps[side]
             targets = [first, *((side, v) for v in self.graphs[side].results if v in members)]
-            self._regions[c, side] = self._part(
+            self._regions[c, side] = self._cut(
                 list(dict.fromkeys(targets)), lambda _: side, self._first - {first}
             )
         return self._regions[c, side]
 
     @cached_property
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[RegionKind]:
         grouped: dict[str, list[int]] = {}
         for c in range(len(self.classes)):
             grouped.setdefault(self._signature(c), []).append(c)
         return [
-            Kind(number, tuple(members), self._is_layout(members[0]), self._is_same(members[0]))
+            RegionKind(number, tuple(members), self._is_layout(members[0]), self._is_same(members[0]))
             for number, members in enumerate(grouped.values())
         ]
 
-    def family(self, kind: Kind) -> str:
+    def family(self, kind: RegionKind) -> str:
         """Return what kinds have in common that differ in shape alone: the order of the axes, or the products."""
         if kind.is_layout:
             first, maps = self.classes[kind.classes[0]].first, self.classes[kind.classes[0]].maps
@@ -100,13 +106,17 @@ class Hybrids:
         names = [[op.form() for _, op in self.region(kind.classes[0], side).ops] for side in (A, B)]
         products = [{found[0] for text in forms if (found := _PRODUCT.search(text))} for forms in names]
         if any(products):
-            return f"products {[sorted(one) for one in products]}"
+            return f"products {[sorted(found) for found in products]}"
         return f"kind {kind.number}"
 
-    def layouts_read(self, kind: Kind) -> list[Kind]:
+    def layouts_read(self, kind: RegionKind) -> list[RegionKind]:
         """Return the kinds of arguments that the regions of a kind read."""
         read = set().union(*map(self._classes_read, kind.classes))
-        return [one for one in self.kinds if one.is_layout and one is not kind and read & set(one.classes)]
+        return [
+            layout
+            for layout in self.kinds
+            if layout.is_layout and layout is not kind and read & set(layout.classes)
+        ]
 
     def readers(self, c: int) -> frozenset[int]:
         """Return the kinds whose regions read the argument of a class."""
@@ -132,37 +142,43 @@ class Hybrids:
         return is_straight and self._forms(c, A) == self._forms(c, B)
 
     def _signature(self, c: int) -> str:
-        one = self.classes[c]
-        maps = [str(one.maps[side][one.first[side]]) for side in (A, B)]
+        first, members = self.classes[c].first, self.classes[c].maps
+        maps = [str(members[side][first[side]]) for side in (A, B)]
         text = "\n".join([*self._forms(c, A), "and", *self._forms(c, B), *maps])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _forms(self, c: int, side: int) -> list[str]:
         """Return a region's operations with their operands numbered by the place that made them."""
-        part = self.region(c, side)
+        region = self.region(c, side)
         types = self.graphs[side].types
-        numbers = {value: f"a{place}" for place, (_, value) in enumerate(part.arguments)}
-        forms = [types[value] for _, value in part.arguments]
-        for place, (_, op) in enumerate(part.ops):
+        numbers = {value: f"a{place}" for place, (_, value) in enumerate(region.arguments)}
+        forms = [types[value] for _, value in region.arguments]
+        for place, (_, op) in enumerate(region.ops):
             forms.append(f"{op.form()} {' '.join(numbers[value] for value in op.reads)}")
             numbers |= {value: f"o{place}.{k}" for k, value in enumerate(op.results)}
-        return [*forms, *(numbers[value] for _, value in part.results)]
+        return [*forms, *(numbers[value] for _, value in region.results)]
 
-    def _part(
-        self, targets: Sequence[Node], choice: Callable[[int], int], given: Collection[Node] = frozenset()
-    ) -> Part:
-        """Return the program that computes the targets from arguments and given values."""
+    def _cut(
+        self, targets: Sequence[Node], choice: Callable[[int], int], cuts: Collection[Node] = frozenset()
+    ) -> CutProgram:
+        """Return the program that computes the targets. choice: the side that computes a class. cuts: values that are
+        arguments of it.
+        """
         emitter, names, arguments, ops = Emitter(), {}, [], {}
-        for node in self._order(targets, choice, given):
+        for node in self._order(targets, choice, cuts):
             side, value = node
-            graph, source = self.graphs[side], self._source(node, choice, given)
+            graph, source = self.graphs[side], self._source(node, choice, cuts)
+            # A node is one of three. First: its class is computed by the other side. Whoever reads it here gets the
+            # other side's first value of the class, moved into the layout that it has here.
             if source is not None:
                 names[node] = _moved(
                     emitter, names[source], self._type(source), self._type(node), self._map(node)
                 )
-            elif node in given or value not in graph.maker:
+            # Second: it is read, because the program is cut there or begins there.
+            elif node in cuts or value not in graph.maker:
                 names[node] = emitter.argument(graph.types[value])
                 arguments.append(node)
+            # Third: it is computed. An operation with several results is written once, at the first node of them.
             else:
                 op = graph.maker[value]
                 if (side, op.number) not in ops:
@@ -171,14 +187,20 @@ class Hybrids:
                     ops[side, op.number] = (op, written)
                 names[node] = ops[side, op.number][1][value]
         text = emitter.module([(names[node], self._type(node)) for node in targets])
-        return Part(
+        return CutProgram(
             text, tuple(arguments), tuple((side, op) for (side, _), (op, _) in ops.items()), tuple(targets)
         )
 
     def _order(
-        self, targets: Sequence[Node], choice: Callable[[int], int], given: Collection[Node]
+        self, targets: Sequence[Node], choice: Callable[[int], int], cuts: Collection[Node]
     ) -> list[Node]:
-        """Return all nodes that the targets need, those that are read before those that read them."""
+        """Return all nodes that the targets need, those that are read before those that read them.
+
+        :raises CyclicChoiceError: if a node is needed for itself.
+        """
+        # Depth first with a stack of our own, because a model is deeper than Python's recursion. Two programs without a
+        # circle can have one once they are joined: A computes p and then q of it, B computes q and then p; with p from
+        # B and q from A neither can begin. Such a node is met again between its entry and its exit.
         order: list[Node] = []
         done: set[Node] = set()
         entered: set[Node] = set()
@@ -194,23 +216,26 @@ class Hybrids:
             elif node not in done:
                 entered.add(node)
                 stack.append((node, True))
-                stack += [(one, False) for one in reversed(self._reads(node, choice, given)) if one not in done]
+                # A read that waits on the stack may be done by the time that its turn comes, hence `not in done` above.
+                stack += [
+                    (read, False) for read in reversed(self._reads(node, choice, cuts)) if read not in done
+                ]
         return order
 
-    def _reads(self, node: Node, choice: Callable[[int], int], given: Collection[Node]) -> list[Node]:
+    def _reads(self, node: Node, choice: Callable[[int], int], cuts: Collection[Node]) -> list[Node]:
         side, value = node
-        source = self._source(node, choice, given)
+        source = self._source(node, choice, cuts)
         if source is not None:
             return [source]
-        if node in given or value not in self.graphs[side].maker:
+        if node in cuts or value not in self.graphs[side].maker:
             return []
         return [(side, read) for read in self.graphs[side].maker[value].reads]
 
-    def _source(self, node: Node, choice: Callable[[int], int], given: Collection[Node]) -> Node | None:
+    def _source(self, node: Node, choice: Callable[[int], int], cuts: Collection[Node]) -> Node | None:
         """Return the other program's value that this one is taken from; None if it is not."""
         side, value = node
         c = self.of[side].get(value)
-        if node in given or c is None or choice(c) == side:
+        if node in cuts or c is None or choice(c) == side:
             return None
         return 1 - side, self.classes[c].first[1 - side]
 

@@ -4,33 +4,33 @@ Values with the same size, kind and moments are candidates, because moments do n
 elements. An axis map (reshape, transpose, reshape) has to turn one into the other on all elements of one set of
 inputs, and then on those of a second set: values that agree on one set alone are different computations.
 A class holds the values of A and of B that are one tensor; its first values are where both programs can be cut.
+
+Results are compared before that, by the programs as they are compiled. A program whose arguments nothing describes may
+take one with its axes in another order, which its shapes do not tell if two extents are equal: the results decide
+between the guesses.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import islice, permutations, product
 from math import prod
 
 import numpy as np
 
-from stackwars.explain.evaluated import Evaluated
+from stackwars.core.compilers import INPUT_SETS
+from stackwars.core.evaluate import Evaluated
+from stackwars.core.judge import errors
+from stackwars.core.program import Argument, Graph
+from stackwars.core.types import element, plain, shape
 
 TOLERANCE = 1e-5
 """Of float64 values, relative to the largest: programs print constants with the digits of float32."""
-SINGLE_TOLERANCE = 1e-3
-"""Of values that are stored in less than float64."""
 SAMPLE = 512
-LINES = 50
-"""Random lines that are tried per axis until all elements of one have a certain place."""
-CERTAIN = 0.01
-"""A place is certain if the nearest element is so much nearer than the second nearest."""
-MOST_SORTED = 1 << 25
-MOST_PERMUTED_AXES = 5
-CANDIDATES = 4
-"""First values of either program that are tried as the pair that starts a class."""
+"""Elements that are compared before all are."""
+Order = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,13 @@ class Class:
 
 
 def is_close(found: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether all elements agree: integers exactly, floats within the tolerance of the largest."""
-    if expected.dtype.kind in "biu" or found.dtype.kind in "biu":
-        return found.dtype.kind == expected.dtype.kind and np.array_equal(found, expected)
+    """Return whether all elements agree: integers exactly, floats within a tolerance of the largest."""
+    if found.dtype.kind != expected.dtype.kind and {found.dtype.kind, expected.dtype.kind} & set("biu"):
+        return False
     is_double = min(found.dtype.itemsize, expected.dtype.itemsize) >= 8
-    with np.errstate(invalid="ignore", over="ignore"):
-        finite = np.isfinite(expected)
-        scale = np.abs(expected[finite]).max(initial=0.0)
-        difference = np.abs(found - expected)
-        # Infinities of one sign differ by not-a-number.
-        same = (found == expected) | (np.isnan(found) & np.isnan(expected))
-        limit = (TOLERANCE if is_double else SINGLE_TOLERANCE) * scale
-        return bool((same | (finite & (difference <= limit))).all())
+    # By the largest error alone: a relative L2 error says nothing if one element is far larger than the others.
+    limit = TOLERANCE if is_double else 1e-3
+    return errors(found, expected, limit)[2] <= limit
 
 
 class MapFinder:
@@ -100,7 +95,8 @@ class MapFinder:
         for guess in self._guesses(source.shape, target.shape):
             if self._is_right(guess, source, target):
                 return self._remember(source, target, guess)
-        if not 1 < source.size <= MOST_SORTED:
+        # More elements take minutes to sort.
+        if not 1 < source.size <= 1 << 25:
             return None
         found = map_by_order(source, target)
         if found is None or not self._is_right(found, source, target):
@@ -118,7 +114,8 @@ class MapFinder:
         yield from list(self._known[source, target])
         long = tuple(extent for extent in source if extent > 1)
         wanted = tuple(extent for extent in target if extent > 1)
-        if 1 < len(long) <= MOST_PERMUTED_AXES and sorted(long) == sorted(wanted):
+        # Of six axes there are 720 orders.
+        if 1 < len(long) <= 5 and sorted(long) == sorted(wanted):
             for order in permutations(range(len(long))):
                 if tuple(long[axis] for axis in order) == wanted:
                     yield AxisMap(long, order, target)
@@ -136,37 +133,42 @@ class MapFinder:
         return is_close(guess.apply(source), target)
 
 
-def map_by_order(source: np.ndarray, target: np.ndarray) -> AxisMap | None:
+def map_by_order(source: np.ndarray, target: np.ndarray, lines: int = 50) -> AxisMap | None:
     """Find the map from the places of single values: along an axis of target they step through source.
 
-    The steps along one axis are a mixed-radix sequence of strides; the strides of all axes, sorted, are the
-    refined shape of source.
+    lines: random lines that are tried per axis until all elements of one have a certain place.
     """
     look_up = _lookup(source)
     generator = np.random.default_rng(0)
+    # A reshape, a transpose and a reshape are a sum of strides: the place in source is the sum over the axes of target
+    # of what that axis adds, whatever the other coordinates are. One line along each axis therefore tells the map.
     factors: list[tuple[int, int]] = []  # (extent, stride in source), per axis of target, from slow to fast
     for axis, extent in enumerate(target.shape):
         if extent == 1:
             continue
-        for _ in range(LINES):
+        for _ in range(lines):
             at: list = [int(generator.integers(n)) for n in target.shape]
             at[axis] = slice(None)
-            line = look_up(np.asarray(target[tuple(at)]))
-            found = None if line is None else mixed_radix(line - line[0])
+            places = look_up(np.asarray(target[tuple(at)]))
+            # A line through equal values, such as padding, has no certain places: another one may.
+            found = None if places is None else mixed_radix(places - places[0])
             if found is not None:
                 break
         else:
             return None
         factors += found
+    # The strides of a row-major array decrease, so the factors by falling stride are the refined axes of source. Their
+    # ranks, read in the order of target, are the transpose.
     order = sorted(range(len(factors)), key=lambda k: -factors[k][1])
     refined = tuple(factors[k][0] for k in order)
+    # Factors whose extents do not cover the array are a broadcast or a coincidence.
     if prod(refined) != source.size:
         return None
     return AxisMap(refined, tuple(order.index(k) for k in range(len(factors))), target.shape)
 
 
-def _lookup(source: np.ndarray):
-    """Return a function from values to their places in source; None of it if one has no certain place."""
+def _lookup(source: np.ndarray) -> Callable[[np.ndarray], np.ndarray | None]:
+    """Return a function from values to their places in source; None if one has no certain place."""
     flat = np.asarray(source).reshape(-1)
     flat = flat.real if flat.dtype.kind == "c" else flat
     flat = flat.astype(np.float64 if flat.dtype.kind == "f" else np.int64)
@@ -176,6 +178,7 @@ def _lookup(source: np.ndarray):
     def look_up(values: np.ndarray) -> np.ndarray | None:
         values = (values.real if values.dtype.kind == "c" else values).astype(ordered.dtype)
         right = np.searchsorted(ordered, values)
+        # The two nearest elements are among two on either side.
         around = np.clip(right[:, None] + np.arange(-2, 2), 0, flat.size - 1)
         with np.errstate(invalid="ignore", over="ignore"):
             distance = np.abs(ordered[around] - values[:, None]).astype(np.float64)
@@ -184,7 +187,8 @@ def _lookup(source: np.ndarray):
         ranked = np.argsort(distance, axis=1)
         rows = np.arange(len(values))
         best, second = distance[rows, ranked[:, 0]], distance[rows, ranked[:, 1]]
-        if not ((best <= CERTAIN * second) & (second > 0)).all():
+        # A place is certain if the second nearest element is a hundred times as far away.
+        if not ((best <= 0.01 * second) & (second > 0)).all():
             return None
         return order[around[rows, ranked[:, 0]]]
 
@@ -192,21 +196,24 @@ def _lookup(source: np.ndarray):
 
 
 def mixed_radix(steps: np.ndarray) -> list[tuple[int, int]] | None:
-    """Return [(extent, stride)], slow to fast, by which 0, 1, 2, ... becomes these steps; None if nothing
-    does.
-    """
+    """Return [(extent, stride)], slow to fast, by which 0, 1, 2, ... becomes these steps; None if nothing does."""
+    # The fastest digit counts 0, s, 2s, ... until it overflows, which the next digit does in turn with every `unit`-th
+    # step: so digits are read from the fast end, each from the steps at which all faster digits are 0.
     count, found, unit = len(steps), [], 1
     while unit < count:
         coarse = steps[::unit]
         extent = 1
         while extent < len(coarse) and coarse[extent] == extent * coarse[1]:
             extent += 1
+        # The count may run on by chance into the next digit, whose stride then continues this one; the extent has to
+        # divide what is left.
         while len(coarse) % extent:
             extent -= 1
         if extent < 2:
             return None
         found.insert(0, (extent, int(coarse[1])))
         unit *= extent
+    # Each digit was read from one run of steps alone: rebuild all of them.
     rest, digits = np.arange(count), np.zeros(count, dtype=np.int64)
     for extent, stride in reversed(found):
         digits += rest % extent * stride
@@ -229,9 +236,9 @@ def match(
         [v for v in dict.fromkeys(candidates[side]) if v in results[side] or values[side].is_informative(v)]
         for side in range(2)
     )
-    classes = [one for group in _groups(values, useful) for one in _split(group, values, finder)]
+    classes = [found for group in _groups(values, useful) for found in _split(group, values, finder)]
     position = {v: i for i, v in enumerate(useful[0])}
-    return sorted(classes, key=lambda one: position[one.first[0]])
+    return sorted(classes, key=lambda found: position[found.first[0]])
 
 
 def _groups(
@@ -249,7 +256,10 @@ def _groups(
             same = np.empty(0, int)
             if prints:
                 table = np.asarray(prints)
-                same = np.flatnonzero((np.abs(table - moments) <= TOLERANCE * (1e-3 + np.abs(table))).all(1))
+                # Moments of values that are hardly finite are infinite, and those differ by not-a-number.
+                with np.errstate(invalid="ignore"):
+                    is_near = np.abs(table - moments) <= TOLERANCE * (1e-3 + np.abs(table))
+                same = np.flatnonzero(is_near.all(1))
             if not same.size:
                 prints.append(moments)
                 groups.append(([], []))
@@ -265,14 +275,16 @@ def _split(
     def mapped(side: int, source: int, target: int) -> AxisMap | None:
         """Return the map from the other side's source to this side's target, right on both sets of inputs."""
         arrays = [
-            (values[1 - side].array(source, which), values[side].array(target, which)) for which in range(2)
+            (plain(values[1 - side].array(source, which)), plain(values[side].array(target, which)))
+            for which in range(INPUT_SETS)
         ]
         found = finder.find(*arrays[0])
         return found if found is not None and is_close(found.apply(arrays[1][0]), arrays[1][1]) else None
 
     left = tuple(list(members) for members in group)
     while all(left):
-        pairs = ((a, b) for a in left[0][:CANDIDATES] for b in left[1][:CANDIDATES])
+        # Four candidates of either program: the first value of one need not be in the class of the other's.
+        pairs = ((a, b) for a in left[0][:4] for b in left[1][:4])
         first = next((pair for pair in pairs if mapped(0, pair[1], pair[0])), None)
         if first is None:
             break
@@ -285,3 +297,84 @@ def _split(
         if first[0] not in maps[0] or first[1] not in maps[1]:
             break
         yield Class((next(iter(maps[0])), next(iter(maps[1]))), maps)
+
+
+# Results, and arguments that nothing describes
+
+
+def results_differ(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> str:
+    """Return how the results of two programs differ by more than their layout and rounding; "" if they do not."""
+    left = list(b)
+    if len(a) != len(b):
+        return ""  # The matching says which of them have a partner.
+    for number, array in enumerate(a):
+        place = next((k for k, other in enumerate(left) if _is_alike(plain(array), plain(other))), None)
+        if place is None:
+            return f"the programs do not compute one thing: result {number} of A has no equal in B"
+        left.pop(place)
+    return ""
+
+
+def _is_alike(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether two arrays have about the same elements, or almost exactly in another order."""
+    if a.size != b.size:
+        return False
+    if [n for n in a.shape if n > 1] == [n for n in b.shape if n > 1] and _is_near(a, b.reshape(a.shape), 1e-2):
+        return True
+    # Sorted samples of one distribution are close though they are different numbers.
+    return _is_near(np.sort(a, axis=None), np.sort(b, axis=None), 1e-4)
+
+
+def _is_near(a: np.ndarray, b: np.ndarray, limit: float) -> bool:
+    """Return whether no rounding explains how arrays differ.
+
+    By the L2 error alone: of a low precision or behind a comparison, single elements may be far off.
+    """
+    wrong, l2, _ = errors(a, b, limit)
+    return l2 <= limit if a.dtype.kind in "fc" and b.dtype.kind in "fc" else not wrong.any()
+
+
+def unmatched_results(classes: Sequence[Class], results: tuple[list[int], list[int]]) -> str:
+    """Return which result of either program is not computed by the other; "" if each is."""
+    for side in range(2):
+        for number, value in enumerate(results[side]):
+            others = [found.maps[1 - side] for found in classes if value in found.maps[side]]
+            if not any(other in maps for maps in others for other in results[1 - side]):
+                return f"the programs do not compute one thing: result {number} of {'AB'[side]} has no equal"
+    return ""
+
+
+def guesses(a: Graph, b: Graph) -> Iterator[list[Order]]:
+    """Yield, for the arguments of B, the order of the axes of A's argument at the same place; at most 32 guesses.
+
+    The first guess leaves the arguments as they are where their shapes allow it. Yields nothing if the programs have
+    arguments that no order of axes relates.
+    """
+    if len(a.arguments) != len(b.arguments):
+        return
+    pairs = [(a.types[x], b.types[y]) for x, y in zip(a.arguments, b.arguments, strict=True)]
+    choices = [orders(shape(x), shape(y)) if element(x) == element(y) else [] for x, y in pairs]
+    if all(choices):
+        # The last argument that has a choice changes fastest.
+        yield from map(list, islice(product(*choices), 32))
+
+
+def orders(source: tuple[int, ...], target: tuple[int, ...]) -> list[Order]:
+    """Return the orders of axes that turn a shape into another: as it is, reversed, others. None of over 4 axes."""
+    straight = tuple(range(len(source)))
+    if len(source) > 4:
+        return [straight] if source == target else []
+    fitting = [order for order in permutations(straight) if tuple(source[axis] for axis in order) == target]
+    return sorted(fitting, key=lambda order: (order != straight, order != straight[::-1]))
+
+
+def transposed(arguments: Sequence[Argument], guess: Sequence[Order]) -> list[Argument]:
+    """Return the arguments of B by those of A and a guess."""
+
+    def moved(argument: Argument, order: Order) -> Argument:
+        def value(number: int) -> np.ndarray:
+            return np.ascontiguousarray(argument(number).transpose(order))
+
+        return Argument(f"{argument.key} {order}", value, argument.is_fixed)
+
+    return [moved(argument, order) for argument, order in zip(arguments, guess, strict=True)]

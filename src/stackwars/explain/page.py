@@ -1,21 +1,21 @@
-"""explain.html, one page that fetches nothing, and explain.md, to paste into an issue.
-
-`python -m stackwars.explain.page --job FILE --table FILE --answers FILES --output FOLDER`.
-"""
+"""The answer in files: explain.json, explain.html (one page that fetches nothing) and explain.md (for an issue)."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import jinja2
+from stackwars.core import machine
+from stackwars.core.numbers import milliseconds, percent, ratio
+from stackwars.core.outcome import Status
+from stackwars.explain import answer as answers
+from stackwars.explain import console
+from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Fault, Table
+from stackwars.explain.table import NATIVE
 
-from stackwars.explain import console, report
-from stackwars.explain.outcomes import NATIVE
-from stackwars.explain.plan import Plan
-from stackwars.measure import documents, machine
-
+OK, NOT_RIGHT, SLOWER = 0, 1, 2
+"""Exit statuses of `stackwars explain`."""
 TEMPLATE = "page.html.j2"
+REPRODUCER, REDUCED = "reproduce.py", "reduced.mlir"
 MOST_OPERATIONS = 12
 """Operations of a region that the page shows."""
 MOST_LINES = 60
@@ -24,135 +24,151 @@ MOST_CHARACTERS = 180
 """Lines of explain.md, regions of a cause in it, and characters of an operation's text."""
 
 
-def html(document: dict[str, Any]) -> str:
-    """Return the page of an explain.json."""
+def write(folder: Path, answer: Answer) -> None:
+    """Write the files of an answer, and the reproducer and the reduced program of its first fault that has them."""
+    answers.write(folder / "explain.json", answer)
+    (folder / "explain.md").write_text(markdown(answer))
+    (folder / "explain.html").write_text(html(answer))
+    for name, texts in (
+        (REPRODUCER, [fault.script for fault in answer.faults]),
+        (REDUCED, [fault.reduced for fault in answer.faults]),
+    ):
+        (folder / name).unlink(missing_ok=True)
+        if text := next(filter(None, texts), ""):
+            (folder / name).write_text(text)
+
+
+def written(folder: Path) -> list[str]:
+    """Return the files that a reader wants to open."""
+    names = ("explain.html", "explain.md", REPRODUCER)
+    return [str(folder / name) for name in names if (folder / name).exists()]
+
+
+def exit_status(table: Table, causes: list[Cause]) -> int:
+    """Return NOT_RIGHT if a program is not right or they compute different things, SLOWER if the first is slower than
+    the second by more than the bound, else OK.
+    """
+    cells = [cell for cell in table.cells if cell.compiler != NATIVE]
+    if table.differ or any(cell.status is not Status.OK for cell in cells):
+        return NOT_RIGHT
+    return SLOWER if any(_is_slower(compiler, table, causes) for compiler in table.compilers) else OK
+
+
+def _is_slower(compiler: str, table: Table, causes: list[Cause]) -> bool:
+    times = {cell.program: cell.ms for cell in table.cells if cell.compiler == compiler}
+    a, *others = times
+    if not others or times[others[0]] is None or times[a] is None:
+        return False
+    searched = [cause for cause in causes if not cause.other and (cause.compiler, cause.a) == (compiler, a)]
+    is_over = times[a] / times[others[0]] > 1 + table.bound
+    return is_over and not any(map(_has_no_gap, searched))
+
+
+def _has_no_gap(cause: Cause) -> bool:
+    """Return whether fresh processes showed no difference in time: the cause of a clear one can be uncertain too."""
+    if cause.verdict != NOT_SEPARABLE:
+        return cause.verdict == NO_GAP
+    found = cause.ratio
+    return found is None or found.low is None or found.low <= 1 <= found.high
+
+
+def headline(table: Table, causes: list[Cause]) -> str:
+    """Return the answer in one sentence."""
+    # An error says nothing about the program.
+    known = (Status.OK, Status.NOT_JUDGED, Status.ERROR)
+    bad = [cell.status for cell in table.cells if cell.status not in known]
+    parts = [f"{status} in {bad.count(status)} of {len(table.cells)} tries" for status in dict.fromkeys(bad)]
+    explained = [cause for cause in causes if not _has_no_gap(cause)]
+    parts += [table.differ] if table.differ else []
+    parts += [console.question_text(cause) for cause in explained[:1]]
+    if not parts:
+        gap = f"no gap beyond {percent(table.bound)}"
+        return f"Right wherever it ran, {gap}." if table.judge else f"Not judged, {gap}."
+    text = "; ".join(parts)
+    # A program's name keeps its small letter.
+    return f"{text[0].upper()}{text[1:]}." if bad else f"{text}."
+
+
+def html(answer: Answer) -> str:
+    """Return the page of an answer."""
+    import jinja2
+
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters |= {
-        "ms": console.format_ms,
-        "ratio": console.format_ratio,
-        "percent": console.percent,
-        "interval": console.interval,
-    }
-    table = document["table"]
+    jinja.filters |= {"ms": milliseconds, "ratio": ratio, "percent": percent}
+    table = answer.table
     return jinja.get_template(TEMPLATE).render(
-        d=document,
+        answer=answer,
         table=table,
         columns=console.columns(table),
-        cells={(cell["program"], cell["compiler"]): cell for cell in table["cells"]},
-        cell_text=console.cell_text,
-        program_of=console.program_of,
-        judged=console.judged(table),
+        cells={(cell.program, cell.compiler): cell for cell in table.cells},
+        console=console,
         notes=[*console.busy(table), *console.notes(table)],
-        not_tried=console.not_tried(table),
-        causes=[answer for answer in document["answers"] if answer["row"]["kind"] == "cause"],
-        faults=[answer for answer in document["answers"] if answer["row"]["kind"] == "fault"],
         most=MOST_OPERATIONS,
         slowest=slowest(table),
-        machine=machine.described(table["machine"]),
-        issue=markdown(document),
+        machine=machine.described(table.machine),
+        issue=markdown(answer),
     )
 
 
-def slowest(table: dict[str, Any]) -> float:
+def slowest(table: Table) -> float:
     """Return the longest time in a compiler, of which the bars are shares: eager PyTorch's can be far above."""
-    cells = [cell for cell in table["cells"] if cell["ms"] is not None]
-    compiled = [cell for cell in cells if cell["compiler"] != NATIVE]
-    return max((cell["ms"] for cell in compiled or cells), default=1.0)
+    timed = [cell for cell in table.cells if cell.timing]
+    compiled = [cell for cell in timed if cell.compiler != NATIVE]
+    return max((cell.ms for cell in compiled or timed), default=1.0)
 
 
-def markdown(document: dict[str, Any]) -> str:
+def markdown(answer: Answer) -> str:
     """Return the text of explain.md: the question, the table, the causes and how to repeat it."""
-    table = document["table"]
+    table = answer.table
+    sizes = ", ".join(f"{name} {value}" for name, value in answer.sizes.items())
+    inputs = f", with the values of {answer.inputs}" if answer.inputs else ""
     body = [
-        f"# {document['name']}: {document['headline']}",
+        f"# {answer.name}: {answer.headline}",
         "",
-        _subject(document),
+        f"{answer.title}{f' ({sizes})' if sizes else ''}{inputs}; `{answer.command}`",
         "",
         "```",
         *console.grid(table),
         "```",
         *[f"- {text}" for text in console.below(table)],
     ]
-    for answer in document["answers"]:
-        body += ["", *_answer(answer)]
-    end = ["", *_repeat(document)]
-    reduced = next((answer["reduced"] for answer in document["answers"] if answer["reduced"]), "")
+    for found in (*answer.causes, *answer.faults):
+        body += ["", console.paragraph(found), *_regions(found)]
+    versions = "; ".join(
+        f"{name}: {', '.join(f'{package} {version}' for package, version in packages.items())}"
+        for name, packages in table.versions.items()
+    )
+    end = [
+        "",
+        f"Versions: {versions}; stackwars {table.source['git_revision']}",
+        f"Machine: {machine.described(table.machine)}",
+    ]
+    if any(fault.script for fault in answer.faults):
+        end.append(f"`python {REPRODUCER}` exits 1 while the fault is there.")
+    reduced = next((fault.reduced for fault in answer.faults if fault.reduced), "")
     listing = ["", "```mlir", *reduced.strip().splitlines(), "```"] if reduced else []
-    room = MOST_LINES - len(body) - len(end)
-    shown = listing if len(listing) <= room else []
+    shown = listing if len(body) + len(listing) + len(end) <= MOST_LINES else []
     return "\n".join([*body, *shown, *end]) + "\n"
 
 
-def _subject(document: dict[str, Any]) -> str:
-    sizes = ", ".join(f"{name} {value}" for name, value in document["sizes"].items())
-    given = f", with the values of {document['inputs']}" if document["inputs"] else ""
-    return f"{document['title']}{f' ({sizes})' if sizes else ''}{given}; `{document['command']}`"
-
-
-def _answer(answer: dict[str, Any]) -> list[str]:
-    """Return a paragraph, and the operations of its first regions side by side."""
-    result = [answer["text"]]
-    found = answer["found"]
-    regions = found.get("regions", [])
-    if regions:
-        result += ["", "```"]
-        for region in regions[:MOST_REGIONS]:
-            for side in "ab":
-                text = "; ".join(" ".join(operation.split()) for operation in region[side])
-                line = region.get(f"line_{side}") or ""
-                label = found["b"] if side == "b" and found.get("b") else found["a"]
-                result.append(f"{label}: {_short(text)}{f'  # {line}' if line else ''}")
-        result.append("```")
-        if len(regions) > MOST_REGIONS:
-            result.append(f"and {len(regions) - MOST_REGIONS} more kinds, in explain.html")
-    return result
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."
-
-
-def _repeat(document: dict[str, Any]) -> list[str]:
-    table = document["table"]
-    versions = "; ".join(
-        f"{name}: {', '.join(f'{package} {version}' for package, version in one.items())}"
-        for name, one in table["versions"].items()
-    )
-    revision = table["source"]["git_revision"]
-    result = [f"Versions: {versions}; stackwars {revision}", f"Machine: {machine.described(table['machine'])}"]
-    if any(answer["script"] for answer in document["answers"]):
-        result.append("`python reproduce.py` exits 1 while the fault is there.")
-    return result
-
-
-def write(plan: Plan, table: dict[str, Any], answers: list[Path], folder: Path) -> dict[str, Any]:
-    """Write all files of a report into the folder; return the document."""
-    document = report.report(plan, table, answers)
-    report.write(document, folder)
-    (folder / "explain.md").write_text(markdown(document))
-    (folder / "explain.html").write_text(html(document))
-    return document
-
-
-def written(folder: Path) -> list[str]:
-    """Return the files that a reader wants to open."""
-    names = ("explain.html", "explain.md", report.REPRODUCER)
-    return [str(folder / name) for name in names if (folder / name).exists()]
-
-
-def main() -> None:
-    options = documents.parse_arguments(
-        __doc__, "job", "table", "output", answers={"nargs": "*", "default": [], "type": Path}
-    )
-    plan, table = Plan.load(documents.read(options.job)), documents.read(options.table)
-    document = write(plan, table, options.answers, options.output)
-    print(console.logged([document["headline"], *written(options.output)]))
-
-
-if __name__ == "__main__":
-    main()
+def _regions(found: Cause | Fault) -> list[str]:
+    """Return the operations of a cause's first regions side by side."""
+    if isinstance(found, Fault) or not found.regions:
+        return []
+    result = ["", "```"]
+    for region in found.regions[:MOST_REGIONS]:
+        sides = (
+            (found.a, region.a, region.line_a),
+            (found.b or found.a, region.b, region.line_b),
+        )
+        for label, operations, line in sides:
+            text = "; ".join(" ".join(operation.split()) for operation in operations)
+            short = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."
+            result.append(f"{label}: {short}{f'  # {line}' if line else ''}")
+    more = len(found.regions) - MOST_REGIONS
+    return [*result, "```", *([f"and {more} more kinds, in explain.html"] if more > 0 else [])]

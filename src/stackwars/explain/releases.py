@@ -1,195 +1,406 @@
 """Find the release of a compiler that made a program faster, slower or wrong.
 
-The program is written once as a portable artifact (`release_program`) and compiled, called, judged and timed in each
-release by processes of their own (`release_child`), in environments that are built when they are needed. A release that
-cannot be had, or cannot read the program, is `unsupported`. In the order `all` every release is measured; in the order
-`bisect` the newest, the oldest and two between them, and then those between two that differ.
+A release is a compiler with other pins: the worker runs in its environment. The program is written once as a portable
+artifact, which StableHLO guarantees to be readable for five years. Each release checks it in a process of its own, and
+those in which it is right are timed against each other: in every round a fresh process of each, in alternating order.
+A release that cannot be had, or cannot read the program, is `unsupported`. In the order `all` every release is
+measured; in the order `bisect` the newest, the oldest and two between them, and then those between two that differ.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-import tempfile
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache, cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from stackwars.explain.release_runner import Runner
-from stackwars.explain.release_times import NOT_RUN, UNSUPPORTED, Change, Release, chained, change, changes
-from stackwars.measure import documents, machine
-from stackwars.measure.log_ratio import Estimate
+import numpy as np
 
-SCHEMA = 1
+from stackwars.core import judge, types
+from stackwars.core.check import check
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.compilers import INPUT_SETS, iree
+from stackwars.core.judge import Expected
+from stackwars.core.machine import record, revision
+from stackwars.core.outcome import Failed, Status
+from stackwars.core.program import Argument, Graph, Program
+from stackwars.core.program_text import not_donated, readable, with_custom_erf
+from stackwars.core.ratio import FASTER, SLOWER, LogRatio, direction
+from stackwars.explain.answer import Interval
+from stackwars.explain.kept import Kept, digest
+
+SCHEMA = 2
+"""Schema 1 had `ok` for what is `not judged` now, and lists for the ratios of changes."""
 ALL, BISECT = ORDERS = ("all", "bisect")
 FIRST = 4
 """Releases with which the order `bisect` begins."""
 
 
 @dataclass(frozen=True)
-class ReleasesJob:
-    """One program in the releases of a project.
+class ReleaseSettings:
+    """rounds: of processes. seconds: of calls in a process. bound: how much a time may change. memory_cap_gib,
+    timeout_s: limits of a process and of one command to it.
+    """
 
-    label: what the program is called. project: jaxlib or iree. versions: newest first, of jaxlib perhaps with flags
-    of XLA, `0.8.3 --xla_flag=value`. program, arguments, expected: paths relative to the repository; arguments and
-    expected are "" if it has none: then they are drawn by the seed, and evaluated. framework, workload: of the
-    program, if it has one. pins: of the environment that writes the artifact. settings: rounds, seconds (of calls in
-    a process), bound (how much a time may change), memory_cap_gib and timeout_s of a process.
+    rounds: int = 4
+    seconds: float = 0.3
+    bound: float = 0.1
+    memory_cap_gib: float | str = "auto"
+    timeout_s: float = 300
+
+
+@dataclass
+class Release:
+    """A program in a release of a compiler.
+
+    times: [group, round, milliseconds of a call]; the releases of a group were measured in the same rounds. ms: their
+    geometric mean. ratio: of its time to that in the newest release that was timed. compile_s: in the process that
+    checked it; compile_rounds_s and cores, which a call uses: in those that timed it. judge to flaky: the verdict on
+    its values, see `judge.judge`.
+    """
+
+    version: str
+    status: Status = Status.NOT_RUN
+    status_detail: str = ""
+    ms: float | None = None
+    ratio: Interval | None = None
+    times: list[tuple[int, int, float]] = field(default_factory=list)
+    compile_s: float | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    judge: str | None = None
+    wrong: int | None = None
+    total: int | None = None
+    l2: float | None = None
+    largest: float | None = None
+    where: str | None = None
+    limit: float | None = None
+    flaky: bool | None = None
+    cores: list[float] = field(default_factory=list)
+    compile_rounds_s: list[float] = field(default_factory=list)
+
+    @property
+    def ran(self) -> bool:
+        """Whether its time means something: its values are right, or nothing says what they should be."""
+        return self.status in (Status.OK, Status.NOT_JUDGED)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A release that differs from the one before it among those that were measured.
+
+    kind: slower, faster, fixed, or the status that it has now. ratio: its time over that of the older one, if both are
+    right. between: releases of the list that lie between the two. sentence: the change in words.
+    """
+
+    newer: str
+    older: str
+    kind: str
+    detail: str
+    ratio: Interval | None
+    between: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Releases:
+    """releases.json: a program in the releases of a project, newest first. stablehlo: the version of the artifact;
+    reason: why there is none. framework, workload: of the program, if it has them.
     """
 
     label: str
     project: str
-    versions: list[str]
-    program: str
-    pins: str
-    settings: dict[str, Any]
-    order: str = BISECT
-    arguments: str = ""
-    expected: str = ""
+    order: str
+    settings: ReleaseSettings
+    stablehlo: str
+    reason: str
+    releases: list[Release]
+    changes: list[Change]
+    started_utc: str
+    seconds: float
+    machine: dict[str, Any] = field(default_factory=record)
+    source: dict[str, Any] = field(default_factory=revision)
     framework: str = ""
     workload: str = ""
-    seed: int = 0
+    schema: int = SCHEMA
+
+
+def releases(
+    program: Program,
+    versions: Sequence[str],
+    spec_of: Callable[[str], CompilerSpec],
+    *,
+    project: str,
+    evaluator: Worker,
+    expected: Expected | None = None,
+    order: str = BISECT,
+    settings: ReleaseSettings = ReleaseSettings(),
+    kept: Kept | None = None,
+    say: Callable[[str], None] = print,
+) -> Releases:
+    """Measure a program in releases.
+
+    versions: newest first. spec_of: returns a release's compiler, or raises Failed. project: jaxlib or iree. evaluator:
+    of an XLA that is no suspect. expected: by default as the evaluator computes them. kept: what earlier runs measured,
+    which is not measured again. say: gets a line for each step.
+    """
+    started, start = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+    stablehlo, reason, found, changes = "", program.missing, list(map(Release, versions)), []
+    try:
+        if not reason:
+            portable, expected, stablehlo = _portable(program, project, evaluator, expected)
+    except (Failed, ValueError) as error:
+        reason = str(error)
+    if not reason:
+        processes = Processes(portable, expected, spec_of, settings, kept or Kept(), say)
+        search = Search(versions, settings, processes)
+        search.run(order)
+        found, changes = list(search.releases.values()), search.changes()
+    summarise(found)
+    passed = round(time.monotonic() - start, 1)
+    row = (program.label, project, order, settings, stablehlo, reason, found, changes, started, passed)
+    return Releases(*row)
+
+
+def _portable(
+    program: Program, project: str, evaluator: Worker, expected: Expected | None
+) -> tuple[Program, Expected, str]:
+    """Return the program as an artifact, with arguments of its types; its expected values; StableHLO's version."""
+    text = readable(not_donated(program.text))
+    # CHLO is legalised; for its error function all releases of XLA have a custom call, which IREE refuses.
+    written = iree.rewritten(text) if project == "iree" else with_custom_erf(text)
+    graph = evaluator.graph(text)
+    artifact, version = evaluator.portable(written)
+    program = replace(program, text=artifact, arguments=_typed(program.arguments, graph))
+    if expected:
+        # Disputed values are of programs that differ; one program can still be timed in all releases.
+        return program, replace(expected, disputed=False), version
+    try:
+        expected = judge.expected_values(evaluator, graph, program.arguments, text=text)
+    except (Failed, ValueError) as error:
+        expected = Expected(reason=f"the reference evaluation failed: {str(error)[:300]}")
+    return replace(program, named=None), expected, version
+
+
+def _typed(arguments: Sequence[Argument], graph: Graph) -> tuple[Argument, ...]:
+    """Return arguments with values of the program's types, which are computed once."""
+    kinds = [graph.types[value] for value in graph.arguments]
+    if len(kinds) != len(arguments):
+        raise ValueError(f"expected {len(kinds)} arguments, got {len(arguments)}; fix: lower the program again")
+
+    def value(argument: Argument, kind: str) -> Callable[[int], np.ndarray]:
+        return cache(lambda which: types.as_type(argument(which), kind))
+
+    return tuple(
+        Argument(f"{one.key or number} as {kind}", value(one, kind), one.is_fixed)
+        for number, (one, kind) in enumerate(zip(arguments, kinds, strict=True))
+    )
+
+
+@dataclass
+class Processes:
+    """The processes of a program in releases: one that checks it, and one for each time.
+
+    The fields are as of `releases`; the program is an artifact.
+    """
+
+    program: Program
+    expected: Expected
+    spec_of: Callable[[str], CompilerSpec]
+    settings: ReleaseSettings
+    kept: Kept
+    say: Callable[[str], None]
+    specs: dict[str, CompilerSpec] = field(default_factory=dict)
+
+    @cached_property
+    def _content(self) -> str:
+        """A digest of what is measured, and how."""
+        arrays = hashlib.sha256()
+        for argument in self.program.arguments:
+            for which in range(1 if argument.is_fixed else INPUT_SETS):
+                arrays.update(argument(which).tobytes())
+        return digest(self.program.text, arrays.hexdigest(), self.expected.document(), self.settings)
+
+    def check(self, version: str) -> Release:
+        """Return a release with its outcome, from a process that compiles the program, calls it and is judged."""
+        try:
+            spec = self.specs[version] = self.spec_of(version)
+            row = self.kept.once(digest(self._content, spec), lambda: self._checked(version, spec))
+            found = Release(**row | {"status": Status(row["status"])})
+        except Failed as failed:
+            found = Release(version, failed.outcome.status, failed.outcome.detail)
+        detail = f", {found.status_detail}" if found.status_detail else ""
+        self.say(f"{version}: {found.status}{detail}")
+        return found
+
+    def _checked(self, version: str, spec: CompilerSpec) -> dict[str, Any]:
+        """Return a release's fields.
+
+        :raises Failed: for an error of its environment, which another run may not have.
+        """
+        with self._worker(spec) as worker:
+            packages = worker.versions()
+            checked = check(worker, self.program, self.expected)
+        if checked.outcome.status is Status.ERROR:
+            raise Failed(checked.outcome)
+        numbers = {"compile_s": checked.compile_s, "versions": packages, **(checked.verdict or {})}
+        return asdict(Release(version, checked.outcome.status, checked.outcome.detail, **numbers))
+
+    def time(self, found: Sequence[Release], group: int, number: int) -> None:
+        """Add a round of a group to releases: the time of a call in a process of each."""
+        specs = [self.specs[release.version] for release in found]
+        rows = self.kept.once(digest(self._content, specs, number), lambda: list(map(self._timed, specs)))
+        for release, row in zip(found, rows, strict=True):
+            if "status" in row:
+                # It was right in its first process: the fault comes and goes.
+                release.status = Status(row["status"])
+                release.status_detail = f"in a later process: {row['detail']}"
+                continue
+            release.times.append((group, number, row["ms"]))
+            release.cores.append(row["cores"])
+            release.compile_rounds_s.append(row["compile_s"])
+        times = ", ".join(f"{one.version} {one.times[-1][2]:.3f} ms" for one in found if one.ran)
+        self.say(f"round {number + 1} of {self.settings.rounds}: {times}")
+
+    def _timed(self, spec: CompilerSpec) -> dict[str, Any]:
+        label = self.program.label
+        try:
+            with self._worker(spec) as worker:
+                compile_s = worker.load(label, self.program.text)
+                worker.place(label, self.program.arguments)
+                wall, cpu = worker.time([label], self.settings.seconds)[label]
+        except Failed as failed:
+            return {"status": failed.outcome.status, "detail": failed.outcome.detail}
+        cores = float(cpu.sum() / wall.sum())
+        return {"ms": float(np.median(wall)) / 1e6, "cores": cores, "compile_s": compile_s}
+
+    def _worker(self, spec: CompilerSpec) -> Worker:
+        return Worker(spec, cap_gib=self.settings.memory_cap_gib, timeout_s=self.settings.timeout_s)
 
 
 class Search:
-    """The releases of one program: probed when they are needed, and timed against each other."""
+    """The releases of one program: checked when they are needed, and timed against each other."""
 
-    def __init__(self, job: ReleasesJob, runner: Any) -> None:
-        self.job, self.runner = job, runner
-        self.releases = {version: Release(version) for version in job.versions}
+    def __init__(self, versions: Sequence[str], settings: ReleaseSettings, processes: Processes) -> None:
+        """versions: newest first."""
+        self._versions, self._settings, self._processes = list(versions), settings, processes
+        self.releases = {version: Release(version) for version in versions}
         self._groups = 0
 
-    def run(self) -> None:
+    def run(self, order: str) -> None:
         """Measure the releases that the order asks for."""
-        if self.job.order == ALL:
-            self._time([one for one in self.job.versions if self._probe(one).is_ok])
+        if order == ALL:
+            self._time([one for one in self._versions if self._check(one).ran])
             return
-        ends = self._first(self.job.versions), self._first(self.job.versions[::-1])
-        if None in ends:
+        possible = (one for one in self._versions if self._check(one).status != Status.UNSUPPORTED)
+        newest = next(possible, None)
+        if newest is None:
             return
+        oldest = next(one for one in self._versions[::-1] if self._check(one).status != Status.UNSUPPORTED)
         # The ends may agree where releases between them do not.
-        chosen = spread(self.job.versions, *ends)
+        chosen = spread(self._versions, newest, oldest)
         for one in chosen:
-            self._probe(one)
+            self._check(one)
         self._time(chosen)
         for newer, older in pairwise(chosen):
             self._bisect(newer, older)
 
     def changes(self) -> list[Change]:
-        """Return the releases that changed the program's time or outcome, newest first."""
-        return changes(list(self.releases.values()), self.job.versions, self.job.settings["bound"])
+        """Return the changes from each measured release to the next newer one, newest first."""
+        unknown = (Status.NOT_RUN, Status.UNSUPPORTED)
+        known = [release for release in self.releases.values() if release.status not in unknown]
+        return [found for pair in pairwise(known) if (found := self.change(*pair))]
 
-    def _first(self, versions: list[str]) -> str | None:
-        """Return the first release that reads the program, right or not."""
-        return next((one for one in versions if self._probe(one).status != UNSUPPORTED), None)
+    def change(self, newer: Release, older: Release) -> Change | None:
+        """Return how a release differs from an older one: in its outcome, or by a ratio of times beyond its interval
+        and the bound. None if it does not.
+        """
+        between = self._versions.index(older.version) - self._versions.index(newer.version) - 1
+        where = newer.version if not between else f"one of {between + 1} releases up to {newer.version}"
+        names = (newer.version, older.version)
+        if newer.status != older.status:
+            kind, detail = str(newer.status), newer.status_detail
+            if newer.ran:
+                kind, detail = "fixed", older.status_detail
+            sentence = f"{where}: {kind} (in {older.version} it is not){': ' + detail if detail else ''}"
+            return Change(*names, kind, detail, None, between, sentence)
+        log = _log_ratio(newer, older)
+        if not newer.ran or log is None or abs(log.log) <= math.log1p(self._settings.bound):
+            return None
+        ratio = log.estimate()
+        kind = direction(ratio)
+        if kind not in (SLOWER, FASTER):
+            return None
+        interval = "" if ratio.low is None else f" (95 %: {ratio.low:.2f} to {ratio.high:.2f})"
+        sentence = f"{where} takes {ratio.value:.2f} times as long as {older.version}{interval}: {kind}"
+        return Change(*names, kind, "", Interval.of(ratio), between, sentence)
 
     def _bisect(self, newer: str, older: str) -> None:
         """Measure the release in the middle of two that differ, and go on with each half that differs."""
-        places = self.job.versions.index(newer), self.job.versions.index(older)
-        between = self.job.versions[places[0] + 1 : places[1]]
-        pair = self.releases[newer], self.releases[older]
-        if not between or not change(*pair, self.job.versions, self.job.settings["bound"]):
+        between = self._versions[self._versions.index(newer) + 1 : self._versions.index(older)]
+        if not between or not self.change(self.releases[newer], self.releases[older]):
             return
         middle = between[len(between) // 2]
-        if self._probe(middle).status == UNSUPPORTED:
+        if self._check(middle).status == Status.UNSUPPORTED:
             return
         self._time([newer, middle, older])
         self._bisect(newer, middle)
         self._bisect(middle, older)
 
-    def _probe(self, version: str) -> Release:
-        if self.releases[version].status == NOT_RUN:
-            self.releases[version] = self.runner.probe(version)
+    def _check(self, version: str) -> Release:
+        if self.releases[version].status == Status.NOT_RUN:
+            self.releases[version] = self._processes.check(version)
         return self.releases[version]
 
     def _time(self, versions: list[str]) -> None:
-        """Time those of these releases that are right: in every round a process of each, in alternating order."""
+        """Time those of these releases that are right in the rounds of a new group."""
         self._groups += 1
-        for number in range(self.job.settings["rounds"]):
-            for version in versions[:: -1 if number % 2 else 1]:
-                if self.releases[version].is_ok:
-                    self.runner.time(self.releases[version], self._groups, number)
+        for number in range(self._settings.rounds):
+            ordered = [self.releases[version] for version in versions[:: -1 if number % 2 else 1]]
+            if right := [release for release in ordered if release.ran]:
+                self._processes.time(right, self._groups, number)
 
 
-def spread(versions: list[str], newest: str, oldest: str) -> list[str]:
+def spread(versions: Sequence[str], newest: str, oldest: str) -> list[str]:
     """Return up to FIRST releases at equal distances, the newest and the oldest among them."""
     first, last = versions.index(newest), versions.index(oldest)
     places = {round(first + (last - first) * part / (FIRST - 1)) for part in range(FIRST)}
     return [versions[place] for place in sorted(places)]
 
 
-def measure(job: ReleasesJob, folder: Path) -> dict[str, Any]:
-    """Return the document of releases.json. folder: for the files of processes."""
-    started, start = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
-    runner = Runner(asdict(job), folder)
-    search = Search(job, runner)
-    reason = runner.write_program()
-    if not reason:
-        search.run()
-    identity = ("label", "project", "framework", "workload", "order", "settings")
-    return {
-        "schema": SCHEMA,
-        **{key: asdict(job)[key] for key in identity},
-        "stablehlo": runner.document.get("version", ""),
-        "reason": reason,
-        "releases": rows(list(search.releases.values())),
-        "changes": [asdict(one) | {"sentence": one.sentence} for one in search.changes()],
-        "started_utc": started,
-        "seconds": round(time.monotonic() - start, 1),
-        "machine": machine.record(),
-        "source": machine.revision(),
-    }
+def _log_ratio(one: Release, other: Release) -> LogRatio | None:
+    """Return the ratio of the times of two releases; None unless they were measured in the same rounds."""
+    ours, theirs = ({(group, number): ms for group, number, ms in each.times} for each in (one, other))
+    shared = sorted(ours.keys() & theirs.keys())
+    return LogRatio.of_rounds([ours[key] / theirs[key] for key in shared]) if shared else None
 
 
-def rows(releases: list[Release]) -> list[dict[str, Any]]:
-    """Return a row for each release; its ratio is to the newest that was timed, if shared rounds lead to that one."""
-    timed = [one for one in releases if one.is_ok and one.times]
-    result = []
-    for release in releases:
-        values = list(release.times.values())
-        ratio = chained(timed, timed.index(release)) if release in timed[1:] else None
-        if release in timed[:1]:
-            ratio = Estimate(1.0, None, None)
-        result.append(
-            {
-                **{name: getattr(release, name) for name in ("version", "status", "status_detail")},
-                "ms": math.exp(sum(map(math.log, values)) / len(values)) if values else None,
-                "ratio": ratio and ratio._asdict(),
-                "times": [[group, number, ms] for (group, number), ms in release.times.items()],
-                **release.numbers,
-            }
-        )
-    return result
+def chained(found: Sequence[Release], wanted: int) -> Interval | None:
+    """Return the ratio of a release's time to that of the first, through neighbours that share rounds.
+
+    Rounds of the first and the release are taken if they share some. None if there is no such chain.
+    """
+    total = _log_ratio(found[wanted], found[0])
+    if not total:
+        steps = [_log_ratio(older, newer) for newer, older in pairwise(found[: wanted + 1])]
+        if None in steps:
+            return None
+        total = steps[0]
+        for step in steps[1:]:
+            total = total.plus(step)
+    return Interval.of(total.estimate())
 
 
-def console(document: dict[str, Any]) -> str:
-    """Return a document as a table for a terminal, and its answer."""
-    lines = [f"{document['label']} in {document['project']}, StableHLO {document['stablehlo'] or 'none'}"]
-    if document["reason"]:
-        return "\n".join([*lines, document["reason"]])
-    width = max(10, *(len(row["version"]) for row in document["releases"]))
-    for row in document["releases"]:
-        ratio = f"{row['ratio']['value']:7.2f}" if row["ratio"] else " " * 7
-        ms = f"{row['ms']:10.3f} ms {ratio}" if row["ms"] else " " * 21
-        compile_s = f"{row['compile_s']:8.2f} s" if row.get("compile_s") else " " * 10
-        lines.append(
-            f"  {row['version']:{width}} {row['status']:12}{compile_s}{ms}  {row['status_detail'][:120]}".rstrip()
-        )
-    answer = [change["sentence"] for change in document["changes"]]
-    measured = sum(row["status"] != NOT_RUN for row in document["releases"])
-    return "\n".join([*lines, *(answer or [f"no change among {measured} releases that were tried"])])
-
-
-def main() -> None:
-    """`python -m stackwars.explain.releases --job FILE --output releases.json`: measure, write and print."""
-    options = documents.parse_arguments(main.__doc__, "job", "output")
-    with tempfile.TemporaryDirectory(prefix="releases-") as folder:
-        document = measure(ReleasesJob(**documents.read(options.job)), Path(folder))
-    documents.write(options.output, document)
-    print(console(document))
-
-
-if __name__ == "__main__":
-    main()
+def summarise(found: Sequence[Release]) -> None:
+    """Set each release's time, and its ratio to the newest that was timed, if shared rounds lead to that one."""
+    timed = [one for one in found if one.ran and one.times]
+    for release in found:
+        if release.times:
+            logs = [math.log(ms) for _, _, ms in release.times]
+            release.ms = math.exp(sum(logs) / len(logs))
+    for place, release in enumerate(timed):
+        release.ratio = chained(timed, place) if place else Interval(1.0)

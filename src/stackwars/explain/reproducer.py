@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.core.judge import Expected, errors
+from stackwars.core.launch import clean_environ
+from stackwars.core.types import dtype, plain, shape
 from stackwars.explain import standalone
-from stackwars.explain.graph import dtype, shape
-from stackwars.measure.agreement import errors
-from stackwars.setup.environments import clean_environ
 
-REPRODUCER, PROGRAM, INPUTS = "reproduce.py", "reduced.mlir", "inputs.npz"
+REPRODUCER, PROGRAM, INPUTS, LOG = "reproduce.py", "reduced.mlir", "inputs.npz", "reproduce.log"
 TEXT = 40_000
 """Most characters of a program inside the file."""
 VALUES = 256
@@ -39,18 +39,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-
 '''
 
 
 @dataclass(frozen=True)
-class Fault:
+class Case:
     """What a reproducer shows.
 
     doc: lines about the fault. module: xla or iree. options: XLA's debug options, or IREE's flags. program: text.
-    arguments: values; None for those from `seeded`, which all are or none. expected: the right results, [] if the fault
-    is not a wrong value. results: what the compiler gave in place of them. limits: of each result's errors.
+    arguments: values; None for those from `seeded`, which all are or none. expected: the right results; None if they
+    are not known. results: what the compiler gave in place of them; [] if it gave none.
     """
 
     doc: str
@@ -59,9 +57,8 @@ class Fault:
     program: str
     types: Sequence[tuple[tuple[int, ...], np.dtype]]
     arguments: Sequence[np.ndarray] | None
-    expected: Sequence[np.ndarray] = ()
+    expected: Expected | None = None
     results: Sequence[np.ndarray] = ()
-    limits: Sequence[float] = ()
     timeout_s: float = 120
 
 
@@ -70,7 +67,7 @@ def seeded(types: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray
     rng = np.random.default_rng(SEED)
     return [
         rng.standard_normal(shape).astype(dtype)
-        if np.dtype(dtype).kind in "fc"
+        if "float" in np.dtype(dtype).name or np.dtype(dtype).kind == "c"
         else rng.integers(0, 2, shape).astype(dtype)
         for shape, dtype in types
     ]
@@ -81,83 +78,100 @@ def array_types(kinds: Sequence[str]) -> list[tuple[tuple[int, ...], np.dtype]]:
     return [(shape(kind), dtype(kind)) for kind in kinds]
 
 
-def write(fault: Fault, folder: Path) -> Path:
+def write(case: Case, folder: Path) -> Path:
     """Write the reproducer and the files that it needs into a folder; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / PROGRAM).write_text(fault.program)
+    (folder / PROGRAM).write_text(case.program)
     arrays: dict[str, np.ndarray] = {}
-    arguments = _arguments(fault, arrays)
-    expected = [_expected(*row) for row in zip(fault.expected, fault.results, fault.limits, strict=True)]
+    arguments = _arguments(case, arrays)
     program = f"(HERE / {PROGRAM!r}).read_text()"
-    if len(fault.program) <= TEXT and '"""' not in fault.program:
-        program = f'r"""\n{fault.program}"""'
-    loaded = f"INPUTS = np.load(HERE / {INPUTS!r})\n" if arrays else ""
-    compile_program = getattr(standalone, f"compile_{fault.module}")
+    if len(case.program) <= TEXT and '"""' not in case.program:
+        program = f'r"""\n{case.program}"""'
+    compile_program = getattr(standalone, f"compile_{case.module}")
     used = (compile_program, standalone.wrong_elements, standalone.check, standalone.main)
-    text = (
-        _HEADER.format(doc=fault.doc.replace('"""', "'''").replace("\\", "/").strip(), name=REPRODUCER)
-        + "HERE = Path(__file__).resolve().parent\n"
-        + "nan, inf = np.nan, np.inf\n"
-        + f"WRONG, REFUSED = {standalone.WRONG}, {standalone.REFUSED}  # exit statuses of the child\n"
-        + f"PROGRAM = {program}\n{loaded}"
-        + "".join(f"{line}\n" for line in arguments)
-        + "EXPECTED = [  # at: places in the flattened result; an error over limit * scale is a fault\n"
-        + "".join(f"    {row!r},\n" for row in expected)
-        + "]\n\n\n"
-        + "\n\n".join(inspect.getsource(function) for function in used)
-        + '\n\nif __name__ == "__main__":\n'
-        + f'    case = {{"program": PROGRAM, "options": {fault.options!r}, "arguments": ARGUMENTS, '
-        + '"expected": EXPECTED}\n'
-        + f"    main(case, {compile_program.__name__}, {fault.timeout_s!r})\n"
-    )
+    is_plain = all(kind.isbuiltin == 1 for _, kind in case.types)
+    doc = case.doc.replace('"""', "'''").replace("\\", "/").strip()
+    text = [
+        _HEADER.format(doc=doc, name=REPRODUCER),
+        "" if is_plain else "import ml_dtypes  # names of element types\n",
+        "import numpy as np\n\n",
+        "HERE = Path(__file__).resolve().parent\n",
+        "nan, inf = np.nan, np.inf\n",
+        f"WRONG, REFUSED = {standalone.WRONG}, {standalone.REFUSED}  # exit statuses of the child\n",
+        f"PROGRAM = {program}\n",
+        f"INPUTS = np.load(HERE / {INPUTS!r})\n" if arrays else "",
+        *(f"{line}\n" for line in arguments),
+        "EXPECTED = [  # at: places in the flattened result; an error over limit * scale is a fault\n",
+        *(f"    {row!r},\n" for row in _checks(case)),
+        "]\n\n\n",
+        "\n\n".join(inspect.getsource(function) for function in used),
+        '\n\nif __name__ == "__main__":\n',
+        f'    case = {{"program": PROGRAM, "options": {case.options!r}, "arguments": ARGUMENTS, ',
+        '"expected": EXPECTED}\n',
+        f"    main(case, {compile_program.__name__}, {case.timeout_s!r})\n",
+    ]
     if arrays:
         np.savez_compressed(folder / INPUTS, **arrays)
     else:
         (folder / INPUTS).unlink(missing_ok=True)
     path = folder / REPRODUCER
-    path.write_text(text)
+    path.write_text("".join(text))
     return path
 
 
-def _arguments(fault: Fault, arrays: dict[str, np.ndarray]) -> list[str]:
+def _arguments(case: Case, arrays: dict[str, np.ndarray]) -> list[str]:
     """Return the lines that define ARGUMENTS; adds large values to `arrays`."""
-    if fault.arguments is None:
+    if case.arguments is None:
         source = inspect.getsource(seeded).replace(": Sequence[tuple[tuple[int, ...], np.dtype]]", "")
         source = source.replace(" -> list[np.ndarray]", "")
-        types = [(tuple(shape), np.dtype(dtype).name) for shape, dtype in fault.types]
+        types = [(tuple(shape), np.dtype(dtype).name) for shape, dtype in case.types]
         return [f"SEED = {SEED}", "", "", source, "", f"ARGUMENTS = seeded({types!r})"]
     lines = ["ARGUMENTS = ["]
-    for number, array in enumerate(fault.arguments):
+    for number, array in enumerate(case.arguments):
         if array.size <= VALUES:
             inside = f"np.array({_numbers(array)}, {array.dtype.name!r}).reshape({array.shape})"
         else:
-            arrays[f"a{number}"] = array
             inside = f'INPUTS["a{number}"]'
+            if array.dtype.isbuiltin != 1:
+                # A .npz file has no name for the element type.
+                inside += f".view({array.dtype.name!r})"
+                array = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+            arrays[f"a{number}"] = array
         lines.append(f"    {inside},")
     return [*lines, "]"]
 
 
 def _numbers(array: np.ndarray) -> str:
     """Return the elements as Python writes them, each with no more digits than its type needs."""
+    array = plain(array)
     written = [str(one) if array.dtype.kind == "f" else repr(one.item()) for one in array.ravel()]
     return f"[{', '.join(written)}]"
 
 
-def _expected(right: np.ndarray, found: np.ndarray, limit: float) -> dict[str, Any]:
-    """Return what is checked of a result: every element if they are few, else some of the wrong ones."""
-    flat, values = np.asarray(right).ravel(), np.asarray(found).ravel()
-    places: Sequence[int] = range(flat.size)
-    if flat.size > VALUES:
-        wrong = np.flatnonzero(errors(values, flat, limit)[0])
-        chosen = wrong if wrong.size else np.arange(flat.size)
-        places = chosen[np.unique(np.linspace(0, len(chosen) - 1, CHECKED).astype(int))].tolist()
-    finite = np.abs(flat[np.isfinite(flat)])
-    return {
-        "at": places,
-        "values": [_short(one.item(), limit) for one in flat[list(places)]],
-        "scale": float(finite.max(initial=0)) or 1.0,
-        "limit": limit if flat.dtype.kind in "fc" else 0,
-    }
+def _checks(case: Case) -> list[dict[str, Any]]:
+    """Return what is checked of each result: every element if they are few, else some of the wrong ones."""
+    if case.expected is None:
+        return []
+    rows, expected = [], case.expected
+    for number, (key, right) in enumerate(expected.values.items()):
+        limit = expected.limits[key]
+        right = plain(np.asarray(right)).ravel()
+        values = plain(np.asarray(case.results[number])).ravel() if case.results else right
+        places = np.flatnonzero(expected.certain.get(key, np.ones(right.size, bool)))
+        if len(places) > VALUES:
+            wrong = places[errors(values[places], right[places], limit)[0]]
+            chosen = wrong if wrong.size else places
+            places = chosen[np.unique(np.linspace(0, len(chosen) - 1, CHECKED).astype(int))]
+        finite = np.abs(right[np.isfinite(right)])
+        rows.append(
+            {
+                "at": range(right.size) if len(places) == right.size else places.tolist(),
+                "values": [_short(one.item(), limit) for one in right[places]],
+                "scale": float(finite.max(initial=0)) or 1.0,
+                "limit": limit if right.dtype.kind in "fc" else 0,
+            }
+        )
+    return rows
 
 
 def _short(value: Any, limit: float) -> Any:

@@ -8,276 +8,300 @@ closes enough. Fresh processes decide, because one process has one layout of mem
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, NamedTuple
 
-from stackwars.explain.bench import CPU, WALL, Bench, Share, interval, typical
-from stackwars.explain.hybrids import A, B, CyclicChoiceError, Hybrids, Kind, Node
-from stackwars.explain.workers import CompilerSpec, Crashed, Refused, TimedOut, Worker
-from stackwars.measure.log_ratio import Estimate, geometric_mean
+from stackwars.core.client import Worker
+from stackwars.core.numbers import milliseconds, percent
+from stackwars.core.outcome import Failed
+from stackwars.core.ratio import Estimate, geometric_mean
+from stackwars.explain.answer import Share
+from stackwars.explain.bench import CPU, WALL, Bench, CallTime, ClosedShare, interval
+from stackwars.explain.hybrids import A, B, CutProgram, CyclicChoiceError, Hybrids, RegionKind
+from stackwars.explain.kept import Kept, digest
 
 ENOUGH = 0.8
 """Share of the gap that a cause closes."""
 MOST_KINDS = 6
-FIRST = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
-PROCESSES = 5
-UNAVAILABLE = (CyclicChoiceError, Refused, Crashed, TimedOut)
-"""Why a program that a search made cannot be timed."""
-Program = tuple[str, Sequence[Node]]
-Say = Callable[[str], None]
+"""Kinds that are a cause; more of them are a gap that is spread."""
 
 
-class Row(NamedTuple):
+class KindTime(NamedTuple):
     """A kind's regions timed alone: ns of one in A and in B, and their difference times its count."""
 
-    kind: Kind
+    kind: RegionKind
     a: float
     b: float
     difference: float
 
 
-class Atom(NamedTuple):
+class Choice(NamedTuple):
     """Classes of one kind that are chosen together."""
 
-    kind: Kind
+    kind: RegionKind
     classes: tuple[int, ...]
 
 
 @dataclass
-class Outcome:
-    """What a search found. atoms: the cause; dropped: what shrinking left out, the last one last."""
+class Findings:
+    """What a search found.
 
-    atoms: list[Atom] = field(default_factory=list)
-    dropped: list[list[Atom]] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    choices: the cause. dropped: what shrinking left out, the last one last. most: the share of the gap that A with all
+    matched values from B closes. curve: {number of first kinds: the share that they close}. is_uncertain: whether a set
+    that does not close enough may do so for all that the timing tells.
+    """
+
+    choices: list[Choice] = field(default_factory=list)
+    dropped: list[list[Choice]] = field(default_factory=list)
+    alone: list[KindTime] = field(default_factory=list)
     most: float = 1.0
-    """The share of the gap that A with all matched values from B closes."""
     curve: dict[int, float] = field(default_factory=dict)
     is_uncertain: bool = False
-    """Whether a set that does not close enough may do so for all that the timing tells."""
 
     @property
     def kinds(self) -> int:
-        return len({atom.kind.number for atom in self.atoms})
+        return len({choice.kind.number for choice in self.choices})
 
     @property
     def classes(self) -> list[int]:
-        return [c for atom in self.atoms for c in atom.classes]
+        return [c for choice in self.choices for c in choice.classes]
 
 
 @dataclass
 class Search:
-    """One search. bench: has the programs `A` and `B`. end: time.monotonic() at which nothing new is begun."""
+    """One search. bench: has the programs A and B. end: time.monotonic() at which nothing new is begun.
+
+    kept: measurements of hybrids and regions that are not taken again.
+    """
 
     bench: Bench
     hybrids: Hybrids
     seconds: float
     end: float
-    say: Say
+    say: Callable[[str], None]
+    kept: Kept = field(default_factory=Kept)
 
-    def run(self) -> Outcome:
-        result = Outcome()
-        if found := self.closed([Atom(kind, kind.classes) for kind in self.hybrids.kinds]):
+    def run(self) -> Findings:
+        result = Findings()
+        if found := self.closed([Choice(kind, kind.classes) for kind in self.hybrids.kinds]):
             result.most = found.value
-            self.say(f"closed by A with all from B: {found.value:.0%}")
-        result.rows = self.rank()
-        result.atoms = self.layouts() or self.confirm(result)
-        if result.atoms:
+            self.say(f"closed by A with all from B: {percent(found.value)}")
+        result.alone = self.rank()
+        result.choices = self.layouts() or self.confirm(result)
+        if result.choices:
             self.shrink(result)
         return result
 
-    def rank(self) -> list[Row]:
+    def rank(self) -> list[KindTime]:
         """Return the kinds whose regions differ, timed alone, the largest difference first."""
-        rows = []
-        for kind in self.hybrids.kinds:
-            if not kind.is_same and (row := self._alone(kind)):
-                rows.append(row)
+        rows = [row for kind in self.hybrids.kinds if not kind.is_same and (row := self._rank(kind))]
         rows.sort(key=lambda row: -row.difference)
         total = sum(row.difference for row in rows) / 1e6
-        self.say(f"timed {len(rows)} kinds alone: differences sum to {total:.2f} ms")
+        self.say(f"timed {len(rows)} kinds alone: differences sum to {milliseconds(total)} ms")
         for row in [*rows[:5], *[row for row in rows[5:] if row.difference < 0][-3:]]:
-            one = f"one {row.a / 1e6:.3f} against {row.b / 1e6:.3f} ms"
-            self.say(f"  kind {row.kind.number} x{len(row.kind)}: {row.difference / 1e6:+.3f} ms; {one}")
+            a, b, difference = (milliseconds(ns / 1e6) for ns in row[1:])
+            self.say(f"  kind {row.kind.number} x{len(row.kind)}: {difference} ms; one {a} against {b} ms")
         return rows
 
-    def _alone(self, kind: Kind) -> Row | None:
-        names = []
-        try:
-            for side in (A, B):
-                part = self.hybrids.region(kind.classes[0], side)
-                if part.ops:
-                    names.append(self.bench.load_part(f"region {side}", part))
-        except UNAVAILABLE as error:
-            self._note(f"kind {kind.number} alone", error)
+    def _rank(self, kind: RegionKind) -> KindTime | None:
+        parts = [self.hybrids.region(kind.classes[0], side) for side in (A, B)]
+        times = self.alone(parts, self.seconds / 3)
+        if not times or not any(times):
             return None
-        if not names:
-            return None
-        times = self.bench.time(names, self.seconds / 3)
-        self.bench.worker.drop(*names)
-        a, b = (typical(times[n], self.bench.clock) if (n := f"region {s}") in times else 0.0 for s in (A, B))
-        return Row(kind, a, b, (a - b) * len(kind))
+        a, b = (found.by(self.bench.clock) if found else 0.0 for found in times)
+        return KindTime(kind, a, b, (a - b) * len(kind))
 
-    def layouts(self) -> list[Atom]:
+    def alone(self, parts: Sequence[CutProgram], seconds: float) -> list[CallTime | None] | None:
+        """Return the times of a region in A and in B, None if it does nothing there; None if they cannot be timed."""
+        key = digest("alone", self.bench.identity, _identities(parts), seconds)
+        try:
+            times = self.kept.once(key, lambda: self.bench.alone(parts, seconds))
+        except Failed as error:
+            self._note("a region alone", error)
+            return None
+        return [found and CallTime(*found) for found in times]
+
+    def layouts(self) -> list[Choice]:
         """Return all argument layouts that differ, if they close enough without any operation."""
-        atoms = [Atom(kind, kind.classes) for kind in self.hybrids.kinds if kind.is_layout and not kind.is_same]
-        found = self.closed(atoms) if atoms else None
+        choices = [
+            Choice(kind, kind.classes) for kind in self.hybrids.kinds if kind.is_layout and not kind.is_same
+        ]
+        found = self.closed(choices) if choices else None
         if found is None:
             return []
-        self.say(f"closed by the layouts of all arguments: {found.value:.0%}, error {found.error:.0%}")
-        return atoms if is_enough(found) else []
+        self.say(f"closed by the layouts of all arguments: {_format(found)}")
+        return choices if is_enough(found) else []
 
-    def confirm(self, result: Outcome) -> list[Atom]:
+    def confirm(self, result: Findings) -> list[Choice]:
         """Return the first kinds, with the layouts that they read, that close enough; fill the curve.
 
         The last try has all kinds: what is slower alone may be faster where it is fused.
         """
-        rows, curve = result.rows, result.curve
+        rows = result.alone
         positive = sum(row.difference > 0 for row in rows)
-        for count in sorted({n for n in FIRST if n <= positive} | {positive, len(rows)} - {0}):
-            chosen = [one for row in rows[:count] for one in (row.kind, *self.hybrids.layouts_read(row.kind))]
-            atoms = [Atom(kind, kind.classes) for kind in dict.fromkeys(chosen) if not kind.is_same]
-            found = self.closed(atoms)
+        # Every number at first, then half as many again: a set that is too large is shrunk anyway.
+        first = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
+        for number in sorted({n for n in first if n <= positive} | {positive, len(rows)} - {0}):
+            chosen = [
+                kind for row in rows[:number] for kind in (row.kind, *self.hybrids.layouts_read(row.kind))
+            ]
+            choices = [Choice(kind, kind.classes) for kind in dict.fromkeys(chosen) if not kind.is_same]
+            found = self.closed(choices)
             if found is None:
                 continue
-            curve[count] = found.value
-            self.say(
-                f"closed by the {count} first of {len(rows)} kinds: {found.value:.0%}, error {found.error:.0%}"
-            )
+            result.curve[number] = found.value
+            self.say(f"closed by the {number} first of {len(rows)} kinds: {_format(found)}")
             if is_enough(found):
-                return atoms
+                return choices
             result.is_uncertain |= found.value + 2 * found.error >= ENOUGH
-            if self.is_late():
+            if self.out_of_time():
                 break
         return []
 
-    def closed(self, atoms: Sequence[Atom], seconds: float = 2.0) -> Share | None:
+    def closed(self, choices: Sequence[Choice], seconds: float = 2.0) -> ClosedShare | None:
         """Return the share of the gap that A with these from B closes; None if there is no such program."""
-        classes = [c for atom in atoms for c in atom.classes]
         try:
-            return self.bench.hybrid_share(self.hybrids, classes, seconds * self.seconds)
-        except UNAVAILABLE as error:
-            self._note(f"hybrid of {len(atoms)} kinds", error)
+            hybrid = self.hybrids.hybrid(c for choice in choices for c in choice.classes)
+            key = digest("share", self.bench.identity, _identities([hybrid]), seconds * self.seconds)
+            return ClosedShare(
+                *self.kept.once(key, lambda: self.bench.hybrid_share(hybrid, seconds * self.seconds))
+            )
+        except (CyclicChoiceError, Failed) as error:
+            self._note(f"hybrid of {len(choices)} kinds", error)
             return None
 
-    def _note(self, what: str, error: Exception) -> None:
-        """Say why a program cannot be timed; the others have to be loaded again if the process ended."""
-        self.say(f"{what}: {type(error).__name__}: {error}"[:300])
-        if isinstance(error, (Crashed, TimedOut)):
+    def _note(self, what: str, error: CyclicChoiceError | Failed) -> None:
+        """Say why a program cannot be timed; A and B have to be loaded again if the process ended."""
+        self.say(f"{what}: {error}"[:300])
+        if isinstance(error, Failed) and not self.bench.worker.is_running:
             self.bench.restore()
 
-    def shrink(self, result: Outcome) -> None:
+    def shrink(self, result: Findings) -> None:
         """Leave out what is not needed: all operations, all layouts, kind by kind, then readers of a layout.
 
         Of a family with many kinds, such as the kernels of a network, all are left out or none: the more of them are
         left out, the less a fresh process confirms, and the answer is one in any case.
         """
-        operations = [atom for atom in result.atoms if not atom.kind.is_layout]
-        layouts = [atom for atom in result.atoms if atom.kind.is_layout]
-        families: dict[str, list[Atom]] = {}
-        for atom in result.atoms:
-            families.setdefault(self.hybrids.family(atom.kind), []).append(atom)
-        many = [atoms for atoms in families.values() if len(atoms) > MOST_KINDS]
-        few = [atom for atom in result.atoms if not any(atom in atoms for atoms in many)]
-        for part in (operations, layouts, *([atom] for atom in reversed(few)), *many):
-            self._leave_out(result, part)
-        for atom in [atom for atom in result.atoms if atom in few]:
-            if len(parts := self._by_reader(atom)) > 1:
-                at = result.atoms.index(atom)
-                result.atoms[at : at + 1] = parts
+        operations = [choice for choice in result.choices if not choice.kind.is_layout]
+        layouts = [choice for choice in result.choices if choice.kind.is_layout]
+        families: dict[str, list[Choice]] = {}
+        for choice in result.choices:
+            families.setdefault(self.hybrids.family(choice.kind), []).append(choice)
+        many = [choices for choices in families.values() if len(choices) > MOST_KINDS]
+        few = [choice for choice in result.choices if not any(choice in choices for choices in many)]
+        # The largest steps first. All operations: a layout that closes the gap by itself is the simpler cause, though
+        # the regions that read it led to it. Then single kinds from the last, which closed least alone, so that a kind
+        # is not left out because a lesser one happens to make up for it.
+        for group in (operations, layouts, *([choice] for choice in reversed(few)), *many):
+            self._leave_out(result, group)
+        # A layout of a tensor with several readers, such as an embedding that is also the last layer's weight, is
+        # often needed for one of them.
+        for choice in [choice for choice in result.choices if choice in few]:
+            if len(parts := self._by_reader(choice)) > 1:
+                at = result.choices.index(choice)
+                result.choices[at : at + 1] = parts
                 for part in parts:
                     self._leave_out(result, [part])
-        result.atoms = merged(result.atoms)
+        result.choices = merged(result.choices)
 
-    def _leave_out(self, result: Outcome, part: Sequence[Atom]) -> None:
-        gone = [atom for atom in part if atom in result.atoms]
-        rest = [atom for atom in result.atoms if atom not in gone]
-        if not gone or not rest or self.is_late():
+    def _leave_out(self, result: Findings, group: Sequence[Choice]) -> None:
+        """Leave a group out of the cause if the rest closes enough."""
+        gone = [choice for choice in group if choice in result.choices]
+        rest = [choice for choice in result.choices if choice not in gone]
+        if not gone or not rest or self.out_of_time():
             return
+        # Timed twice as long as a set that is only tried: an error here makes the answer wrong, not late. What is left
+        # out is remembered, because fresh processes may want it back.
         found = self.closed(rest, 4.0)
         if found is None:
             return
-        self.say(f"closed without {_described(gone)}: {found.value:.0%}, error {found.error:.0%}")
+        names = ", ".join(f"kind {choice.kind.number} x{len(choice.classes)}" for choice in gone)
+        self.say(f"closed without {names}: {_format(found)}")
         if is_enough(found):
-            result.atoms = rest
+            result.choices = rest
             result.dropped.append(gone)
 
-    def _by_reader(self, atom: Atom) -> list[Atom]:
+    def _by_reader(self, choice: Choice) -> list[Choice]:
         """Return the classes of a layout by the kinds that read them."""
-        if not atom.kind.is_layout:
-            return [atom]
+        # All weights of one shape are one kind of layout. Those that the same kinds read do the same thing in the
+        # program and stay together; others may be needless.
+        if not choice.kind.is_layout:
+            return [choice]
         groups: dict[frozenset[int], list[int]] = {}
-        for c in atom.classes:
+        for c in choice.classes:
             groups.setdefault(self.hybrids.readers(c), []).append(c)
-        return [Atom(atom.kind, tuple(classes)) for classes in groups.values()]
+        return [Choice(choice.kind, tuple(classes)) for classes in groups.values()]
 
-    def is_late(self) -> bool:
+    def out_of_time(self) -> bool:
         return time.monotonic() > self.end
 
 
-def merged(atoms: Sequence[Atom]) -> list[Atom]:
-    """Return one atom of each kind."""
-    classes: dict[int, tuple[Kind, list[int]]] = {}
-    for atom in atoms:
-        classes.setdefault(atom.kind.number, (atom.kind, []))[1].extend(atom.classes)
-    return [Atom(kind, tuple(members)) for kind, members in classes.values()]
+def merged(choices: Sequence[Choice]) -> list[Choice]:
+    """Return one choice of each kind."""
+    classes: dict[int, tuple[RegionKind, list[int]]] = {}
+    for choice in choices:
+        classes.setdefault(choice.kind.number, (choice.kind, []))[1].extend(choice.classes)
+    return [Choice(kind, tuple(members)) for kind, members in classes.values()]
 
 
-def is_enough(found: Share) -> bool:
+def is_enough(found: ClosedShare) -> bool:
     """Return whether a program closes enough of the gap, allowing for the error of the timing."""
     return found.value >= ENOUGH and found.value - found.error >= ENOUGH - 0.1
 
 
+def _format(found: ClosedShare) -> str:
+    return f"{percent(found.value)}, error {percent(found.error)}"
+
+
+def _identities(programs: Sequence[CutProgram]) -> list[Any]:
+    """Return what tells programs apart whose A and B are the same."""
+    return [(program.text, program.arguments) for program in programs]
+
+
 @dataclass(frozen=True)
 class Retimed:
-    """Times of programs in fresh processes: {program: ns in each process}, by one clock and by all."""
+    """Times of programs by name in each of some fresh processes, read by one clock."""
 
-    by_clock: dict[str, dict[str, list[float]]]
+    processes: list[dict[str, CallTime]]
     clock: str = WALL
 
-    @property
-    def times(self) -> dict[str, list[float]]:
-        return self.by_clock[self.clock]
-
-    def plus(self, other: Retimed) -> Retimed:
-        """Return these times, and behind them those of the other's processes."""
-        joined = {
-            clock: {name: [*one, *other.by_clock[clock][name]] for name, one in times.items()}
-            for clock, times in self.by_clock.items()
-        }
-        return replace(self, by_clock=joined)
+    def times(self, name: str) -> list[float]:
+        """Return the ns of a program in each process."""
+        return [process[name].by(self.clock) for process in self.processes]
 
     def by(self, clock: str) -> Retimed:
         return replace(self, clock=clock)
 
     def clearest(self, name: str) -> Retimed:
-        """Return the same by the processor's time if a program's share has half the interval by it."""
-        ours, other = (self.by(clock).closed(name) for clock in (self.clock, CPU))
-        return self.by(CPU) if other[2] - other[1] < (ours[2] - ours[1]) / 2 else self
+        """Return the same by CPU time if a program's share has half the interval by it."""
+        by_this, by_cpu = (self.by(clock).closed(name) for clock in (self.clock, CPU))
+        return self.by(CPU) if by_cpu.high - by_cpu.low < (by_this.high - by_this.low) / 2 else self
 
     def ratio(self) -> Estimate:
-        return geometric_mean([a / b for a, b in zip(self.times["A"], self.times["B"], strict=True)])
+        return geometric_mean([a / b for a, b in zip(self.times("A"), self.times("B"), strict=True)])
 
-    def closed(self, name: str) -> tuple[float, float, float]:
+    def closed(self, name: str) -> Share:
         """Return the share of the gap between A and B that a program closes, with its interval."""
-        rows = list(zip(self.times["A"], self.times["B"], self.times[name], strict=True))
+        rows = list(zip(*map(self.times, ("A", "B", name)), strict=True))
         return interval([(a - tried) / a for a, _, tried in rows], [(a - b) / a for a, b, _ in rows])
 
 
 def retime(
-    spec: CompilerSpec, limits: Mapping[str, Any], bench: Bench, programs: Mapping[str, Program], seconds: float
-) -> Retimed:
-    """Time programs interleaved in each of some fresh processes, with the arguments of a bench."""
-    times: dict[str, dict[str, list[float]]] = {c: {name: [] for name in programs} for c in (WALL, CPU)}
-    for _ in range(PROCESSES):
-        with Worker(spec, **limits) as worker:
+    bench: Bench, programs: Mapping[str, CutProgram], seconds: float, limits: Mapping[str, Any], kept: Kept
+) -> Iterator[dict[str, CallTime]]:
+    """Yield the times of programs, interleaved, in one fresh process after another, with the arguments of a bench.
+
+    limits: of the workers. kept: has the times of processes that are not started again.
+    """
+
+    def measure() -> list[CallTime]:
+        with Worker(bench.worker.spec, **limits) as worker:
             fresh = Bench(worker, bench.arrays, bench.clock, bench.least)
-            names = [fresh.load(name, *program) for name, program in programs.items()]
-            for name, one in fresh.time(names, seconds).items():
-                for each, lists in times.items():
-                    lists[name].append(typical(one, each))
-    return Retimed(times, bench.clock)
+            names = [fresh.load(name, program) for name, program in programs.items()]
+            return [CallTime.of(times) for times in fresh.time(names, seconds).values()]
 
-
-def _described(atoms: Sequence[Atom]) -> str:
-    return ", ".join(f"kind {atom.kind.number} x{len(atom.classes)}" for atom in atoms)
+    for number in count():
+        key = digest("fresh", bench.identity, _identities([*programs.values()]), seconds, number)
+        yield {name: CallTime(*found) for name, found in zip(programs, kept.once(key, measure), strict=True)}

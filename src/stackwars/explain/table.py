@@ -1,159 +1,124 @@
-"""The table of outcomes, and the questions that it raises.
-
-Made from what `outcomes` and `native` wrote: `python -m stackwars.explain.table --job FILE --output FILE`.
-"""
+"""The table of every program in every compiler, and the questions that it raises."""
 
 from __future__ import annotations
 
-from operator import itemgetter
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from stackwars.explain import console
-from stackwars.explain.outcomes import CRASH, HANG, NATIVE, REFUSED, WRONG
-from stackwars.explain.plan import Plan
-from stackwars.measure import documents, judge, machine
-from stackwars.measure.agreement import agreement
+from stackwars.core.check import Checked
+from stackwars.core.client import CompilerSpec
+from stackwars.core.judge import Expected
+from stackwars.core.outcome import Status
+from stackwars.explain.answer import Cell, Question
+from stackwars.explain.task import Settings
 
-SCHEMA = 1
-FAULTS = (CRASH, WRONG, HANG, REFUSED)
+NATIVE = "itself"
+"""In the place of a compiler, for what has none: eager PyTorch and NumPy."""
+FAULTS = (Status.CRASH, Status.WRONG, Status.TIMEOUT, Status.UNSUPPORTED)
 """Outcomes that a search explains, most urgent first."""
+_VERDICT = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
 
 
-def build(plan: Plan) -> dict[str, Any]:
-    """Return the document of table.json."""
-    outcomes = {name: documents.read(plan.outcomes(name)) for name in plan.compilers}
-    natives = {name: documents.read(plan.native(name)) for name in plan.natives}
-    judges = [documents.read(Path(folder) / "expected.json") for folder in plan.expected_folders]
-    cells = [
-        {"program": program, "compiler": compiler, **document["programs"][program], "ratio": None}
-        for compiler, document in outcomes.items()
-        for program in plan.labels
-    ] + [
-        {"program": name, "compiler": NATIVE, **document["programs"][name], "ratio": None}
-        for name, document in natives.items()
-    ]
-    known = [cell["ms"] for cell in cells if cell["ms"] is not None]
-    for cell in cells:
-        if cell["ms"] is not None:
-            cell["ratio"] = cell["ms"] / min(known)
-    return {
-        "schema": SCHEMA,
-        "name": plan.name,
-        "title": plan.title,
-        "programs": [*plan.labels, *natives],
-        "compilers": list(outcomes),
-        "judge": _joined(one["judge"] for one in judges if not one["reason"]),
-        "judge_reason": _joined(one["reason"] for one in judges if one["reason"]),
-        "apart": apart(plan),
-        "cells": cells,
-        "questions": questions(plan, cells, outcomes),
-        "not_tried": plan.not_tried,
-        "settings": {key: plan.settings[key] for key in ("bound", "compiler_gap", "questions")},
-        "versions": {name: document["versions"] for name, document in (outcomes | natives).items()},
-        "machine": machine.record(),
-        "source": machine.revision(),
-    }
+def cell(program: str, compiler: str, checked: Checked) -> Cell:
+    """Return the cell of a program in a compiler."""
+    verdict = checked.verdict or {}
+    return Cell(
+        *(program, compiler, checked.outcome.status, checked.outcome.detail),
+        operation=checked.operation,
+        is_emitted=checked.is_emitted,
+        **{name: verdict.get(name) for name in _VERDICT},
+        compile_s=checked.compile_s,
+        timing=checked.timing,
+    )
 
 
-def apart(plan: Plan) -> str:
-    """Return how the programs of a question about files compute different things; "" if they do not.
+def with_ratios(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with the ratio of each time to the best."""
+    best = min((one.ms for one in cells if one.timing), default=1.0)
+    return [replace(one, ratio=one.ms / best) if one.timing else one for one in cells]
 
-    Each is judged by its own operations, so all may be right and still not be one computation.
+
+def difference(expected: Mapping[str, Expected]) -> str:
+    """Return how programs that are judged by their own operations compute different things; "" if they do not.
+
+    All may be right and still not be one computation. expected: by program.
     """
-    known = [
-        (label, expected)
-        for label, expected in zip(plan.labels, map(judge.read, map(Path, plan.expected_folders)), strict=False)
-        if not expected.reason
-    ]
-    for label, expected in known[1:]:
+    known = [(label, found) for label, found in expected.items() if not found.reason]
+    for label, found in known[1:]:
         first_label, first = known[0]
-        for key, right in first.values.items():
-            limit = 2 * max(first.limits[key], expected.limits.get(key, 0.0))
-            found = (
-                agreement(expected.values[key], right, limit) if key in expected.values else f"no result {key}"
-            )
-            if isinstance(found, str) or not found.right:
-                return f"{label} and {first_label} compute different things: {key}: {found}"
+        for key, limit in first.limits.items():
+            if key not in found.values:
+                how = f"no result {key}"
+            else:
+                limit = 2 * max(limit, found.limits[key])
+                how = replace(first, limits={key: limit}).compare(key, found.values[key])
+                if how.right:
+                    continue
+            return f"{label} and {first_label} compute different things: {key}: {how}"
     return ""
 
 
-def _joined(texts: Any) -> str:
+def joined(texts: Iterable[str]) -> str:
+    """Return the different texts in one line."""
     return "; ".join(dict.fromkeys(text for text in texts if text))
 
 
-def questions(plan: Plan, cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]]:
+def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings: Settings) -> list[Question]:
     """Return what is worth explaining: the largest gaps, and the faults of each family of compilers."""
-    most = plan.settings["questions"]
-    gaps = sorted(_program_gaps(plan, cells) + _compiler_gaps(plan, cells), key=lambda gap: -gap["gap"])
-    return gaps[:most] + _faults(cells, outcomes)[:most]
+    gaps = sorted(
+        _program_gaps(cells, settings.bound) + _compiler_gaps(cells, settings.compiler_gap),
+        key=lambda question: -question.gap,
+    )
+    return gaps[: settings.questions] + _faults(cells, compilers)[: settings.questions]
 
 
-def _program_gaps(plan: Plan, cells: list[dict]) -> list[dict[str, Any]]:
-    """Return for every compiler the slowest of its programs against the fastest, if that is over the bound."""
+def _timed(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells that have a time and a compiler, the fastest first."""
+    return sorted((one for one in cells if one.timing and one.compiler != NATIVE), key=lambda one: one.ms)
+
+
+def _program_gaps(cells: Sequence[Cell], bound: float) -> list[Question]:
+    """Return for every compiler its slowest program against its fastest, if that is over the bound."""
     result = []
-    for compiler in plan.compilers:
-        mine = (c for c in cells if c["compiler"] == compiler)
-        timed = sorted((c for c in mine if c["ms"] is not None), key=itemgetter("ms"))
-        if len(timed) > 1 and (gap := timed[-1]["ms"] / timed[0]["ms"]) > 1 + plan.settings["bound"]:
-            result.append(_gap(gap, compiler, timed[-1]["program"], timed[0]["program"], None))
+    for compiler in dict.fromkeys(one.compiler for one in cells):
+        timed = _timed(one for one in cells if one.compiler == compiler)
+        if len(timed) > 1 and (gap := timed[-1].ms / timed[0].ms) > 1 + bound:
+            result.append(_gap(gap, timed[-1], b=timed[0].program))
     return result
 
 
-def _compiler_gaps(plan: Plan, cells: list[dict]) -> list[dict[str, Any]]:
-    """Return for every program its slowest compiler against its fastest, if that is over the bound.
+def _compiler_gaps(cells: Sequence[Cell], least: float) -> list[Question]:
+    """Return for every program its slowest compiler against its fastest, if the ratio is over `least`.
 
     Of the programs with the same two compilers, the one with the largest gap.
     """
-    result: dict[tuple[str, str], dict[str, Any]] = {}
-    for program in plan.labels:
-        mine = (c for c in cells if c["program"] == program and c["compiler"] != NATIVE)
-        timed = sorted((c for c in mine if c["ms"] is not None), key=itemgetter("ms"))
-        if len(timed) > 1 and (gap := timed[-1]["ms"] / timed[0]["ms"]) > plan.settings["compiler_gap"]:
-            slow, fast = timed[-1]["compiler"], timed[0]["compiler"]
-            if gap > result.get((slow, fast), {"gap": 0.0})["gap"]:
-                result[slow, fast] = _gap(gap, slow, program, None, fast)
+    result: dict[tuple[str, str], Question] = {}
+    for program in dict.fromkeys(one.program for one in cells):
+        timed = _timed(one for one in cells if one.program == program)
+        if len(timed) > 1 and (gap := timed[-1].ms / timed[0].ms) > least:
+            pair = timed[-1].compiler, timed[0].compiler
+            if pair not in result or gap > result[pair].gap:
+                result[pair] = _gap(gap, timed[-1], other=timed[0].compiler)
     return list(result.values())
 
 
-def _gap(gap: float, compiler: str, a: str, b: str | None, other: str | None) -> dict[str, Any]:
-    names = [compiler, a, b or "", other or ""]
-    return {
-        "kind": "cause",
-        "id": ".".join(name for name in names if name),
-        "compiler": compiler,
-        "a": a,
-        "b": b,
-        "other": other,
-        "gap": gap,
-    }
+def _gap(gap: float, slow: Cell, b: str | None = None, other: str | None = None) -> Question:
+    name = ".".join(filter(None, (slow.compiler, slow.program, b, other)))
+    return Question("cause", name, slow.compiler, slow.program, b, other, gap)
 
 
-def _faults(cells: list[dict], outcomes: dict[str, dict]) -> list[dict[str, Any]]:
+def _faults(cells: Sequence[Cell], compilers: Sequence[CompilerSpec]) -> list[Question]:
     """Return one question for every program and family of compilers in which it fails in one way.
 
     A family is a compiler's module, and what is tried is its last member: the newest, as the configuration has them.
     """
-    result: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for cell in cells:
+    modules = {spec.name: spec.module for spec in compilers}
+    result: dict[tuple[str, str, str], Question] = {}
+    for one in cells:
         # A program that its frontend does not emit is refused by no compiler.
-        if cell["status"] not in FAULTS or cell["compiler"] == NATIVE or not cell["emitted"]:
-            continue
-        key = (cell["program"], outcomes[cell["compiler"]]["module"], cell["status"])
-        result[key] = {
-            "kind": "fault",
-            "id": f"{cell['compiler']}.{cell['program']}",
-            **{name: cell[name] for name in ("compiler", "program", "status", "detail")},
-        }
-    return sorted(result.values(), key=lambda question: FAULTS.index(question["status"]))
-
-
-def main() -> None:
-    options = documents.parse_arguments(__doc__, "job", "output")
-    table = build(Plan.load(documents.read(options.job)))
-    documents.write(options.output, table)
-    print(console.logged(console.lines(table)))
-
-
-if __name__ == "__main__":
-    main()
+        if one.status in FAULTS and one.compiler in modules and one.is_emitted:
+            name = f"{one.compiler}.{one.program}"
+            result[one.program, modules[one.compiler], one.status] = Question(
+                "fault", name, one.compiler, one.program, status=one.status
+            )
+    return sorted(result.values(), key=lambda question: FAULTS.index(question.status))

@@ -1,178 +1,214 @@
-"""Try parts of a program in a suspect compiler, with the values that they get in the program.
+"""Try subsets of a program's operations in a suspect compiler, with the values that they get in the program.
 
-A result is judged by the values of each operation alone, in float64, from the same arguments.
+A result is judged by the values of each operation alone in float64, from the same arguments, or by the StableHLO
+interpreter, which may take seconds for a trial.
 """
 
 from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import XLA
-from stackwars.compilers.evaluate import unit_roundoff
-from stackwars.compilers.expected import MARGIN, MOST, worst_error
-from stackwars.explain.evaluated import Values, evaluate, results
-from stackwars.explain.graph import Graph, GraphError, dtype, is_tensor, shape, size
-from stackwars.explain.question import once
+from stackwars.core import check, judge
+from stackwars.core.client import Worker
+from stackwars.core.evaluate import evaluate
+from stackwars.core.judge import Expected, expected_values
+from stackwars.core.outcome import Failed, Outcome, Status, brief
+from stackwars.core.program import Argument, Graph, GraphError, Op, fixed
+from stackwars.core.types import as_type, is_tensor, size
+from stackwars.explain.reduction import Subset, Subsets, loop_body
 from stackwars.explain.reproducer import array_types, seeded
-from stackwars.explain.trial_outcomes import (
-    RIGHT,
-    UNKNOWN,
-    Expected,
-    Outcome,
-    judge,
-    outcome_of,
-    rounding_limit,
-)
-from stackwars.explain.workers import Crashed, Refused, TimedOut, Worker
-from stackwars.explain.wrong import Part, Parts
 
 CALLS = 2
 """Calls of a program: some faults come and go."""
 DISK = 4 << 30
 """Bytes of intermediate values that are saved at once."""
 _LABELS = itertools.count()
-"""Of buffers in a worker, which several programs share."""
+"""Labels of the arrays in a worker, which several programs share."""
 
 
-def start(
-    worker: Worker,
-    name: str,
-    text: str,
-    keys: Mapping[str, np.ndarray],
-    options: Mapping[str, Any] | None = None,
-) -> float:
-    """Compile a program and bind its arguments; return the seconds of compiling.
-
-    keys: arguments in order, each under the key of its buffer.
+@dataclass(frozen=True)
+class Trial:
+    """What a compiler did with a subset. expected: the right results; None if they are not known or not needed.
+    results: of the worst call.
     """
-    seconds = worker.compile(name, text, dict(options or {}))
-    for key, array in keys.items():
-        worker.put(key, array)
-    worker.bind(name, list(keys))
-    return seconds
+
+    outcome: Outcome
+    expected: Expected | None = None
+    results: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def status(self) -> Status:
+        return self.outcome.status
+
+    def has_same_fault(self, other: Trial) -> bool:
+        return (self.status, self.outcome.signature) == (other.status, other.outcome.signature)
+
+
+def judged(calls: Sequence[list[np.ndarray]], expected: Expected) -> Trial:
+    """Return the outcome of calls with the same arguments: the worst one's."""
+    if expected.reason:
+        return Trial(Outcome(Status.NOT_JUDGED, expected.reason), None, calls[0])
+    names = judge.output_names(len(calls[0]))
+    verdicts = [
+        judge.judge(check.keyed("call", 0, dict(zip(names, results, strict=True))), expected)
+        for results in calls
+    ]
+    worst = max(range(len(calls)), key=lambda call: verdicts[call]["wrong"])
+    verdict = judge.worst(verdicts)
+    if problem := judge.problem(verdict):
+        return Trial(Outcome(Status.WRONG, problem, "wrong"), expected, calls[worst])
+    return Trial(Outcome(Status.OK, f"largest error {verdict['largest']:.1e}"), expected, calls[worst])
 
 
 class Trials:
-    """Tries parts of a program with the values that its operations get in the whole program."""
+    """Tries subsets of a program with the values that its operations get in the whole program.
 
-    def __init__(self, suspect: Worker, evaluator: Worker, graph: Graph, values: Values) -> None:
-        self.suspect, self.evaluator, self.parts = suspect, evaluator, Parts(graph)
-        self.count, self._label = 0, next(_LABELS)
-        self._graph, self._values = graph, values
-        self._saved: dict[int, np.ndarray] = {}
+    arguments: of the program. is_interpreted: whether the interpreter judges what it can.
+    """
 
-    def text(self, part: Part) -> str:
-        """Return a part as a compiler is given it: IREE's rewriting reads the short form alone."""
-        text = self.parts.text(part, self.arrays(part.literals))
-        return text if self.suspect.spec.module == XLA else self.evaluator.pretty(text)
+    def __init__(
+        self,
+        suspect: Worker,
+        evaluator: Worker,
+        graph: Graph,
+        arguments: Iterable[np.ndarray],
+        is_interpreted: bool = False,
+    ) -> None:
+        self.suspect, self.evaluator, self.subsets = suspect, evaluator, Subsets(graph)
+        self.is_interpreted = is_interpreted
+        self._graph, self._label, self._count = graph, next(_LABELS), 0
+        self._saved: dict[int, np.ndarray] = dict(zip(graph.arguments, arguments, strict=True))
 
-    def arguments(self, part: Part) -> dict[int, np.ndarray]:
-        """Return the values of a part's arguments. Raises GraphError if NumPy does not have one's type."""
-        return self.arrays(self.parts.arguments(part))
+    def text(self, subset: Subset) -> str:
+        """Return a subset as a compiler is given it: IREE's rewriting reads the short form alone.
+
+        :raises ValueError: for a constant that cannot be spelled out.
+        :raises Failed: if the evaluator cannot print it.
+        """
+        text = self.subsets.text(subset, self.arrays(subset.literals))
+        return text if self.suspect.spec.is_xla else self.evaluator.pretty(text)
+
+    def arguments(self, subset: Subset) -> dict[int, np.ndarray]:
+        """Return the values of a subset's arguments.
+
+        :raises ElementTypeError: if NumPy does not have the type of one.
+        """
+        return self.arrays(self.subsets.arguments(subset))
 
     def arrays(self, wanted: Iterable[int]) -> dict[int, np.ndarray]:
         """Return values of the program, each in its own type."""
         wanted = list(wanted)
-        missing = [value for value in wanted if value not in self._saved]
-        if missing:
+        if missing := [value for value in wanted if value not in self._saved]:
             self._save(missing)
         return {value: self._saved[value] for value in wanted}
 
     def _save(self, missing: list[int]) -> None:
-        types = self._graph.types
-        for argument, get in zip(self._graph.arguments, self._values, strict=True):
-            if argument in missing:
-                self._saved[argument] = np.asarray(get(0))
-        missing = [value for value in missing if value not in self._saved]
-        if not missing:
-            return
-        made = [value for op in self._graph.ops for value in op.results if is_tensor(types[value])]
-        if 8 * sum(size(types[value]) for value in made) < DISK:
-            missing = made
+        graph, types = self._graph, self._graph.types
+        # One evaluation serves all trials, if the disk has room for all values.
+        computed = [value for op in graph.ops for value in op.results if is_tensor(types[value])]
+        if 8 * sum(size(types[value]) for value in computed) < DISK:
+            missing = computed
+        values = [fixed(self._saved[argument]) for argument in graph.arguments]
         try:
-            self._evaluate(missing)
-        except (Crashed, TimedOut, Refused, MemoryError):
+            with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+                found = evaluate(self.evaluator, graph, values, Path(folder), sets=1, save=missing)
+                arrays = [np.array(as_type(found.array(value), types[value])) for value in missing]
+        except Failed:
             # Any values do: a result is judged by what follows from them.
             arrays = seeded(array_types([types[value] for value in missing]))
-            self._saved |= dict(zip(missing, arrays, strict=True))
+        self._saved |= dict(zip(missing, arrays, strict=True))
 
-    def _evaluate(self, wanted: list[int]) -> None:
-        types = self._graph.types
-        with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
-            found = evaluate(self.evaluator, self._graph, self._values, Path(folder), sets=1, save=wanted)
-            for value in wanted:
-                array = np.asarray(found.array(value))
-                self._saved[value] = np.array(array.reshape(shape(types[value])), dtype(types[value]))
-
-    def try_part(
+    def try_subset(
         self,
-        part: Part,
+        subset: Subset,
         arrays: dict[int, np.ndarray] | None = None,
         *,
-        judged: bool = True,
-        emitted: str = "",
-    ) -> tuple[Outcome, Expected | None]:
-        """Return what the suspect does with a part, and what would be right; None if it gave no values.
+        is_judged: bool = True,
+        emitted: str | bytes = "",
+    ) -> Trial:
+        """Return what the suspect does with a subset.
 
-        arrays: values of its arguments; by default those of the program. judged: else a program that ran is right.
-        emitted: the whole program's text, to be compiled in place of the part's, with all of its arguments.
+        arrays: values of its arguments; by default those of the program. is_judged: whether its values matter.
+        emitted: the whole program's text, to be compiled in place of the subset's, with all of its arguments.
         """
-        self.count += 1
-        prefix = f"{self._label}-" if arrays is None else f"{self._label}-{self.count}-"
+        self._count += 1
+        # Values of the program are placed once for all trials, others for this one.
+        prefix = f"{self._label}-" if arrays is None else f"{self._label}-{self._count}-"
         try:
             if emitted:
                 arrays = self.arrays(self._graph.arguments)
-            arrays = self.arguments(part) if arrays is None else arrays
-            text = emitted or self.text(part)
-        except (GraphError, KeyError, Refused) as error:
-            return Outcome(UNKNOWN, str(error)), None
-        keys = {f"{prefix}{value}": array for value, array in arrays.items()}
+            elif arrays is None:
+                arrays = self.arguments(subset)
+            text = emitted or self.text(subset)
+        except (ValueError, KeyError, Failed) as error:
+            return Trial(Outcome(Status.NOT_JUDGED, str(error)))
         try:
-            start(self.suspect, "trial", text, keys)
-            calls = [self.suspect.run("trial") for _ in range(CALLS)]
-            self.suspect.drop("trial")
-            if emitted:
-                places = [self._graph.results.index(value) for value in part.results]
-                calls = [[results[place] for place in places] for results in calls]
-        except (Crashed, TimedOut, Refused, MemoryError) as error:
-            return outcome_of(error), None
-        if not judged:
-            return Outcome(RIGHT, "it runs", results=calls[0]), None
+            calls = self._call(text, [fixed(array, f"{prefix}{value}") for value, array in arrays.items()])
+        except Failed as failed:
+            return Trial(replace(failed.outcome, detail=brief(failed.outcome.detail)))
+        if emitted:
+            places = [self._graph.results.index(value) for value in subset.results]
+            calls = [[results[place] for place in places] for results in calls]
+        if not is_judged:
+            return Trial(Outcome(Status.NOT_JUDGED, "it runs"), results=calls[0])
+        return judged(calls, self.expected(subset, arrays))
+
+    def _call(self, text: str | bytes, arguments: Sequence[Argument]) -> list[list[np.ndarray]]:
+        self.suspect.load("trial", text)
+        self.suspect.place("trial", arguments)
+        calls = [self.suspect.call("trial") for _ in range(CALLS)]
+        self.suspect.drop("trial")
+        return calls
+
+    def expected(self, subset: Subset, arrays: dict[int, np.ndarray]) -> Expected:
+        """Return the right results of a subset with these values of its arguments, or why they are not known."""
+        values = {**arrays, **self.arrays(subset.literals)}
+        graph = self.graph(subset)
         try:
-            expected = self.expected(part, arrays, text)
-        except (Crashed, TimedOut, Refused, MemoryError) as error:
-            return Outcome(UNKNOWN, f"no reference: {error}", results=calls[0]), None
-        return judge(calls, expected), expected
+            return expected_values(
+                self.evaluator, graph, [fixed(values[value]) for value in graph.arguments], sets=1
+            )
+        except (Failed, GraphError) as error:
+            return Expected(reason=f"no reference: {error}")
 
-    def graph(self, part: Part) -> Graph:
-        """Return a part as a graph, whose arguments are the part's and the values that it spells out."""
-        ops = self.parts.operations(part)
-        arguments = [*self.parts.arguments(part), *part.literals]
-        return Graph(arguments, ops, list(part.results), self._graph.types, self._graph.functions)
+    def graph(self, subset: Subset) -> Graph:
+        """Return a subset as a graph, whose arguments are the subset's and the values that it spells out."""
+        arguments = [*self.subsets.arguments(subset), *subset.literals]
+        ops = self.subsets.operations(subset)
+        # The interpreter takes no graph without names.
+        names = self._graph.names if self.is_interpreted else frozenset()
+        return Graph(arguments, ops, list(subset.results), self._graph.types, self._graph.functions, names)
 
-    def expected(self, part: Part, arrays: dict[int, np.ndarray], text: str) -> Expected:
-        """Return the right results of a part with these values of its arguments."""
-        given = {**arrays, **self.arrays(part.literals)}
-        graph = self.graph(part)
-        values = [fixed(given[value]) for value in graph.arguments]
-        exact, rounded = (
-            results(self.evaluator, graph, values, double=double, sets=1)[0] for double in (True, False)
-        )
-        least = rounding_limit(graph, unit_roundoff(text))
-        limits, certain = [], []
-        for right, other in zip(exact, rounded, strict=True):
-            limits.append(min(MOST, max(least, MARGIN * worst_error(other, right))))
-            is_float = right.dtype.kind in "fc"
-            certain.append(None if is_float or np.array_equal(right, other) else right == other)
-        return Expected(exact, limits, certain)
+    def enter_loop(self, subset: Subset, op: Op, arrays: dict[int, np.ndarray]) -> Trials:
+        """Return trials of the body of a loop, with values that it carries; arrays: of the subset's arguments.
 
+        :raises Failed: if the evaluator does not take the loop's body.
+        :raises GraphError: if the body cannot be taken apart.
+        """
+        reader, graph = self.evaluator, self.graph(subset)
+        values = {**arrays, **self.arrays(subset.literals)}
+        body = loop_body(graph, op)
+        inner = reader.graph(body)
+        reader.load("start", graph.part(graph.needed(op.reads), graph.arguments, op.reads))
+        reader.load("body", body)
 
-def fixed(array: np.ndarray) -> Any:
-    """Return a function that returns an array for every set of inputs."""
-    return once(lambda _: array)
+        def call(name: str, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
+            reader.place(name, [fixed(array, f"{name} {hash(array.tobytes())}") for array in arrays])
+            return reader.call(name)
+
+        started = dict(zip(op.reads, call("start", (values[value] for value in graph.arguments)), strict=True))
+        captured = [started[value] for value in op.reads if value not in op.operands]
+        carried = [started[value] for value in op.operands]
+        # The first carried values are often zeros, which are right whatever the body does with them.
+        for _ in range(2):
+            carried = call("body", [*carried, *captured])
+        reader.drop("start", "body")
+        # A place of the body's text is none of the program's.
+        inner = replace(inner, ops=[replace(inside, place=op.place) for inside in inner.ops])
+        return Trials(self.suspect, reader, inner, [*carried, *captured], self.is_interpreted)

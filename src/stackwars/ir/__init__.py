@@ -1,6 +1,4 @@
-"""StableHLO programs: parse, normalise, find operations by structure, count, decide their form, draw.
+"""StableHLO programs of any framework, by MLIR bindings: normal form, canonical hash, counts, claims, drawings.
 
-It reads the text of any framework's program; its functions return counts, hashes and drawings.
-`program_text`, `layout` and `element_types` need no MLIR bindings; the other modules run in the jax environment, which
-has them.
+The modules run in the jax environment, which has the bindings; `stackwars.core` reads and cuts programs as text.
 """

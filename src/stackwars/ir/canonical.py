@@ -1,6 +1,6 @@
-"""A hash of what a program computes: the same for programs that differ in spelling alone.
+"""Hash what a program or an operation computes: the same for two that differ in spelling alone.
 
-It does not see names, locations, layouts, the order of arguments, the order of operations that
+The hash does not see names, locations, layouts, the order of arguments, the order of operations that
 their data leaves free, or the order of the operands of commutative operations. It does see
 constants, shapes, element types, dimension numbers, precision, how operations are connected, and
 the order of results.
@@ -13,17 +13,21 @@ each of them is singled out once and the minimum hash is taken.
 Guarantee: isomorphic programs hash the same; others differ, but for collisions of 128 bits, within
 BUDGET refinements. Beyond, programs that refinement alone cannot tell apart share a hash. Programs
 are compared as they are: normalise them first, which also leaves no repeated operations.
+
+`signature` describes one operation without its operands. It leaves out attributes that say nothing about the result:
+layouts, the names that an extractor notes, and attributes that are written out with their default value.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from stackwars.ir.module import block, callee, entry, functions, name, operations
-from stackwars.ir.signature import digest, signature
+from stackwars.core.mlir import ProgramError, block, callee, element, entry, functions, name, operations
 
 BUDGET = 200  # refinements; a program without interchangeable arguments needs one
 
@@ -39,7 +43,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Graph:
+class Dataflow:
     """A function: types of its arguments, which are values 0, 1, ..., and its operations in order.
 
     The last operation is the return.
@@ -66,7 +70,7 @@ def canonical_hash(module: ir.Module) -> str:
         return digest("unresolved", _refined(graph, start)[1])
 
 
-def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) -> Graph:
+def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) -> Dataflow:
     number: dict[ir.Value, int] = {}
     arguments = list(block(function).arguments)
     for argument in arguments:
@@ -80,7 +84,7 @@ def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) ->
             number[result] = len(number)
         makes = [number[result] for result in op.results]
         nodes.append(Node(does, [number[value] for value in reads], free, makes))
-    return Graph([str(argument.type) for argument in arguments], nodes)
+    return Dataflow([str(argument.type) for argument in arguments], nodes)
 
 
 def _called(module: ir.Module, wanted: str, called: dict[str, str]) -> str:
@@ -93,7 +97,7 @@ def _called(module: ir.Module, wanted: str, called: dict[str, str]) -> str:
     return called[wanted]
 
 
-def _search(graph: Graph, colours: list[str], left: list[int]) -> str:
+def _search(graph: Dataflow, colours: list[str], left: list[int]) -> str:
     """Return the minimum hash over the ways to single out arguments that refinement leaves alike."""
     if left[0] == 0:
         raise _OverBudget
@@ -111,7 +115,7 @@ def _search(graph: Graph, colours: list[str], left: list[int]) -> str:
     return min(hashes)
 
 
-def _refined(graph: Graph, colours: list[str]) -> tuple[list[str], str]:
+def _refined(graph: Dataflow, colours: list[str]) -> tuple[list[str], str]:
     """Refine the colours of the arguments as far as they differ; return them and their hash."""
     while True:
         values, does = _downwards(graph, colours)
@@ -123,7 +127,7 @@ def _refined(graph: Graph, colours: list[str]) -> tuple[list[str], str]:
         colours = finer
 
 
-def _downwards(graph: Graph, colours: list[str]) -> tuple[dict[int, str], list[str]]:
+def _downwards(graph: Dataflow, colours: list[str]) -> tuple[dict[int, str], list[str]]:
     """Return the colour of every value and of every operation, from what they are made from."""
     values = dict(enumerate(colours))
     does = []
@@ -136,7 +140,7 @@ def _downwards(graph: Graph, colours: list[str]) -> tuple[dict[int, str], list[s
     return values, does
 
 
-def _upwards(graph: Graph, does: list[str]) -> tuple[dict[int, list[str]], list[str]]:
+def _upwards(graph: Dataflow, does: list[str]) -> tuple[dict[int, list[str]], list[str]]:
     """Return the colour of the uses of every value, and of every operation with all its uses."""
     uses: dict[int, list[str]] = defaultdict(list)
     works = []
@@ -146,3 +150,97 @@ def _upwards(graph: Graph, does: list[str]) -> tuple[dict[int, list[str]], list[
         for place, index in enumerate(node.reads):
             uses[index].append(digest(work, "any" if node.free else place))
     return uses, works
+
+
+COMMUTATIVE = {f"stablehlo.{kind}" for kind in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
+_NOTES = {"result_layout", "xla_shape"}  # with every attribute of a dialect, such as mhlo.x
+_DEFAULTS = {
+    **dict.fromkeys(
+        ("window_strides", "base_dilations", "window_dilations", "lhs_dilation", "rhs_dilation"), "1"
+    ),
+    "padding": "0",
+    **dict.fromkeys(("window_reversal", "indices_are_sorted", "unique_indices", "has_side_effect"), "false"),
+}
+_PADDED = "stablehlo.pad"  # spells its padding with other attributes, always in full
+_COMPARED = {"f": "FLOAT", "b": "FLOAT", "i": "SIGNED", "u": "UNSIGNED"}
+_SWAPPED = {"GT": "LT", "GE": "LE"}
+
+
+def digest(*parts: object) -> str:
+    """Return a hash of the parts' texts, in order."""
+    return hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=16).hexdigest()
+
+
+def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
+    """Return what the operation does, the values it reads, and whether their order is free.
+
+    `a > b` is written as `b < a`. Values that a region reads from outside follow the operands, in
+    the order in which the region's text reads them first.
+    """
+    attributes = _attributes(op)
+    operands, free = list(op.operands), op.name in COMMUTATIVE
+    if op.name == "stablehlo.compare":
+        direction = re.search(r"\b(EQ|NE|LT|LE|GT|GE)\b", attributes["comparison_direction"])[1]
+        if direction in _SWAPPED:
+            operands.reverse()
+            attributes["comparison_direction"] = _SWAPPED[direction]
+        else:
+            attributes["comparison_direction"] = direction
+        free = direction in ("EQ", "NE")
+    captured: list[ir.Value] = []
+    regions = [_region(region, captured) for region in op.regions]
+    types = [str(result.type) for result in op.results]
+    return digest(op.name, sorted(attributes.items()), types, regions), operands + captured, free
+
+
+def _attributes(op: ir.Operation) -> dict[str, str]:
+    result = {}
+    for attribute in op.attributes:
+        # Iteration gives pairs in older bindings, names in newer ones.
+        name = getattr(attribute, "name", attribute)
+        value = str(op.attributes[name])
+        if "." in name or name in _NOTES or _is_default(op, name, value):
+            continue
+        result[name] = value
+    return result
+
+
+def _is_default(op: ir.Operation, name: str, value: str) -> bool:
+    if name == "precision_config":
+        return not re.search(r"HIGH", value)
+    if name == "compare_type":
+        kind = element(op.operands[0])
+        return re.search(r"[A-Z]{2,}", value)[0] == ("UNSIGNED" if kind == "i1" else _COMPARED[kind[0]])
+    if name not in _DEFAULTS or op.name == _PADDED:
+        return False
+    numbers = value.split(":")[1] if value.startswith("array<") else value.split(":")[0]
+    return set(re.findall(r"-?\d+|true|false", numbers)) <= {_DEFAULTS[name]}
+
+
+def _region(region: ir.Region, captured: list[ir.Value]) -> str:
+    """Return a hash of a region's body; values from outside are added to `captured`."""
+    if len(region.blocks) == 0:
+        return "empty"
+    if len(region.blocks) != 1:
+        raise ProgramError(f"expected regions of one block, got one of {len(region.blocks)}")
+    known: dict[ir.Value, str] = {}
+    for index, argument in enumerate(region.blocks[0].arguments):
+        known[argument] = f"argument {index} {argument.type}"
+    last = ""
+    every: list[str] = []
+    for view in region.blocks[0].operations:
+        does, operands, free = signature(view.operation)
+        names = [_named(value, known, captured) for value in operands]
+        last = digest(does, sorted(names) if free else names)
+        every.append(last)
+        for index, result in enumerate(view.operation.results):
+            known[result] = f"{last} {index}"
+    return digest(last, sorted(every))
+
+
+def _named(value: ir.Value, known: dict[ir.Value, str], captured: list[ir.Value]) -> str:
+    if value in known:
+        return known[value]
+    if value not in captured:
+        captured.append(value)
+    return f"outside {captured.index(value)}"

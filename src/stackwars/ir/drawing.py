@@ -14,10 +14,9 @@ from pathlib import Path
 
 from jaxlib.mlir import ir
 
-from stackwars.ir import module, program_text, queries
-from stackwars.ir.constants import splat
-from stackwars.ir.module import CONTROL_FLOW, ProgramError
-from stackwars.ir.normalise import normalise
+from stackwars.core import mlir, program_text
+from stackwars.core.mlir import CONTROL_FLOW, DOT, TRANSPOSE, ProgramError
+from stackwars.ir.normalise import normalise, splat
 
 ARGUMENT, RESULT, NOTE = "argument", "result", "note"
 """Kinds of boxes; any other box has the name of its operation."""
@@ -29,7 +28,7 @@ LAYOUT = {
     )
 }
 """Operations that move numbers and change none."""
-PRODUCTS = {queries.DOT, "stablehlo.convolution"}
+PRODUCTS = {DOT, "stablehlo.convolution"}
 NOTE_WIDTH = 24  # characters in a line of the note that a program is missing
 HEAD = """\
 digraph {
@@ -99,7 +98,7 @@ def read(path: Path) -> list[Box]:
     reason = program_text.missing_reason(text)
     if reason is None:
         try:
-            return boxes(normalise(module.parse(text)))
+            return boxes(normalise(mlir.parse(text)))
         except ProgramError as error:
             reason = str(error)
     return [Box(NOTE, textwrap.wrap(f"no program: {reason}", NOTE_WIDTH), [])]
@@ -112,13 +111,13 @@ def boxes(program: ir.Module) -> list[Box]:
 
     :raises ProgramError: for a program with a loop or a branch.
     """
-    function = module.entry(program)
+    function = mlir.entry(program)
     place: dict[ir.Value, int] = {}
     drawn: list[Box] = []
-    for number, argument in enumerate(module.block(function).arguments):
+    for number, argument in enumerate(mlir.block(function).arguments):
         place[argument] = len(drawn)
         drawn.append(Box(ARGUMENT, [f"arg{number}", _shape(argument)], []))
-    for op in module.operations(function):
+    for op in mlir.operations(function):
         if op.name in CONTROL_FLOW:
             raise ProgramError(f"expected a program without loops and branches, got {op.name}")
         if op.name == "func.return":
@@ -145,11 +144,11 @@ def _lines(op: ir.Operation) -> list[str]:
     name = op.name.removeprefix("stablehlo.")
     numbers = [splat(value) for value in op.operands]
     detail = []
-    if op.name == queries.DOT:
-        dimensions = queries.dimensions(op)
+    if op.name == DOT:
+        dimensions = mlir.dimensions(op)
         over = (dimensions.lhs_contracting_dimensions, dimensions.rhs_contracting_dimensions)
         detail = ["over {} x {}".format(*map(list, over))]
-    elif op.name == queries.TRANSPOSE:
+    elif op.name == TRANSPOSE:
         detail = [f"to {list(ir.DenseI64ArrayAttr(op.attributes['permutation']))}"]
     elif name == "reduce":
         body = op.regions[0].blocks[0].operations[0].operation.name.rpartition(".")[2]
@@ -161,6 +160,6 @@ def _lines(op: ir.Operation) -> list[str]:
 
 def _shape(value: ir.Value) -> str:
     """Return extents like 128x64x256, and the element type if it is not f32."""
-    extents = "\u00d7".join(map(str, module.shape(value))) or "scalar"
-    element = module.element(value)
+    extents = "\u00d7".join(map(str, mlir.shape(value))) or "scalar"
+    element = mlir.element(value)
     return extents if element == "f32" else f"{extents} {element}"

@@ -6,13 +6,27 @@ constants, terminators and the combiners of reductions do not count.
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 
 from jaxlib.mlir import ir
 
+from stackwars.core.mlir import (
+    BROADCAST,
+    CONSTANT,
+    CONTROL_FLOW,
+    RESHAPE,
+    TRANSPOSE,
+    callee,
+    element,
+    entry,
+    functions,
+    name,
+    shape,
+    walk,
+)
 from stackwars.ir.canonical import canonical_hash
-from stackwars.ir.module import CONTROL_FLOW, callee, entry, functions, name, walk
-from stackwars.ir.queries import BROADCAST, CONSTANT, RESHAPE, TRANSPOSE, size
 
 # These give their operands' elements in other places, repeated or left out. A reshape keeps the row-major order of
 # all elements, so nothing needs to move: it is counted, but writes nothing.
@@ -45,12 +59,20 @@ def metrics(module: ir.Module) -> dict[str, object]:
 def _written(op: ir.Operation) -> int:
     if op.name not in LAYOUT or (op.name == BROADCAST and _only_adds_ones(op)):
         return 0
-    return sum(size(result) for result in op.results)
+    return sum(_size(result) for result in op.results)
+
+
+def _size(value: ir.Value) -> int:
+    """Return the bytes of a dense array of the value's type; types of less than a byte take one."""
+    name = element(value)
+    bits = re.search(r"\d+", name)
+    parts = 2 if name.startswith("complex") else 1
+    return math.prod(shape(value)) * parts * max(8, int(bits[0]) if bits else 8) // 8
 
 
 def _only_adds_ones(op: ir.Operation) -> bool:
     axes = list(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))
-    same = size(op.operands[0]) == size(op.results[0])
+    same = _size(op.operands[0]) == _size(op.results[0])
     return same and axes == sorted(axes)
 
 

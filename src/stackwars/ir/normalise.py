@@ -2,8 +2,8 @@
 
 What is done, and by what: torch_xla's names for CHLO operations become those operations; jaxlib's
 own passes legalise CHLO and composites to StableHLO; jaxlib's shape refinement, on shapes that are
-all known, inlines every call and removes functions that are then dead; `simplify` folds and
-merges moves and constants; equal operations are merged, unused ones and unused arguments go.
+all known, inlines every call and removes functions that are then dead; RULES fold and
+merge moves and constants; equal operations are merged, unused ones and unused arguments go.
 jaxlib registers no pass for the last three (`canonicalize`, `cse`, `inline`, `symbol-dce` are not
 in its builds), so they are done here on its bindings.
 
@@ -14,21 +14,36 @@ uploads stay arguments. The order of arguments stays too; `canonical_hash` does 
 
 from __future__ import annotations
 
-from functools import cache
+import math
+from collections.abc import Callable
 from io import BytesIO
 
+import numpy
 from jaxlib import _jax
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.passmanager import PassManager
 
-from stackwars.ir.module import CONTROL_FLOW, ProgramError, block, callee, entry, functions, name, walk
-from stackwars.ir.program_text import LEGALISE, with_chlo_erf
-from stackwars.ir.queries import producer
-from stackwars.ir.signature import signature
-from stackwars.ir.simplify import simpler
+from stackwars.core.mlir import (
+    BROADCAST,
+    CONSTANT,
+    CONTROL_FLOW,
+    RESHAPE,
+    TRANSPOSE,
+    ProgramError,
+    block,
+    callee,
+    entry,
+    functions,
+    is_tensor,
+    name,
+    producer,
+    run_passes,
+    shape,
+    walk,
+)
+from stackwars.core.program_text import LEGALISE, with_chlo_erf
+from stackwars.core.types import NUMPY
+from stackwars.ir.canonical import signature
 
-_register_passes = cache(stablehlo.register_stablehlo_passes)
 # Not merged and not dropped: they may do more than give a result, or give another one each time.
 EFFECTS = {
     f"stablehlo.{kind}"
@@ -47,9 +62,7 @@ def normalise(module: ir.Module) -> ir.Module:
     context = module.context
     copy = ir.Module.parse(with_chlo_erf(str(module)), context)
     try:
-        with context:
-            _register_passes()
-            PassManager.parse(LEGALISE).run(copy.operation)
+        run_passes(copy, LEGALISE)
         inlined = _jax.mlir.refine_polymorphic_shapes(
             _bytes(copy), enable_shape_assertions=False, validate_static_shapes=False
         )
@@ -129,3 +142,271 @@ def _drop_arguments(main: ir.Operation) -> None:
     for key in ("arg_attrs", "res_attrs"):
         if key in main.attributes:
             del main.attributes[key]
+
+
+# Rules that give two spellings of one operation the same form; each is exact to the last bit. A rule looks at one
+# operation and at what its operands are made from, and returns the value that replaces its result, or None.
+Rule = Callable[[ir.Operation], ir.Value | None]
+
+
+def constant_result(op: ir.Operation) -> ir.Value | None:
+    """Replace moves of a constant of one value, and exact arithmetic on such constants, by a constant."""
+    if op.name in (BROADCAST, RESHAPE, TRANSPOSE, "stablehlo.slice"):
+        number = splat(op.operands[0])
+    else:
+        is_single = len(op.results) == 1 and len(op.regions) == 0 and op.name != "stablehlo.constant"
+        number = computed(op) if op.name.startswith("stablehlo.") and is_single else None
+    return None if number is None else filled(op.results[0].type, number, op)
+
+
+def unchanged(op: ir.Operation) -> ir.Value | None:
+    """Replace a move that moves nothing by its operand."""
+    if op.name == "stablehlo.concatenate":
+        return op.operands[0] if len(op.operands) == 1 else None
+    if op.name not in (BROADCAST, RESHAPE, TRANSPOSE, "stablehlo.convert", "stablehlo.slice"):
+        return None
+    if op.operands[0].type != op.results[0].type:
+        return None
+    axes = _axes(op)
+    return op.operands[0] if axes is None or axes == sorted(axes) else None
+
+
+def merged_move(op: ir.Operation) -> ir.Value | None:
+    """Merge a reshape of a reshape, transpose of a transpose or broadcast of a broadcast."""
+    made_by = producer(op.operands[0]) if op.name in (BROADCAST, RESHAPE, TRANSPOSE) else None
+    if made_by is None or made_by.name != op.name:
+        return None
+    if op.name == RESHAPE:
+        return _move(RESHAPE, made_by.operands[0], op, None)
+    outer, inner = _axes(op), _axes(made_by)
+    axes = [outer[axis] for axis in inner] if op.name == BROADCAST else [inner[a] for a in outer]
+    return _move(op.name, made_by.operands[0], op, axes)
+
+
+def plain_broadcast(op: ir.Operation) -> ir.Value | None:
+    """Replace a broadcast that only adds extents of 1 by a reshape."""
+    if op.name != BROADCAST:
+        return None
+    axes = _axes(op)
+    same = math.prod(shape(op.operands[0])) == math.prod(shape(op.results[0]))
+    return _move(RESHAPE, op.operands[0], op, None) if same and axes == sorted(axes) else None
+
+
+def broadcast_of_reshape(op: ir.Operation) -> ir.Value | None:
+    """Let a broadcast read past a reshape that only adds or drops extents of 1."""
+    made_by = producer(op.operands[0]) if op.name == BROADCAST else None
+    if made_by is None or made_by.name != RESHAPE:
+        return None
+    source = made_by.operands[0]
+    axes = _past(shape(source), shape(made_by.results[0]), _axes(op), len(shape(op.results[0])))
+    return None if axes is None else _move(BROADCAST, source, op, axes)
+
+
+def identity_element(op: ir.Operation) -> ir.Value | None:
+    """Return x for x * 1, x / 1, x - 0, integer x + 0, max(x, -inf), min(x, inf), true and x, false or x."""
+    name = op.name.removeprefix("stablehlo.")
+    if name not in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "and", "or"):
+        return None
+    left, right = op.operands
+    if _is_identity(name, splat(right)):
+        return left
+    free = name not in ("subtract", "divide")
+    return right if free and _is_identity(name, splat(left)) else None
+
+
+def decided_select(op: ir.Operation) -> ir.Value | None:
+    """Resolve a select whose condition is a constant, or that chooses between one value and itself."""
+    if op.name != "stablehlo.select":
+        return None
+    condition, when_true, when_false = op.operands
+    number = splat(condition)
+    if number is not None:
+        return when_true if number else when_false
+    if when_true == when_false:
+        return when_true
+    # One condition for all elements may be written as a scalar.
+    made_by = producer(condition)
+    if made_by is None or made_by.name != BROADCAST or shape(made_by.operands[0]) != ():
+        return None
+    return _create(op, [made_by.operands[0], when_true, when_false], {})
+
+
+RULES: tuple[Rule, ...] = (
+    unchanged,
+    constant_result,
+    merged_move,
+    plain_broadcast,
+    broadcast_of_reshape,
+    identity_element,
+    decided_select,
+)
+
+
+def simpler(op: ir.Operation) -> ir.Value | None:
+    """Return the value that the first rule that applies puts in the place of the operation's result."""
+    return next((value for rule in RULES if (value := rule(op)) is not None), None)
+
+
+def _is_identity(name: str, number: numpy.generic | None) -> bool:
+    if number is None:
+        return False
+    floating = isinstance(number, numpy.floating)
+    if isinstance(number, numpy.bool_):
+        return bool(number) == (name == "and") and name in ("and", "or")
+    if name in ("multiply", "divide"):
+        return number == 1
+    if name == "subtract":
+        return number == 0 and not (floating and numpy.signbit(number))
+    if name == "add":
+        # -0 + 0 is 0: only the negative zero leaves every float as it is.
+        return number == 0 and (not floating or bool(numpy.signbit(number)))
+    if name in ("maximum", "minimum"):
+        low = -numpy.inf if floating else numpy.iinfo(number.dtype).min
+        high = numpy.inf if floating else numpy.iinfo(number.dtype).max
+        return number == (low if name == "maximum" else high)
+    return False
+
+
+def _axes(op: ir.Operation) -> list[int] | None:
+    key = {BROADCAST: "broadcast_dimensions", TRANSPOSE: "permutation"}.get(op.name)
+    return None if key is None else list(ir.DenseI64ArrayAttr(op.attributes[key]))
+
+
+def _past(source: tuple[int, ...], reshaped: tuple[int, ...], axes: list[int], rank: int) -> list[int] | None:
+    """Return where the dimensions of a reshape's operand go in a broadcast of its result, if they can."""
+    result: list[int | None] = []
+    position = 0
+    for extent in source:
+        ahead = position
+        while ahead < len(reshaped) and reshaped[ahead] == 1 and extent != 1:
+            ahead += 1
+        if ahead < len(reshaped) and reshaped[ahead] == extent:
+            result.append(axes[ahead])
+            position = ahead + 1
+        elif extent == 1:
+            result.append(None)
+        else:
+            return None
+    if any(extent != 1 for extent in reshaped[position:]):
+        return None
+    # A dropped extent of 1 goes to the next dimension of the result that nothing else fills.
+    taken = {axis for axis in result if axis is not None}
+    for index, axis in enumerate(result):
+        if axis is None:
+            after = (result[index - 1] + 1) if index else 0
+            free = [place for place in range(after, rank) if place not in taken]
+            if not free:
+                return None
+            result[index] = free[0]
+            taken.add(free[0])
+    return result if result == sorted(result) else None
+
+
+def _move(kind: str, source: ir.Value, old: ir.Operation, axes: list[int] | None) -> ir.Value:
+    attributes = {}
+    if axes is not None:
+        key = {BROADCAST: "broadcast_dimensions", TRANSPOSE: "permutation"}[kind]
+        attributes[key] = ir.DenseI64ArrayAttr.get(axes, context=old.context)
+    return _create(old, [source], attributes, kind)
+
+
+def _create(old: ir.Operation, operands: list[ir.Value], attributes: dict, kind: str | None = None) -> ir.Value:
+    return ir.Operation.create(
+        kind or old.name,
+        results=[old.results[0].type],
+        operands=operands,
+        attributes=attributes,
+        ip=ir.InsertionPoint(old),
+        loc=old.location,
+    ).result
+
+
+# Constants of one value repeated: read, made, and computed with. Only operations that IEEE 754 or two's complement
+# fix to the last bit are computed; what a compiler may round in its own way (exponentials, say) stays in the program.
+_ANY: dict[str, Callable] = {
+    "add": numpy.add,
+    "subtract": numpy.subtract,
+    "multiply": numpy.multiply,
+    "maximum": numpy.maximum,
+    "minimum": numpy.minimum,
+    "negate": numpy.negative,
+}
+_FLOATS: dict[str, Callable] = {"divide": numpy.divide, "sqrt": numpy.sqrt}
+_BITS: dict[str, Callable] = {
+    "and": numpy.bitwise_and,
+    "or": numpy.bitwise_or,
+    "xor": numpy.bitwise_xor,
+    "not": numpy.invert,
+}
+_COMPARE: dict[str, Callable] = {
+    "EQ": numpy.equal,
+    "NE": numpy.not_equal,
+    "LT": numpy.less,
+    "LE": numpy.less_equal,
+    "GT": numpy.greater,
+    "GE": numpy.greater_equal,
+}
+
+
+def splat(value: ir.Value) -> numpy.generic | None:
+    """Return the number that fills a constant; None for other values, mixed constants, other types."""
+    made_by = producer(value)
+    if made_by is None or made_by.name != CONSTANT or not is_tensor(value):
+        return None
+    kind = NUMPY.get(str(ir.RankedTensorType(value.type).element_type))
+    if kind is None or not isinstance(made_by.attributes["value"], ir.DenseElementsAttr):
+        return None
+    dense = ir.DenseElementsAttr(made_by.attributes["value"])
+    if not dense.is_splat:
+        return None
+    with numpy.errstate(over="ignore"):
+        return kind(dense.get_splat_value().value)
+
+
+def filled(tensor: ir.Type, number: numpy.generic, before: ir.Operation) -> ir.Value:
+    """Return a new constant of this type, filled with the number, before an operation."""
+    kind = ir.RankedTensorType(tensor).element_type
+    if isinstance(number, numpy.floating):
+        attribute = ir.FloatAttr.get(kind, float(number), loc=before.location)
+    else:
+        attribute = ir.IntegerAttr.get(kind, int(number))
+    dense = ir.DenseElementsAttr.get_splat(tensor, attribute)
+    return ir.Operation.create(
+        CONSTANT,
+        results=[tensor],
+        attributes={"value": dense},
+        ip=ir.InsertionPoint(before),
+        loc=before.location,
+    ).result
+
+
+def computed(op: ir.Operation) -> numpy.generic | None:
+    """Return the number that fills the result of an operation on constants; None if it is not known."""
+    numbers = [splat(operand) for operand in op.operands]
+    if not numbers or any(number is None for number in numbers):
+        return None
+    name = op.name.removeprefix("stablehlo.")
+    result = NUMPY.get(str(ir.RankedTensorType(op.results[0].type).element_type))
+    function = _function(op, name, numbers[0])
+    if function is None or result is None:
+        return None
+    with numpy.errstate(all="ignore"):
+        return result(function(*numbers))
+
+
+def _function(op: ir.Operation, name: str, first: numpy.generic) -> Callable | None:
+    if name == "convert":
+        # Out of range, the conversion to integers is the implementation's own.
+        exact = not isinstance(first, numpy.floating) or first == numpy.trunc(first)
+        small = isinstance(first, numpy.bool_) or abs(float(first)) < 2**7
+        floating = str(ir.RankedTensorType(op.results[0].type).element_type).startswith("f")
+        return (lambda number: number) if floating or (exact and small) else None
+    if name == "compare":
+        text = str(op.attributes["comparison_direction"])
+        total = "compare_type" in op.attributes and "TOTALORDER" in str(op.attributes["compare_type"])
+        return None if total else next(f for word, f in _COMPARE.items() if f" {word}>" in text)
+    if isinstance(first, numpy.bool_):
+        return _BITS.get(name)
+    if isinstance(first, numpy.floating):
+        return (_ANY | _FLOATS).get(name)
+    return (_ANY | _BITS).get(name)

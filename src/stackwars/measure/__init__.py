@@ -8,7 +8,5 @@ processes and know nothing of files.
 PROTOCOL = 3
 """Version of the measuring protocol: raised when a ratio measured before can no longer be combined with one
 measured after. 3: every ratio is of a process and its partner in the same round, a steady one of their loops."""
-NEGLIGIBLE = 0.05
-"""Two times are called equal where the whole interval of their ratio lies within this share of 1."""
 FORMS = "forms"
 """The folder beside a cell of what the framework's compiler makes of the workload: a file for each form."""

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from stackwars.core.contention import Meter, Usage
+from stackwars.core.documents import Events
 from stackwars.measure import pages, pipes
-from stackwars.measure.contention import Meter, Usage
-from stackwars.measure.documents import Events
 from stackwars.measure.loops import LONG_S, run_loop
 
 SINGLES, STEADY, DISPATCH, THROUGHPUT = "singles", "steady", "dispatch", "throughput"

@@ -23,16 +23,16 @@ import jsonschema
 import yaml
 
 from stackwars import workloads
-from stackwars.ir import program_text
-from stackwars.measure import FORMS, documents, judge, limits, nodes, progress
+from stackwars.core import documents, judge, limits, program_text
+from stackwars.core.documents import event as _event
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Status
+from stackwars.measure import FORMS, nodes, progress
 from stackwars.measure.calls import THROUGHPUT
 from stackwars.measure.conduct import IN_TURN, STEPS, SUBJECT_STEPS, Participant, run_round
-from stackwars.measure.documents import event as _event
 from stackwars.measure.rounds import Rounds
 from stackwars.measure.supervisor import Environment, ProcessJob, exclusive, not_measured, python_of
-from stackwars.setup.environments import REPOSITORY
 
-SCHEMA = REPOSITORY / "workflow" / "schemas" / "cell.schema.yaml"
 VERSION = 4
 SUBJECT, PARTNER, REPLAY = "subject", "partner", "replay"
 """The participants of a round, and their folders in it."""
@@ -245,7 +245,7 @@ def combine(records: list[dict], folders: list[Path], run_seed: int | None) -> d
         "output_sha256": None if bad else _digest((folders[0] / "output.npy").read_bytes()),
         "processes": records,
     }
-    jsonschema.validate(cell, yaml.safe_load(SCHEMA.read_text()))
+    validate(cell, "cell")
     return cell
 
 
@@ -261,6 +261,16 @@ def _ir(folders: list[Path]) -> dict:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def validate(document: dict, name: str) -> None:
+    """Check a document by the schema of this name, in which `#/$defs/status` is every outcome.
+
+    :raises jsonschema.ValidationError: if it does not fit.
+    """
+    schema = yaml.safe_load((REPOSITORY / "workflow" / "schemas" / f"{name}.schema.yaml").read_text())
+    schema.setdefault("$defs", {})["status"] = {"enum": list(Status)}
+    jsonschema.validate(document, schema)
 
 
 def write(output: Path, records: list[dict], folders: list[Path], run_seed: int | None) -> dict:

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from stackwars import workloads
+from stackwars.core import documents, judge, program_text
+from stackwars.core.documents import EVENTS, Events
 from stackwars.frameworks import each
-from stackwars.ir import program_text
-from stackwars.measure import FORMS, documents, judge, pages
+from stackwars.measure import FORMS, pages
 from stackwars.measure.calls import Stream, serve, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
-from stackwars.measure.documents import EVENTS, Events
 from stackwars.workloads.base import Workload
 from stackwars.workloads.losses import STEPS
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import calls, limits
+from stackwars.core import limits
+from stackwars.measure import calls
 from stackwars.measure.core_distance import CoreDistance
 from stackwars.measure.loops import LONG_S, loops_of
 from stackwars.measure.pipes import Control

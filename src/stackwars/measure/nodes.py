@@ -6,9 +6,10 @@ import fcntl
 from collections.abc import Iterable
 from pathlib import Path
 
-from stackwars.measure import documents, launch, limits, machine
+from stackwars.core import documents, launch, limits, machine
+from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.setup.device import CPUS
-from stackwars.setup.environments import REPOSITORY, clean_environ, ensure
+from stackwars.setup.environments import ensure
 
 PEAK_TIMEOUT_S = 600.0
 

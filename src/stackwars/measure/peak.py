@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from stackwars.measure import documents, machine
+from stackwars.core import documents, machine
 from stackwars.setup.device import CPUS, cores, platform, variables
 from stackwars.setup.environments import why_unavailable
 

@@ -10,9 +10,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stackwars.core.contention import GATE, MAX_OTHER_PROCESSES_SHARE, wait_share
+from stackwars.core.documents import event
 from stackwars.measure import loops
-from stackwars.measure.contention import GATE, MAX_OTHER_PROCESSES_SHARE, wait_share
-from stackwars.measure.documents import event
 
 
 @dataclass(frozen=True)

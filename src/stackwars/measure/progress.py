@@ -7,7 +7,7 @@ from __future__ import annotations
 import statistics
 import sys
 
-from stackwars.measure.documents import event
+from stackwars.core.documents import event
 
 
 def announce(job: object) -> None:

@@ -18,8 +18,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents, machine
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core import documents, machine
+from stackwars.core.launch import REPOSITORY
 
 ROUNDS = "rounds"
 """The folder of the rounds of a job that is not done, beside what it writes once it is."""

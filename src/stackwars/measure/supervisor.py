@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stackwars.measure import documents, judge, launch, limits, machine, nodes, progress
-from stackwars.measure.documents import read_events
+from stackwars.core import documents, judge, launch, limits, machine
+from stackwars.core.documents import read_events
+from stackwars.core.launch import REPOSITORY, clean_environ
+from stackwars.core.outcome import status
+from stackwars.measure import nodes, progress
 from stackwars.measure.pipes import REPLY, Control
-from stackwars.measure.process_status import status
 from stackwars.setup import device
-from stackwars.setup.environments import REPOSITORY, Unavailable, clean_environ, ensure
+from stackwars.setup.environments import Unavailable, ensure
 
 PADDING = 4096
 """Maximum bytes of random padding of a child's environment."""

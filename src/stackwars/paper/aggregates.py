@@ -12,7 +12,6 @@ from stackwars.claims import definitions, stability
 from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.paper import latex, sizes
 from stackwars.paper.tables import products
-from stackwars.paper.tables.formats import percentage
 from stackwars.results import causes, effects, names, runs, schema, variance
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import MEASURED
@@ -24,8 +23,8 @@ Named = Iterator[tuple[str, object]]
 PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
 """The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
-WITHIN = 0.1
-"""So far off may a predicted native time be."""
+PREDICTION_TOLERANCE = 0.1
+"""Accepted relative error of a predicted native time."""
 
 
 def named(data: Dataset) -> Named:
@@ -102,7 +101,7 @@ def _causes(data: Dataset) -> Named:
     yield "causes/layouts", sum(row["what"] == causes.LAYOUT for row in found)
     for row in found:
         key = f"causes/{row['workload']}/{row['compiler']}"
-        yield f"{key}/closed", percentage(row["closed"])
+        yield f"{key}/closed", latex.significant_percent(row["closed"])
         yield from ((f"{key}/{name}", f"{row[name]:.0f}") for name in ("kinds", "count"))
     # Of those that were searched on several kinds of machine, how many have one kind of cause on all.
     keys = ["workload", "compiler", "subject", "baseline"]
@@ -121,7 +120,7 @@ def _kernels(data: Dataset) -> Named:
     programs of BERT-Base without it."""
     removals = data.comparisons(quantity=schema.REMOVAL, subject="torch_xla").dropna(subset=["share"])
     for workload, share in zip(removals["workload"], removals["share"], strict=True):
-        yield f"ynn/removes/{workload}", rf"{100 * share:.0f}\,\%"
+        yield f"ynn/removes/{workload}", latex.percent(share)
     of_bert = data.comparisons(
         quantity=schema.REPLAY, workload="bert_base", compiler="jaxlib-0.10.2-no-ynn", baseline="jax"
     )
@@ -136,16 +135,16 @@ def _products(data: Dataset) -> Named:
     for row in replays.to_dict("records"):
         yield f"cores/{row['workload']}/{row['framework']}/{row['compiler']}", f"{row['cores']:.1f}"
     for row in products.predicted(Sources(data, data, [])):
-        yield f"predicted/{row['model']}/{row['compiler']}", rf"{100 * row['share']:.0f}\,\%"
+        yield f"predicted/{row['model']}/{row['compiler']}", latex.percent(row["share"])
 
 
 def _sizes(data: Dataset) -> Named:
     """Yield at how many sizes the replay and a fixed cost, of the other sizes, predict a native call within 10 %."""
     found = [row for row in sizes.costs(data, "torch_xla") if row["error"] is not None]
     yield "sizes/total", len(found)
-    yield "sizes/within", sum(abs(row["error"]) <= WITHIN for row in found)
+    yield "sizes/within", sum(abs(row["error"]) <= PREDICTION_TOLERANCE for row in found)
     for row in found:
-        yield f"sizes/error/{row['workload']}", rf"{100 * row['error']:+.0f}\,\%"
+        yield f"sizes/error/{row['workload']}", latex.percent(row["error"], is_signed=True)
 
 
 def _matrix(data: Dataset) -> Named:
@@ -204,7 +203,7 @@ def _audits(data: Dataset) -> Named:
         yield f"{key}/found", size["workloads"]["count"]
         yield f"{key}/trials", size["workloads"]["trials"]
     for row in figures["estimator"].get("by_framework", []):
-        yield f"audits/estimator/{row['framework']}", rf"{100 * (row['value'] - 1):+.1f}\,\%"
+        yield f"audits/estimator/{row['framework']}", latex.percent(row["value"] - 1, 1, is_signed=True)
 
 
 def _held_out(data: Dataset) -> Named:

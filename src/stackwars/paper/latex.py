@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from stackwars.core import numbers
+from stackwars.core.numbers import significant
+
 
 class Latex(str):
     """Text that already is LaTeX and must not be escaped again."""
@@ -66,23 +69,20 @@ def _require(value: object) -> None:
         )
 
 
-def significant(value: float, digits: int = 3) -> str:
-    """Return a number with so many significant digits as plain decimals; no whole digit is rounded away.
-
-    >>> significant(0.34678), significant(1082.41), significant(9.996)
-    ('0.347', '1082', '10.0')
-    """
-    _require(value)
-    if value == 0:
-        return "0"
-    rounded = float(f"{value:.{digits - 1}e}")
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    return f"{value:.{decimals}f}"
-
-
 def number(value: float, digits: int = 3) -> Latex:
     """Return a bare number, grouped by siunitx."""
+    _require(value)
     return Latex(rf"\num{{{significant(value, digits)}}}")
+
+
+def percent(share: float, decimals: int = 0, is_signed: bool = False) -> Latex:
+    """Return a share of 1 as a percentage: ``83\\,\\%``."""
+    return Latex(numbers.percent(share, decimals, is_signed).replace(" %", r"\,\%"))
+
+
+def significant_percent(share: float) -> Latex:
+    """Return a share of 1 as a percentage with two significant digits: ``0.47\\,\\%``."""
+    return Latex(rf"{significant(100 * share, 2)}\,\%".replace("-", r"$-$"))
 
 
 def duration(milliseconds: float) -> Latex:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from stackwars import workloads
+from stackwars.core import layout, program_text
 from stackwars.frameworks import title
-from stackwars.ir import layout, program_text
 from stackwars.paper import listing_text
 from stackwars.results.folder import REFERENCE, Folder, command, form
 from stackwars.setup.environments import why_unavailable

@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
+from stackwars.core.launch import REPOSITORY
 from stackwars.results import verdicts
-from stackwars.setup.environments import REPOSITORY
 
 PAPER = REPOSITORY / "paper"
 MACROS = "macros.tex"
-"""Where the commands are defined, with arguments that are no names."""
+"""The file that defines the commands, with arguments that are no names."""
 VAL, CLAIM, ORIGIN = "val", "claimbox", "origin"
 _USE = re.compile(rf"\\({VAL}|{CLAIM}|{ORIGIN})\{{([^{{}}]*)\}}")
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _GUARD = re.compile(r"\\begin\{relies\}\{([^{}]*)\}(.*?)\\end\{relies\}", re.S)
 _MARKUP = re.compile(r"\\label\{[^}]*\}|\\\w+\*?|[{}~$]")
 WORDS = 8
-"""So many words of a paragraph identify it to a reader."""
+"""Number of words by which a message identifies a paragraph."""
 COMPARISON_VERDICTS = {
     value for name, value in vars(verdicts).items() if name.isupper() and isinstance(value, str)
 }

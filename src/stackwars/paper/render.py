@@ -16,7 +16,7 @@ import jinja2
 
 from stackwars import workloads
 from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
-from stackwars.measure import documents
+from stackwars.core import documents
 from stackwars.paper import latex, prose
 from stackwars.paper.prose import PAPER, ProseError, Stale
 from stackwars.paper.tables import audits, faults
@@ -94,7 +94,7 @@ def render(templates: Path, names: dict[str, Any], output: Path) -> None:
 def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str, Any]:
     """Return what the templates know of a build."""
     printed = config["paper"]
-    own = [study for study in config["studies"] if not datasets.of(study).is_reference]
+    own = [study for study in config["studies"] if not datasets.dataset_for(study).is_reference]
     return {
         "is_reference": config["source"] == "reference",
         "is_full_size": is_full_size(config),
@@ -182,7 +182,9 @@ def _in_full(reference: Dataset) -> Dataset:
 def origin(sources: Sources, study: str) -> str:
     """Return the line under a heading, as LaTeX."""
     line = sources.origin(study)
-    return latex.escape(line if sources.of(study).is_reference else f"{line} The text is about the reference.")
+    return latex.escape(
+        line if sources.dataset_for(study).is_reference else f"{line} The text is about the reference."
+    )
 
 
 def box(reference: dict, run: dict | None) -> str:

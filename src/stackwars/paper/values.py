@@ -39,11 +39,6 @@ def values(data: Dataset) -> dict[str, str]:
     return {key: str(text) for group in GROUPS for key, text in group(data) if text is not None}
 
 
-def percent(share: float) -> latex.Latex:
-    """Return a share of 1 as a whole percentage."""
-    return latex.Latex(rf"{100 * share:.0f}\,\%")
-
-
 def _ratios(data: Dataset) -> Iterator[tuple[str, str]]:
     table = data.table("comparisons")
     table = table[table["ratio"].notna()]
@@ -82,7 +77,7 @@ def _times(data: Dataset) -> Iterator[tuple[str, str]]:
                     yield f"ms/{key}/{stage}", None if is_missing(value) else latex.duration(value)
                 yield (
                     f"returned/{key}",
-                    None if is_missing(row["returned_share"]) else percent(row["returned_share"]),
+                    None if is_missing(row["returned_share"]) else latex.percent(row["returned_share"]),
                 )
 
 

@@ -1,13 +1,10 @@
-"""What differs between this run and the reference: verdicts, ratios that were not expected, statuses."""
+"""Differences between this run and the reference: verdicts, ratios that were not expected, statuses."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from stackwars.claims.compare import NOT_REPRODUCED
 from stackwars.claims.verdicts import NOT_TESTABLE
-
-Row = dict[str, Any]
+from stackwars.core.documents import Row
 
 
 def against(document: Row) -> Row | None:

@@ -1,20 +1,17 @@
-"""Lines of programs, StableHLO and optimised HLO: their classes, sources, and which of two programs match."""
+"""Lines of programs, StableHLO and optimised HLO: classes, sources, layers that repeat, and which of two match."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from stackwars.compilers import hlo
-from stackwars.compilers.hlo import Instruction, Module
-from stackwars.compilers.hlo_facts import FORWARDS
-from stackwars.compilers.op_classes import class_of
-from stackwars.ir.program_text import short_path, source_lines
-from stackwars.report.layers import repeats
+from stackwars.core import hlo
+from stackwars.core.hlo import FORWARDS, Instruction, Module, class_of
+from stackwars.core.program_text import short_path, source_lines
 
 _OPERATION = re.compile(r"^\s*%[^=]*= \"?([\w.]+)\"?")
 _TYPE = re.compile(r"tensor<[^>]*>(?=[^>]*$)")
@@ -47,6 +44,10 @@ Line = tuple[str, str, str | None, str | None, list[str]]
 """One line of a module: its text; its operation and type, or its kind if it is no operation; the class of the
 operation that runs, this one or the one around it (None if none takes time); its source line in the program; the
 operations that run for it, by their names in a profile."""
+LEAST_LAYER = 6
+"""Lines of the shortest layer that is worth folding."""
+_PERIODS = 60
+"""How many distances between equal lines are tried, the most frequent first."""
 
 
 def operations(text: str) -> Keys:
@@ -254,3 +255,50 @@ def _running(module: Module, instruction: Instruction) -> Iterator[str]:
         if called in module.runs:
             for inner in module.computations[called].instructions.values():
                 yield from _running(module, inner)
+
+
+def repeats(keys: Sequence[Hashable]) -> list[list[int]]:
+    """Return [first line, lines of one layer, number of layers] of the stretches that repeat, in their order.
+
+    keys: what each line computes; lines with equal keys are taken for equal. No two stretches overlap: that which
+    covers most lines is chosen first.
+
+    >>> repeats(["a", *"bcdefg" * 3, "h"])
+    [[1, 6, 3]]
+    """
+    number: dict[Hashable, int] = {}
+    lines = [number.setdefault(key, len(number)) for key in keys]
+    found = [stretch for period in _periods(lines) for stretch in _stretches(lines, period)]
+    # Of two that cover as much, the shorter layer is the layer.
+    found.sort(key=lambda one: (-one[1] * one[2], one[1]))
+    chosen: list[list[int]] = []
+    taken = [False] * len(lines)
+    for start, period, copies in found:
+        end = start + period * copies
+        if not any(taken[start:end]):
+            taken[start:end] = [True] * (end - start)
+            chosen.append([start, period, copies])
+    return sorted(chosen)
+
+
+def _periods(lines: Sequence[int]) -> list[int]:
+    """Return the distances between a line and the next that is equal to it, the most frequent first."""
+    places = defaultdict(list)
+    for place, line in enumerate(lines):
+        places[line].append(place)
+    gaps = Counter(
+        b - a for every in places.values() for a, b in itertools.pairwise(every) if b - a >= LEAST_LAYER
+    )
+    return [gap for gap, _ in gaps.most_common(_PERIODS)]
+
+
+def _stretches(lines: Sequence[int], period: int) -> list[list[int]]:
+    """Return the stretches of at least two layers of this length."""
+    same = [one == other for one, other in zip(lines, lines[period:], strict=False)]
+    result, place = [], 0
+    for is_same, group in itertools.groupby(same):
+        length = len(list(group))
+        if is_same and length >= period:
+            result.append([place, period, 1 + length // period])
+        place += length
+    return result

@@ -6,66 +6,77 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stackwars.measure import documents
-from stackwars.report.raw import digits
+from stackwars.core.numbers import shortened
+from stackwars.explain import answer, console
+from stackwars.explain.answer import Answer, Cause, Fault, Option, Question, Region
 
 Row = dict[str, Any]
 FOLDER = "explain"
+PLANTED = "planted_pairs.json"
+"""The file of searches of programs whose difference is known, which is no answer."""
 
 
 def explained(reference: Path) -> list[Row]:
-    """Return the answers of every document in the folder, those about workloads first.
+    """Return the answers of every file in the folder, those about workloads first.
 
-    Each: the document's name, title, workload and command; kind (cause or fault), compiler, subject and baseline
+    Each: the answer's name, title, workload and command; kind (cause or fault), compiler, subject and baseline
     (or the other compiler), verdict, sentence, share that is closed and its interval, regions, cures (what
     makes the fault or the gap go away), the program that it was reduced to and the script that reproduces it.
     """
-    found = [documents.read(path) for path in sorted((reference / FOLDER).glob("*.json"))]
-    rows = [row for one in found if isinstance(one, dict) for row in _answers(one)]
+    paths = sorted((reference / FOLDER).glob("*.json"))
+    rows = [row for path in paths if path.name != PLANTED for row in _rows(answer.read(Answer, path))]
     return sorted(rows, key=lambda row: not row["workload"])
 
 
-def _answers(document: Row) -> Iterator[Row]:
-    about = {name: document[name] for name in ("name", "title", "command")}
+def _rows(found: Answer) -> Iterator[Row]:
+    about = {name: getattr(found, name) for name in ("name", "title", "command")}
     # A file outside the workloads names itself there.
-    about["workload"] = "" if "/" in document["workload"] else document["workload"]
-    for answer in document["answers"]:
-        asked, found = answer["row"], answer["found"]
-        yield about | {
-            "kind": asked["kind"],
-            "compiler": asked["compiler"],
-            "subject": asked.get("a") or asked.get("program") or "",
-            "baseline": asked.get("b") or "",
-            "other": asked.get("other") or "",
-            "verdict": found["verdict"],
-            "sentence": answer["text"],
-            **{name: _digits((found.get("closed") or {}).get(name)) for name in ("share", "low", "high")},
-            "regions": [_region(one) for one in found.get("regions", [])],
-            "cures": [*_cures(found)],
-            "reduced": answer.get("reduced", ""),
-            "script": answer.get("script", ""),
-        }
+    about["workload"] = "" if "/" in found.workload else found.workload
+    answers = {(type(one), one.name): one for one in (*found.causes, *found.faults)}
+    for question in found.table.questions:
+        one = answers.get((Fault if question.kind == "fault" else Cause, question.id))
+        if one:
+            yield about | _row(question, one)
 
 
-def _region(region: Row) -> Row:
-    names = {"what": "what", "count": "count", "subject_line": "line_a", "baseline_line": "line_b"}
-    row = {name: region.get(key) for name, key in names.items()}
-    row |= {"subject_ms": _digits(region.get("a_ms")), "baseline_ms": _digits(region.get("b_ms"))}
-    return row | {
-        "share": _digits(region.get("share")),
-        "why": (region.get("reason") or {}).get("sentence", ""),
-        "subject": region.get("a", []),
-        "baseline": region.get("b", []),
+def _row(question: Question, found: Cause | Fault) -> Row:
+    is_fault = isinstance(found, Fault)
+    closed = None if is_fault else found.closed
+    return {
+        "kind": question.kind,
+        "compiler": question.compiler,
+        "subject": question.a,
+        "baseline": question.b or "",
+        "other": question.other or "",
+        "verdict": found.verdict,
+        "sentence": console.paragraph(found),
+        **{name: _digits(closed and getattr(closed, name)) for name in ("share", "low", "high")},
+        "regions": [] if is_fault else list(map(_region, found.regions)),
+        "cures": found.cures if is_fault else list(map(_cure, found.options)),
+        "reduced": found.reduced if is_fault else "",
+        "script": found.script if is_fault else "",
     }
 
 
-def _cures(found: Row) -> Iterator[str]:
-    """Yield the options and passes without which the fault, or the gap, is gone."""
-    for one in found.get("cures") or []:
-        yield one["flag"]
-    for one in found.get("options") or []:
-        yield f"{one['flag']} ({one['ratio']:.3g} times the time in {one['compiler']})"
+def _region(region: Region) -> Row:
+    return {
+        "what": region.what,
+        "count": region.count,
+        "subject_line": region.line_a,
+        "baseline_line": region.line_b,
+        "subject_ms": _digits(region.a_ms),
+        "baseline_ms": _digits(region.b_ms),
+        "share": _digits(region.share),
+        "why": region.reason.sentence,
+        "subject": region.a,
+        "baseline": region.b,
+    }
+
+
+def _cure(option: Option) -> str:
+    """Return an option that changes a gap between compilers, with what it does."""
+    return f"{option.flag} ({option.ratio:.3g} times the time in {option.compiler})"
 
 
 def _digits(value: float | None) -> float | None:
-    return None if value is None else digits(value)
+    return None if value is None else shortened(value)

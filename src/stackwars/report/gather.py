@@ -8,9 +8,11 @@ from typing import Any
 from stackwars import frameworks
 from stackwars.audits import audit_entries
 from stackwars.claims import definitions, pages
-from stackwars.claims.votes import of_claim
-from stackwars.compilers import FACTS
-from stackwars.measure import documents
+from stackwars.claims.votes import votes_for
+from stackwars.core import documents
+from stackwars.core.compilers import FACTS
+from stackwars.core.documents import Row
+from stackwars.core.launch import REPOSITORY
 from stackwars.report import raw, tables
 from stackwars.report.against import against
 from stackwars.report.explained import explained
@@ -20,12 +22,10 @@ from stackwars.report.why import Pages
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, Sources
 from stackwars.results.folder import REFERENCE, Folder
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study import sharding
 from stackwars.study.studies import folder as folder_name
 from stackwars.study.studies import measured_studies
 
-Row = dict[str, Any]
 CLAIM = ("id", "origin", "sentence", "verdict", "margin", "evidence")
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"
 AUDIT = ("id", "title", "verdict", "aim", "detail")
@@ -106,7 +106,7 @@ def _ballot(run: Dataset, claim: definitions.Claim) -> Row:
     shown = ("vote", "word", "title", "number")
     votes = [
         where | (vote.row or {}) | {name: getattr(vote, name) for name in shown}
-        for vote in of_claim(claim, run)
+        for vote in votes_for(claim, run)
     ]
     return {
         "table": claim.query["table"],
@@ -121,10 +121,10 @@ def _study(sources: Sources, name: str, compiled: list[Row]) -> dict[str, Any]:
     programs that were compiled for targets, the folder that a run of it has here, and the option for that run.
     """
     config = sources.run.config | {"source": "measured"}
-    is_usual = not sources.of(name).is_reference or name in measured_studies(config)
+    is_usual = not sources.dataset_for(name).is_reference or name in measured_studies(config)
     return {
         "origin": sources.origin(name),
-        **tables.origin_of(sources, sources.of(name)),
+        **tables.origin_of(sources, sources.dataset_for(name)),
         "compiled": sum(row["study"] == name for row in compiled),
         "folder": f"results/{folder_name(config if is_usual else config | {'measure': [name]})}",
         "option": "" if is_usual else f"--config 'measure=[{name}]' ",

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from typing import Any
 
+from stackwars.core.documents import Row
 from stackwars.report.align import name_of
 
-Row = dict[str, Any]
 MOST = 10
 """Operations of a list of the largest."""
 _HLO = re.compile(r" = (\([^)]*\)|\S+) ([\w-]+)")

@@ -6,19 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stackwars.compilers import op_classes
-from stackwars.measure import documents
+from stackwars.core import documents, hlo
 from stackwars.report.tables import origin_of, records
 from stackwars.results import schema
 from stackwars.results.dataset import Sources, in_order, newest_runs, of_study
 
 COLOURS = {
-    op_classes.PRODUCTS: "#14213d",
-    op_classes.TRANSPOSES: "#c4571b",
-    op_classes.REDUCTIONS: "#388e77",
-    op_classes.ELEMENTWISE: "#a07800",
-    op_classes.LIBRARY: "#777777",
-    op_classes.DISPATCH: "#b04a8f",
+    hlo.PRODUCTS: "#14213d",
+    hlo.TRANSPOSES: "#c4571b",
+    hlo.REDUCTIONS: "#388e77",
+    hlo.ELEMENTWISE: "#a07800",
+    hlo.LIBRARY: "#777777",
+    hlo.DISPATCH: "#b04a8f",
 }
 """The mark of each class of operations: at least 3 to 1 on white."""
 PROGRAM = ["study", "workload", "title", "compiler", "device", "framework", "run"]
@@ -33,7 +32,7 @@ def profiles(sources: Sources, raw_run: str) -> dict[str, Any]:
 
     raw_run: the run whose raw results lie beside the tables of `sources.run`.
     """
-    titles = {name: {"title": title, "colour": COLOURS[name]} for name, title in op_classes.CLASSES.items()}
+    titles = {name: {"title": title, "colour": COLOURS[name]} for name, title in hlo.CLASSES.items()}
     calls = list(_calls(sources))
     for call in calls:
         call["profile"] = operations(sources.run.measured, call) if call["run"] == raw_run else None
@@ -42,7 +41,7 @@ def profiles(sources: Sources, raw_run: str) -> dict[str, Any]:
 
 def _calls(sources: Sources) -> Iterator[dict[str, Any]]:
     for name in sources.run.config["studies"]:
-        data = sources.of(name)
+        data = sources.dataset_for(name)
         study = data.study(name)
         if not study.compilers:
             continue

@@ -9,7 +9,7 @@ from typing import Any
 
 from stackwars import workloads
 from stackwars.compilers import optimised
-from stackwars.ir import program_text
+from stackwars.core import program_text
 from stackwars.report.align import form, hlo_side, side
 from stackwars.results.folder import ACCEPTED, Folder, command
 from stackwars.setup.environments import why_unavailable
@@ -17,7 +17,7 @@ from stackwars.study import printed
 from stackwars.study.programs import BASE, Program
 
 if not why_unavailable():
-    from stackwars.ir.module import ProgramError, parse
+    from stackwars.core.mlir import ProgramError, parse
     from stackwars.ir.normalise import normalise
 
 MOST_CHARACTERS = 500_000

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import pandas as pd
 
-from stackwars.measure.log_ratio import FASTER, SLOWER, geometric_mean
-from stackwars.report.raw import digits
+from stackwars.core.documents import Row
+from stackwars.core.numbers import shortened
+from stackwars.core.ratio import FASTER, SLOWER, geometric_mean
 from stackwars.results import schema
 from stackwars.setup.device import CPU
 
-Row = dict[str, Any]
 Pair = tuple[str, str]
 """The subject and the baseline of a ratio."""
 TIMES = {
@@ -42,7 +41,7 @@ def runs(document: Row, workload: str, pair: Pair, known: dict[str, Row]) -> Row
             about = known.get(run, {})
             result[run] = {
                 "run": run or "this run",
-                "ratio": digits(geometric_mean(list(own["ratio"])).value),
+                "ratio": shortened(geometric_mean(list(own["ratio"])).value),
                 "each": [one for one in row["each"] if one[0] == run],
                 "machine": about.get("machine", ""),
                 **mark_of(row),
@@ -101,7 +100,7 @@ def _turned(row: Row) -> Row:
     """Return a ratio with its sides exchanged."""
     ends = {"ratio": "ratio", "low": "high", "high": "low"}
     words = {SLOWER: FASTER, FASTER: SLOWER}
-    turned = {name: digits(1 / row[other], 6) for name, other in ends.items() if other in row}
+    turned = {name: shortened(1 / row[other], 6) for name, other in ends.items() if other in row}
     return {**row, **turned, "verdict": words.get(row["verdict"], row["verdict"])}
 
 

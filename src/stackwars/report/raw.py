@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from stackwars.measure import documents
-from stackwars.measure.launch import thinned
+from stackwars.core import documents
+from stackwars.core.documents import Row
+from stackwars.core.launch import thinned
+from stackwars.core.numbers import shortened
 from stackwars.measure.process_value import baseline_wait_share, uncontended_blocks
 
-Row = dict[str, Any]
 PROCESS = ("repetition", "status", "started_utc", "wall_s", "peak_rss_bytes", "environment")
 POINTS = 60
 """Samples of a process's memory; fewer than a run keeps, because one page may hold thousands of cells."""
@@ -44,7 +43,7 @@ def replays(measured: Path) -> dict[str, Row]:
                 timed = zip(rounds, program["first_ns"], program["second_ns"], program["steady"], strict=True)
                 result["/".join(names)] = {
                     "calls": _calls(timed),
-                    "compile_s": [seconds and digits(seconds) for seconds in program["compile_s"]],
+                    "compile_s": [seconds and shortened(seconds) for seconds in program["compile_s"]],
                     "sizes": replay["sizes"],
                     "versions": first.get("versions", {}),
                     "environment": first.get("environment"),
@@ -78,10 +77,10 @@ def _calls(timed: Iterable[tuple[int, int, int, dict]]) -> list[Row]:
     return [
         {
             "round": number,
-            "first": digits(first / 1e6),
-            "second": digits(second / 1e6),
+            "first": shortened(first / 1e6),
+            "second": shortened(second / 1e6),
             "calls": steady["calls"],
-            "blocks": [digits(ns / steady["calls"] / 1e6) for ns in steady["ns"]],
+            "blocks": [shortened(ns / steady["calls"] / 1e6) for ns in steady["ns"]],
             "uncontended": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
         }
         for number, first, second, steady in every
@@ -111,10 +110,3 @@ def _phases(process: dict) -> list[list]:
         for event, end, ended_by in zip(events, ends, following, strict=True)
         if (name := _BEGINS.get(event["event"]))
     ]
-
-
-def digits(value: float, count: int = 4) -> float:
-    """Return the value to so many significant digits: a page holds tens of thousands of them."""
-    if not value or not math.isfinite(value):
-        return 0.0
-    return round(value, count - 1 - math.floor(math.log10(abs(value))))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from stackwars import frameworks
-from stackwars.measure.log_ratio import FASTER, SLOWER
+from stackwars.core.documents import Row
+from stackwars.core.numbers import percent, significant
+from stackwars.core.ratio import FASTER, SLOWER
 from stackwars.results.verdicts import DUE_TO_PROGRAM, DUE_TO_REST, LESS, MORE, SAME
 
-Row = dict[str, Any]
 MARK = "\N{DAGGER}"
-"""The sign of a number that is of the reference and not of the run that the report is of."""
+"""Mark of a number that comes from the reference, not from the reported run."""
 _SHARES = {
     DUE_TO_PROGRAM: "The emitted program does more of that than everything else",
     DUE_TO_REST: "Everything else does more of that than the emitted program",
@@ -27,7 +27,7 @@ def verdict(row: Row | None, subject: str, baseline: str) -> str:
     one, other = (frameworks.title(name) if name else "the other" for name in (subject, baseline))
     if row is None:
         return f"No steady state of {one} was compared with that of {other}."
-    ratio = f"{_number(row['ratio'])}{_interval(row)}"
+    ratio = f"{significant(row['ratio'])}{_interval(row)}"
     if row["verdict"] in (SLOWER, FASTER):
         return marked(
             row, f"{one} is {row['verdict']} than {other}: its steady state takes {ratio} times as long."
@@ -40,7 +40,7 @@ def share(margin: Row | None) -> Iterator[str]:
     if margin is None:
         return
     other = "Whether the emitted program does more of that than everything else is not separated from noise"
-    part = f": {100 * margin['share']:.0f} % of its logarithm" if "share" in margin else ""
+    part = f": {percent(margin['share'])} of its logarithm" if "share" in margin else ""
     yield marked(margin, f"{_SHARES.get(margin['verdict'], other)}{part}.")
 
 
@@ -57,7 +57,7 @@ def moves(effects: list[Row]) -> Iterator[str]:
     if not effects:
         return
     rows = sorted(effects, key=lambda row: -row["factor"])
-    factors = ", ".join(f"{row['effect']} {_number(row['factor'])}" for row in rows)
+    factors = ", ".join(f"{row['effect']} {significant(row['factor'])}" for row in rows)
     largest = rows[0].get("largest", "")
     is_named = largest in {row["effect"] for row in rows}
     named = f"the {largest} most" if is_named else "which of them most is not separated"
@@ -84,13 +84,9 @@ def marked(row: Row, text: str) -> str:
 
 
 def _fit(row: Row) -> str:
-    needs = f" and needs {_number(row['hbm_bytes'] / 2**20)} MiB" if "hbm_bytes" in row else ""
+    needs = f" and needs {significant(row['hbm_bytes'] / 2**20)} MiB" if "hbm_bytes" in row else ""
     return f"{frameworks.title(row['framework'])}: {row.get('verdict') or row['status']}{needs}"
 
 
 def _interval(row: Row) -> str:
-    return f" [{_number(row['low'])}, {_number(row['high'])}]" if "low" in row else ""
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:#.3g}".rstrip(".")
+    return f" [{significant(row['low'])}, {significant(row['high'])}]" if "low" in row else ""

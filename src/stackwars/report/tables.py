@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from stackwars.compilers import FACTS
-from stackwars.report.raw import digits
+from stackwars.core.compilers import FACTS
+from stackwars.core.documents import Row
+from stackwars.core.numbers import shortened
 from stackwars.results import schema
 from stackwars.results.causes import gaps_of
 from stackwars.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
@@ -17,7 +18,6 @@ from stackwars.results.effects import STUDY as COMPILERS
 from stackwars.setup.device import CPU
 from stackwars.study.studies import Study
 
-Row = dict[str, Any]
 DETAIL = 500
 """Characters of a status's detail in the report: a compiler can print a whole program, which the tables have."""
 CELL = (
@@ -79,7 +79,7 @@ def cells(sources: Sources) -> list[Row]:
 
 def _each(sources: Sources) -> Iterator[tuple[Dataset, Study]]:
     for name in sources.run.config["studies"]:
-        data = sources.of(name)
+        data = sources.dataset_for(name)
         yield data, data.study(name)
 
 
@@ -157,7 +157,7 @@ def _rounds(data: Dataset) -> dict[tuple, list]:
     result: dict[tuple, list] = {}
     for row in records(data.table("rounds"), (*schema.COMPARISON_KEYS, "run", "round", "ratio")):
         if "ratio" in row:
-            one = [row.get("run", ""), row.get("round"), digits(row["ratio"])]
+            one = [row.get("run", ""), row.get("round"), shortened(row["ratio"])]
             result.setdefault(_key(row, schema.COMPARISON_KEYS), []).append(one)
     return result
 
@@ -190,7 +190,7 @@ def releases(sources: Sources) -> list[Row]:
     """Return the outcome of every program in each release of a compiler, newest first."""
     if RELEASES not in sources.run.config["studies"]:
         return []
-    data = sources.of(RELEASES)
+    data = sources.dataset_for(RELEASES)
     table = in_order(data.study(RELEASES).workloads, data.table("releases"))
     return [origin_of(sources, data) | row for row in records(table, RELEASE)]
 
@@ -199,7 +199,7 @@ def causes(sources: Sources) -> list[Row]:
     """Return the gaps between two programs in one compiler, with their causes as far as they were searched."""
     if COMPILERS not in sources.run.config["studies"]:
         return []
-    data = sources.of(COMPILERS)
+    data = sources.dataset_for(COMPILERS)
     rows = pd.DataFrame(gaps_of(data, COMPILERS), columns=list(schema.CAUSES))
     return [origin_of(sources, data) | row for row in records(rows, schema.CAUSES)]
 
@@ -208,7 +208,7 @@ def effects(sources: Sources) -> list[Row]:
     """Return by what factor frontend and compiler move the time of each workload."""
     if COMPILERS not in sources.run.config["studies"]:
         return []
-    data = sources.of(COMPILERS)
+    data = sources.dataset_for(COMPILERS)
     table = in_order(data.study(COMPILERS).workloads, data.table("effects"))
     # The page shows whole percentages, and three digits of a factor.
     table = table.round(dict.fromkeys(("share", "share_low", "share_high", "factor"), 3))
@@ -233,4 +233,4 @@ def _is_absent(value: object) -> bool:
 def _plain(value: Any) -> Any:
     if not isinstance(value, float):
         return value
-    return int(value) if value.is_integer() and abs(value) < 1e15 else digits(value, 6)
+    return int(value) if value.is_integer() and abs(value) < 1e15 else shortened(value, 6)

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from stackwars import workloads
-from stackwars.compilers.op_classes import CLASSES
-from stackwars.measure.log_ratio import geometric_mean
+from stackwars.core.hlo import CLASSES
+from stackwars.core.numbers import shortened
+from stackwars.core.ratio import geometric_mean
 from stackwars.report import operations, ratios, sentences
 from stackwars.report.ratios import having, mark_of, numbers_of, ratio_of
-from stackwars.report.raw import digits
 from stackwars.results import schema
 from stackwars.results.causes import CAUSE
 from stackwars.results.dataset import Sources
@@ -150,14 +150,14 @@ class Pages:
         ends = [ms, ms * replay["ratio"], ms * replay["ratio"] * rest["ratio"]]
         parts = [(None, "baseline"), (replay, "program"), (rest, schema.EVERYTHING_ELSE)]
         steps = [
-            {"name": name, "from": digits(start), "to": digits(end), **(numbers_of(row) if row else {})}
+            {"name": name, "from": shortened(start), "to": shortened(end), **(numbers_of(row) if row else {})}
             for (row, name), start, end in zip(parts, [0.0, *ends], ends, strict=False)
         ]
-        total = {"name": "subject", "from": 0.0, "to": digits(ends[-1]), **numbers_of(native)}
+        total = {"name": "subject", "from": 0.0, "to": shortened(ends[-1]), **numbers_of(native)}
         return {"compiler": self._native, "run": run, "steps": [*steps, total], **mark_of(native)}
 
     def _unit(self, native: Row) -> tuple[float, str] | None:
-        data = self._sources.of(native["studies"][0])
+        data = self._sources.dataset_for(native["studies"][0])
         table = data.table("rounds")
         for name in ("quantity", "workload", "device", "compiler", "subject", "baseline"):
             table = table[table[name] == native.get(name, "")]
@@ -180,7 +180,7 @@ class Pages:
                     "class": name,
                     "baseline_ms": one[column],
                     "subject_ms": other[column],
-                    "difference_ms": digits(other[column] - one[column]),
+                    "difference_ms": shortened(other[column] - one[column]),
                 }
                 for name in CLASSES
                 if (column := f"{name}_ms") in one.keys() & other.keys()

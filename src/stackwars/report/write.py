@@ -18,7 +18,7 @@ SCRIPTS = (
     "base", "tables", "plots", "start", "calls", "cells", "values", "comparisons", "causes", "programs",
     "timeline", "releases", "why", "against", "views",
 )  # fmt: skip
-"""In the order in which they stand in the page; the last one draws it."""
+"""Scripts in the order in which the page has them; the last one draws it."""
 MOST_BYTES = 15_000_000
 
 

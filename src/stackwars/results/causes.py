@@ -1,6 +1,6 @@
 """causes.csv: why two programs differ in time in one compiler, as far as it was searched.
 
-A row is one gap between two replayed programs (`stackwars.explain.replay_causes`), with the answer of its search. Pairs
+A row is one gap between two replayed programs (`stackwars.study.replay_causes`), with the answer of its search. Pairs
 without a gap have no row.
 """
 
@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.explain.replay_causes import is_gap
-from stackwars.measure.log_ratio import Estimate
+from stackwars.core.ratio import Estimate, is_gap
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, of_study
 from stackwars.results.raw import Raw
@@ -112,8 +111,8 @@ def _slower_first(pair: dict) -> dict[str, Any]:
 
 
 def _answer(cause: dict) -> dict[str, Any]:
-    """Return the columns of a cause.json; the keys that a failed search lacks are empty."""
-    regions, closed = cause.get("regions", []), cause.get("closed", {})
+    """Return the columns of a cause.json; a failed search has no numbers, and in schema 1 no keys of them."""
+    regions, closed = cause.get("regions", []), cause.get("closed") or {}
     kinds = dict.fromkeys(region["what"] for region in regions)
     found = {
         "kinds": len(regions),
@@ -136,7 +135,7 @@ def _answer(cause: dict) -> dict[str, Any]:
         "detail": cause["detail"],
         **(found if regions else {}),
         **{name: cause.get(key) for name, key in _TIMES.items()},
-        "tried": tried(cause.get("tried", {})),
+        "tried": tried(cause.get("tried") or {}),
         "seconds": cause.get("seconds"),
     }
 
@@ -171,7 +170,7 @@ def tried(document: dict) -> str:
     >>> tried({"operations": [3, 4], "classes": 2, "kinds": 2, "curve": {"1": 0.5}})
     '3 and 4 operations, 2 classes of values, 2 kinds of regions; closed by the best 1: 50 %'
     """
-    if "operations" not in document:
+    if not document.get("operations"):
         return ""
     one, other = document["operations"]
     text = f"{one} and {other} operations, {document['classes']} classes of values"

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 
+from stackwars.core.documents import event
+from stackwars.core.ratio import geometric_mean
 from stackwars.measure import loops
-from stackwars.measure.documents import event
-from stackwars.measure.log_ratio import geometric_mean
 from stackwars.measure.process_value import ProcessValue
 from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
 from stackwars.results import verdicts

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from stackwars.compilers.hlo_facts import COLLECTIVES
+from stackwars.core.documents import Row, event
+from stackwars.core.hlo import COLLECTIVES
 from stackwars.measure import nodes
 from stackwars.measure.checks import parity_limit
-from stackwars.measure.documents import event
 from stackwars.results import native, schema, verdicts
 from stackwars.results.cell_numbers import QUIET_SHARE, cores, times
-from stackwars.results.native import Row, head
+from stackwars.results.native import head
 from stackwars.results.raw import Raw
 from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs

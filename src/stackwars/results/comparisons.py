@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from stackwars.measure.log_ratio import LogRatio
+from stackwars.core.documents import Row
+from stackwars.core.ratio import LogRatio
 from stackwars.results import deciding, exact, moderation, schema
-from stackwars.results.deciding import Row, key_of, log_ratio
+from stackwars.results.deciding import key_of, log_ratio
 from stackwars.results.names import base_compiler
 from stackwars.results.pooling import FAMILY
 from stackwars.results.rounds import APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
@@ -51,7 +52,7 @@ def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.
 
     config: says what is compared with what; the tables are of that run alone.
     """
-    return deciding.decide(schema.table("comparisons", rows(config, rounds, cells, programs)))
+    return deciding.add_verdicts(schema.table("comparisons", rows(config, rounds, cells, programs)))
 
 
 def rows(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> list[Row]:
@@ -106,7 +107,7 @@ def _measured(rounds: pd.DataFrame) -> Measured:
             why = "; ".join(dict.fromkeys(left_out))
             result[key]["detail"] = f"{len(left_out)} of {len(rows)} rounds left out: {why}"
     named = [dict(zip(schema.COMPARISON_KEYS, key, strict=True)) | row for key, row in result.items()]
-    return dict(zip(result, moderation.lend(named, *FAMILY), strict=True))
+    return dict(zip(result, moderation.shrink_errors(named, *FAMILY), strict=True))
 
 
 def _medians(rounds: list[Row]) -> Row:

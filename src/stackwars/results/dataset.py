@@ -135,7 +135,7 @@ class Sources:
         """measured: the studies that this run measured."""
         self.run, self.reference, self._measured = run, reference, measured
 
-    def of(self, study: str) -> Dataset:
+    def dataset_for(self, study: str) -> Dataset:
         """Return where a study is shown from."""
         return self.run if study in self._measured else self.reference
 
@@ -145,7 +145,7 @@ class Sources:
 
     def origin(self, study: str) -> str:
         """Return one line that says where a study's results are from."""
-        if not self.of(study).is_reference:
+        if not self.dataset_for(study).is_reference:
             return "Measured in this run."
         runs = self.reference.runs_of(study)
         if not runs:

@@ -6,23 +6,21 @@ All intervals of a quantity on a device have one level (`stackwars.results.multi
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.measure.log_ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
+from stackwars.core.documents import Row
+from stackwars.core.ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
 from stackwars.results import multiplicity, published, schema, verdicts
 from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
 
-Row = dict[str, Any]
-"""A row of comparisons.csv; columns may be missing."""
 SIGNS_DIFFER = "the two estimators differ in sign"
 KINDS_DIFFER = "kinds of machine differ in sign"
 
 
-def decide(table: pd.DataFrame) -> pd.DataFrame:
+def add_verdicts(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with intervals and verdicts."""
     rows = table.to_dict("records")
     by_key = {key_of(row): row for row in rows}
@@ -58,7 +56,7 @@ def _decide(family: list[Row], by_key: dict[tuple, Row]) -> None:
     known = {number: ratio for number, ratio in ratios.items() if ratio.error is not None}
 
     def word(number: int, level: float) -> str:
-        return _word(family[number], ratios[number], level, by_key)
+        return verdict_of(family[number], ratios[number], level, by_key)
 
     def decided(level: float) -> int:
         return sum(word(number, level) not in (INCONCLUSIVE, NOT_SEPARATED) for number in known)
@@ -83,7 +81,7 @@ def _decide(family: list[Row], by_key: dict[tuple, Row]) -> None:
             row |= _of_native(row, by_key)
 
 
-def _word(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) -> str:
+def verdict_of(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) -> str:
     """Return what the interval of a ratio says at a level."""
     quantity = row["quantity"]
     estimate = ratio.estimate(level)
@@ -142,6 +140,7 @@ def _rest(row: Row) -> Row:
         return {}
     difference = row["subject_ms"] - row["baseline_ms"]
     side = "more" if difference > 0 else "less"
+    # The tables of accepted runs have this format, with an exponent from 1,000 on.
     return {"detail": f"the native call takes {abs(difference):.3g} ms {side} than the replay"}
 
 

@@ -15,8 +15,8 @@ import pandas as pd
 from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 from stackwars import frameworks
-from stackwars.compilers import XLA
-from stackwars.measure.log_ratio import LEVEL
+from stackwars.core.compilers import XLA
+from stackwars.core.ratio import LEVEL
 from stackwars.results import moderation, multiplicity, schema
 from stackwars.results.rounds import INTERLEAVED
 from stackwars.results.schema import is_missing
@@ -49,7 +49,7 @@ def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFra
     times, rows = times_of(rounds), []
     for name, some in subsets(config, matrix).items():
         own = [{"subset": name, "runs": 1, "machines": 1, **row} for row in _of_subset(some, times)]
-        rows += moderation.lend(own, "effect")
+        rows += moderation.shrink_errors(own, "effect")
     return over_all(decided(schema.table("effects", rows)))
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
-from stackwars.compilers.hlo_facts import COLLECTIVES
+from stackwars.core.documents import Row
+from stackwars.core.hlo import COLLECTIVES
 from stackwars.results import schema, verdicts
 from stackwars.results.names import TARGET, by_age
 from stackwars.results.schema import is_missing
@@ -19,7 +19,6 @@ from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.programs import BASE
 
-Row = dict[str, Any]
 AMOUNTS = {schema.HBM: "hbm_bytes", schema.TEMPORARIES: "temp_bytes"}
 """Quantities compared of two programs compiled for a target: columns of programs.csv."""
 AS_CLAIMED = {

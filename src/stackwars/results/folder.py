@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from stackwars.measure import FORMS, documents
-from stackwars.setup.environments import REPOSITORY
+from stackwars.core import documents
+from stackwars.core.launch import REPOSITORY
+from stackwars.measure import FORMS
 
 TABLES = (
     "cells", "programs", "rounds", "comparisons", "claims", "profile", "effects", "values", "causes",
@@ -32,7 +33,7 @@ RESULT_FILES = {
 }
 """Everything that is made from the measurements."""
 MEASURED = {"devices": "devices.json", "audits": "audits.json"}
-"""What lies beside the cells, replays and compilations."""
+"""Files beside the cells, replays and compilations."""
 REFERENCE = REPOSITORY / "results" / "reference"
 """The committed results."""
 REFERENCE_TABLES = REPOSITORY / "results" / "from-reference"

@@ -47,7 +47,7 @@ def fit(variances: Sequence[float], dofs: Sequence[float]) -> Prior | None:
     return Prior(math.exp(logs.mean() + special.digamma(half) - math.log(half)), 2 * half)
 
 
-def moderate(variance: float, dof: float, prior: Prior | None) -> Prior:
+def shrink(variance: float, dof: float, prior: Prior | None) -> Prior:
     """Return a variance drawn towards its family's, with the degrees of freedom of both."""
     if prior is None:
         return Prior(variance, dof)
@@ -55,7 +55,7 @@ def moderate(variance: float, dof: float, prior: Prior | None) -> Prior:
     return Prior((dof * variance + prior.dof * prior.variance) / total, total)
 
 
-def lend(rows: list[dict], *family: str) -> list[dict]:
+def shrink_errors(rows: list[dict], *family: str) -> list[dict]:
     """Return rows with their `error` and `dof` by the variance that their family lends.
 
     family: the columns in which its rows agree. error: of the mean of `rounds` values; rows without one stay.
@@ -68,6 +68,6 @@ def lend(rows: list[dict], *family: str) -> list[dict]:
         variances = [row["error"] ** 2 * row["rounds"] for row in members]
         prior = fit(variances, [row["dof"] for row in members])
         for row, variance in zip(members, variances, strict=True):
-            moderated = moderate(variance, row["dof"], prior)
+            moderated = shrink(variance, row["dof"], prior)
             row |= {"error": math.sqrt(moderated.variance / row["rounds"]), "dof": moderated.dof}
     return rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stackwars.measure.log_ratio import ALPHA
+from stackwars.core.ratio import ALPHA
 
 FAMILY = ("quantity", "device")
 """Ratios that agree in these columns are one family."""

@@ -1,17 +1,25 @@
-"""The native rows of cells.csv: one for each cell that the configuration asks for, with the audit of its
-result.
+"""The native rows of cells.csv: one for each cell that the configuration asks for, with the audit of its result.
+
+A result without expected values is judged by the other frameworks. None of them is the standard: a value is right if a
+strict majority of the frameworks, this one included, has it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import statistics
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
 
 from stackwars import workloads
-from stackwars.measure import loops, machine, nodes
-from stackwars.measure.checks import output_problems, problems
-from stackwars.measure.log_ratio import geometric_mean
+from stackwars.core import machine
+from stackwars.core.documents import Row
+from stackwars.core.ratio import geometric_mean
+from stackwars.measure import loops, nodes
+from stackwars.measure.checks import output_problems, problems, relative_l2
 from stackwars.measure.peak import floor_ms
-from stackwars.results import majority, schema
+from stackwars.results import schema
 from stackwars.results.cell_numbers import losses_apart, losses_of, numbers
 from stackwars.results.raw import Raw
 from stackwars.results.values import errors
@@ -19,11 +27,12 @@ from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import baseline
 
-Row = dict[str, Any]
 _RATES = ("items_per_s", "slow_runs", "returned_share", "returned_over_steady")
 """Columns that follow from times; a wrong or invalid cell has none of them."""
 JUDGED = ("ok", "wrong")
 """Statuses of cells whose processes ended well."""
+NO_MAJORITY = "none"
+Key = TypeVar("Key")
 
 
 def rows(config: dict, raw: Raw) -> list[Row]:
@@ -96,14 +105,14 @@ def _audit(config: dict, raw: Raw, of_workload: dict[Cell, Row]) -> None:
 def _judge_without_expected(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
     """Judge the cells that were compared with no expected values by what most frameworks computed."""
     outputs = {cell: raw.outputs[cell] for cell, row in measured.items() if row["status"] == "ok"}
-    distances = majority.distances(outputs, majority.apart)
+    distances = majority_distances(outputs, relative_error)
     for cell in outputs:
         if raw.cells[cell].get("values"):
             continue
         row, error = measured[cell], distances.get(cell)
         limit = cells.parity_limit(config, cell.workload)
-        row |= {"parity_rel_l2": error, "parity_limit": limit, "judge": majority.judge(distances, limit)}
-        if row["judge"] != majority.NONE and error > limit:
+        row |= {"parity_rel_l2": error, "parity_limit": limit, "judge": majority(distances, limit)}
+        if row["judge"] != NO_MAJORITY and error > limit:
             row |= {
                 "status": "wrong",
                 "status_detail": f"outputs differ from those of the {row['judge']}: relative L2 error {error:.2e}, "
@@ -164,7 +173,7 @@ def _compare_losses(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
         return
     bound = rel(cells.sizes(config, workload))
     series = {cell: losses_of(raw.cells[cell]) for cell, row in measured.items() if row["status"] == "ok"}
-    for cell, apart in majority.distances(series, losses_apart).items():
+    for cell, apart in majority_distances(series, losses_apart).items():
         agreement = "differs" if apart > bound else "agrees"
         measured[cell] |= {"losses_apart": apart, "losses_bound": bound, "losses": agreement}
 
@@ -181,3 +190,31 @@ def _blank(row: Row, status: str, detail: str) -> None:
         if column in _RATES or (column.endswith("_ms") and column not in ("floor_ms", "struck_ms")):
             row[column] = None
     row |= {"status": status, "status_detail": detail}
+
+
+def majority_distances(values: dict[Key, Any], between: Callable[[Any, Any], float]) -> dict[Key, float]:
+    """Return each value's distance to the others: at most this far away are enough of them for a strict majority.
+
+    That is the lower median of its distances to the others. A value without others is left out.
+    """
+    result = {}
+    for key, value in values.items():
+        others = [between(value, other) for name, other in values.items() if name != key]
+        if others:
+            result[key] = statistics.median_low(others)
+    return result
+
+
+def majority(errors: dict[Key, float], limit: float) -> str:
+    """Return ``majority of 5 frameworks``, or ``none`` if no majority agrees within the limit."""
+    has_majority = any(error <= limit for error in errors.values())
+    return f"majority of {len(errors)} frameworks" if has_majority else NO_MAJORITY
+
+
+def relative_error(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the relative L2 error of two samples of outputs; an equal NaN or infinity is no error."""
+    if one.shape != other.shape:
+        return float("inf")
+    same = ~np.isfinite(one) & ((one == other) | (np.isnan(one) & np.isnan(other)))
+    with np.errstate(invalid="ignore"):
+        return relative_l2(one[~same], other[~same])

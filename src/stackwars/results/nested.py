@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stackwars.measure.log_ratio import LogRatio
+from stackwars.core.ratio import LogRatio
 from stackwars.results import moderation
 from stackwars.results.moderation import Prior
 
@@ -106,14 +106,14 @@ def _run_variance(runs: Sequence[RunValue], model: Model) -> Prior | None:
     prior = Prior(model.run.variance * unit, model.run.dof) if model.run else None
     if prior is None and not freedom:
         return None
-    found = moderation.moderate(_of_runs(runs) if freedom else 0.0, freedom, prior)
+    found = moderation.shrink(_of_runs(runs) if freedom else 0.0, freedom, prior)
     return Prior(max(found.variance, _within(runs)), found.dof)
 
 
 def _kind_variance(kinds: list[list[RunValue]], model: Model) -> Prior | None:
     if len(kinds) == 1:
         return model.kind
-    return moderation.moderate(_of_kinds(kinds), len(kinds) - 1, model.kind)
+    return moderation.shrink(_of_kinds(kinds), len(kinds) - 1, model.kind)
 
 
 def _satterthwaite(mean: float, parts: list[tuple[float, Prior]]) -> LogRatio:

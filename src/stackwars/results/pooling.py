@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from stackwars.core.documents import Row
 from stackwars.results import nested, schema
 from stackwars.results.nested import Pooled, RunValue
 from stackwars.results.schema import is_missing
 
 FAMILY = ("quantity", "device", "compiler", "variant")
 """Ratios that agree in these columns are a family."""
-Row = dict[str, object]
 
 
 class RunTable(NamedTuple):
@@ -34,8 +34,8 @@ class RunTable(NamedTuple):
 def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     """Return one row for every comparison that any run has, the ratios with an error over all runs.
 
-    tables: the oldest run first. Intervals and verdicts are not set: that is `deciding.decide`. A ratio that cannot
-    be pooled (it is exact, of a single round, or of one run in no family) is that of the newest run that has it.
+    tables: the oldest run first. `deciding.add_verdicts` sets intervals and verdicts afterwards. A ratio that cannot be
+    pooled (it is exact, of a single round, or of one run in no family) is that of the newest run that has it.
     """
     return _pooled(tables, "comparisons", _comparable, _log_ratio, _columns, _newest, _family, _device)
 

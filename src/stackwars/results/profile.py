@@ -1,4 +1,4 @@
-"""Where the time of each replayed program's call goes, by class of operation: profile.csv.
+"""Time of a call of each replayed program, by class of operation: profile.csv.
 
 The profiles of two programs say which class of operations carries the gap between them, but not why; causes.csv
 has the cause (`stackwars.results.causes`).
@@ -15,7 +15,7 @@ from collections import Counter
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.compilers.op_classes import CLASSES, DISPATCH
+from stackwars.core.hlo import CLASSES, DISPATCH
 from stackwars.results import schema
 from stackwars.results.raw import Raw
 from stackwars.study.programs import ReplayCell

@@ -9,19 +9,19 @@ import hashlib
 import json
 from pathlib import Path
 
-from stackwars.ir import program_text
-from stackwars.measure import documents
+from stackwars.core import documents, program_text
+from stackwars.core.documents import Row
 from stackwars.results.folder import Folder, command
 from stackwars.setup.environments import why_unavailable
 from stackwars.study import programs
 
 if not why_unavailable():
-    from stackwars.ir import metrics, module, structure
+    from stackwars.core import mlir
+    from stackwars.ir import metrics, structure
     from stackwars.ir.normalise import normalise
 
 RAW, NORMALISED = "raw", "normalised"  # as in stackwars.results.schema, which needs pandas
 OK, MISSING, UNREADABLE = "ok", "no program", "unreadable"
-Row = dict[str, object]
 
 
 def analyse(text: str) -> list[Row]:
@@ -29,19 +29,19 @@ def analyse(text: str) -> list[Row]:
     reason, status = program_text.missing_reason(text), MISSING
     if reason is None:
         try:
-            raw = module.parse(text)
+            raw = mlir.parse(text)
             settled = normalise(raw)
             return [
                 {"level": RAW, "status": OK, **_counted(raw)},
                 {"level": NORMALISED, "status": OK, **_counted(settled), **structure.decide(settled)},
             ]
-        except module.ProgramError as error:
+        except mlir.ProgramError as error:
             reason, status = str(error), UNREADABLE
     rows = [{"level": at, "status": status, "status_detail": reason} for at in (RAW, NORMALISED)]
     return [rows[0], rows[1] | dict.fromkeys(structure.CLAIMS, structure.NO_PROGRAM)]
 
 
-def _counted(program: module.ir.Module) -> Row:
+def _counted(program: mlir.ir.Module) -> Row:
     result = metrics.metrics(program)
     return result | {"operations_by_kind": json.dumps(result["operations_by_kind"])}
 

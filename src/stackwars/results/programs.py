@@ -6,13 +6,13 @@ import json
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from stackwars import workloads
 from stackwars.compilers import ahead_reference
-from stackwars.measure import documents
+from stackwars.core import documents
+from stackwars.core.documents import Row
 from stackwars.results import published, schema
 from stackwars.results.folder import Folder
 from stackwars.results.names import TARGET
@@ -22,7 +22,6 @@ from stackwars.study import programs, sharding
 from stackwars.study.programs import BASE, Compilation
 from stackwars.workloads import parallel
 
-Row = dict[str, Any]
 OF_AHEAD = (
     *("verdict", "decided_by", "argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "hbm_bytes"),
     *("usable_bytes", "compile_s", "peak_rss_bytes"),

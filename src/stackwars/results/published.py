@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
+from stackwars.core.launch import REPOSITORY
 from stackwars.frameworks import program_of
 from stackwars.results import schema
 from stackwars.results.verdicts import agreement
 from stackwars.setup.device import CPU
-from stackwars.setup.environments import REPOSITORY
 
 PUBLISHED = REPOSITORY / "paper" / "published" / "tables.csv"
 """The numbers of the original paper."""

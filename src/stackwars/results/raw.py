@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars.measure import documents, nodes, process_value
+from stackwars.core import documents
+from stackwars.measure import nodes, process_value
 from stackwars.measure.process_value import ProcessValue
 from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell

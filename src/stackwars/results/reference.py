@@ -36,7 +36,7 @@ def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
     What is counted of programs that two runs emitted is compared too, unless one run has both.
     """
     every = [_of_run(config, run) for run in accepted]
-    return deciding.decide(pooling.pool([_across_runs(config, accepted), *every]))
+    return deciding.add_verdicts(pooling.pool([_across_runs(config, accepted), *every]))
 
 
 def _of_run(config: dict, run: Run) -> RunTable:

@@ -22,7 +22,7 @@ def build(raw: Raw) -> pd.DataFrame:
 
 
 def rows(document: dict) -> Iterator[dict[str, Any]]:
-    """Yield a row for each release of a document that `stackwars.explain.releases` wrote."""
+    """Yield a row for each release of a document that `stackwars.study.releases` wrote."""
     where = {key: document[key] for key in ("project", "workload", "framework", "stablehlo")}
     where["title"] = workloads.load(document["workload"]).TITLE
     changes = {change["newer"]: change for change in document["changes"]}
@@ -42,7 +42,8 @@ def rows(document: dict) -> Iterator[dict[str, Any]]:
 def _change(change: dict | None) -> dict[str, Any]:
     if change is None:
         return {}
-    # A named tuple's JSON is a list.
-    value, low, high = change["ratio"] or (None, None, None)
+    ratio = change["ratio"] or (None, None, None)
+    # Schema 1 has a list.
+    value, low, high = ratio.values() if isinstance(ratio, dict) else ratio
     numbers = {"change_ratio": value, "change_low": low, "change_high": high}
     return {"change": change["kind"], "previous": change["older"], **numbers}

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from stackwars.measure import PROTOCOL, documents
+from stackwars.core import documents
+from stackwars.measure import PROTOCOL
 from stackwars.results import schema
 from stackwars.results.folder import REFERENCE
 from stackwars.setup.device import CPU, CPUS
@@ -30,7 +31,7 @@ _PROCESSOR = {
     "cpu_stepping": "stepping",
     "cpu_flags_digest": "flags",
 }
-"""What a machine's record says of its processor beside its name."""
+"""Facts of a processor in a machine's record, beside its name."""
 
 
 class DamagedRunError(ValueError):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from stackwars.measure import PROTOCOL, documents
+from stackwars.core import documents
+from stackwars.measure import PROTOCOL
 from stackwars.results import (
     causes,
     cells,
@@ -25,7 +26,7 @@ from stackwars.study.cells import settings, sizes
 from stackwars.study.programs import replays
 from stackwars.study.studies import measured_studies
 
-NEVER = "never"
+NOT_MEASURED = "never"
 """The date of a run in which nothing was measured."""
 
 
@@ -77,7 +78,7 @@ def context(config: dict, raw: Raw) -> dict:
         "studies": measured_studies(config),
         "protocol": PROTOCOL,
         "machine": last.get("machine", {}),
-        "date_utc": last.get("started_utc", NEVER),
+        "date_utc": last.get("started_utc", NOT_MEASURED),
         "git_revision": " ".join(revisions) or "unknown",
         "git_dirty": any(one["source"]["git_dirty"] for one in dated),
         "versions": versions,

@@ -1,7 +1,7 @@
 """values.csv: which programs compute the right values in which compiler, at the preset's sizes and at odd ones.
 
 A row is one program of one check: a process of its own that compiles the program, calls it with both sets of
-inputs and compares every output with the expected values (`stackwars.measure.agreement`).
+inputs and compares every output with the expected values (`stackwars.core.judge`).
 """
 
 from __future__ import annotations

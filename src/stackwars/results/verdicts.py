@@ -5,16 +5,9 @@ A ratio is always subject over baseline, so above 1 means that the subject took 
 
 from __future__ import annotations
 
-from stackwars.measure.log_ratio import EQUIVALENT as EQUIVALENT
-from stackwars.measure.log_ratio import (
-    FASTER,
-    INCONCLUSIVE,
-    NO_DATA,
-    SLOWER,
-    Estimate,
-    is_within,
-)
-from stackwars.measure.log_ratio import NO_INTERVAL as NO_INTERVAL
+from stackwars.core.ratio import EQUIVALENT as EQUIVALENT
+from stackwars.core.ratio import FASTER, INCONCLUSIVE, NO_DATA, SLOWER, Estimate, is_within
+from stackwars.core.ratio import NO_INTERVAL as NO_INTERVAL
 from stackwars.results.schema import is_missing
 
 DECIDED = (SLOWER, FASTER)

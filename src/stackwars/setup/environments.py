@@ -20,9 +20,9 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.setup import advice
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 BORROWED = {"libtpu": "3.12"}
 """Packages that may be installed as for an earlier Python: {name: its version}. libtpu is a library with a C
 interface and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
@@ -30,32 +30,6 @@ _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
 _OTHER_PYTHON = re.compile(
     r"current Python version \((\S+)\) does not satisfy\s+Python\s*(\S+?)\s+and\s+(\S+)\s+depends"
 )
-
-PASSED = frozenset(
-    [
-        # Where programs and this user's files are, and how text is shown.
-        *("PATH", "HOME", "USER", "LOGNAME", "TERM", "COLUMNS", "NO_COLOR", "LANG", "LANGUAGE", "TZ"),
-        *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
-        # Without it the Python of a module system does not start, and no driver outside the usual places is found.
-        "LD_LIBRARY_PATH",
-        # The compiler of TorchInductor, whose version is recorded.
-        "CXX",
-        # How a child that builds an environment reaches the package index.
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
-        *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
-        # Which accelerators a scheduler gave to this job, and the place of a TPU in its host.
-        *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
-        *("TPU_ACCELERATOR_TYPE", "TPU_CHIPS_PER_HOST_BOUNDS", "TPU_HOST_BOUNDS", "TPU_LIBRARY_PATH"),
-        *("TPU_SKIP_MDS_QUERY", "TPU_TOPOLOGY", "TPU_VISIBLE_CHIPS", "TPU_WORKER_HOSTNAMES", "TPU_WORKER_ID"),
-        # The node of a cluster, which a result names.
-        "SLURMD_NODENAME",
-    ]
-)
-"""Variables that a child process inherits. A list of those that change what is measured would never end: every
-library reads its own (DNNL_*, ATEN_*, NPY_*, GLIBC_TUNABLES, GOTO_NUM_THREADS, NVIDIA_TF32_OVERRIDE)."""
-PASSED_PREFIXES = ("LC_", "STACKWARS_", "UV_")
-"""The same, by their beginning. uv builds environments, and nothing that is measured reads its variables."""
 _WHY_UNAVAILABLE = "STACKWARS_UNAVAILABLE"
 """Environment variable with the reason for which a command runs without its environment."""
 
@@ -183,21 +157,6 @@ def why_unavailable() -> str:
     It then writes its outputs with that reason, and needs nothing but the packages of the harness.
     """
     return " ".join(os.environ.get(_WHY_UNAVAILABLE, "").split())
-
-
-def clean_environ(extra: dict[str, str]) -> dict[str, str]:
-    """Return the environment of a child process: PASSED of this process's variables, what is set for every child,
-    and `extra`.
-    """
-    passed = {k: v for k, v in os.environ.items() if k in PASSED or k.startswith(PASSED_PREFIXES)}
-    return {
-        **passed,
-        "PYTHONPATH": str(REPOSITORY / "src"),
-        "PYTHONHASHSEED": "0",
-        # NumPy alone would ask for 2 MiB pages, and whatever uses its arrays would have them.
-        "NUMPY_MADVISE_HUGEPAGE": "0",
-        **extra,
-    }
 
 
 def ensure_all(pins: Iterable[Path]) -> None:

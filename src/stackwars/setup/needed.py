@@ -1,6 +1,6 @@
-"""Which environments the studies, `make explain` and `make audits` need, and their size on disk.
+"""List the environments that the studies, `make explain` and `make audits` need, and their size on disk.
 
-The files envs/<name>.in say so, because set-up asks before anything is installed. Standard library only.
+The files envs/<name>.in name them, because set-up asks before anything is installed. Standard library only.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import re
 import sys
 from pathlib import Path
 
+from stackwars.core.launch import REPOSITORY
 from stackwars.setup import environments
-from stackwars.setup.environments import REPOSITORY, BuildError
+from stackwars.setup.environments import BuildError
 
 ALL = "all"
 _SIZE = re.compile(

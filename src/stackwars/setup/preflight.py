@@ -16,10 +16,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackwars.core.launch import REPOSITORY
 from stackwars.setup import environments, needed, tools
 
 INDEX_TIMEOUT_S = 15
-HARNESS = environments.REPOSITORY / ".venv" / "ready"
+HARNESS = REPOSITORY / ".venv" / "ready"
 HARNESS_GB = 0.7
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 BROWSER = "chromium"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from stackwars import compilers, frameworks, workloads
-from stackwars.compilers import XLA
+from stackwars.core.compilers import XLA, names
+from stackwars.core.launch import REPOSITORY
 from stackwars.setup.device import CPU
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study import defaults, growth, odd, releases, schema, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
@@ -112,7 +112,7 @@ def _definitions(config: dict) -> dict[str, dict]:
         "gpu": {"enum": sorted(path.name for path in COMPILERS.glob("*.txtpb"))},
         "asked": {"enum": own("frameworks")},
         "compiler": {"enum": own("compilers")},
-        "module": {"enum": compilers.names()},
+        "module": {"enum": names()},
         "frontend": {"enum": compilers.frontends()},
         "divides": {"enum": compilers.dividing()},
         "target": {"enum": own("targets")},

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars import compilers, frameworks, workloads
+from stackwars import frameworks, workloads
+from stackwars.core import compilers
+from stackwars.core.compilers import XLA
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, odd
 from stackwars.study.comparisons import PROGRAMS, comparisons, with_programs
@@ -270,11 +272,11 @@ def causes_path(compiler: str, workload: str) -> Path:
 
 def evaluator(config: dict) -> str:
     """Return the compiler that evaluates programs of a search: the first XLA, for later ones read what it prints."""
-    return next(name for name in config["compilers"] if compiler_module(config, name) == compilers.XLA)
+    return next(name for name in config["compilers"] if compiler_module(config, name) == XLA)
 
 
 def causes_job(config: dict, replay: ReplayCell) -> dict:
-    """The CausesJob of `stackwars.explain.replay_causes` as a dictionary."""
+    """The CausesJob of `stackwars.study.replay_causes` as a dictionary."""
     settings = cells.settings(config)
     pair = next(iter(comparisons(config, PROGRAMS)))
     names = {"compiler": replay.compiler, "evaluator": evaluator(config)}
@@ -301,7 +303,7 @@ def causes_job(config: dict, replay: ReplayCell) -> dict:
 
 def judge_compiler(config: dict) -> str | None:
     """Return the compiler whose environment computes expected values: the last XLA, which runs no cell."""
-    return next((c for c in reversed(config["compilers"]) if compiler_module(config, c) == compilers.XLA), None)
+    return next((c for c in reversed(config["compilers"]) if compiler_module(config, c) == XLA), None)
 
 
 def evaluated(config: dict, workload: str, variant: str = BASE) -> list[Program]:
@@ -413,8 +415,8 @@ def optimise_job(config: dict) -> dict:
 
 
 def compiler_module(config: dict, compiler: str) -> str:
-    """The module of `stackwars.compilers` that replays with a compiler."""
-    return config["compilers"][compiler].get("module", compilers.XLA)
+    """Return the module of `stackwars.core.compilers` that replays with a compiler."""
+    return config["compilers"][compiler].get("module", XLA)
 
 
 def replay_sources(config: dict, compiler: str, workload: str) -> list[str]:

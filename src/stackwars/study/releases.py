@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from stackwars.explain.release_runner import pins
-from stackwars.explain.releases import ALL, ReleasesJob
+from stackwars.compilers.arguments import load_program
+from stackwars.core import documents, judge
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.compilers import XLA
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.program import Program as CoreProgram
+from stackwars.explain.releases import ALL, Releases, ReleaseSettings, releases
+from stackwars.setup import environments
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs
 from stackwars.study.programs import Program
 from stackwars.study.studies import folder, workloads_of
 
-SETTINGS = ("rounds", "seconds", "bound")
+MODULES = {"jaxlib": XLA, "iree": "iree"}
+"""The compiler of each project."""
+
+
+@dataclass(frozen=True)
+class ReleasesJob:
+    """A program of a workload in all releases of a project.
+
+    versions: newest first, of jaxlib perhaps with flags of XLA, `0.8.3 --xla_flag=value`. program, arguments, expected:
+    its paths, relative to the repository. pins: of the environment that writes the artifact. settings: of
+    `ReleaseSettings`.
+    """
+
+    label: str
+    project: str
+    framework: str
+    workload: str
+    versions: list[str]
+    program: str
+    arguments: str
+    expected: str
+    pins: str
+    settings: dict[str, Any]
 
 
 @dataclass(frozen=True, order=True)
@@ -44,32 +76,29 @@ def asked(config: dict) -> list[Point]:
 def job(config: dict, point: Point) -> dict:
     """Return the ReleasesJob of a point as a dictionary: every release, at the preset's sizes."""
     place = f"results/{folder(config)}/{Program(point.framework, point.workload).path}"
-    return job_of(
-        config,
-        label=f"{point.workload} of {point.framework}",
-        project=point.project,
-        program=f"{place}/program.mlir.gz",
-        arguments=f"{place}/arguments.json",
-        expected=programs.expected_folder(config, point.workload),
-        framework=point.framework,
-        workload=point.workload,
-        order=ALL,
+    return asdict(
+        ReleasesJob(
+            f"{point.workload} of {point.framework}",
+            **asdict(point),
+            versions=list(config["releases"]["versions"][point.project]),
+            program=f"{place}/program.mlir.gz",
+            arguments=f"{place}/arguments.json",
+            expected=programs.expected_folder(config, point.workload),
+            pins=programs.compiler_pins(config, programs.judge_compiler(config)),
+            settings=asdict(settings(config)),
+        )
     )
 
 
-def job_of(config: dict, project: str, **given: str) -> dict:
-    """Return a ReleasesJob as a dictionary. given: its label, files and order."""
-    rows, settings = config["releases"], cells.settings(config)
-    limits = {key: settings[key] for key in ("memory_cap_gib", "timeout_s")}
-    own = {
-        "project": project,
-        "versions": list(rows["versions"][project]),
-        "pins": programs.compiler_pins(config, programs.judge_compiler(config)),
-        "seed": settings["seed"],
-        "settings": {key: rows[key] for key in SETTINGS} | limits,
-    }
-    names = ReleasesJob.__dataclass_fields__
-    return {name: value for name, value in {**own, **given}.items() if name in names}
+def settings(config: dict) -> ReleaseSettings:
+    """Return how programs are measured in releases."""
+    known = {**cells.settings(config), **config["releases"]}
+    return ReleaseSettings(**{name: known[name] for name in ReleaseSettings.__dataclass_fields__})
+
+
+def pins(project: str, version: str) -> Path:
+    """Return the pins of a release, behind whose version flags of XLA may stand."""
+    return REPOSITORY / "envs" / "releases" / f"{project}-{version.partition(' ')[0]}.txt"
 
 
 def problem(config: dict) -> tuple[str, str, object] | None:
@@ -80,3 +109,78 @@ def problem(config: dict) -> tuple[str, str, object] | None:
                 expected = f"a version with pins: envs/lock_releases.py {project}-{version} writes them"
                 return f"releases.versions.{project}", expected, version
     return None
+
+
+def spec_of(project: str) -> Callable[[str], CompilerSpec]:
+    """Return a function that returns the compiler of a release, whose environment is built if it is missing.
+
+    It raises Failed if this Python cannot have the environment.
+    """
+
+    def spec(version: str) -> CompilerSpec:
+        try:
+            python = environments.ensure(pins(project, version))
+        except environments.Unavailable as error:
+            raise Failed(Outcome(Status.UNSUPPORTED, error.reason)) from None
+        except environments.BuildError as error:
+            raise Failed(Outcome(Status.ERROR, " ".join(str(error).split()))) from None
+        name, _, flags = version.partition(" ")
+        return CompilerSpec(f"{project}-{name}", MODULES[project], python=str(python), flags=flags)
+
+    return spec
+
+
+def loaded(label: str, program: Path, arguments: Path) -> CoreProgram:
+    """Return a lowered program with the values of its arguments. arguments: its arguments.json."""
+    lowered = documents.read(arguments)
+    return load_program(label, program, arguments, *(lowered[name] for name in ("workload", "sizes", "seed")))
+
+
+def evaluator(pins_file: str, limits: ReleaseSettings) -> Worker:
+    """Return a worker of the XLA that writes and evaluates programs."""
+    spec = CompilerSpec("evaluator", python=str(environments.ensure(REPOSITORY / pins_file)))
+    return Worker(spec, cap_gib=limits.memory_cap_gib, timeout_s=limits.timeout_s)
+
+
+def console(document: Releases) -> str:
+    """Return a document as a table for a terminal, and its answer."""
+    lines = [f"{document.label} in {document.project}, StableHLO {document.stablehlo or 'none'}"]
+    if document.reason:
+        return "\n".join([*lines, document.reason])
+    width = max(10, *(len(row.version) for row in document.releases))
+    for row in document.releases:
+        ratio = f"{row.ratio.value:7.2f}" if row.ratio else " " * 7
+        ms = f"{row.ms:10.3f} ms {ratio}" if row.ms else " " * 21
+        compile_s = f"{row.compile_s:8.2f} s" if row.compile_s else " " * 10
+        lines.append(
+            f"  {row.version:{width}} {row.status:12}{compile_s}{ms}  {row.status_detail[:120]}".rstrip()
+        )
+    measured = sum(row.status != Status.NOT_RUN for row in document.releases)
+    answer = [change.sentence for change in document.changes]
+    return "\n".join([*lines, *(answer or [f"no change among {measured} releases that were tried"])])
+
+
+def main() -> None:
+    """`python -m stackwars.study.releases --job FILE --output releases.json`: measure, write and print."""
+    options = documents.parse_arguments(main.__doc__, "job", "output")
+    job = ReleasesJob(**documents.read(options.job))
+    limits = ReleaseSettings(**job.settings)
+    program = loaded(job.label, Path(job.program), Path(job.arguments))
+    with evaluator(job.pins, limits) as worker:
+        found = releases(
+            program,
+            job.versions,
+            spec_of(job.project),
+            project=job.project,
+            evaluator=worker,
+            expected=judge.read(Path(job.expected)),
+            order=ALL,
+            settings=limits,
+            say=partial(print, job.project),
+        )
+    documents.write(options.output, asdict(replace(found, framework=job.framework, workload=job.workload)))
+    print(console(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -13,12 +13,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stackwars.claims import pages
-from stackwars.measure import FORMS, PROTOCOL, documents
+from stackwars.core import documents
+from stackwars.core.launch import REPOSITORY
+from stackwars.measure import FORMS, PROTOCOL
 from stackwars.results import runs, schema
 from stackwars.results.folder import MEASURED
 from stackwars.results.runs import OF_A_RUN, REFERENCE
-from stackwars.results.tables import NEVER
-from stackwars.setup.environments import REPOSITORY
+from stackwars.results.tables import NOT_MEASURED
 from stackwars.study import cells, printed
 from stackwars.study.config import load
 from stackwars.study.studies import of_tables
@@ -100,7 +101,7 @@ def check(full: Path, reference: Path) -> dict:
             f"expected a run of version {PROTOCOL} of the measuring protocol, got {context.get('protocol')}; "
             "fix: measure again with this checkout"
         )
-    if context["date_utc"] == NEVER:
+    if context["date_utc"] == NOT_MEASURED:
         raise AcceptError(
             f"expected a run in {full} that has measured or compiled something, got a context.json without a "
             "date; fix: delete that file, and make the run again"

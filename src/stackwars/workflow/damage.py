@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars.measure import FORMS, documents
+from stackwars.core import documents
+from stackwars.measure import FORMS
 from stackwars.measure.rounds import ROUNDS
 
 ASIDE = "damaged"

@@ -6,9 +6,10 @@ import argparse
 import subprocess
 from pathlib import Path
 
-from stackwars.measure import documents
+from stackwars.core import documents
+from stackwars.core.launch import clean_environ
 from stackwars.setup.device import CPUS, why_absent
-from stackwars.setup.environments import Unavailable, clean_environ, ensure
+from stackwars.setup.environments import Unavailable, ensure
 from stackwars.study import cells
 
 _ASK = """

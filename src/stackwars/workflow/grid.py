@@ -9,7 +9,8 @@ from typing import Any
 
 from snakemake.exceptions import WorkflowError
 
-from stackwars.measure import FORMS, documents
+from stackwars.core import documents
+from stackwars.measure import FORMS
 from stackwars.results import runs
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPU, CPUS

@@ -17,7 +17,8 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks
 from stackwars.compilers.check import EXECUTABLES
-from stackwars.measure import PROTOCOL, judge
+from stackwars.core import judge
+from stackwars.measure import PROTOCOL
 from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
@@ -377,9 +378,9 @@ KINDS = {
         spec=lambda grid, w: programs.causes_job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
     ),
     "releases": Kind(
-        version="2",
+        version="3",
         pins=lambda grid, w: programs.compiler_pins(grid.config, programs.judge_compiler(grid.config)),
-        sources=lambda grid, w: [f"src/stackwars/explain/release_{name}.py" for name in ("child", "program")],
+        sources=lambda grid, w: [f"src/stackwars/core/compilers/{name}.py" for name in ("xla", "iree")],
         spec=lambda grid, w: releases.job(grid.config, ReleasesPoint(w.project, w.framework, w.workload)),
     ),
     "ahead": Kind("1", _compiler_pins, spec=_ahead_spec),

@@ -8,11 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stackwars.measure import documents
-from stackwars.measure.limits import GIB, cap_bytes, machine_memory_bytes
+from stackwars.core import documents
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.limits import GIB, cap_bytes, machine_memory_bytes
 from stackwars.results.folder import REFERENCE
 from stackwars.setup import needed
-from stackwars.setup.environments import REPOSITORY
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.config import ConfigError, load, validate

@@ -5,7 +5,7 @@ is certain that jobs run.
 
 Snakemake's own lock is a set of files, which outlive a process that is killed; the default profile turns it off. The
 one here is held by the process itself. A killed run also leaves jobs that would write the same files as those of the
-next run: cells and compilations end with their run (`stackwars.measure.launch`), TeX and the steps between do not.
+next run: cells and compilations end with their run (`stackwars.core.launch`), TeX and the steps between do not.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from stackwars.compilers import ahead_reference
-from stackwars.measure import limits
-from stackwars.measure.launch import RUNNER
+from stackwars.core import limits
+from stackwars.core.launch import RUNNER
 from stackwars.results import runs
 from stackwars.setup import environments, tools
 from stackwars.study import cells
@@ -155,8 +155,7 @@ def print_faults(grid: Grid, workflow: Any) -> None:
 
 def is_explaining(workflow: Any) -> bool:
     """Return whether the run explains a program alone, and so measures nothing of the study."""
-    names = {job.rule.name for job in workflow.dag.jobs}
-    return bool(names) and all(name.startswith("explain") for name in names)
+    return {job.rule.name for job in workflow.dag.jobs} == {"explain"}
 
 
 def print_summary(grid: Grid, workflow: Any) -> None:

@@ -32,8 +32,6 @@ FULL = "No space left on device"
 """What the log of a job would say that failed for a full disk."""
 LABEL = "[stackwars]"
 """Begins a line that a job says of its result, in its log."""
-BLOCK = f"{LABEL} result:"
-"""Begins a result of several lines, each with the label: the rest of the log."""
 ENVIRONMENT = "[environment]"
 """Begins a line about an environment that a job builds."""
 STOPPED = "stopped; what was measured is kept; run the same command again"
@@ -190,11 +188,9 @@ def _duration(seconds: float) -> str:
 
 
 def _results(log: Path) -> list[str]:
-    """Return what a job says in its log: environments that it built and its result, in the last line or in a block."""
+    """Return what a job says in its log: environments that it built, and its result in the last line."""
     lines = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
     built = [line for line in lines if line.startswith(ENVIRONMENT)]
-    if BLOCK in lines:
-        return built + [line.removeprefix(LABEL)[1:] for line in lines[lines.index(BLOCK) + 1 :]]
     return built + [line.removeprefix(LABEL).strip() for line in lines[-1:] if line.startswith(LABEL)]
 
 

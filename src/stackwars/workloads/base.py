@@ -38,6 +38,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stackwars.core.compilers import INPUT_SETS
 from stackwars.workloads import values
 
 Sizes = Mapping[str, int]
@@ -48,8 +49,6 @@ Axes = tuple[str | int, ...]
 """The extents of an array: names of sizes, and numbers."""
 
 ARRAY_DIALECTS = ("jax", "tensorflow", "numpy")
-INPUT_SETS = 2
-"""Sets of inputs between which calls alternate, so that no result can be kept from one call to the next."""
 
 
 class ProgramFileError(ValueError):

@@ -10,13 +10,14 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.colors import LogNorm
 
+from stackwars.core import numbers
 from stackwars.frameworks import title
 from stackwars.paper.figures.style import PAGE
 from stackwars.results.names import compiler_title
 
 COLOURS = "YlOrBr"  # from light to dark: the order is kept in grey print
 DARK = 0.54
-"""From this share of the logarithmic scale on, a cell is dark enough for white numbers."""
+"""Share of the logarithmic scale from which a cell is dark enough for white numbers."""
 SCALE_SHARE, SCALE_LEAST, SCALE_MOST = 0.95, 4.0, 10.0
 """The colours of a figure end at the factor that this share of its cells does not exceed, within these bounds."""
 SHORT = {"unsupported": "\N{EN DASH}", "not run": "", "": ""}
@@ -126,12 +127,5 @@ def _heat(axis: plt.Axes, values: pd.DataFrame, states: pd.DataFrame, limit: flo
             known = not pd.isna(value)
             is_dark = known and math.log(value) >= DARK * math.log(limit)
             look = {"fontsize": 6.5 if known else 6, "color": "white" if is_dark else "black"}
-            text = number(value) if known else states.iat[row, column]
+            text = ("1" if value < 1.005 else numbers.ratio(value)) if known else states.iat[row, column]
             axis.text(column, row, text, ha="center", va="center_baseline", **look)
-
-
-def number(value: float) -> str:
-    """Return a factor in three characters or so: 1, 2.37, 14, 120."""
-    if value < 1.005:
-        return "1"
-    return f"{value:.2f}" if value < 9.995 else f"{value:.{max(0, 1 - int(math.log10(value)))}f}"

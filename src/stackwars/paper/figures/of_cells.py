@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from stackwars import workloads
+from stackwars.core import documents
+from stackwars.core.documents import event
 from stackwars.frameworks import program_of, title
-from stackwars.measure import documents
-from stackwars.measure.documents import event
 from stackwars.paper.figures.heat import draw_stacks
 from stackwars.paper.figures.ratios import draw_ratios
 from stackwars.paper.figures.style import PAGE, RC, line_look, round_ticks, save
@@ -100,14 +100,14 @@ def _log_axes(axis: plt.Axes) -> None:
 def figures(config: dict, folder: Folder) -> dict[str, Figure]:
     """Return {name: figure}."""
     datasets = sources(config, folder)
-    tables = datasets.of("tables")
+    tables = datasets.dataset_for("tables")
     main = comparisons(config, CELLS)[0]
     steady = tables.comparisons("tables", quantity=schema.STEADY, baseline=main.baseline, device=CPU)
     frameworks = list(tables.study("tables").frameworks)
     return {
         "ratios": draw_ratios(steady[steady["subject"].map(program_of) == main.subject], main.baseline),
         "calls": draw_calls(read_calls(tables.measured, chosen(config, tables), frameworks), frameworks),
-        **{study: draw_stacks(on_cpu(datasets.of(study), study)) for study in ("stacks", "beyond")},
+        **{study: draw_stacks(on_cpu(datasets.dataset_for(study), study)) for study in ("stacks", "beyond")},
     }
 
 

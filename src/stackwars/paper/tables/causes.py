@@ -7,10 +7,10 @@ from textwrap import shorten
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.compilers.op_classes import CLASSES
+from stackwars.core.hlo import CLASSES
+from stackwars.core.numbers import percent_interval
 from stackwars.frameworks import title
-from stackwars.paper.latex import Latex
-from stackwars.paper.tables.formats import percentage
+from stackwars.paper.latex import Latex, significant_percent
 from stackwars.paper.tables.spec import RAGGED, Column, Ratio, Table, frame, set_marks
 from stackwars.results import causes, effects
 from stackwars.results.dataset import Dataset, Sources
@@ -40,7 +40,7 @@ def _profile(data: Dataset) -> pd.DataFrame:
 
 def cause_rows(sources: Sources) -> pd.DataFrame:
     """Return the gaps of the main comparison, with what is known of each."""
-    data = sources.of(STUDY)
+    data = sources.dataset_for(STUDY)
     profiles = _profile(data)
     return frame([_cause_row(row, carried(row, profiles)) for row in causes.main_gaps(data, STUDY)])
 
@@ -75,13 +75,13 @@ def cause_text(row: dict) -> str:
 def _closed(row: dict) -> Latex | None:
     if is_missing(row["closed"]):
         return None
-    ends = (f"{100 * row[name]:.0f}" for name in ("closed_low", "closed_high"))
-    return Latex(rf"{percentage(row['closed'])} [{', '.join(ends)}]".replace("-", "$-$"))
+    interval = percent_interval(row["closed_low"], row["closed_high"]).replace("-", "$-$")
+    return Latex(significant_percent(row["closed"]) + interval)
 
 
 def effect_rows(sources: Sources) -> pd.DataFrame:
     """Return a row a workload: factors, shares and the largest part; then their mean and its counts."""
-    data = sources.of(STUDY)
+    data = sources.dataset_for(STUDY)
     table = data.table("effects")
     result = [_effects(table, name) for name in (*data.study(STUDY).workloads, "all")]
     result = [row for row in result if row]

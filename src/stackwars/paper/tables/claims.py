@@ -10,10 +10,10 @@ import pandas as pd
 import yaml
 
 from stackwars.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANSFERRED, counts
+from stackwars.core.launch import REPOSITORY
 from stackwars.paper.prose import texts
 from stackwars.paper.tables.spec import RAGGED, Column, Table, frame
 from stackwars.results.dataset import Sources
-from stackwars.setup.environments import REPOSITORY
 
 EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
 ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "On this CPU, or at our sizes"}

@@ -9,7 +9,7 @@ from stackwars.paper.latex import scientific
 from stackwars.paper.tables.spec import (
     Column,
     Range,
-    Struck,
+    StruckOut,
     Table,
     frame,
     indexed,
@@ -35,7 +35,7 @@ _REASONS = {DUE_TO_PROGRAM: "program", DUE_TO_REST: "everything else", NOT_SEPAR
 
 def split_rows(sources: Sources) -> pd.DataFrame:
     """Return a row for each workload and compiler: both replays, and the factors of the native ratio."""
-    data, pair = sources.of(STUDY), main(sources)
+    data, pair = sources.dataset_for(STUDY), main(sources)
     study = data.study(STUDY)
     replays = indexed(data.rows("cells", STUDY, schema.REPLAY), "workload", "compiler", "framework")
     table = data.comparisons(STUDY, device=CPU, baseline=pair.baseline)
@@ -63,7 +63,7 @@ def _replays(cells: list[dict]) -> dict:
     """Return the times of both sides; in place of their ratio why one of them has no time, or a wrong result."""
     result, failed = {}, None
     for side, cell in zip(("base", "own"), cells, strict=True):
-        result[side] = Struck(cell["struck_ms"]) if cell["status"] == "wrong" else cell["steady_ms"]
+        result[side] = StruckOut(cell["struck_ms"]) if cell["status"] == "wrong" else cell["steady_ms"]
         result[f"{side}_range"] = Range(cell["steady_min_ms"], cell["steady_max_ms"])
         failed = failed or (cell if cell["status"] != "ok" else None)
     if failed:
@@ -104,7 +104,7 @@ def split_columns(sources: Sources) -> tuple[Column, ...]:
 
 def compiler_rows(sources: Sources) -> pd.DataFrame:
     """Return the replay ratio of the main comparison, a row a workload, a column a compiler."""
-    data, pair = sources.of(MATRIX), main(sources)
+    data, pair = sources.dataset_for(MATRIX), main(sources)
     table = data.comparisons(MATRIX, quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline)
     result = [
         {"workload": name, **{row["compiler"]: ratio(row) for row in rows.to_dict("records")}}
@@ -116,7 +116,7 @@ def compiler_rows(sources: Sources) -> pd.DataFrame:
 
 def compiler_columns(sources: Sources) -> tuple[Column, ...]:
     """Return a column for each compiler of the matrix."""
-    names = sources.of(MATRIX).study(MATRIX).compilers
+    names = sources.dataset_for(MATRIX).study(MATRIX).compilers
     return (
         Column("Workload", "workload"),
         *(Column(compiler_title(name), name, "ratio") for name in names),

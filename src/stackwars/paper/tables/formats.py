@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from stackwars.measure import NEGLIGIBLE
-from stackwars.paper.latex import escape, significant
-from stackwars.paper.tables.spec import Range, Ratio, Struck
+from stackwars.core.numbers import significant
+from stackwars.core.ratio import NEGLIGIBLE
+from stackwars.paper.latex import escape, percent, significant_percent
+from stackwars.paper.tables.spec import Range, Ratio, StruckOut
 from stackwars.results import verdicts
 from stackwars.results.schema import is_missing
 
@@ -20,12 +21,12 @@ MARKS: dict[str, tuple[str, str]] = {
     verdicts.FASTER: (r"$\blacktriangledown$", "faster"),
     verdicts.EQUIVALENT: (
         "$=$",
-        rf"equivalent: the whole interval is within {100 * NEGLIGIBLE:.0f}\,\% of 1",
+        rf"equivalent: the whole interval is within {percent(NEGLIGIBLE)} of 1",
     ),
     verdicts.INCONCLUSIVE: (r"$\cdot$", "inconclusive"),
     verdicts.PASSED: (
         r"$\approx$",
-        rf"the whole interval is within {100 * verdicts.CONTROL:.0f}\,\% of 1",
+        rf"the whole interval is within {percent(verdicts.CONTROL)} of 1",
     ),
     verdicts.NATIVE_SLOWER: (r"$\succ$", "the native call takes longer than the replay"),
     verdicts.NATIVE_FASTER: (r"$\prec$", "the native call takes less time than the replay"),
@@ -65,11 +66,6 @@ def mark(name: str) -> str:
     return rf"\makebox[1.1em]{{{latex}}}" if is_boxed else latex
 
 
-def percentage(share: float) -> str:
-    """Return a share of 1 as LaTeX text: ``12\\,\\%``."""
-    return rf"{significant(100 * share, 2)}\,\%".replace("-", r"$-$")
-
-
 def _end(value: float) -> str:
     if value < LEAST:
         return rf"$<${LEAST}"
@@ -82,9 +78,9 @@ def _grouped(number: str) -> str:
     return (f"{int(integer):,}" if len(integer.lstrip("-")) > 4 else integer) + point + decimals
 
 
-def _ms(value: float | str | Struck) -> Cell:
+def _ms(value: float | str | StruckOut) -> Cell:
     """Show a time in ms; one that is a text, a published one, verbatim; that of a wrong program struck out."""
-    if isinstance(value, Struck):
+    if isinstance(value, StruckOut):
         time = NO_VALUE if is_missing(value.ms) else _grouped(significant(value.ms, 4))
         return Cell(text=rf"\struck{{{time}}}")
     return Cell(_grouped(value if isinstance(value, str) else significant(value, 4)))
@@ -117,7 +113,7 @@ FORMATS: dict[str, tuple[str, Callable]] = {
     "ratio": ("l", _ratio),
     "number": ("r", lambda value: Cell(_grouped(significant(value)))),
     "count": ("r", lambda value: Cell(_grouped(f"{value:.0f}"))),
-    "percent": ("r", lambda value: Cell(text=percentage(value))),
+    "percent": ("r", lambda value: Cell(text=significant_percent(value))),
     "bytes": ("r", _bytes),
 }
 """Format of a column: its column of the tabular, and the function that shows a value."""

@@ -11,7 +11,7 @@ from stackwars.paper.latex import Latex, escape
 from stackwars.paper.tables.spec import (
     Column,
     Range,
-    Struck,
+    StruckOut,
     Table,
     frame,
     indexed,
@@ -42,7 +42,7 @@ def latency(number: str) -> Callable[[Sources], pd.DataFrame]:
     """Return what makes the rows of Table I, II or III: each cell, and below it the published one."""
 
     def rows(sources: Sources) -> pd.DataFrame:
-        cells = sources.of(STUDY).rows("cells", STUDY)
+        cells = sources.dataset_for(STUDY).rows("cells", STUDY)
         ran = ~cells["device"].isin(CPUS) & (cells["status"] != "not run")
         cells = cells[(cells["table"] == number) & ((cells["device"] == CPU) | ran)]
         has_form = cells["status"].ne("unsupported").groupby(cells["framework"]).transform("any")
@@ -69,7 +69,7 @@ def _times(cell: dict) -> dict:
     """Return the cells of a row: three times with their ranges, or the status in their place."""
     if cell["status"] == "wrong":
         *before, steady, steady_range = _TIMES
-        struck = {steady: Struck(cell["struck_ms"]), steady_range: "", "items": "", "rounds": cell["rounds"]}
+        struck = {steady: StruckOut(cell["struck_ms"]), steady_range: "", "items": "", "rounds": cell["rounds"]}
         return spanning(short_status(cell), *before) | struck
     if cell["status"] != "ok":
         return {**spanning(short_status(cell), *_TIMES, "items"), "rounds": cell["rounds"]}
@@ -137,7 +137,7 @@ def _latency_table(number: str, caption: str, note: str) -> Table:
 
 def ratio_rows(sources: Sources) -> pd.DataFrame:
     """Return the ratios of the main comparison and its variants, a row for each workload."""
-    data, pair = sources.of(STUDY), main(sources)
+    data, pair = sources.dataset_for(STUDY), main(sources)
     table = data.comparisons(STUDY, baseline=pair.baseline)
     by_key = indexed(table, "workload", "subject", "device", "quantity")
     cells = data.rows("cells", STUDY)
@@ -182,7 +182,7 @@ def _theirs(ours: list[dict | None], workload: str) -> dict:
 
 def variance_rows(sources: Sources) -> pd.DataFrame:
     """Return a row for each quantity and device, with the deviation at each level."""
-    data = sources.of(STUDY)
+    data = sources.dataset_for(STUDY)
     this_run = runs.Run("this run", data.folder, runs.kind(data.context))
     deviations = variance.table(runs.read() if data.is_reference else [this_run])
     titles = {CPU: "all cores", ONE_THREAD: "one core"}

@@ -18,7 +18,7 @@ from stackwars.study import cells
 
 STUDY, MATRIX = "products", effects.STUDY
 MODELS = ("mha", "bert_base", "gpt2_small", "vit_b16")
-"""What is predicted: their products with weights are linear layers."""
+"""Models whose time is predicted: their products with weights are linear layers."""
 IN_OUT = ("gpt2_small",)
 """Models whose PyTorch form has the weights as (in, out), and whose Flax form as (out, in)."""
 
@@ -46,8 +46,8 @@ def layers(name: str, sizes: dict[str, int]) -> Counter[Layer]:
 
 def predicted(sources: Sources) -> Iterator[dict]:
     """Yield for each model and compiler the ms by which its programs differ, and those of its layers together."""
-    data, pair = sources.of(STUDY), main(sources)
-    matrix = sources.of(MATRIX)
+    data, pair = sources.dataset_for(STUDY), main(sources)
+    matrix = sources.dataset_for(MATRIX)
     alone, whole = _replays(data, STUDY), _replays(matrix, MATRIX)
     by_layer = {layer(cells.sizes(data.config, name)): name for name in data.study(STUDY).workloads}
     for model in (name for name in MODELS if name in matrix.study(MATRIX).workloads):

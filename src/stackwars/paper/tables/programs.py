@@ -27,7 +27,7 @@ _NO_FORM = ("not applicable", "no program", "")
 
 def _normalised(sources: Sources) -> dict[tuple, dict]:
     """Return the normalised programs by workload and framework."""
-    programs = sources.of(STUDY).rows("programs", STUDY)
+    programs = sources.dataset_for(STUDY).rows("programs", STUDY)
     return indexed(programs[programs["level"] == schema.NORMALISED], "workload", "framework")
 
 

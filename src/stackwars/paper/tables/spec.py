@@ -38,7 +38,7 @@ class Ratio(NamedTuple):
     marks: tuple[str, ...] = ()
 
 
-class Struck(NamedTuple):
+class StruckOut(NamedTuple):
     """The time of a program whose values are wrong; None if it has none."""
 
     ms: float | None

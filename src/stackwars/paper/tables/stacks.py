@@ -38,7 +38,7 @@ def explained(name: str) -> Latex:
 
 def pairwise_rows(sources: Sources) -> pd.DataFrame:
     """Return the ratios of the pairs, a row for each workload."""
-    data = sources.of(STUDY)
+    data = sources.dataset_for(STUDY)
     table = data.comparisons(STUDY, quantity=schema.PAIRWISE, device=CPU).dropna(subset="ratio")
     result = []
     for name, rows in table.groupby("title", sort=False):
@@ -65,7 +65,7 @@ def pairwise_columns(sources: Sources) -> tuple[Column, ...]:
 
 def form_rows(sources: Sources) -> pd.DataFrame:
     """Return the ratios of one form of a function over the other, by framework."""
-    data = sources.of(BEYOND)
+    data = sources.dataset_for(BEYOND)
     table = data.comparisons(BEYOND, quantity=schema.FORM, device=CPU)
     table = table[table["subject"].isin(FORMS_OF)]
     result = []
@@ -86,7 +86,7 @@ def _forms(one: str, plain: str) -> str:
 
 def lecture_rows(sources: Sources) -> pd.DataFrame:
     """Return the lecture's ratios beside ours."""
-    data, names = sources.of(STUDY), set(published.read_lecture()["workload"])
+    data, names = sources.dataset_for(STUDY), set(published.read_lecture()["workload"])
     table = data.comparisons(STUDY, device=CPU)
     of_lecture = table["workload"].isin(names) & table["published_ratio"].notna()
     table = table[of_lecture & table["quantity"].isin([schema.STEADY, schema.PAIRWISE])]

@@ -7,7 +7,7 @@ import json
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.compilers.hlo_facts import COLLECTIVES
+from stackwars.core.hlo import COLLECTIVES
 from stackwars.frameworks import title
 from stackwars.paper.tables.programs import DASH
 from stackwars.paper.tables.spec import Column, Table, frame, indexed, main
@@ -24,7 +24,7 @@ COLLECTIVES = dict(zip(COLLECTIVES, ("AR", "AG", "RS", "A2A", "CP"), strict=True
 
 def fit_rows(sources: Sources) -> pd.DataFrame:
     """Return the bytes that both programs of each model and size need, and the largest batch of both."""
-    data, sides = sources.of(STUDY), main(sources).sides
+    data, sides = sources.dataset_for(STUDY), main(sources).sides
     programs = data.rows("programs", STUDY)
     here = programs[(programs["target"] == TARGET) & programs["framework"].isin(sides)]
     models = [name for name in data.study(STUDY).workloads if workloads.load(name).KIND == "model"]
@@ -90,7 +90,7 @@ def fit_columns(sources: Sources) -> tuple[Column, ...]:
 
 def slice_rows(sources: Sources) -> pd.DataFrame:
     """Return LLaMA's programs for slices of the original's device, by framework and number of chips."""
-    data, result = sources.of(SHARDING), []
+    data, result = sources.dataset_for(SHARDING), []
     programs = data.table("programs")
     programs = programs[(programs["workload"] == LLAMA) & programs["variant"].str.startswith("tensor")]
     programs = programs[programs["run"] == newest_runs(data, programs, SHARDING).get(LLAMA)]

@@ -1,0 +1,347 @@
+"""Start a worker process in an environment, send it commands, and survive its death.
+
+A command that crashes or hangs raises `outcome.Failed`; the next command starts another process, which has no programs
+and no arrays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stackwars.core import launch, limits, types, worker
+from stackwars.core.compilers import XLA
+from stackwars.core.evaluate import Evaluation
+from stackwars.core.outcome import Failed, Outcome, Status, of_death
+from stackwars.core.program import Argument, Graph
+
+_TAIL = 200
+"""Characters of the last line that a crashed process printed."""
+
+
+class Process:
+    """A process of a module that serves commands, started by its first command; a context manager that ends it."""
+
+    def __init__(
+        self,
+        python: Path | str,
+        arguments: Sequence[str],
+        *,
+        cap_gib: float | str = "auto",
+        timeout_s: float = 300,
+        environ: dict[str, str] | None = None,
+    ) -> None:
+        """python, arguments: the command. cap_gib: of its memory. timeout_s: of one command."""
+        self.timeout_s = timeout_s
+        self._end = math.inf
+        self.folder = Path(tempfile.mkdtemp(prefix="stackwars-"))
+        self._python, self._arguments, self._environ = Path(python), list(arguments), environ or {}
+        self._cap = limits.cap_bytes(cap_gib)
+        self._child: subprocess.Popen | None = None
+        self._answers: int = -1
+        self._buffer = b""
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    @property
+    def is_running(self) -> bool:
+        return self._child is not None
+
+    def allow(self, seconds: float) -> None:
+        """Let all further commands together take so many seconds."""
+        self.timeout_s, self._end = seconds, time.monotonic() + seconds
+
+    def ask(self, command: str, **arguments: Any) -> Any:
+        """Send a command; return its result.
+
+        :raises Failed: with the outcome of a command that raised, crashed or took too long.
+        """
+        if not self._child:
+            self._start()
+        try:
+            self._child.stdin.write(json.dumps([command, arguments]).encode() + b"\n")
+            self._child.stdin.flush()
+        except OSError:
+            raise self._died(command) from None
+        answer = json.loads(self._line(command))
+        if "status" in answer:
+            raise Failed(Outcome(Status(answer["status"]), answer["detail"], answer["signature"]))
+        return answer["result"]
+
+    def stop(self) -> None:
+        """End the process; the next command starts another."""
+        if self._child:
+            # Its group too: a compiler may be a process of its own.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._child.pid, signal.SIGKILL)
+            self._child.wait()
+            # A command that a dead process did not take is still in the buffer, and closing would send it.
+            with contextlib.suppress(BrokenPipeError):
+                self._child.stdin.close()
+            os.close(self._answers)
+            self._child = None
+
+    def close(self) -> None:
+        """End the process and remove its files."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def log(self) -> str:
+        """Return the last lines that the process printed."""
+        path = self.folder / "log.txt"
+        return launch.tail(path) if path.exists() else ""
+
+    def _start(self) -> None:
+        reader, writer = os.pipe()
+        environ = launch.clean_environ({**self._environ, worker.REPLY: str(writer)})
+        with (self.folder / "log.txt").open("wb") as log:
+            self._child = launch.start_child(
+                *(self._python, self._arguments, environ, self._cap),
+                cwd=self.folder,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                pass_fds=(writer,),
+            )
+        os.close(writer)
+        self._answers, self._buffer = reader, b""
+
+    def _line(self, command: str) -> bytes:
+        end = min(time.monotonic() + self.timeout_s, self._end)
+        while b"\n" not in self._buffer:
+            ready, _, _ = select.select([self._answers], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                self.stop()
+                said = f"no end after {self.timeout_s:g} s in {command}"
+                raise Failed(Outcome(Status.TIMEOUT, said))
+            part = os.read(self._answers, 1 << 20)
+            if not part:
+                raise self._died(command)
+            self._buffer += part
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def _died(self, command: str) -> Failed:
+        code = self._child.wait()
+        said = last_line(self.log())
+        self.stop()
+        return Failed(of_death(code, command, said))
+
+
+def last_line(log: str) -> str:
+    """Return what a process that crashed printed last, before a library's stack trace; "" if nothing."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    trace = ("@", "***", "Fatal Python", "Extension modules", "File")
+    said = [line for line in lines if not line.startswith(trace)]
+    return said[-1][:_TAIL] if said else ""
+
+
+@dataclass(frozen=True)
+class CompilerSpec:
+    """A compiler in an environment.
+
+    module: of `stackwars.core.compilers`. options: of its constructor. python: the environment's Python; "" for this
+    one. flags: of XLA_FLAGS. device: cpu, cuda or tpu.
+    """
+
+    name: str
+    module: str = XLA
+    options: dict[str, Any] = field(default_factory=dict)
+    python: str = ""
+    flags: str = ""
+    device: str = "cpu"
+
+    @property
+    def is_xla(self) -> bool:
+        return self.module == XLA
+
+
+class Times(NamedTuple):
+    """Nanoseconds of each round: on the clock, and of all the process's threads."""
+
+    wall_ns: np.ndarray
+    cpu_ns: np.ndarray
+
+
+class Worker(Process):
+    """A process with one compiler. A method that sends a command raises `Failed`."""
+
+    def __init__(
+        self,
+        spec: CompilerSpec,
+        *,
+        command: Sequence[str] = (),
+        cap_gib: float | str = "auto",
+        timeout_s: float = 300,
+    ) -> None:
+        """command: Python's arguments to start another module that serves these commands."""
+        arguments = command or ["-m", worker.__name__, spec.module, spec.device, json.dumps(spec.options)]
+        environ = {"XLA_FLAGS": spec.flags} if spec.flags else {}
+        super().__init__(
+            spec.python or sys.executable, arguments, cap_gib=cap_gib, timeout_s=timeout_s, environ=environ
+        )
+        self.spec = spec
+        self.others_share = 0.0
+        """The share of the cores' time that other processes had during the last timing, 0 to 1."""
+        self._keys: set[str] = set()
+        self._types: dict[str, list | None] = {}
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def versions(self) -> dict[str, str]:
+        return self.ask("facts")["versions"]
+
+    def graph(self, program: str | bytes) -> Graph:
+        """Return the graph of a program: text, bytecode or a portable artifact. XLA only."""
+        answer = self.ask("graph", path=self._write(program))
+        return Graph.read(answer["text"], answer["functions"], answer["names"])
+
+    def pretty(self, program: str | bytes) -> str:
+        """Return a program in the short form of its dialects. XLA only."""
+        return self.ask("pretty", path=self._write(program))
+
+    def portable(self, text: str) -> tuple[bytes, str]:
+        """Return a program as a portable artifact, and the version of StableHLO that it is in. XLA only."""
+        output = self.folder / "program.bin"
+        version = self.ask("portable", path=self._write(text), output=str(output))
+        return output.read_bytes(), version
+
+    def load(self, name: str, program: str | bytes, options: dict[str, Any] | None = None) -> float:
+        """Compile a program under a name; return the seconds."""
+        answer = self.ask("load", name=name, path=self._write(program), options=options or {})
+        self._types[name] = answer["types"]
+        return answer["seconds"]
+
+    def is_loaded(self, name: str) -> bool:
+        """Return whether the process holds a program of this name."""
+        return self.is_running and name in self._types
+
+    def has(self, key: str) -> bool:
+        """Return whether the device holds an array of this key."""
+        return self.is_running and key in self._keys
+
+    def put(self, key: str, array: np.ndarray) -> str:
+        """Place an array on the device unless there is one of this key; return the key."""
+        if key not in self._keys:
+            path = self.folder / "array.npy"
+            types.save(path, array)
+            self.ask("put", key=key, path=str(path))
+            self._keys.add(key)
+        return key
+
+    def place(self, name: str, arguments: Sequence[Argument], which: int = 0) -> None:
+        """Place the values of a loaded program's arguments in a set of inputs, and bind them.
+
+        Arguments of several programs that are one array in one layout share a buffer.
+        """
+        kinds = self._types[name] or [None] * len(arguments)
+        keys = []
+        if len(kinds) != len(arguments):
+            said = f"expected {len(kinds)} arguments of {name}, got {len(arguments)}; fix: lower it again"
+            raise Failed(Outcome(Status.ERROR, said))
+        for argument, kind in zip(arguments, kinds, strict=True):
+            number = 0 if argument.is_fixed else which
+            keys.append(f"{argument.key} of set {number} as {kind}")
+            if not self.has(keys[-1]):
+                self.put(keys[-1], _as_argument(argument(number), kind, f"argument {len(keys) - 1} of {name}"))
+        self.bind(name, keys, which)
+
+    def bind(self, name: str, keys: Sequence[str], which: int = 0) -> None:
+        """Choose the arrays that a program is called on with a set of inputs."""
+        self.ask("bind", name=name, keys=list(keys), which=which)
+
+    def call(self, name: str, which: int = 0) -> list[np.ndarray]:
+        """Return the results of one call."""
+        return self.timed_call(name, which)[0]
+
+    def timed_call(self, name: str, which: int = 0) -> tuple[list[np.ndarray], int]:
+        """Return the results of one call, and the ns that it took."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        answer = self.ask("call", name=name, which=which, folder=str(folder))
+        arrays = [types.load(folder / f"{number}.npy") for number in range(answer["results"])]
+        shutil.rmtree(folder)
+        return arrays, answer["ns"]
+
+    def time(self, names: Sequence[str], seconds: float, least: int = 5, calls: int = 1) -> dict[str, Times]:
+        """Time programs in interleaved rounds: at least so many, and so many seconds for each."""
+        answer = self.ask("time", names=list(names), seconds=seconds, least=least, calls=calls)
+        self.others_share = answer["others_share"]
+        return {
+            name: Times(*(np.array(one[key]) for key in Times._fields)) for name, one in answer["times"].items()
+        }
+
+    def hlo(self, name: str) -> str:
+        """Return the optimised program. XLA only."""
+        return self.ask("hlo", name=name)
+
+    def save(self, name: str, path: Path) -> None:
+        """Write a compiled program, which another process on this machine can load."""
+        self.ask("save", name=name, path=str(path.resolve()))
+
+    def drop(self, *names: str) -> None:
+        """Forget compiled programs."""
+        self.ask("drop", names=list(names))
+        for name in names:
+            self._types.pop(name, None)
+
+    def clear(self) -> None:
+        """Forget all programs and arrays."""
+        if self.is_running:
+            self.ask("clear")
+        self._keys, self._types = set(), {}
+
+    def evaluate(self, job: Evaluation) -> dict[str, dict[str, Any]]:
+        """Evaluate a program one operation at a time, see `evaluate.evaluate`. XLA only."""
+        path = job.folder / "evaluate.json"
+        path.write_text(job.dump())
+        return self.ask("evaluate", path=str(path))
+
+    def interpret(self, text: str, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the results of a program by the StableHLO interpreter. XLA only."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        paths = [folder / f"argument-{number}.npy" for number in range(len(arrays))]
+        for path, array in zip(paths, arrays, strict=True):
+            types.save(path, array)
+        count = self.ask("interpret", path=self._write(text), arguments=[*map(str, paths)], folder=str(folder))
+        results = [types.load(folder / f"{number}.npy") for number in range(count)]
+        shutil.rmtree(folder)
+        return results
+
+    def _start(self) -> None:
+        super()._start()
+        self._keys, self._types = set(), {}
+
+    def _write(self, program: str | bytes) -> str:
+        path = self.folder / "program.mlir"
+        path.write_bytes(program.encode() if isinstance(program, str) else program)
+        return str(path)
+
+
+def _as_argument(array: np.ndarray, kind: list | None, place: str) -> np.ndarray:
+    """Return an array in the shape and element type of a program's argument; they may differ by extents of 1."""
+    if kind is None:
+        return array
+    if [extent for extent in array.shape if extent != 1] != [extent for extent in kind[0] if extent != 1]:
+        said = f"{place}: expected the program's shape {tuple(kind[0])}, got {array.shape}; fix: lower it again"
+        raise Failed(Outcome(Status.ERROR, said))
+    return np.ascontiguousarray(array).reshape(kind[0]).astype(types.dtype_of(kind[1]), copy=False)

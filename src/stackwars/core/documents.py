@@ -1,0 +1,85 @@
+"""JSON on disk: documents, the event file in which a child says line by line what it has done so far, and the command
+line of steps that read and write such files.
+
+An error names the file, and what a kill left half-written is told from a result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+EVENTS = "events.jsonl"
+Row = dict[str, Any]
+"""A row of a table, or an object of a JSON file."""
+
+
+class Damaged(ValueError):
+    """A file that does not hold what its name says: names the file and what is wrong with it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: expected a whole document; {problem}")
+        self.problem = problem
+
+
+def read(path: Path | str) -> Any:
+    """The content of a JSON file. Raises Damaged where it has none, and OSError where it cannot be read."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:  # JSON's and Unicode's errors both are
+        raise Damaged(Path(path), f"it ends or breaks off: {error}") from None
+
+
+def write(path: Path, document: Any) -> None:
+    """Write a document as a JSON file, in a folder that is made if it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def parse_arguments(description: str | None, *paths: str, **others: dict[str, Any]) -> argparse.Namespace:
+    """Return the arguments of the command line: `--<name> PATH` for each of the paths, which it requires, and others.
+
+    others: of each the keywords of `add_argument`.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    required = {name: {"required": True, "type": Path} for name in paths}
+    for name, keywords in (required | others).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", **keywords)
+    return parser.parse_args()
+
+
+class Events:
+    """An append-only file of JSON lines; the parent reads it after the child's end."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", buffering=1)
+
+    def write(self, event: str, **values: Any) -> None:
+        """Append one event with its values and the time in seconds since the epoch, `at_s`."""
+        self._file.write(json.dumps({"event": event, "at_s": time.time(), **values}) + "\n")
+
+
+def read_events(folder: Path) -> list[dict]:
+    """The events of a child that worked in this folder, oldest first; [] if it wrote none.
+
+    They end at the first line that is none: the child died while it wrote it, or the file was damaged.
+    """
+    path = folder / EVENTS
+    events = []
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
+        try:
+            result = json.loads(line)
+        except json.JSONDecodeError:
+            break
+        if not isinstance(result, dict) or "event" not in result:
+            break
+        events.append(result)
+    return events
+
+
+def event(process: dict, name: str) -> dict:
+    """The first event of this name of a process's result; {} if there is none."""
+    return next((event for event in process["events"] if event["event"] == name), {})

@@ -1,0 +1,422 @@
+"""Evaluate a StableHLO program without trusting a compiler's optimisations: the judge of every other result.
+
+A small program is evaluated by the StableHLO reference interpreter. Any other is evaluated one operation at a time: XLA
+compiles each alone, so that nothing is fused, folded or simplified. Both take a program in float64, in which narrower
+floats become float64, or as it is. In float64 a cast to a narrower float still rounds to it, and one operation at a
+time a value beyond the range of its type still is an infinity.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackwars.core import types
+from stackwars.core.compilers import INPUT_SETS
+from stackwars.core.outcome import Failed, Status
+from stackwars.core.program import Argument, Graph, Op
+from stackwars.core.program_text import not_donated, readable, with_chlo_erf
+from stackwars.core.types import dtype, element, is_float, is_tensor, shape
+
+if TYPE_CHECKING:
+    from stackwars.core.client import Worker
+
+INTERPRETED_WORK = 1e7
+"""Most scalar operations that the interpreter is given: it takes a few microseconds for each."""
+NOT_INTERPRETED = {
+    f"stablehlo.{name}"
+    for name in (
+        "batch_norm_grad", "batch_norm_inference", "batch_norm_training", "broadcast", "cholesky", "composite",
+        "create_token", "custom_call", "dot", "einsum", "fft", "rng", "rng_bit_generator", "torch_index_select",
+        "set_dimension_size", "trace", "triangular_solve", "unary_einsum",
+    )
+}  # fmt: skip
+"""Operations at which the interpreter aborts the process (StableHLO issue 1571)."""
+ALONE = {
+    "xla_disable_hlo_passes": "algsimp,constant_folding,fusion,cpu-instruction-fusion,cse,reshape-mover,dot-merger,"
+    "simplify-fp-conversions,while-loop-constant-sinking,while-loop-invariant-code-motion",
+    "xla_cpu_experimental_ynn_fusion_type": "",
+    "xla_backend_optimization_level": "1",
+}
+"""XLA's options for single operations, which run once: no optimisation may be what is wrong."""
+THREADS = 2
+"""Operations that are compiled at a time."""
+UNIT_ROUNDOFF = {
+    "f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8,
+    **dict.fromkeys(("f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ"), 2.0**-4),
+    **dict.fromkeys(("f8E5M2", "f8E5M2FNUZ"), 2.0**-3), "f8E3M4": 2.0**-5,
+}  # fmt: skip
+"""By element type, half of the distance between 1 and the next number."""
+SAMPLE = 1 << 16
+"""Elements by which an array is told to be informative."""
+LEAST = 8
+"""Elements that an array needs to be told from another."""
+Values = Sequence[Argument]
+"""The arguments of a program, in order."""
+_NOTHING = "func.func @main() { return }"
+_LAYOUT = re.compile(r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>)')
+_HEXADECIMAL = re.compile(r'dense<("?)0x([0-9A-Fa-f]+)"?> : tensor<((?:\d+x)*(?:complex<)?)(f32|f16|bf16)>')
+_LIST = re.compile(r"dense<(\[[^>\"]*0x[^>\"]*)> : tensor<((?:\d+x)*(?:complex<)?)(f32|f16|bf16)>")
+_NUMBER = re.compile(r"0x([0-9A-Fa-f]+)")
+_NARROW = re.compile(r"tensor<((?:\d+x)*(?:complex<)?)(?:f32|f16|bf16)>")
+_NARROWING = re.compile(
+    r"(\"?)stablehlo\.convert\1(\()?(%[\w#]+)\)? : "
+    r"\(tensor<((?:\d+x)*)(f64|f32|f16)>\) -> tensor<(?:\d+x)*(f32|f16|bf16)>"
+)
+FORMATS = {"f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}
+"""Bits of exponent and mantissa of the floats to which a cast rounds."""
+_FLOATS = re.compile(r"(?:x|<)(bf16|f16|f32|f64|f8\w+)>")
+
+
+def float64_text(text: str) -> str:
+    """Return the program with float64 in place of narrower floating-point types."""
+
+    def literal(found: re.Match) -> str:
+        # Without quotes it is one value, most significant byte first; with them bytes in the memory's order.
+        order = 1 if found[1] else -1
+        value = _widened(bytes.fromhex(found[2])[::order], found[4])
+        return f"dense<{found[1]}0x{value.tobytes()[::order].hex().upper()}{found[1]}> : tensor<{found[3]}f64>"
+
+    def listed(found: re.Match) -> str:
+        # In a list, numbers that are not finite are hexadecimal.
+        values = _NUMBER.sub(lambda one: f"0x{_widened_number(one[1], found[3])}", found[1])
+        return f"dense<{values}> : tensor<{found[2]}{found[3]}>"
+
+    text = _LIST.sub(listed, _HEXADECIMAL.sub(literal, _LAYOUT.sub("", text)))
+    return _NARROW.sub(r"tensor<\1f64>", _NARROWING.sub(_rounded, text))
+
+
+def _rounded(cast: re.Match) -> str:
+    """Return the operation that rounds a float64 as a cast to a narrower float does, in the same form as the cast."""
+    quote, _, operand, extents, source, target = cast.groups()
+    if UNIT_ROUNDOFF[target] <= UNIT_ROUNDOFF[source]:
+        return cast[0]
+    exponent, mantissa = FORMATS[target]
+    kind = f"tensor<{extents}f64>"
+    if not quote:
+        return f"stablehlo.reduce_precision {operand}, format = e{exponent}m{mantissa} : {kind}"
+    bits = f"exponent_bits = {exponent} : i32, mantissa_bits = {mantissa} : i32"
+    return f'"stablehlo.reduce_precision"({operand}) <{{{bits}}}> : ({kind}) -> {kind}'
+
+
+def _widened_number(digits: str, name: str) -> str:
+    return _widened(bytes.fromhex(digits)[::-1], name).tobytes()[::-1].hex().upper()
+
+
+def _widened(data: bytes, name: str) -> np.ndarray:
+    """Return the floating-point numbers of an element type as float64."""
+    if name == "bf16":
+        # The upper half of a float32.
+        return (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return np.frombuffer(data, np.float16 if name == "f16" else np.float32).astype(np.float64)
+
+
+def unit_roundoff(text: str) -> float:
+    """Return the unit roundoff of the program's least precise floating-point type; 0 if it has none."""
+    return max((UNIT_ROUNDOFF.get(name, 2.0**-2) for name in set(_FLOATS.findall(text))), default=0.0)
+
+
+# The order for an evaluation: in the process that asks for it
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a worker evaluates.
+
+    texts: {key: [the operation in float64, as it is]}. steps: [{key, reads, results, free, most}] in order; most: the
+    size from which a result is an infinity in its own type, or None. arguments:
+    {value: [file for each set]}. sets: of inputs. save: values whose arrays are written as "<set>-<value>.npy" into the
+    folder; save_informative: and those that can be told from others.
+    """
+
+    texts: dict[str, list[str]]
+    steps: list[dict[str, Any]]
+    arguments: dict[int, list[str]]
+    sets: int
+    save: list[int]
+    save_informative: bool
+    folder: Path
+
+    def dump(self) -> str:
+        return json.dumps({**asdict(self), "folder": str(self.folder)})
+
+
+class Evaluated:
+    """Arrays of values of a graph and fingerprints of all in the first set of inputs; of an evaluation of certain
+    values, these arrays alone.
+    """
+
+    def __init__(self, folder: Path, prints: dict[int, dict[str, Any]], files: dict[int, list[Path]]) -> None:
+        self._folder, self._prints, self._files = folder, prints, files
+
+    def print(self, value: int) -> dict[str, Any]:
+        """Return the `fingerprint` of a value."""
+        return self._prints[value]
+
+    def is_informative(self, value: int) -> bool:
+        """Return whether the value can be told from others."""
+        return value in self._prints and self._prints[value]["informative"]
+
+    def array(self, value: int, number: int = 0) -> np.ndarray:
+        """Return a value as it is on disk, in float64 if it is a float; an argument in its type.
+
+        :raises KeyError: for a value that was not saved.
+        """
+        if value in self._files:
+            files = self._files[value]
+            return types.load(files[number % len(files)], mapped=True)
+        path = self._folder / f"{number}-{value}.npy"
+        if not path.exists():
+            raise KeyError(f"value {value} was not saved")
+        return types.load(path, mapped=True)
+
+
+def evaluate(
+    worker: Worker,
+    graph: Graph,
+    values: Values,
+    folder: Path,
+    *,
+    double: bool = True,
+    sets: int = INPUT_SETS,
+    save: Iterable[int] | None = None,
+) -> Evaluated:
+    """Evaluate every operation alone in XLA.
+
+    worker: of an XLA that is not the suspect if values are to be judged. folder: for the arrays, a few times the size
+    of the values; must exist. double: floats in float64. save: values whose arrays are wanted; by default informative
+    ones and the program's results.
+
+    :raises Failed: for an operation that the compiler does not take alone.
+    """
+    files = {
+        argument: _write(folder, argument, get) for argument, get in zip(graph.arguments, values, strict=True)
+    }
+    texts: dict[str, list[str]] = {}
+    last = _last_reads(graph)
+    steps = []
+    for op in graph.ops:
+        key = f"{op.form()} : {[graph.types[value] for value in op.reads]}{'' if double else ' as it is'}"
+        if key not in texts:
+            plain = with_chlo_erf(graph.part([op], op.reads, op.results))
+            texts[key] = [float64_text(plain) if double else plain, plain]
+        free = list(last[op.number])
+        most = [_most(graph.types[value]) if double else None for value in op.results]
+        steps.append(
+            {"key": key, "reads": list(op.reads), "results": list(op.results), "free": free, "most": most}
+        )
+    job = Evaluation(
+        texts=texts,
+        steps=steps,
+        arguments={value: [str(path) for path in paths] for value, paths in files.items()},
+        sets=sets,
+        save=list(graph.results) if save is None else list(save),
+        save_informative=save is None,
+        folder=folder,
+    )
+    prints = worker.evaluate(job)
+    return Evaluated(folder, {int(value): found for value, found in prints.items()}, files)
+
+
+def results(
+    worker: Worker,
+    graph: Graph,
+    values: Values,
+    *,
+    double: bool,
+    sets: int = INPUT_SETS,
+    text: str = "",
+    alone: bool = False,
+) -> tuple[list[list[np.ndarray]], str]:
+    """Return a program's results in each set of inputs, and what evaluated them: the interpreter, or single operations.
+
+    text: the program as it was emitted; "" for a part of one. alone: not by the interpreter.
+
+    :raises Failed: if neither takes it.
+    """
+    text = readable(not_donated(with_chlo_erf(text or graph.module())))
+    if not alone and is_interpretable(graph, text):
+        try:
+            wanted = float64_text(text) if double else text
+            found = [worker.interpret(wanted, [get(number) for get in values]) for number in range(sets)]
+            return found, "the StableHLO interpreter"
+        except Failed as error:
+            if error.outcome.status not in (Status.UNSUPPORTED, Status.CRASH):
+                raise
+    with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+        done = evaluate(worker, graph, values, Path(folder), double=double, sets=sets, save=graph.results)
+        return [
+            [np.array(done.array(value, number)).reshape(shape(graph.types[value])) for value in graph.results]
+            for number in range(sets)
+        ], "operation by operation"
+
+
+def is_interpretable(graph: Graph, text: str) -> bool:
+    """Return whether the interpreter has all of a program's operations, and is done with them in seconds."""
+    # MLIR's bindings hand out no values of bfloat16 and narrower floats.
+    has_numpy_types = not re.search(r"bf16>|f8\w+>|[<x]u?i[24]>", text)
+    work = sum(op.work for op in graph.ops)
+    return (
+        bool(graph.names) and work <= INTERPRETED_WORK and not graph.names & NOT_INTERPRETED and has_numpy_types
+    )
+
+
+def _write(folder: Path, argument: int, get: Argument) -> list[Path]:
+    """Write an argument's values; one file if all sets have the same."""
+    paths = []
+    for number in range(1 if getattr(get, "is_fixed", False) else INPUT_SETS):
+        paths.append(folder / f"argument-{argument}-{number}.npy")
+        types.save(paths[-1], np.asarray(get(number)))
+    return paths
+
+
+def _most(kind: str) -> float | None:
+    """Return the size from which a float64 is an infinity in a tensor type; None for float64 and integers."""
+    found = dtype(kind) if is_tensor(kind) else np.dtype(np.int8)
+    if not is_float(found) or found == np.float64:
+        return None
+    largest = float(types.largest(found))
+    # Half a unit in the last place above the largest number still rounds to it.
+    return largest * (1 + UNIT_ROUNDOFF[element(kind)] / 2)
+
+
+def _last_reads(graph: Graph) -> dict[int, list[int]]:
+    """Return {number of an operation: the values that no later one reads}, but for the program's results."""
+    last: dict[int, int] = {}
+    for op in graph.ops:
+        last |= dict.fromkeys((*op.results, *op.reads), op.number)
+    result = defaultdict(list)
+    for value, number in last.items():
+        if value not in graph.results:
+            result[number].append(value)
+    return result
+
+
+def unsupported(graph: Graph) -> Op | None:
+    """Return the first operation with a result that is no tensor of known extents, such as a token."""
+    return next((op for op in graph.ops if not all(is_tensor(graph.types[one]) for one in op.results)), None)
+
+
+# The evaluation: in the process of a worker
+
+
+class Evaluator:
+    """Evaluates operations alone. A compiled operation serves every program that has it."""
+
+    def __init__(self, compiler: Callable[[dict[str, Any]], Any]) -> None:
+        """compiler: returns an XLA with these options."""
+        self._compiler = self._working(compiler)
+        self._single: dict[str, Any] = {}
+
+    @staticmethod
+    def _working(compiler: Callable[[dict[str, Any]], Any]) -> Any:
+        """Return the compiler of single operations; a release that does not have YNN refuses its option."""
+        found = compiler(ALONE)
+        try:
+            found.compile(_NOTHING)
+        except Exception:
+            return compiler({name: value for name, value in ALONE.items() if "ynn" not in name})
+        return found
+
+    def run(self, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Evaluate a program; return {value: its fingerprint in the first set of inputs}. job: of an Evaluation."""
+        with ThreadPoolExecutor(THREADS) as pool:
+            new = [key for key in job["texts"] if key not in self._single]
+            compiled = pool.map(lambda key: self._compile(*job["texts"][key]), new)
+            self._single |= dict(zip(new, compiled, strict=True))
+        prints: dict[str, dict[str, Any]] = {}
+        for number in range(job["sets"]):
+            self._evaluate(job, number, prints)
+        return prints
+
+    def _compile(self, double: str, plain: str) -> Any:
+        try:
+            return self._compiler.compile(double)
+        except Exception:
+            # Such as a bit cast, which has no form in float64.
+            return self._compiler.compile(plain)
+
+    def _evaluate(self, job: dict, number: int, prints: dict[str, dict[str, Any]]) -> None:
+        values: dict[int, Any] = {
+            int(value): types.load(Path(files[number % len(files)]), mapped=True)
+            for value, files in job["arguments"].items()
+        }
+        for value, array in values.items():
+            self._note(job, number, value, array, prints)
+        for step in job["steps"]:
+            given = [values[value] for value in step["reads"]]
+            try:
+                arrays = self._call(self._single[step["key"]], given)
+            except Exception:
+                # Such as a call of LAPACK in float32, which refuses float64 as it runs.
+                self._single[step["key"]] = self._compiler.compile(job["texts"][step["key"]][1])
+                arrays = self._call(self._single[step["key"]], given)
+            for value, array, most in zip(step["results"], arrays, step["most"], strict=True):
+                if is_float(array.dtype):
+                    array = array.astype(np.float64)
+                    if most is not None:
+                        array = np.where(np.abs(array) >= most, np.copysign(np.inf, array), array)
+                values[value] = array
+                self._note(job, number, value, array, prints)
+            for value in step["free"]:
+                del values[value]
+
+    def _call(self, program: Any, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        program.buffers[0] = [
+            self._compiler.put(array.reshape(extents).astype(dtype))
+            for array, (extents, dtype) in zip(arrays, program.types, strict=True)
+        ]
+        found = program.call(0)
+        program.fence(found)
+        result = program.fetch(found)
+        program.buffers[0] = [None] * len(program.types)
+        return result
+
+    def _note(self, job: dict, number: int, value: int, array: np.ndarray, prints: dict[str, dict]) -> None:
+        if job["save_informative"] and str(value) not in prints:
+            prints[str(value)] = fingerprint(array)
+        is_wanted = value in job["save"] or (job["save_informative"] and prints[str(value)]["informative"])
+        if is_wanted and str(value) not in job["arguments"]:
+            types.save(Path(job["folder"], f"{number}-{value}.npy"), array)
+
+
+def fingerprint(array: np.ndarray) -> dict[str, Any]:
+    """Return what tells whether two arrays can have the same elements in another order.
+
+    Size, kind, whether it is informative, and six moments of the finite elements: the root mean square, and relative to
+    it the mean absolute value, the mean cube of the absolute value, the largest, the smallest and the mean element.
+    """
+    flat = array.reshape(-1)
+    kind = "f" if is_float(array.dtype) else array.dtype.kind
+    if kind == "c":
+        flat = flat.view(flat.real.dtype)
+    return {"size": array.size, "kind": kind, "informative": is_informative(array), "moments": moments(flat)}
+
+
+def is_informative(array: np.ndarray) -> bool:
+    """Return whether an array has enough different elements to be matched: no constant, mask or broadcast."""
+    sample = np.unique(array.reshape(-1)[:SAMPLE])
+    return array.size > LEAST and sample.size > max(4, min(array.size, SAMPLE) // 20)
+
+
+def moments(flat: np.ndarray) -> list[float]:
+    """Return the six moments of `fingerprint`."""
+    x = flat.astype(np.float64)
+    if not np.isfinite(x).all():
+        x = x[np.isfinite(x)]
+    if not x.size:
+        return [0.0] * 6
+    absolute = np.abs(x)
+    scale = max(float(np.sqrt(np.mean(absolute * absolute))), 1e-300)
+    absolute /= scale
+    cube = float(np.mean(absolute * absolute * absolute))
+    return [scale, float(absolute.mean()), cube, *(float(one) / scale for one in (x.max(), x.min(), x.mean()))]

@@ -1,0 +1,392 @@
+"""Read the text of an HLO module, as XLA dumps it after optimisation, count what it holds, and class its operations.
+
+Standard library only: it runs in compilers' environments, and the tables name the classes by it.
+
+An operation runs where it stands: `Module.runs` says how often each computation does, so that what
+is summed over a program counts a loop's body as often as XLA says that it runs. Collectives are counted as they stand
+in the text: one in a loop's body counts once. Their bytes are those of an instruction's result on a device, which for
+an all-gather is all that is gathered, and for a reduce-scatter the part that a device keeps.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+
+_SHAPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d+\w*)?)\[([\d,<=]*)\]")
+_OPCODE = re.compile(r"\s*([\w\-]+)\(")
+_NAME = re.compile(r"%([\w.\-]+)")
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
+_COMMENT = re.compile(r"/\*.*?\*/")
+_CALLED = re.compile(r"\b(calls|to_apply|body|condition|called_computations|branch_computations)=")
+BITS = {"pred": 8, "s4": 4, "u4": 4, "s2": 2, "u2": 2, "token": 0, "opaque": 0, "f4e2m1fn": 4}
+
+
+CALLS = ("call", "conditional", "async-start", "custom-call")
+"""Operations that only run other computations: here, at their side, or (custom) on another core."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """One array of a shape: element type and extents."""
+
+    dtype: str
+    extents: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the elements, without a layout's padding."""
+        digits = re.search(r"\d+", self.dtype)
+        bits = BITS[self.dtype] if self.dtype in BITS else int(digits.group()) if digits else 0
+        return math.ceil(math.prod(self.extents) * bits / 8)
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One line of a computation."""
+
+    name: str
+    opcode: str
+    arrays: tuple[Array, ...]
+    operands: tuple[str, ...]
+    attributes: str
+    root: bool
+
+    @property
+    def bytes(self) -> int:
+        return sum(array.bytes for array in self.arrays)
+
+    def attribute(self, key: str) -> str:
+        """The word or the {...} after `key=`; empty where there is none."""
+        result = re.search(rf"\b{key}=(\{{[^}}]*\}}|[^,\s]+)", self.attributes)
+        return result.group(1) if result else ""
+
+    @cached_property
+    def called(self) -> tuple[str, ...]:
+        """Names of the computations that it calls, in the order of the text."""
+        names = []
+        for match in _CALLED.finditer(self.attributes):
+            rest = self.attributes[match.end() :]
+            end = rest.find("}") if rest.startswith("{") else rest.find(",")
+            names += _NAME.findall(rest if end < 0 else rest[:end])
+        return tuple(names)
+
+
+@dataclass
+class Computation:
+    """Instructions by name, in the order of the text."""
+
+    name: str
+    instructions: dict[str, Instruction] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Instruction:
+        return next(i for i in reversed(self.instructions.values()) if i.root)
+
+
+@dataclass(frozen=True)
+class Module:
+    """All computations, and which of them is the program's own."""
+
+    computations: dict[str, Computation]
+    entry: str
+
+    @cached_property
+    def runs(self) -> dict[str, int | None]:
+        """Control computation -> how often one call of the program runs it; None where unknown.
+
+        Control computations are the entry, loop bodies, branches, and what CALLS call: what fusions,
+        reductions and the like call is part of the operation that calls it. Branches count as
+        taken, every one.
+        """
+        runs: dict[str, int | None] = {}
+
+        def enter(name: str, times: int | None) -> None:
+            before = runs.get(name, 0)
+            runs[name] = None if None in (before, times) else before + times
+            for i in self.computations[name].instructions.values():
+                if i.opcode == "while":
+                    known = _TRIPS.search(i.attributes)
+                    trips = None if known is None or times is None else int(known.group(1)) * times
+                    enter(i.attribute("body").lstrip("%"), trips)
+                elif i.opcode in CALLS:
+                    for called in i.called:
+                        enter(called, times)
+
+        enter(self.entry, 1)
+        return runs
+
+    def inside(self, instruction: Instruction) -> list[Instruction]:
+        """Instructions of the fusion that this one is, and of those in it."""
+        result = []
+        for name in instruction.called:
+            for i in self.computations[name].instructions.values():
+                result.append(i)
+                if i.opcode == "fusion":
+                    result += self.inside(i)
+        return result
+
+
+def read(text: str) -> Module:
+    """The module of an HLO dump; raises ValueError where the text has no entry computation."""
+    computations: dict[str, Computation] = {}
+    entry, current = "", None
+    for line in text.splitlines():
+        if current is None:
+            if line.endswith("{") and not line.startswith((" ", "HloModule")):
+                name = _NAME.search(line) or re.search(r"(?:ENTRY )?([\w.\-]+) ", line)
+                current = computations.setdefault(name.group(1), Computation(name.group(1)))
+                entry = current.name if line.startswith("ENTRY") else entry
+        elif line.startswith("}"):
+            current = None
+        elif " = " in line:
+            instruction = _instruction(line)
+            current.instructions[instruction.name] = instruction
+    if not entry:
+        raise ValueError("expected the text of an HLO module, found no ENTRY computation")
+    return Module(computations, entry)
+
+
+def _instruction(line: str) -> Instruction:
+    left, _, right = _COMMENT.sub("", line).strip().partition(" = ")
+    root = left.startswith("ROOT ")
+    end = _closing(right, 0) + 1 if right.startswith("(") else right.index(" ")
+    arrays = tuple(_arrays(right[:end]))
+    opcode = _OPCODE.match(right, end)
+    start = opcode.end() - 1
+    close = _closing(right, start)
+    inner = right[start + 1 : close]
+    return Instruction(
+        name=left.removeprefix("ROOT ").lstrip("%"),
+        opcode=opcode.group(1),
+        arrays=arrays,
+        operands=() if opcode.group(1) == "constant" else tuple(_NAME.findall(inner)),
+        attributes=right[close + 1 :],
+        root=root,
+    )
+
+
+def _arrays(text: str) -> list[Array]:
+    result = []
+    for dtype, extents in _SHAPE.findall(text):
+        numbers = tuple(int(e.lstrip("<=")) for e in extents.split(",") if e)
+        result.append(Array(dtype, numbers))
+    return result
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the parenthesis that opens at `start` closes."""
+    depth = 0
+    for match in re.compile(r"[()]").finditer(text, start):
+        depth += 1 if match.group() == "(" else -1
+        if depth == 0:
+            return match.start()
+    raise ValueError(f"expected a closing parenthesis in: {text[:200]}")
+
+
+# Facts of a program
+
+_CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
+_YNN = '"kind":"__ynn_fusion"'
+_UNKNOWN = 2**62  # libtpu writes the largest 64-bit number where it has no estimate
+LAYOUT = ("copy", "transpose", "reshape", "broadcast")
+"""Operations that only change where elements stand."""
+FORWARDS = ("bitcast", "tuple", "get-tuple-element", "parameter", "constant")
+"""Operations that move nothing."""
+_NO_STEP = (*FORWARDS, "copy-done", "async-done")
+
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
+_EMITTED = re.compile(rf"\"?stablehlo\.({'|'.join(COLLECTIVES)})\"?\(")
+_RESULT = re.compile(r"-> \(?(tensor<.*)$")
+_TENSOR = re.compile(r"tensor<((?:\d+x)*)([a-z]+)(\d+)[^>]*>")
+
+
+def facts(text: str, estimated: bool = True) -> dict:
+    """Counts over one optimised module; estimated: whether its cycles are estimates of the final code.
+
+    operations_by_kind: every instruction of every computation, each counted once, fused ones
+    included, the most frequent kind first. layout_bytes: written by operations (or fusions of nothing
+    else) that only change where elements stand, loops multiplied. depth: operations on the longest
+    path through the entry, a loop's body once. estimated_cycles: XLA's own estimate, summed over the
+    operations that run by themselves, loops multiplied. Bytes and cycles are null where XLA does not
+    tell how often a loop that has some runs; cycles also where it gives none. collectives: those of
+    `partitioned_collectives`.
+    """
+    module = read(text)
+    kinds = Counter(i.opcode for c in module.computations.values() for i in c.instructions.values())
+    return {
+        "operations_by_kind": dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0]))),
+        "layout_bytes": _times(module, lambda i: i.bytes if _only_layout(module, i) else 0),
+        "depth": _depth(module, module.entry),
+        "estimated_cycles": _cycles(module) if estimated else None,
+        "collectives": partitioned_collectives(module),
+    }
+
+
+def counts(text: str) -> dict[str, int]:
+    """Return the FACTS of an optimised module for the CPU. Raises ValueError for a text that is no HLO module."""
+    module = read(text)
+    every = [i for c in module.computations.values() for i in c.instructions.values()]
+    kinds = Counter(i.opcode for i in every)
+    return {
+        "fusions": kinds["fusion"],
+        "products": kinds["dot"] + kinds["convolution"],
+        "ynn": sum(i.opcode == "fusion" and _YNN in i.attributes for i in every),
+        "library_calls": kinds["custom-call"],
+        "transposes": kinds["transpose"],
+        "copies": kinds["copy"],
+    }
+
+
+def _only_layout(module: Module, i: Instruction) -> bool:
+    if i.opcode != "fusion":
+        return i.opcode in LAYOUT
+    inside = {j.opcode for j in module.inside(i)} - {"fusion", *FORWARDS}
+    return bool(inside) and inside <= set(LAYOUT)
+
+
+def _times(module: Module, value) -> int | None:
+    """The sum of a value over all operations that run by themselves, loops multiplied."""
+    total = 0
+    for name, times in module.runs.items():
+        once = sum(value(i) for i in module.computations[name].instructions.values())
+        if once and times is None:
+            return None
+        total += once * (times or 0)
+    return total
+
+
+def _cycles(module: Module) -> int | None:
+    def of(i: Instruction) -> int:
+        result = _CYCLES.search(i.attributes)
+        cycles = int(result.group(1)) if result and i.opcode != "while" else 0
+        return cycles if cycles < _UNKNOWN else 0
+
+    return _times(module, of) or None
+
+
+def _depth(module: Module, name: str) -> int:
+    longest: dict[str, int] = {}
+    # Instructions stand in an order in which operands come first.
+    for i in module.computations[name].instructions.values():
+        before = max((longest[operand] for operand in i.operands), default=0)
+        if i.opcode == "while" or (i.opcode in CALLS and i.called):
+            before += max((_depth(module, called) for called in i.called), default=0)
+        elif i.opcode not in _NO_STEP:
+            before += 1
+        longest[i.name] = before
+    return max(longest.values(), default=0)
+
+
+def emitted_collectives(text: str) -> dict[str, int]:
+    """{kind: count} and `bytes` of a StableHLO program; the types in a manual computation are a device's."""
+    found = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
+    open_ = False
+    for line in text.splitlines():
+        match = _EMITTED.search(line)
+        if match:
+            found[match[1]] += 1
+        # A reduction's type stands after its region.
+        open_ = bool(match) or open_
+        if open_ and (result := _RESULT.search(line)):
+            found["bytes"] += sum(_tensor_bytes(*one) for one in _TENSOR.findall(result[1]))
+            open_ = False
+    return found
+
+
+def _tensor_bytes(extents: str, kind: str, bits: str) -> int:
+    count = math.prod(int(extent) for extent in extents.split("x") if extent)
+    return count * max(8, int(bits)) // 8
+
+
+def partitioned_collectives(module: Module) -> dict[str, int]:
+    """The same of an optimised HLO module; one that is started and awaited apart is one."""
+    result = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
+    for computation in module.computations.values():
+        for instruction in computation.instructions.values():
+            kind = instruction.opcode.removesuffix("-start").replace("-", "_")
+            if kind not in COLLECTIVES:
+                continue
+            result[kind] += 1
+            arrays = instruction.arrays
+            if instruction.opcode in ("all-gather-start", "collective-permute-start"):
+                # Operands and results in one tuple, at last perhaps numbers of its own.
+                sent = len(instruction.operands)
+                arrays = arrays[sent : 2 * sent]
+            result["bytes"] += sum(array.bytes for array in arrays)
+    return result
+
+
+# Classes of work
+
+PRODUCTS, TRANSPOSES, REDUCTIONS = "products", "transposes", "reductions"
+ELEMENTWISE, LIBRARY, DISPATCH = "elementwise", "library", "dispatch"
+CLASSES: dict[str, str] = {
+    PRODUCTS: "products and convolutions",
+    TRANSPOSES: "transposes and copies",
+    REDUCTIONS: "reductions and norms",
+    ELEMENTWISE: "elementwise",
+    LIBRARY: "other library calls",
+    DISPATCH: "dispatch",
+}
+"""Name of a class -> what a reader calls it. Dispatch is what of a call no operation takes."""
+
+_PRODUCTS = {"dot", "convolution", "ragged-dot"}
+_REDUCTIONS = {"reduce", "reduce-window", "select-and-scatter", "batch-norm-training", "batch-norm-inference"}
+_MOVES = {*LAYOUT, "slice", "concatenate", "pad", "reverse", "gather", "dynamic-slice"}
+_MOVES |= {"dynamic-update-slice", "copy-start", "copy-done"}
+_LIBRARY = {"custom-call", "fft", "cholesky", "triangular-solve", "topk"}
+_CONTROL = {"while", "conditional"}
+# Library calls that multiply: oneDNN's __onednn$matmul, cuBLAS's __cublas$gemm and the like.
+_MULTIPLIES = re.compile(r"matmul|gemm|dot|conv", re.IGNORECASE)
+_NORMALISES = re.compile(r"layernorm|batchnorm|softmax|reduce", re.IGNORECASE)
+
+
+def class_of(module: Module, instruction: Instruction) -> str:
+    """The class of one operation that runs by itself.
+
+    A fusion or a call is classified by all that its body holds: with a product, it is a product (a YNN
+    fusion of a dot too), else with a reduction a reduction; where it only moves elements, a transpose; else
+    elementwise. A loop's own work is dispatch.
+    """
+    if instruction.opcode in _CONTROL:
+        return DISPATCH
+    if instruction.opcode == "custom-call":
+        target = instruction.attribute("custom_call_target")
+        if _MULTIPLIES.search(target):
+            return PRODUCTS
+        return REDUCTIONS if _NORMALISES.search(target) else LIBRARY
+    kinds = _kinds(module, instruction) - set(FORWARDS)
+    if kinds & _PRODUCTS:
+        return PRODUCTS
+    if kinds & _REDUCTIONS:
+        return REDUCTIONS
+    if kinds & _LIBRARY:
+        return LIBRARY
+    return TRANSPOSES if kinds <= _MOVES else ELEMENTWISE
+
+
+def _kinds(module: Module, instruction: Instruction) -> set[str]:
+    """Opcodes of what runs in this operation: of itself, or of the bodies of a fusion or a call."""
+    if instruction.opcode not in ("fusion", "call"):
+        return {instruction.opcode}
+    result: set[str] = set()
+    for name in instruction.called:
+        for inner in module.computations[name].instructions.values():
+            result |= _kinds(module, inner)
+    return result
+
+
+def callers(module: Module) -> dict[str, str]:
+    """Operation -> the loop or call in whose body it runs; those of the entry and of fusions have none."""
+    result: dict[str, str] = {}
+    for computation in module.computations.values():
+        for instruction in computation.instructions.values():
+            if instruction.opcode in (*CALLS, *_CONTROL):
+                for name in instruction.called:
+                    inner = module.computations[name].instructions
+                    result |= dict.fromkeys(inner, instruction.name)
+    return result

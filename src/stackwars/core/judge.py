@@ -1,0 +1,398 @@
+"""Judge what a program gave by its expected values: how many elements are wrong, which, and by how much.
+
+Integers, booleans and indices must be equal. Floating-point values must agree within a limit, as a whole (relative
+L2 error) and element by element (error over the largest value of the reference): one wrong row of 32,769 has a
+relative L2 error of 9e-6 and an element's error of 1e-3 and more. Not-a-number and infinities are values: they must
+stand where the reference has them.
+
+The limit follows from the program: the larger of what rounding does to its longest sum (4 standard deviations,
+u sqrt(n): Higham and Mary, SIAM J. Sci. Comput. 41, 2019) and 8 times what an evaluation of the same program in its
+precision differs from that in float64.
+
+`expected.npz` has the values: `output0` and `output1`, the output of a call with each set of inputs (`output0/1` and so
+on are further results), and `state/<name>`, what the first call leaves of a workload that updates its state.
+`expected.json` says who computed them and the limits of the errors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackwars.core import documents, evaluate
+from stackwars.core.compilers import INPUT_SETS
+from stackwars.core.program import Graph, GraphError
+from stackwars.core.program_text import refusal
+from stackwars.core.types import is_float
+
+if TYPE_CHECKING:
+    from stackwars.core.client import Worker
+
+ROUNDINGS = 32
+"""The least limit in units of roundoff: libraries' exponentials and the like are a few apart."""
+DEVIATIONS = 4
+"""Standard deviations of the rounding error of a sum that a limit allows."""
+MARGIN = 8
+"""How many times the error of one evaluation in the program's precision another may have."""
+MOST = 1e-2
+"""The largest limit that measured rounding may ask for, unless the narrowest type asks for more."""
+USEFUL = 0.25
+"""A larger limit would let anything pass."""
+RANDOM = {"stablehlo.rng", "stablehlo.rng_bit_generator"}
+"""Operations whose results are not the same in every compiler."""
+ARRAYS, DOCUMENT = "expected.npz", "expected.json"
+OUTPUT = "output"
+"""The name of the result that a call returns; of several, the others are output/1, output/2 and so on."""
+OUTPUTS = "values.npz"
+"""What a process leaves of its outputs: {"<call>/<key of the expected values>": array}."""
+
+
+def output_names(count: int) -> list[str]:
+    """Return the names of a call's results."""
+    return [f"{OUTPUT}/{number}" if number else OUTPUT for number in range(count)]
+
+
+def value_key(name: str, which: int) -> str | None:
+    """Return the key of a result's expected values, of a call with this set of inputs; None if it has none.
+
+    What a program updates is expected after the first call alone.
+    """
+    output, _, number = name.partition("/")
+    if output == OUTPUT:
+        return f"{OUTPUT}{which}/{number}" if number else f"{OUTPUT}{which}"
+    return f"state/{name}" if which == 0 else None
+
+
+def output_values(returned: np.ndarray | tuple[np.ndarray, ...], which: int) -> dict[str, np.ndarray]:
+    """Return what a call with this set of inputs returned, an array or several, by the keys of expected values."""
+    each = returned if isinstance(returned, tuple) else (returned,)
+    return {value_key(name, which): value for name, value in zip(output_names(len(each)), each, strict=True)}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected values of a program.
+
+    judge: what computed them; reason: why there are none, else ""; disputed: whether that is because two frontends'
+    programs compute different things. limits: of the relative L2 error and of an element's error over the largest
+    value, by key. values: by key; a file's are read as they are used. certain: masks of integers that do not depend on
+    rounding, by key; without one all elements are. rounding: the error of an evaluation as it is, by key.
+    """
+
+    judge: str = ""
+    reason: str = ""
+    limits: dict[str, float] = field(default_factory=dict)
+    values: Mapping[str, np.ndarray] = field(default_factory=dict)
+    disputed: bool = False
+    certain: dict[str, np.ndarray] = field(default_factory=dict)
+    rounding: dict[str, float] = field(default_factory=dict)
+
+    def compare(self, key: str, values: np.ndarray) -> Agreement:
+        """Return how values agree with the expected ones of this key."""
+        right, certain = self.values[key], self.certain.get(key)
+        if certain is not None and values.shape == right.shape:
+            values = np.where(certain, values, right)
+        return agreement(values, right, self.limits[key])
+
+    def document(self) -> dict[str, Any]:
+        """Return all but the values, as expected.json has it."""
+        names = ("judge", "reason", "limits", "rounding", "disputed")
+        return {"schema": 1, **{name: getattr(self, name) for name in names}}
+
+
+def write(folder: Path, values: Mapping[str, np.ndarray], document: dict[str, Any]) -> None:
+    """Write expected values, and in the document their judge, reason and limits.
+
+    Values in float64 are written in float32 if its rounding is far below their limit.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    half = 2.0**-25
+    small = {
+        key: value.astype(np.float32)
+        if value.dtype == np.float64 and document["limits"][key] > 8 * half and _fits_float32(value)
+        else value
+        for key, value in values.items()
+    }
+    np.savez(folder / ARRAYS, **small)
+    documents.write(folder / DOCUMENT, document)
+
+
+def _fits_float32(values: np.ndarray) -> bool:
+    size = np.abs(values[np.isfinite(values)])
+    return not size.size or bool(size.max() < np.finfo(np.float32).max)
+
+
+def read(folder: Path) -> Expected:
+    """Read the expected values in a folder."""
+    document = documents.read(folder / DOCUMENT)
+    values = {} if document["reason"] else np.load(folder / ARRAYS)
+    is_disputed = document.get("disputed", False)
+    return Expected(document["judge"], document["reason"], document["limits"], values, is_disputed)
+
+
+def least_limit(roundoff: float, terms: int) -> float:
+    """Return the least limit of an error: what rounding does to a sum of so many terms."""
+    return max(ROUNDINGS * roundoff, DEVIATIONS * math.sqrt(terms) * roundoff)
+
+
+def limit(least: float, rounding: float) -> float:
+    """Return the limit of an error; infinite if no limit is useful: the program amplifies rounding.
+
+    least: see `least_limit`. rounding: the error that an evaluation in the program's precision has.
+    """
+    found = max(least, MARGIN * rounding) if MARGIN * rounding <= max(MOST, least) else least
+    return found if rounding <= least <= USEFUL or found > least else math.inf
+
+
+def amplified(rounding: float, roundoff: float) -> str:
+    """Return the reason for which a program with such a rounding error is not judged."""
+    if not math.isfinite(rounding):
+        return "this program amplifies rounding without bound: it is finite in float64 and not in its own precision"
+    if least_limit(roundoff, 1) > USEFUL:
+        return f"its narrowest type rounds by {roundoff:.1g}, so that no limit of an error is useful"
+    return (
+        f"this program amplifies rounding by {rounding / roundoff:.0f}: in its own precision it differs from float64 "
+        f"by {rounding:.1g} of its largest value"
+    )
+
+
+def worst_error(values: np.ndarray, right: np.ndarray) -> float:
+    """Return the larger of the relative L2 error and that of an element over the largest value."""
+    verdict = agreement(values, right, np.inf)
+    return max(verdict.l2, verdict.largest)
+
+
+def expected_values(
+    worker: Worker,
+    graph: Graph,
+    values: evaluate.Values,
+    *,
+    text: str = "",
+    names: Sequence[str] = (),
+    sets: int = INPUT_SETS,
+) -> Expected:
+    """Return the expected values of a program, evaluated in float64 by an XLA that is no suspect.
+
+    values: of its arguments. text: as it was emitted; "" for a part of a program. names: of its results, OUTPUT and so
+    on by default.
+
+    :raises GraphError: for a program with a result that is no tensor of known extents.
+    :raises Failed: if it cannot be evaluated.
+    """
+    if why := refusal(text):
+        return Expected(reason=why)
+    if random := sorted(graph.names & RANDOM):
+        return Expected(
+            reason=f"it draws random numbers ({', '.join(random)}), which every compiler draws in its own way"
+        )
+    if op := evaluate.unsupported(graph):
+        raise GraphError(
+            f"{op.name} has a result that is no tensor of known extents: {graph.types[op.results[0]]}"
+        )
+    exact, by = evaluate.results(worker, graph, values, double=True, sets=sets, text=text)
+    (rounded,), _ = evaluate.results(worker, graph, values, double=False, sets=1, text=text)
+    if any(map(_overflows, rounded, exact[0])):
+        # Only evaluated alone do operations keep the range of their types.
+        exact, by = evaluate.results(worker, graph, values, double=True, sets=sets, text=text, alone=True)
+    names = names or output_names(len(graph.results))
+    roundoff = evaluate.unit_roundoff(text or graph.module())
+    least = least_limit(roundoff, graph.accumulation)
+    found = Expected(f"jaxlib {worker.versions()['jaxlib']}, {by} in float64")
+    # Rounding was measured with the first set of inputs.
+    found.rounding.update(zip(names, map(worst_error, rounded, exact[0]), strict=True))
+    worst = max(found.rounding.values(), default=0.0)
+    if math.isinf(limit(least, worst)):
+        return Expected(reason=amplified(worst, roundoff), rounding=found.rounding)
+    for number, arrays in enumerate(exact):
+        for name, right, other in zip(names, arrays, rounded, strict=True):
+            if not (key := value_key(name, number)):
+                continue
+            found.values[key] = right
+            found.limits[key] = limit(least, found.rounding[name])
+            if number == 0 and right.dtype.kind in "biu" and not np.array_equal(right, other):
+                found.certain[key] = right == other
+    return found
+
+
+def _overflows(rounded: np.ndarray, exact: np.ndarray) -> bool:
+    """Return whether a result is finite in float64 alone."""
+    if not is_float(rounded.dtype):
+        return False
+    return bool((~np.isfinite(rounded.astype(np.float64)) & np.isfinite(exact.astype(np.float64))).any())
+
+
+def judge(outputs: Mapping[str, np.ndarray], expected: Expected) -> dict[str, Any] | None:
+    """Return the verdict on a program's outputs, of the worst of them; None if there are no expected values.
+
+    outputs: {"<call>/<key>": array}. {"judge", "wrong", "total", "l2", "largest", "where", "limit", "flaky"}: as of
+    `Agreement`, and None for an infinite error; flaky: calls with the same inputs differ, and one of them is wrong.
+    """
+    if expected.reason:
+        return None
+    worst, limit, flaky = Agreement(0, 0, 0.0, 0.0), 0.0, False
+    for key, right in expected.values.items():
+        calls = [outputs[name] for name in outputs if name.partition("/")[2] == key]
+        verdicts = [expected.compare(key, values) for values in calls]
+        if not calls:
+            verdicts = [Agreement(right.size, right.size, np.inf, np.inf, f"no result {key}")]
+        differ = any(values.tobytes() != calls[0].tobytes() for values in calls[1:])
+        flaky |= differ and any(verdict.wrong for verdict in verdicts)
+        for verdict in verdicts:
+            if not worst.total or (bool(verdict.wrong), verdict.largest) > (bool(worst.wrong), worst.largest):
+                worst, limit = verdict, expected.limits[key]
+    return {
+        "judge": expected.judge,
+        **{key: getattr(worst, key) for key in ("wrong", "total", "where")},
+        **{
+            key: float(error) if np.isfinite(error := getattr(worst, key)) else None
+            for key in ("l2", "largest")
+        },
+        "limit": limit,
+        "flaky": flaky,
+    }
+
+
+def worst(verdicts: list[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Return the worst of several processes' verdicts; None if none was judged."""
+    known = [verdict for verdict in verdicts if verdict]
+    if not known:
+        return None
+    result = max(known, key=lambda verdict: (bool(verdict["wrong"]), _or_infinite(verdict["largest"])))
+    wrong = sum(bool(verdict["wrong"]) for verdict in known)
+    return result | {"flaky": 0 < wrong < len(known) or any(verdict["flaky"] for verdict in known)}
+
+
+def _or_infinite(error: float | None) -> float:
+    return np.inf if error is None else error
+
+
+def problem(verdict: dict[str, Any] | None) -> str:
+    """Return what is wrong, in words; "" if nothing is, or nothing was judged."""
+    if not verdict or not verdict["wrong"]:
+        return ""
+    kind = "flaky: " if verdict["flaky"] else ""
+    error = "" if verdict["largest"] is None else f", largest error {verdict['largest']:.1e}"
+    where = f" ({verdict['where']})" if verdict["where"] else ""
+    return f"{kind}{verdict['wrong']:,} of {verdict['total']:,} elements wrong{where}{error}, by {verdict['judge']}"
+
+
+# Agreement
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """wrong: how many of `total` elements. l2, largest: relative L2 error, and the largest element's error over the
+    reference's largest value; infinite if the values cannot be compared. where: which elements are wrong, in words.
+    """
+
+    wrong: int
+    total: int
+    l2: float
+    largest: float
+    where: str = ""
+
+    @property
+    def right(self) -> bool:
+        return not self.wrong
+
+    def __str__(self) -> str:
+        if self.right:
+            return f"all {self.total:,} elements right, largest error {self.largest:.1e}"
+        return (
+            f"{self.wrong:,} of {self.total:,} elements wrong ({self.where}), largest error {self.largest:.1e}"
+        )
+
+
+def agreement(values: np.ndarray, reference: np.ndarray, limit: float) -> Agreement:
+    """Compare values with a reference of the same shape; extents of 1 do not count.
+
+    limit: of the relative L2 error and of each element's error over the reference's largest value. An element is
+    wrong if its error is over the limit; if only the L2 error is over it, every element that differs is.
+    """
+    if _long(values.shape) != _long(reference.shape):
+        where = f"expected the shape {reference.shape}, got {values.shape}"
+        return Agreement(max(1, reference.size), max(1, reference.size), np.inf, np.inf, where)
+    values = values.reshape(reference.shape)
+    wrong, l2, largest = errors(values, reference, limit)
+    where = describe(wrong)
+    if not _have_rounding(values, reference):
+        where += _order(np.atleast_1d(values)[wrong], np.atleast_1d(reference)[wrong])
+    return Agreement(int(wrong.sum()), wrong.size, l2, largest, where)
+
+
+def errors(values: np.ndarray, reference: np.ndarray, limit: float) -> tuple[np.ndarray, float, float]:
+    """Return (which elements are wrong, the L2 error, the largest) of values of the reference's shape."""
+    if not _have_rounding(values, reference):
+        wrong = np.atleast_1d(values != reference)
+        return wrong, float(wrong.mean()) if wrong.size else 0.0, float(wrong.any())
+    precise = np.complex128 if reference.dtype.kind == "c" else np.float64
+    found, expected = np.atleast_1d(values.astype(precise)), np.atleast_1d(reference.astype(precise))
+    finite = np.isfinite(expected)
+    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    misplaced = ~same & (~finite | ~np.isfinite(found))
+    size = np.abs(expected[finite])
+    with np.errstate(invalid="ignore"):
+        error = np.where(same, 0.0, np.abs(found - expected))
+    error[misplaced] = np.inf
+    scale, norm = float(size.max(initial=0.0)) or 1.0, float(np.linalg.norm(size)) or 1.0
+    l2, largest = float(np.linalg.norm(error)) / norm, float(error.max(initial=0.0)) / scale
+    wrong = error > limit * scale
+    if l2 > limit and not wrong.any():
+        wrong = error > 0
+    return wrong, l2, largest
+
+
+def _have_rounding(*arrays: np.ndarray) -> bool:
+    """Return whether all arrays are floating-point or complex numbers."""
+    return all(is_float(array.dtype) or array.dtype.kind == "c" for array in arrays)
+
+
+def _long(shape: tuple[int, ...]) -> list[int]:
+    return [extent for extent in shape if extent != 1]
+
+
+def _order(values: np.ndarray, reference: np.ndarray) -> str:
+    """Return what the wrong elements have in common with the right ones: all but their order, or nothing."""
+    same = values.size > 1 and np.array_equal(np.sort(values), np.sort(reference))
+    return "; the right values in another order, as of equal keys in a sort" if same else ""
+
+
+def describe(wrong: np.ndarray) -> str:
+    """Return which elements of a mask are set: by axis if they are a product of ranges, else the first and last."""
+    places = np.nonzero(wrong)
+    if not places[0].size:
+        return ""
+    if places[0].size == wrong.size:
+        return "all"
+    chosen = [np.unique(axis) for axis in places]
+    if prod(len(one) for one in chosen) == places[0].size:
+        parts = (
+            _of_axis(axis, one, extent)
+            for axis, (one, extent) in enumerate(zip(chosen, wrong.shape, strict=True))
+        )
+        return " and ".join(filter(None, parts))
+    ends = (tuple(int(axis[place]) for axis in places) for place in (0, -1))
+    return "from {} to {}".format(*ends)
+
+
+def _of_axis(axis: int, chosen: np.ndarray, extent: int) -> str:
+    """Return which coordinates of an axis are chosen, in words; "" if all are."""
+    first, last, count = int(chosen[0]), int(chosen[-1]), len(chosen)
+    if count == extent:
+        return ""
+    steps = set(np.diff(chosen).tolist())
+    if steps <= {1}:
+        if count == 1 and 0 < first < extent - 1:
+            return f"{first} of axis {axis}"
+        if last == extent - 1:
+            return f"the last {count} of axis {axis}"
+        return f"the first {count} of axis {axis}" if not first else f"{first} to {last} of axis {axis}"
+    if len(steps) == 1:
+        return f"every {steps.pop()}. of axis {axis} from {first}"
+    return f"{count} between {first} and {last} of axis {axis}"

@@ -1,0 +1,298 @@
+"""A StableHLO program by the MLIR bindings of a jaxlib: read, walk, print, write for other releases, interpret.
+
+Runs in an environment with jaxlib, as a module of the tables' jobs and in a worker.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
+from jaxlib.mlir.passmanager import PassManager
+
+from stackwars.core.compilers import ARTIFACT, function_type
+from stackwars.core.program_text import LEGALISE, missing_reason, place, refusal
+from stackwars.core.types import DTYPES
+
+_register_passes = cache(stablehlo.register_stablehlo_passes)
+LOOP = 100
+"""How often a loop is assumed to run."""
+
+# Their bodies are programs of their own; any other region is the scalar combiner of a reduction.
+CONTROL_FLOW = {"stablehlo.while", "stablehlo.case", "stablehlo.if"}
+DOT, CONSTANT = "stablehlo.dot_general", "stablehlo.constant"
+RESHAPE, TRANSPOSE, BROADCAST = "stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim"
+
+
+class ProgramError(ValueError):
+    """The text is no StableHLO program that this version of the bindings can read."""
+
+
+@cache
+def _context() -> ir.Context:
+    # What jax's own make_ir_context() registers, without importing jax (a private function there).
+    context, registry = ir.Context(), ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    for register in (
+        stablehlo.register_dialect,
+        chlo.register_dialect,
+        mhlo.register_mhlo_dialect,
+        sdy.register_dialect,
+    ):
+        register(context)
+    return context
+
+
+def read(data: bytes) -> ir.Module:
+    """Return the program of a file: text, MLIR bytecode, or a portable artifact of StableHLO.
+
+    :raises ProgramError: as of `parse`.
+    """
+    if not data.startswith(ARTIFACT):
+        return parse(data.decode(errors="replace"))
+    try:
+        if b"StableHLO_v" in data[:64]:
+            return stablehlo.deserialize_portable_artifact(_context(), data)
+        return ir.Module.parse(data, _context())
+    except Exception as error:
+        raise ProgramError(f"expected bytecode of StableHLO, the parser stopped with: {error}") from None
+
+
+def parse(text: str) -> ir.Module:
+    """Return the program of a text in MLIR's assembly form.
+
+    :raises ProgramError: with the parser's first complaint and its line, or with the reason in a file that holds no
+        program.
+    """
+    reason = missing_reason(text)
+    if reason is not None:
+        raise ProgramError(f"expected a StableHLO program, got a file that says why there is none: {reason}")
+    if (why := refusal(text)).startswith("expected"):
+        raise ProgramError(why)
+    try:
+        return ir.Module.parse(text, _context())
+    except ir.MLIRError as error:
+        complaint = next((f"{_line(d.location)}{d.message}" for d in error.error_diagnostics), str(error))
+        raise ProgramError(
+            f"expected StableHLO text, the parser stopped with: {complaint}. The text begins with "
+            f"{text[:60]!r}; fix: measure the cell that wrote it again"
+        ) from None
+
+
+def _line(location: ir.Location) -> str:
+    found = re.search(r":(\d+):\d+", str(location))
+    return f"line {found[1]}: " if found else ""
+
+
+def generic(module: ir.Module) -> dict[str, object]:
+    """Return a module in generic form, and facts of every operation of its functions.
+
+    {"text"; "functions": {name: [{"place", "terms", "work"} of each operation, in order]}; "names": of all operations}.
+    terms: the most that one element of a result sums, those of nested operations and of called functions too. work: the
+    scalar operations of a call, in which a loop's body counts LOOP times.
+    """
+    facts = _Facts(module)
+    return {
+        "text": module.operation.get_asm(print_generic_op_form=True),
+        "functions": {
+            name(function): [
+                {"place": place(str(op.location)), **dict(zip(("terms", "work"), facts.of(op), strict=True))}
+                for op in operations(function)
+            ]
+            for function in functions(module)
+        },
+        "names": sorted(facts.names),
+    }
+
+
+class _Facts:
+    """How many terms operations sum and how many scalar operations they are, nested ones included."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self.names: set[str] = set()
+        self._functions = {name(function): function for function in functions(module)}
+        self._called: dict[str, tuple[int, int]] = {}
+
+    def of(self, op: ir.Operation) -> tuple[int, int]:
+        """Return (terms, work) of an operation."""
+        self.names.add(op.name)
+        if op.name == "func.call":
+            return self._call(callee(op))
+        terms = _terms(op)
+        work = terms * max((_elements(result) for result in op.results), default=0)
+        times = LOOP if op.name == "stablehlo.while" else 1
+        for region in op.regions:
+            for part in region.blocks:
+                for inner in part.operations:
+                    inner_terms, inner_work = self.of(inner.operation)
+                    terms, work = max(terms, inner_terms), work + times * inner_work
+        return terms, work
+
+    def _call(self, wanted: str) -> tuple[int, int]:
+        if wanted not in self._called:
+            found = [self.of(op) for op in operations(self._functions[wanted])]
+            self._called[wanted] = max((terms for terms, _ in found), default=1), sum(work for _, work in found)
+        return self._called[wanted]
+
+
+def _terms(op: ir.Operation) -> int:
+    """Return how many terms each element of an operation's own results sums; 1 if it sums none."""
+    if op.name == DOT:
+        return math.prod(shape(op.operands[0])[axis] for axis in dimensions(op).lhs_contracting_dimensions)
+    if op.name == "stablehlo.convolution":
+        kernel = shape(op.operands[1])
+        numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+        return math.prod(kernel) // max(1, kernel[numbers.kernel_output_feature_dimension])
+    if op.name == "stablehlo.reduce":
+        return max(1, _elements(op.operands[0]) // max(1, _elements(op.results[0])))
+    if op.name == "stablehlo.reduce_window":
+        return math.prod(op.attributes["window_dimensions"])
+    return 1
+
+
+def _elements(value: ir.Value) -> int:
+    return (
+        math.prod(shape(value)) if is_tensor(value) and ir.RankedTensorType(value.type).has_static_shape else 0
+    )
+
+
+def run_passes(module: ir.Module, pipeline: str) -> None:
+    """Run a pipeline of passes, StableHLO's among them, on a module in place."""
+    with module.context:
+        _register_passes()
+        PassManager.parse(pipeline).run(module.operation)
+
+
+def portable(text: str) -> tuple[bytes, str]:
+    """Return the portable artifact of a program, and the version of StableHLO that it is in.
+
+    The version is the oldest that has all of the program's operations, at best 1.0.0: StableHLO guarantees for five
+    years that it can be read. CHLO has no such guarantee and is legalised first.
+
+    :raises ProgramError: with what MLIR says if it is in no version.
+    """
+    module, said = parse(text), ""
+    run_passes(module, LEGALISE)
+    with module.context:
+        for minor in range(int(stablehlo.get_current_version().split(".")[1]) + 1):
+            version = f"1.{minor}.0"
+            try:
+                return stablehlo.serialize_portable_artifact(module, version), version
+            except Exception as error:
+                said = str(error)
+    raise ProgramError(f"expected operations of StableHLO, got {said}; fix: legalise or replace them")
+
+
+def interpret(text: str, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """Return the results of a program by the StableHLO reference interpreter.
+
+    arrays: the values of its arguments, which are converted to their types. An operation that the interpreter does not
+    have (`evaluate.NOT_INTERPRETED`) ends the process.
+    """
+    module = parse(text)
+    run_passes(module, "builtin.module(func.func(chlo-legalize-to-stablehlo))")
+    with module.context:
+        kinds = map(ir.RankedTensorType, function_type(module, ir).inputs)
+        given = [_attribute(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
+        return [_array(ir.DenseElementsAttr(one)) for one in stablehlo.eval_module(module, given)]
+
+
+def _attribute(array: np.ndarray, kind: ir.RankedTensorType) -> ir.Attribute:
+    extents, dtype = list(kind.shape), DTYPES[str(kind.element_type)]
+    values = np.array(array.reshape(extents), dtype, order="C")
+    return ir.DenseElementsAttr.get(values, type=kind.element_type, shape=extents)
+
+
+def _array(elements: ir.DenseElementsAttr) -> np.ndarray:
+    return np.array(np.broadcast_to(np.array(elements), ir.RankedTensorType(elements.type).shape))
+
+
+def functions(module: ir.Module) -> list[ir.Operation]:
+    """Return all functions, in the text's order."""
+    return [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+
+
+def entry(module: ir.Module) -> ir.Operation:
+    """Return the function that a caller sees: `main`, or the only one. Raises ProgramError without it."""
+    candidates = functions(module)
+    for function in candidates:
+        if name(function) == "main" or len(candidates) == 1:
+            return function
+    names = [name(function) for function in candidates]
+    raise ProgramError(f"expected a function called main, got functions called {names}")
+
+
+def name(function: ir.Operation) -> str:
+    """Return a function's name, without the @."""
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def block(function: ir.Operation) -> ir.Block:
+    """Return the one block of a function: its arguments and its operations."""
+    return function.regions[0].blocks[0]
+
+
+def operations(function: ir.Operation) -> list[ir.Operation]:
+    """Return a function's operations in program order, without what is nested in them."""
+    return [op.operation for op in block(function).operations]
+
+
+def walk(function: ir.Operation) -> Iterator[ir.Operation]:
+    """Return operations in order, with those in loops and branches; no combiners, no terminators."""
+    yield from _walk(function.regions)
+
+
+def _walk(regions: ir.RegionSequence) -> Iterator[ir.Operation]:
+    for region in regions:
+        for part in region.blocks:
+            for op in part.operations:
+                operation = op.operation
+                if operation.name in ("func.return", "stablehlo.return"):
+                    continue
+                yield operation
+                if operation.name in CONTROL_FLOW:
+                    yield from _walk(operation.regions)
+
+
+def producer(value: ir.Value) -> ir.Operation | None:
+    """Return the operation whose result the value is; None for an argument of a function."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def dimensions(dot: ir.Operation) -> stablehlo.DotDimensionNumbers:
+    """Return which dimensions of a dot_general are contracted, and which are batching ones."""
+    return stablehlo.DotDimensionNumbers(dot.attributes["dot_dimension_numbers"])
+
+
+def callee(call: ir.Operation) -> str:
+    """Return the name of the function that a func.call calls, without the @."""
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def shape(value: ir.Value) -> tuple[int, ...]:
+    """Return the extents of a tensor value; () for a scalar. Raises ProgramError for any other type."""
+    return tuple(_tensor(value).shape)
+
+
+def element(value: ir.Value) -> str:
+    """Return the element type of a tensor value as StableHLO writes it: f32, bf16, i32."""
+    return str(_tensor(value).element_type)
+
+
+def is_tensor(value: ir.Value) -> bool:
+    """Return whether the value is a tensor of known rank, and not a token or a tuple."""
+    return isinstance(ir.Type(value.type).maybe_downcast(), ir.RankedTensorType)
+
+
+def _tensor(value: ir.Value) -> ir.RankedTensorType:
+    if not is_tensor(value):
+        raise ProgramError(f"expected a tensor of known rank, {value.get_name()} is a {value.type}")
+    return ir.RankedTensorType(value.type)

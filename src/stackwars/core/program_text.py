@@ -1,0 +1,216 @@
+"""Read and write a program's text, and tell from it alone why there is none, precision and type, source lines.
+
+For processes that have no MLIR bindings, such as torch's, or must not wait for a parser.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+NO_PROGRAM = "// no program:"
+"""How a file begins that stands in the place of a program and says why there is none."""
+LEGALISE = (
+    "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
+    "stablehlo-legalize-composite-to-call))"
+)
+"""MLIR's passes that leave only StableHLO; nested in func.func, as the composites' legalisation requires."""
+_PRODUCT = re.compile(r"\"?stablehlo\.(?:dot_general|dot|convolution)\b.*")
+# dot and dot_general have `precision = [A, B]`, convolution `precision_config = [#stablehlo<precision A>`.
+_PRECISION = re.compile(r"precision(?: = \[|_config = \[)([^\]]*)\]")
+_LEVEL = re.compile(r"\b(DEFAULT|HIGHEST|HIGH)\b")
+_TYPE = re.compile(r"tensor<(?:\d+x|\?x)*([a-z]\w*)")
+_RETURN = re.compile(r"^    return .*? : (.*)$", re.MULTILINE)
+_DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)\s*$")
+_USED = re.compile(r"\bloc\((.*)\)\s*$")
+_ALIAS = re.compile(r"#loc\d*")
+_DONATED = re.compile(
+    r", {0}| \{{{0}\}}|(?<=\{{){0}, ".format(
+        r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true|mhlo\.input_output_alias = \[[^\]]*\])"
+    )
+)
+"""What says of an argument that a result takes over its memory."""
+_CALLBACK = re.compile(r"\bxla\w*_python_\w*callback\b")
+_PARTITIONS = re.compile(r"mhlo\.num_partitions = (\d+)")
+_BITS = re.compile(r'dense<"0x([0-9A-Fa-f]+)"> : tensor<((?:\d+x)+)i1>')
+_CHLO_ERF = re.compile(r"chlo\.erf (%[\w#]+) : (tensor<\S+>) -> (tensor<\S+>)")
+_ERF = re.compile(
+    r"stablehlo\.custom_call @mhlo\.erf\((%[\w#]+)\)(?: \{.*\})? : \((tensor<\S+>)\) -> (tensor<\S+>)"
+)
+_FILE = re.compile(r'"([^"]+)":(\d+):\d+')
+
+
+def read(path: Path) -> str:
+    """Return the text of a file, unpacked if its name ends in .gz. Raises OSError."""
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text into a packed file, whose bytes depend on its name and the text alone."""
+    with gzip.GzipFile(path, "wb", mtime=0) as file:
+        file.write(text.encode())
+
+
+def no_program_line(why: str) -> str:
+    """Return the text of a file without a program."""
+    return f"{NO_PROGRAM} {why}".splitlines()[0] + "\n"
+
+
+def missing_reason(text: str) -> str | None:
+    """Return why a text is no program, if a cell or a lowering left only the line that says so; else None."""
+    line = text.strip()
+    return line.removeprefix(NO_PROGRAM).strip() if line.startswith(NO_PROGRAM) else None
+
+
+def refusal(text: str) -> str:
+    """Return why no worker can run a program that compilers may accept; "" if nothing is known against it."""
+    if text.lstrip().startswith("HloModule"):
+        return (
+            "expected StableHLO, got HLO; fix: print the program before XLA has it, by "
+            "`jax.jit(f).lower(x).as_text()` or `xm.get_stablehlo([y])`"
+        )
+    if "!quant." in text:
+        return "expected elements of plain types, got quantised ones (!quant); fix: dequantise them"
+    if found := _CALLBACK.search(text):
+        return (
+            f"it calls back into the Python process that made it ({found[0]}), so no other process can run it"
+        )
+    if (found := _PARTITIONS.search(text)) and int(found[1]) > 1:
+        return f"it is divided among {found[1]} devices and a worker has one; fix: lower it for one device"
+    return ""
+
+
+def readback(text: str) -> dict[str, str]:
+    """Return `precision` and `dtype` of a program's dot_general, dot and convolution operations.
+
+    Several values are joined by `+` in alphabetical order. Without any product, precision is empty and dtype is that
+    of the results. Both are empty if the text is no program.
+    """
+    precisions: set[str] = set()
+    types: set[str] = set()
+    for product in _PRODUCT.findall(text):
+        listed = _PRECISION.search(product)
+        precisions.update((_LEVEL.findall(listed[1]) if listed else []) or ["DEFAULT"])
+        types.update(_TYPE.findall(product))
+    if not types:
+        results = _RETURN.search(text)
+        types.update(_TYPE.findall(results[1]) if results else [])
+    return {"precision": "+".join(sorted(precisions)), "dtype": "+".join(sorted(types))}
+
+
+def source_lines(text: str) -> list[str | None] | None:
+    """Return the file of each line, by its last folder and name, and its line; None for a text without locations.
+
+    >>> source_lines('%0 = stablehlo.tanh %a : tensor<2xf32> loc("/home/x/workloads/mha.py":31:8)')
+    ['workloads/mha.py:31']
+    """
+    lines = text.splitlines()
+    aliases = {match[1]: match[2] for line in lines if (match := _DEFINED.match(line))}
+    sources = [
+        _resolved(used[1], aliases, frozenset())
+        if not _DEFINED.match(line) and (used := _USED.search(line))
+        else None
+        for line in lines
+    ]
+    return sources if any(sources) else None
+
+
+def sources_of_plain(plain: str, located: str) -> list[str | None] | None:
+    """Return the source of each line of a text, from the same text printed with locations; None if that has none.
+
+    :raises ValueError: if they are not line by line the same text.
+    """
+    sources = source_lines(located)
+    if sources is None:
+        return None
+    located_lines = zip(located.splitlines(), sources, strict=True)
+    result = [source for line, source in located_lines if not _DEFINED.match(line)]
+    count = len(plain.splitlines())
+    if len(result) != count:
+        raise ValueError(
+            f"expected the {count} lines of the plain text, got {len(result)}; fix: print both from one program"
+        )
+    return result
+
+
+def dump_sources(sources: list[str | None]) -> dict:
+    """Return sources as JSON: each name once, and the number of each line's name, or -1, in one string."""
+    names = sorted({source for source in sources if source})
+    places = {name: place for place, name in enumerate(names)} | {None: -1}
+    return {"names": names, "lines": " ".join(str(places[source]) for source in sources)}
+
+
+def load_sources(document: dict) -> list[str | None]:
+    """Return the sources that `dump_sources` wrote."""
+    names = [*document["names"], None]
+    return [names[int(place)] for place in document["lines"].split()]
+
+
+def short_path(path: str) -> str:
+    """Return a path's last folder and name."""
+    return "/".join(PurePosixPath(path).parts[-2:])
+
+
+def place(location: str) -> str:
+    """Return "file:line" of an MLIR location, with the file's `short_path`; "" if it has none.
+
+    >>> place('loc("jit(f)/add"("/home/x/softmax.py":12:4))')
+    'x/softmax.py:12'
+    """
+    found = _FILE.search(location)
+    return f"{short_path(found[1])}:{found[2]}" if found else ""
+
+
+def _resolved(location: str, aliases: dict[str, str], seen: frozenset[str]) -> str | None:
+    """Return the first file of a location: its own, or that of what it refers to."""
+    if found := place(location):
+        return found
+    for alias in _ALIAS.findall(location):
+        if alias in aliases and alias not in seen:
+            source = _resolved(aliases[alias], aliases, seen | {alias})
+            if source:
+                return source
+    return None
+
+
+def not_donated(text: str) -> str:
+    """Return the program without the attributes by which a result takes over an argument's memory."""
+    return _DONATED.sub("", text)
+
+
+def readable(text: str) -> str:
+    """Return the program in a form that every generation of MLIR reads: truth values one by one.
+
+    In hexadecimal, LLVM of 2025 printed them as bits (jaxlib 0.7.1, TensorFlow 2.21), and the next prints and reads
+    bytes.
+    """
+    return _BITS.sub(_spelled_out, text)
+
+
+def _spelled_out(found: re.Match) -> str:
+    digits, extents = found.groups()
+    shape = [int(extent) for extent in extents.split("x")[:-1]]
+    count, data = math.prod(shape), bytes.fromhex(digits)
+    values = np.frombuffer(data, np.uint8)
+    if len(data) == math.ceil(count / 8):
+        values = np.unpackbits(values, count=count, bitorder="little")
+    elif len(data) != count:
+        return found[0]
+    return f"dense<{json.dumps(values.astype(bool).reshape(shape).tolist())}> : tensor<{extents}i1>"
+
+
+def with_chlo_erf(text: str) -> str:
+    """Return the program with CHLO's error function in place of the custom call that torch_xla emits for it."""
+    return _ERF.sub(r"chlo.erf \1 : \2 -> \3", text)
+
+
+def with_custom_erf(text: str) -> str:
+    """Return the program with the custom call of the error function that all releases of XLA know, not CHLO's."""
+    call = r"stablehlo.custom_call @mhlo.erf(\1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (\2) -> \3"
+    return _CHLO_ERF.sub(call, text)

@@ -1,0 +1,132 @@
+"""StableHLO files as programs to explain: their names, their arguments' values, and the refusal of other files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from stackwars.core import program_text
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.outcome import Failed, Status
+from stackwars.core.program import Graph, GraphError, Program
+from stackwars.core.types import dtype, shape
+from stackwars.explain.task import plain_arguments
+
+SEED = 2025
+SUFFIXES = (".mlir", ".mlir.gz")
+_COMPLAINT = re.compile(r"the parser stopped with: (?:line (\d+): )?(.*?)(?:\. The text begins with .*)?$")
+"""The line and the text of a complaint, see `stackwars.core.mlir.parse`."""
+
+
+class BadInput(ValueError):
+    """The files cannot be explained: one line that names the file, and what was expected."""
+
+
+def stem(path: Path | str) -> str:
+    """Return the name of a program's file without its suffix."""
+    return Path(path).name.removesuffix(".gz").removesuffix(".mlir").removesuffix(".py")
+
+
+def labelled(paths: Sequence[Path | str]) -> dict[str, Path]:
+    """Return {label: path}: files' names without suffix, told apart by a and b if they are the same.
+
+    >>> list(labelled(["x/slow.mlir", "y/slow.mlir.gz"]))
+    ['slow-a', 'slow-b']
+    """
+    stems = list(map(stem, paths))
+    if len(set(stems)) < len(stems):
+        stems = [f"{name}-{side}" for name, side in zip(stems, "ab", strict=False)]
+    return dict(zip(stems, map(Path, paths), strict=True))
+
+
+def check_exists(*paths: Path | str) -> None:
+    """Refuse a path that is no file; "" is none.
+
+    :raises BadInput: naming it.
+    """
+    for path in paths:
+        if path and not Path(path).is_file():
+            raise BadInput(f"{path}: expected a file, got none; fix: the path")
+
+
+def load(
+    paths: Sequence[Path | str], evaluator: CompilerSpec, inputs: Path | str = "", seed: int = SEED
+) -> list[Program]:
+    """Return the programs of files. inputs: an .npz with the values of their arguments; random ones without it.
+
+    :raises BadInput: for files that are no StableHLO, programs with different arguments, and inputs that do not fit.
+    """
+    check_exists(*paths, inputs)
+    files = labelled(paths)
+    texts = {path: _text(path) for path in files.values()}
+    with Worker(evaluator) as worker:
+        graphs = {path: _parsed(worker, path, text) for path, text in texts.items()}
+    types = {path: [graph.types[argument] for argument in graph.arguments] for path, graph in graphs.items()}
+    (first, wanted), *others = types.items()
+    for path, got in others:
+        if got != wanted:
+            raise BadInput(
+                f"{path}: expected the arguments of {first}, ({', '.join(wanted)}), got ({', '.join(got)}); "
+                "fix: give programs of the same computation"
+            )
+    if inputs:
+        check_inputs(Path(inputs), wanted)
+    values = dict(np.load(inputs)) if inputs else {}
+    return [
+        Program(label, texts[path], plain_arguments(graphs[path], values, seed), file=f"{label}.mlir")
+        for label, path in files.items()
+    ]
+
+
+def _text(path: Path) -> str:
+    try:
+        text = program_text.read(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: expected a StableHLO program, got {error}; fix: that file") from None
+    if why := program_text.missing_reason(text):
+        raise BadInput(f"{path}: expected a StableHLO program, got {why}; fix: that file")
+    return text
+
+
+def _parsed(worker: Worker, path: Path, text: str) -> Graph:
+    try:
+        return worker.graph(text)
+    except GraphError as error:
+        raise BadInput(f"{path}: expected a StableHLO program, got {error}; fix: that file") from None
+    except Failed as error:
+        if error.outcome.status is Status.ERROR:
+            raise BadInput(f"{path}: not read, because {error}; fix: the environment") from None
+        text = " ".join(str(error).split())
+        line, complaint = found.groups() if (found := _COMPLAINT.search(text)) else (None, text)
+        raise BadInput(
+            f"{path}{f':{line}' if line else ''}: expected a StableHLO program, got {complaint[:300]}; fix: that line"
+        ) from None
+
+
+def check_inputs(path: Path, types: list[str]) -> None:
+    """Refuse an .npz whose arrays are not the arguments.
+
+    :raises BadInput: naming the array.
+    """
+    try:
+        arrays = dict(np.load(path))
+    except (OSError, ValueError, TypeError) as error:
+        raise BadInput(
+            f"{path}: expected an .npz file of arrays, got {error}; fix: write it with numpy.savez"
+        ) from None
+    names = [f"arg{number}" for number in range(len(types))]
+    if list(arrays) == [f"arr_{number}" for number in range(len(arrays))]:
+        names = [f"arr_{number}" for number in range(len(types))]
+    if set(arrays) != set(names):
+        raise BadInput(
+            f"{path}: expected the arrays {', '.join(names)}, got {', '.join(arrays)}; fix: their names"
+        )
+    for name, kind in zip(names, types, strict=True):
+        array = arrays[name]
+        if array.shape != shape(kind) or array.dtype.kind != np.dtype(dtype(kind)).kind:
+            raise BadInput(
+                f"{path}: {name}: expected {kind}, got {array.dtype} of shape {array.shape}; fix: that array"
+            )

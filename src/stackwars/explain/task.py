@@ -1,0 +1,105 @@
+"""What a search is asked: one or two programs with their arguments, the compilers, and the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stackwars.core.client import CompilerSpec
+from stackwars.core.program import Argument, Graph, Program, fixed
+from stackwars.core.types import dtype, integer_range, is_float, shape
+
+INTEGERS = 8
+"""Integers of arguments without values are below this in the first set of inputs, and scalars in both: they may be the
+bound of a loop. Others cover their type's range in the second set."""
+Lower = Callable[[dict[str, int]], Program | None]
+"""Returns the program with these sizes, or None if there is none."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """bound, compiler_gap: gaps between programs and between compilers that are explained. questions: at most so many
+    of each kind. seconds: each program is timed so long. budget_s: of a search. timeout_s: of a compilation or call.
+    memory_cap_gib: of a worker. matmul_precision: with which frontends lower.
+    """
+
+    bound: float = 0.1
+    compiler_gap: float = 1.5
+    questions: int = 3
+    seconds: float = 0.3
+    budget_s: float = 600
+    timeout_s: float = 120
+    memory_cap_gib: float | str = "auto"
+    matmul_precision: str = "highest"
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of a `Worker`."""
+        return {"cap_gib": self.memory_cap_gib, "timeout_s": self.timeout_s}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One search.
+
+    a, b: the slower or suspect program, and the faster one or None. compiler: of a, and of b unless there is `other`:
+    then program a is compared in the two. evaluator: an XLA that prints programs in generic form and evaluates them.
+    is_plain: nothing says which layout the arguments of b have, so that it may be guessed. suspect: the status of a
+    suspect program in the table. lower: makes program a with other sizes.
+    """
+
+    name: str
+    a: Program
+    compiler: CompilerSpec
+    evaluator: CompilerSpec
+    b: Program | None = None
+    other: CompilerSpec | None = None
+    is_plain: bool = False
+    suspect: str = ""
+    settings: Settings = field(default_factory=Settings)
+    lower: Lower | None = None
+
+
+def plain_arguments(graph: Graph, inputs: Mapping[str, np.ndarray], seed: int) -> tuple[Argument, ...]:
+    """Return the arguments of a program that comes without a list of them.
+
+    inputs: the values by name (arg0, a0, arr_0, 0) or in order; what is missing is drawn by the seed.
+
+    :raises ValueError: for a value of another shape.
+    """
+    return tuple(
+        _plain(number, graph.types[value], inputs, seed) for number, value in enumerate(graph.arguments)
+    )
+
+
+def _plain(number: int, kind: str, inputs: Mapping[str, np.ndarray], seed: int) -> Argument:
+    names = [name for name in (f"arg{number}", f"a{number}", f"arr_{number}", str(number)) if name in inputs]
+    names = names or ([list(inputs)[number]] if number < len(inputs) else [])
+    key = f"{number} {kind}"
+    if not names:
+        return Argument(key, lambda which: drawn(shape(kind), dtype(kind), number, seed, which))
+    array = inputs[names[0]]
+    if array.shape != shape(kind):
+        raise ValueError(f"{names[0]}: expected {kind}, got shape {array.shape}; fix: the .npz")
+    return fixed(array.astype(dtype(kind), copy=False), key)
+
+
+def drawn(extents: tuple[int, ...], kind: np.dtype, number: int, seed: int, which: int = 0) -> np.ndarray:
+    """Return random values for the argument of this number in a set of inputs."""
+    rng = np.random.default_rng([seed + which, number])
+    if kind == np.bool_:
+        return rng.random(extents) < 0.5
+    if is_float(kind):
+        return rng.standard_normal(extents).astype(kind)
+    if kind.kind == "c":
+        return (rng.standard_normal(extents) + 1j * rng.standard_normal(extents)).astype(kind)
+    if which == 0 or not extents:
+        # Every integer type has these, of 2 bits too.
+        return rng.integers(0, min(INTEGERS, integer_range(kind)[1] + 1), extents).astype(kind)
+    low, high = integer_range(kind)
+    return rng.integers(low, high, extents, dtype=np.uint64 if low == 0 else np.int64, endpoint=True).astype(
+        kind
+    )

@@ -1,0 +1,148 @@
+"""The causes of the gaps between the programs of one replay: causes.json.
+
+The replay says which programs differ by more than the bound. A search that fails costs no other.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from stackwars.compilers.arguments import load_program
+from stackwars.core import documents, machine
+from stackwars.core.client import CompilerSpec
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.ratio import Estimate, LogRatio, is_gap
+from stackwars.explain import answer
+from stackwars.explain.driver import search
+from stackwars.explain.task import Settings, Task
+from stackwars.measure import loops
+from stackwars.setup.environments import Unavailable, ensure
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class CausesJob:
+    """One replay.
+
+    compiler, evaluator: name, module and options of each `CompilerSpec`; pins: the files of their environments.
+    programs: {framework: {"program", "arguments": paths}}. pair: the subject and the baseline that are searched if they
+    differ, beside the slowest and the fastest program. bound: the relative difference from which two programs have a
+    gap. settings: of each search, see `task.Settings`.
+    """
+
+    workload: str
+    device: str
+    compiler: dict[str, Any]
+    evaluator: dict[str, Any]
+    pins: dict[str, str]
+    programs: dict[str, dict[str, str]]
+    pair: list[str]
+    sizes: dict[str, int]
+    seed: int
+    bound: float
+    settings: dict[str, Any]
+
+
+def ratio(replay: dict, one: str, other: str) -> Estimate | None:
+    """Return the ratio of two programs of a replay with its interval; None unless both are ok.
+
+    A round's ratio is the median over the pairs of neighbouring loops.
+    """
+    sides = [replay["programs"].get(name) for name in (one, other)]
+    if any(side is None or side["status"] != "ok" for side in sides):
+        return None
+    rounds = [
+        loops.round_ratio(loops.pairs(*pair)) for pair in zip(*(side["loops"] for side in sides), strict=True)
+    ]
+    return LogRatio.of_rounds(rounds).estimate()
+
+
+def gaps(replay: dict, names: Iterable[str], pair: list[str], bound: float) -> list[dict[str, Any]]:
+    """Return the pairs that are looked at, the slower program as the subject, and whether each has a gap.
+
+    They are the main pair, and the slowest and the fastest of the right programs. names: of the programs.
+    """
+    times = {
+        name: statistics.median(map(loops.side_ms, program["loops"]))
+        for name, program in replay["programs"].items()
+        if name in names and program["status"] == "ok"
+    }
+    pairs = [tuple(pair)]
+    if len(times) > 1:
+        pairs.append((max(times, key=times.get), min(times, key=times.get)))
+    result = {}
+    for one, other in pairs:
+        estimate = ratio(replay, one, other)
+        if estimate is not None and estimate.value < 1:
+            one, other, estimate = other, one, ratio(replay, other, one)
+        result[one, other] = {
+            "subject": one,
+            "baseline": other,
+            "ratio": estimate and estimate._asdict(),
+            "is_gap": is_gap(estimate, bound),
+        }
+    return list(result.values())
+
+
+def task(job: CausesJob, gap: dict[str, Any], compiler: CompilerSpec, evaluator: CompilerSpec) -> Task:
+    """Return the search for the cause of one gap."""
+    a, b = (
+        load_program(name, *map(Path, _paths(job.programs[name])), job.workload, job.sizes, job.seed)
+        for name in (gap["subject"], gap["baseline"])
+    )
+    name = f"{job.workload} in {compiler.name}: {a.label} against {b.label}"
+    return Task(name, a, compiler, evaluator, b, settings=Settings(**job.settings, bound=job.bound))
+
+
+def _paths(files: dict[str, str]) -> tuple[str, str]:
+    return files["program"], files["arguments"]
+
+
+def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
+    """Return causes.json, and write the answers to a folder of each gap under `output`."""
+    started, start = datetime.now(UTC), time.monotonic()
+    found = gaps(replay, job.programs, job.pair, job.bound)
+    status, detail, specs = "ok", "", []
+    try:
+        specs = [
+            CompilerSpec(**row, python=str(ensure(REPOSITORY / job.pins[role])))
+            for role, row in (("compiler", job.compiler), ("evaluator", job.evaluator))
+        ]
+    except Unavailable as error:
+        status, detail = "unsupported", str(error)
+    for gap in found:
+        gap["cause"] = None
+        if gap["is_gap"] and specs:
+            folder = output / f"{gap['subject']}-{gap['baseline']}"
+            cause = search("cause", task(job, gap, *specs), folder)
+            answer.write(folder / "cause.json", cause)
+            gap["cause"] = asdict(cause)
+    return {
+        "schema": SCHEMA,
+        **{"workload": job.workload, "device": job.device, "compiler": job.compiler["name"]},
+        **{"bound": job.bound, "status": status, "status_detail": detail, "gaps": found},
+        "started_utc": started.isoformat(timespec="seconds"),
+        "wall_s": time.monotonic() - start,
+        "machine": machine.record(),
+        "source": machine.revision(),
+    }
+
+
+def main() -> None:
+    """`python -m stackwars.study.replay_causes`: search the causes of the gaps of one replay."""
+    options = documents.parse_arguments(main.__doc__, "job", "replay", "output", "answers")
+    options.answers.mkdir(parents=True, exist_ok=True)
+    job, replay = CausesJob(**documents.read(options.job)), documents.read(options.replay)
+    result = explain(job, replay, options.answers)
+    documents.write(options.output, result)
+
+
+if __name__ == "__main__":
+    main()

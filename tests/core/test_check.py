@@ -1,0 +1,81 @@
+"""What a check makes of a worker's answers."""
+
+import numpy as np
+import pytest
+
+from stackwars.core import check
+from stackwars.core.check import keyed, operation_in
+from stackwars.core.client import last_line
+from stackwars.core.judge import Expected
+from stackwars.core.outcome import Status
+from stackwars.core.program import Program
+
+RIGHT = np.arange(64.0, dtype=np.float32).reshape(1, 64) + 1
+
+
+class Answers:
+    """A worker whose calls give these results in turn."""
+
+    def __init__(self, *results: np.ndarray) -> None:
+        self._results = iter(results)
+
+    def load(self, name, program):
+        return 1.0
+
+    def place(self, name, arguments, which):
+        pass
+
+    def timed_call(self, name, which):
+        return [next(self._results)], 1
+
+
+@pytest.mark.parametrize(
+    ("repeat", "status", "wrong"),
+    [
+        (np.where(np.arange(64) == 9, 7, RIGHT), Status.WRONG, 1),
+        (np.nextafter(RIGHT, np.float32(99)), Status.OK, 0),
+    ],
+)
+def test_a_repeat_that_differs_is_flaky_if_it_is_wrong(repeat, status, wrong):
+    values = {"output0": RIGHT, "output1": 2 * RIGHT}
+    expected = Expected("NumPy", limits=dict.fromkeys(values, 1e-5), values=values)
+    found = check.check(Answers(RIGHT, 2 * RIGHT, repeat), Program("some", "text"), expected)
+    assert (found.outcome.status, found.verdict["wrong"], found.verdict["flaky"]) == (
+        status,
+        wrong,
+        bool(wrong),
+    )
+    assert found.outcome.detail.startswith("flaky: 1 of 64 elements wrong (9 of axis 1)") or not wrong
+
+
+def test_the_state_is_judged_after_the_first_step_alone():
+    results = {"output": 1, "up.weight": 2}
+    assert keyed("first", 0, results) == {"first/output0": 1, "first/state/up.weight": 2}
+    assert keyed("second", 1, results) == {"second/output1": 1}
+
+
+@pytest.mark.parametrize(
+    ("log", "line"),
+    [
+        ("", ""),
+        (
+            "F0000 check failed: a == b\n*** Check failure stack trace: ***\n    @  0x1\n\n",
+            "F0000 check failed: a == b",
+        ),
+        ('one\nFatal Python error: Segmentation fault\n  File "x.py", line 1 in f\n', "one"),
+    ],
+)
+def test_the_last_line_is_what_was_printed_before_a_trace(log, line):
+    assert last_line(log) == line
+
+
+@pytest.mark.parametrize(
+    ("message", "operation"),
+    [
+        ("failed to legalize operation 'stablehlo.fft' that was marked illegal", "stablehlo.fft"),
+        ('unknown custom_call_target = "lapack_sgetrf"', "lapack_sgetrf"),
+        ("no operation", ""),
+    ],
+)
+def test_the_operation_of_a_refusal_is_named(message, operation):
+    assert operation_in(message) == operation

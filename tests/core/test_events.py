@@ -1,0 +1,30 @@
+"""The event file is read as far as it is whole, whatever became of it."""
+
+import json
+import random
+
+import pytest
+
+from stackwars.core.documents import EVENTS, read_events
+
+LINES = [json.dumps({"event": name, "at_s": 1.0}) for name in ("import", "build", "end")]
+
+
+def read(folder, data: bytes) -> list[str]:
+    (folder / EVENTS).write_bytes(data)
+    return [event["event"] for event in read_events(folder)]
+
+
+def test_whole_file_and_none(tmp_path):
+    assert read_events(tmp_path) == []
+    assert read(tmp_path, "\n".join(LINES).encode()) == ["import", "build", "end"]
+
+
+@pytest.mark.parametrize("broken", [b'{"event": "bu', b"\xff\xfe\x00", b"5", b"{}", b"[1]", b"\0" * 9])
+def test_what_follows_a_broken_line_does_not_count(tmp_path, broken):
+    lines = [LINES[0].encode(), broken, LINES[2].encode()]
+    assert read(tmp_path, b"\n".join(lines)) == ["import"]
+
+
+def test_garbage_is_no_event(tmp_path):
+    assert read(tmp_path, random.Random(1).randbytes(5000)) == []

@@ -1,0 +1,195 @@
+"""Reading optimised HLO: every number here can be counted in the text."""
+
+import pytest
+
+from compilers import hlo_texts
+from stackwars.core import hlo
+from stackwars.core.hlo import class_of, counts, facts
+
+RUNS = 7
+
+
+def test_a_body_counts_as_often_as_xla_says_that_it_runs() -> None:
+    assert hlo.read(hlo_texts.KNOWN).runs == {"main.3": 1, "body": RUNS}
+    found = facts(hlo_texts.KNOWN)
+    assert found["estimated_cycles"] == 50 + RUNS * (272 + 1000)
+    array, scalar = 8 * 16 * 4, 4
+    # The body's copy, and outside it the transpose and the copy of the counter.
+    assert found["layout_bytes"] == RUNS * array + array + scalar
+
+
+def test_a_loop_of_which_xla_tells_no_count_gives_no_sums() -> None:
+    found = facts(hlo_texts.LOOP)
+    assert found["layout_bytes"] is found["estimated_cycles"] is None
+    assert found["depth"] == 1 + 2  # the transpose, then copy and product of the body
+
+
+def test_operations_are_counted_once_wherever_they_stand() -> None:
+    kinds = facts(hlo_texts.LOOP)["operations_by_kind"]
+    assert (kinds["copy"], kinds["transpose"], kinds["constant"]) == (2, 1, 3)
+    assert (kinds["fusion"], kinds["convolution"]) == (1, 1)
+    assert sum(kinds.values()) == 4 + 9 + 4 + 11
+
+
+def test_a_program_without_estimates_has_no_cycles() -> None:
+    text = hlo_texts.entry("%x = f32[4]{0} parameter(0)", "ROOT %y = f32[4]{0} add(%x, %x)")
+    assert facts(text)["estimated_cycles"] is None
+
+
+def test_a_text_that_is_no_module_is_refused() -> None:
+    with pytest.raises(ValueError, match="ENTRY"):
+        hlo.read("// no optimised HLO")
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ("f32[2,3]{1,0:T(8,128)S(1)}", 24),
+        ("bf16[5]{0}", 10),
+        ("pred[7]{0}", 7),
+        ("s4[3]{0}", 2),
+        ("f8e4m3fn[6]{0}", 6),
+        ("(f32[2]{0}, u32[]{:S(2)})", 12),
+    ],
+)
+def test_bytes_of_a_shape(shape: str, size: int) -> None:
+    text = hlo_texts.entry(f"ROOT %x = {shape} parameter(0)")
+    assert hlo.read(text).computations["main"].root.bytes == size
+
+
+def test_what_ynn_computes_is_told_from_xla_s_own_fusions_and_from_other_calls() -> None:
+    text = hlo_texts.LOOP.replace(
+        "kind=kOutput, calls=%fused, backend_config={",
+        'kind=kCustom, calls=%fused, backend_config={"fusion_config":{"kind":"__ynn_fusion"},',
+    ).replace("transpose(%Arg_0.1)", 'custom-call(%Arg_0.1), custom_call_target="TopK"')
+    assert counts(text) == {
+        "fusions": 1, "products": 1, "ynn": 1, "library_calls": 1, "transposes": 0, "copies": 2,
+    }  # fmt: skip
+    assert counts(hlo_texts.LOOP)["ynn"] == 0
+
+
+EMITTED = """
+    %1 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %9 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %9 : tensor<f32>
+    }) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %2 = "stablehlo.all_gather"(%1) <{all_gather_dim = 0 : i64}> : (tensor<8x16xf32>) -> tensor<16x16xf32>
+    %3 = stablehlo.add %2, %2 : tensor<16x16xf32>
+    %4 = stablehlo.reshape %3 : (tensor<16x16xf32>) -> tensor<256xf32>
+"""
+DIVIDED = hlo_texts.entry(
+    "%x = f32[4]{0} parameter(0)",
+    "%r = (f32[4]{0}, f32[]) all-reduce(%x, %x), to_apply=%sum",
+    "%s = (f32[4]{0}, f32[8]{0}) all-gather-start(%x), dimensions={0}",
+    "%d = f32[8]{0} all-gather-done(%s)",
+    "%p = (f32[4]{0}, f32[4]{0}, u32[], u32[]) collective-permute-start(%x)",
+    "%q = f32[4]{0} collective-permute-done(%p)",
+    "ROOT %y = f32[4]{0} add(%q, %q)",
+)
+
+
+def test_emitted_collectives_and_the_bytes_of_their_results():
+    found = hlo.emitted_collectives(EMITTED)
+    assert {kind: count for kind, count in found.items() if count} == {
+        **{"all_reduce": 1, "all_gather": 1},
+        "bytes": 4 * (8 * 16 + 16 * 16),
+    }
+
+
+def test_one_that_is_started_and_awaited_is_one():
+    found = hlo.partitioned_collectives(hlo.read(DIVIDED))
+    assert {kind: count for kind, count in found.items() if count} == {
+        **{"all_reduce": 1, "all_gather": 1, "collective_permute": 1},
+        "bytes": 4 * (4 + 1 + 8 + 4),
+    }
+
+
+BODIES = """\
+HloModule bodies
+
+%sum (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %add = f32[] add(%a, %b)
+}
+
+%of_product (p: f32[8,8]) -> f32[8,8] {
+  %p = f32[8,8]{1,0} parameter(0)
+  %dot = f32[8,8]{1,0} dot(%p, %p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  %zero = f32[] constant(0)
+  %total = f32[8]{0} reduce(%dot, %zero), dimensions={1}, to_apply=%sum
+  ROOT %wide = f32[8,8]{1,0} broadcast(%total), dimensions={0}
+}
+
+%of_reduction (p.1: f32[8,8]) -> f32[8] {
+  %p.1 = f32[8,8]{1,0} parameter(0)
+  %double = f32[8,8]{1,0} add(%p.1, %p.1)
+  %zero.1 = f32[] constant(0)
+  ROOT %total.1 = f32[8]{0} reduce(%double, %zero.1), dimensions={1}, to_apply=%sum
+}
+
+%of_moves (p.2: f32[8,8]) -> f32[8,8] {
+  %p.2 = f32[8,8]{1,0} parameter(0)
+  %bitcast = f32[8,8]{0,1} bitcast(%p.2)
+  %turned = f32[8,8]{0,1} transpose(%bitcast), dimensions={1,0}
+  ROOT %copied = f32[8,8]{1,0} copy(%turned)
+}
+
+%of_more (p.3: f32[8,8]) -> f32[8,8] {
+  %p.3 = f32[8,8]{1,0} parameter(0)
+  %turned.1 = f32[8,8]{0,1} transpose(%p.3), dimensions={1,0}
+  ROOT %sum.1 = f32[8,8]{1,0} add(%turned.1, %p.3)
+}
+
+%parallel (p.4: f32[8,8]) -> f32[8,8] {
+  %p.4 = f32[8,8]{1,0} parameter(0)
+  ROOT %inner = f32[8,8]{1,0} fusion(%p.4), kind=kLoop, calls=%of_moves
+}
+
+ENTRY %main (x: f32[8,8]) -> f32[8,8] {
+  %x = f32[8,8]{1,0} parameter(0)
+  %product = f32[8,8]{1,0} fusion(%x), kind=kCustom, calls=%of_product, \
+backend_config={"fusion_config":{"kind":"__ynn_fusion"}}
+  %reduction = f32[8]{0} fusion(%x), kind=kLoop, calls=%of_reduction
+  %moves = f32[8,8]{1,0} fusion(%x), kind=kLoop, calls=%of_moves
+  %more = f32[8,8]{1,0} fusion(%x), kind=kLoop, calls=%of_more
+  %called = f32[8,8]{1,0} call(%x), to_apply=%parallel
+  %alone = f32[8,8]{1,0} tanh(%x)
+  %copy = f32[8,8]{1,0} copy(%x)
+  %multiplied = f32[8,8]{1,0} custom-call(%x), custom_call_target="__onednn$matmul"
+  %normed = f32[8,8]{1,0} custom-call(%x), custom_call_target="__onednn$layernorm"
+  %other = f32[8,8]{1,0} custom-call(%x), custom_call_target="TopK"
+  ROOT %fourier = f32[8,8]{1,0} fft(%x), fft_type=FFT, fft_length={8}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    {
+        "product": "products",
+        "reduction": "reductions",
+        "moves": "transposes",
+        "more": "elementwise",
+        "called": "transposes",
+        "alone": "elementwise",
+        "copy": "transposes",
+        "multiplied": "products",
+        "normed": "reductions",
+        "other": "library",
+        "fourier": "library",
+    }.items(),
+)
+def test_the_class_is_of_the_work_in_the_operation(name: str, expected: str) -> None:
+    module = hlo.read(BODIES)
+    assert class_of(module, module.computations["main"].instructions[name]) == expected
+
+
+def test_a_loop_s_own_work_is_dispatch_and_it_calls_what_its_body_holds() -> None:
+    module = hlo.read(hlo_texts.LOOP)
+    assert class_of(module, module.computations["main.3"].instructions["while"]) == "dispatch"
+    callers = hlo.callers(module)
+    assert callers["product"] == callers["compare.0"] == "while"
+    assert "transposed" not in callers
+    assert "convolution.3" not in callers  # in a fusion

@@ -1,0 +1,125 @@
+"""Verdicts on a program's outputs: which of them is the worst, whether calls differ, and what is said of it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from stackwars.core import judge
+
+BY = "NumPy in float64"
+LIMIT = 1e-5
+
+
+def expected(limits: dict | None = None, reason: str = "", **values) -> judge.Expected:
+    given = {key: np.asarray(value, np.float64) for key, value in values.items()}
+    return judge.Expected(BY, reason, limits or dict.fromkeys(given, LIMIT), given)
+
+
+def verdict(**changes) -> dict:
+    right = {"judge": BY, "wrong": 0, "total": 4, "where": "", "l2": 0.0, "largest": 0.0, "limit": LIMIT}
+    return {**right, "flaky": False, **changes}
+
+
+ONES = np.ones(4, np.float32)
+OFF = np.array([1, 1, 1, 1.5], np.float32)
+
+
+def test_right_outputs_have_their_errors_and_no_problem():
+    close = ONES + np.float32(1e-6)
+    found = judge.judge({"first/output0": ONES, "second/output1": close}, expected(output0=ONES, output1=ONES))
+    assert found == verdict(l2=pytest.approx(1e-6, rel=0.1), largest=pytest.approx(1e-6, rel=0.1))
+    assert judge.problem(found) == ""
+
+
+def test_the_verdict_is_that_of_the_worst_output():
+    outputs = {"first/output0": ONES, "second/output1": OFF, "first/state/w": ONES + np.float32(0.1)}
+    values = expected(output0=ONES, output1=ONES, **{"state/w": ONES})
+    found = judge.judge(outputs, values)
+    assert (found["wrong"], found["total"], found["where"], found["largest"]) == (
+        1, 4, "the last 1 of axis 0", 0.5,
+    )  # fmt: skip
+    # A large error that is allowed is not as bad as a small one that is not.
+    loose = expected({"output0": 1.0, "output1": 1e-9, "state/w": 1.0}, **values.values)
+    outputs["second/output1"] = ONES + np.float32(1e-6)
+    found = judge.judge(outputs, loose)
+    assert (found["wrong"], found["limit"]) == (4, 1e-9)
+    assert found["largest"] < 1e-5
+
+
+def test_an_output_that_is_missing_is_wrong():
+    found = judge.judge({"first/output0": ONES}, expected(output0=ONES, **{"state/w": np.ones((2, 3))}))
+    assert found == verdict(wrong=6, total=6, where="no result state/w", l2=None, largest=None)
+    assert judge.problem(found) == f"6 of 6 elements wrong (no result state/w), by {BY}"
+
+
+def test_an_infinite_error_is_null_for_json_has_none():
+    found = judge.judge({"first/output0": np.array([1, np.nan])}, expected(output0=[1, 1]))
+    assert (found["wrong"], found["total"], found["l2"], found["largest"]) == (1, 2, None, None)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+@pytest.mark.parametrize(
+    ("repeat", "wrong", "flaky"),
+    [
+        (OFF, 1, True),
+        (ONES + np.float32(1e-6), 0, False),  # another order of a sum's terms
+        (ONES, 0, False),
+    ],
+)
+def test_calls_that_differ_are_flaky_if_one_of_them_is_wrong(repeat, wrong, flaky):
+    outputs = {"first/output0": ONES, "repeat/output0": repeat}
+    found = judge.judge(outputs, expected(output0=ONES))
+    assert (found["wrong"], found["flaky"]) == (wrong, flaky)
+    assert judge.problem(found).startswith("flaky: 1 of 4 elements wrong") == flaky
+
+
+def test_calls_that_are_all_wrong_alike_are_wrong_and_not_flaky():
+    found = judge.judge({"first/output0": OFF, "repeat/output0": OFF}, expected(output0=ONES))
+    assert (found["wrong"], found["flaky"]) == (1, False)
+    assert judge.problem(found) == (
+        f"1 of 4 elements wrong (the last 1 of axis 0), largest error 5.0e-01, by {BY}"
+    )
+
+
+def test_nothing_is_judged_without_expected_values():
+    assert judge.judge({"first/output0": ONES}, expected(reason="it took too long")) is None
+    assert judge.problem(None) == ""
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_wrong_process_of_three_is_wrong_and_flaky(place):
+    verdicts = [verdict(largest=1e-6) for _ in range(3)]
+    verdicts[place] = verdict(wrong=1, largest=0.5)
+    assert judge.worst(verdicts) == verdict(wrong=1, largest=0.5, flaky=True)
+
+
+def test_the_worst_of_processes():
+    alike = verdict(wrong=1, largest=0.5)
+    assert judge.worst([alike, alike]) == alike
+    assert judge.worst([verdict(largest=1e-7), verdict(largest=1e-6)]) == verdict(largest=1e-6)
+    infinite = verdict(wrong=2, largest=None, l2=None)
+    assert judge.worst([alike, infinite, alike]) == infinite
+    assert judge.worst([None, verdict()]) == verdict()
+    assert judge.worst([None, None]) is judge.worst([]) is None
+    assert judge.worst([alike, {**alike, "flaky": True}])["flaky"]
+
+
+def test_files_are_read_and_those_of_a_failed_evaluation_need_no_arrays(tmp_path):
+    document = {"judge": BY, "reason": "", "limits": {"output0": LIMIT}}
+    (tmp_path / judge.DOCUMENT).write_text(json.dumps(document))
+    np.savez(tmp_path / judge.ARRAYS, output0=ONES)
+    found = judge.read(tmp_path)
+    assert (found.judge, found.limits, list(found.values)) == (BY, {"output0": LIMIT}, ["output0"])
+    (tmp_path / judge.ARRAYS).unlink()
+    (tmp_path / judge.DOCUMENT).write_text(json.dumps(document | {"reason": "out of memory"}))
+    assert judge.read(tmp_path).reason == "out of memory"
+
+
+def test_small_limits_keep_float64_and_so_do_values_beyond_float32(tmp_path):
+    given = {"a": np.array([1 / 3]), "b": np.array([1 / 3]), "c": np.array([1e300]), "d": np.array([-np.inf])}
+    document = {"limits": {"a": 1e-5, "b": 1e-9, "c": 1e-5, "d": 1e-5}, "reason": "", "judge": ""}
+    judge.write(tmp_path, given, document)
+    written = np.load(tmp_path / judge.ARRAYS)
+    types = {"a": np.float32, "b": np.float64, "c": np.float64, "d": np.float32}
+    assert {key: written[key].dtype for key in written} == types

@@ -1,0 +1,184 @@
+"""What may be judged: programs of public reports whose right answer is known."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stackwars.core import check, judge
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.judge import Expected, limit
+from stackwars.core.outcome import Failed, Status
+from stackwars.core.program import Argument, Program, fixed
+from stackwars.core.program_text import refusal
+from stackwars.core.types import DTYPES
+from stackwars.explain.task import drawn, plain_arguments
+from stackwars.setup.environments import ensure
+
+LOG_EXP = """func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %0 = stablehlo.exponential %x : tensor<6xf32>
+  %1 = stablehlo.log %0 : tensor<6xf32>
+  return %1 : tensor<6xf32>
+}"""
+"""openxla/xla issue 42732: the logarithm of an exponential that overflows float32."""
+CAST = """func.func @main(%x: tensor<256xf32>) -> tensor<256xf32> {
+  %0 = stablehlo.convert %x : (tensor<256xf32>) -> tensor<256xbf16>
+  %1 = stablehlo.convert %0 : (tensor<256xbf16>) -> tensor<256xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<256xf32>
+  return %2 : tensor<256xf32>
+}"""
+"""openxla/xla issue 41605: what the rounding to bfloat16 takes away."""
+LOST = """func.func @main(%x: tensor<64xbf16>, %y: tensor<64xbf16>) -> tensor<64xbf16> {
+  %t = stablehlo.add %x, %y : tensor<64xbf16>
+  %d = stablehlo.subtract %t, %x : tensor<64xbf16>
+  %r = stablehlo.subtract %y, %d : tensor<64xbf16>
+  return %r : tensor<64xbf16>
+}"""
+"""jax-ml/jax issue 23007: the rounding error of a sum in bfloat16."""
+SCORES = """func.func @main(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>) -> tensor<64x64xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+  %1 = stablehlo.tanh %0 : tensor<64x64xbf16>
+  return %1 : tensor<64x64xbf16>
+}"""
+CANCELLING = """func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %big = stablehlo.constant dense<1.0e+06> : tensor<64xf32>
+  %0 = stablehlo.add %x, %big : tensor<64xf32>
+  %1 = stablehlo.subtract %0, %big : tensor<64xf32>
+  return %1 : tensor<64xf32>
+}"""
+RANDOM = """func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %a = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.constant dense<1.0> : tensor<f32>
+  %s = stablehlo.constant dense<64> : tensor<1xi64>
+  %r = stablehlo.rng %a, %b, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<64xf32>
+  %0 = stablehlo.add %x, %r : tensor<64xf32>
+  return %0 : tensor<64xf32>
+}"""
+ABSOLUTE = """func.func @main(%x: tensor<64xi8>) -> tensor<64xi8> {
+  %0 = stablehlo.multiply %x, %x : tensor<64xi8>
+  %1 = stablehlo.abs %0 : tensor<64xi8>
+  return %1 : tensor<64xi8>
+}"""
+"""tensorflow issue 117142: a simplification drops abs after a square that wraps."""
+CALLBACK = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) {mhlo.backend_config = {index = 0 : ui64}} :
+      (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"""
+
+
+def spec(pins: str, module: str = "xla") -> CompilerSpec:
+    return CompilerSpec(pins, module, python=str(ensure(Path("envs", f"{pins}.txt"))))
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker(spec("xla-0.10.2")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def iree() -> Iterator[Worker]:
+    with Worker(spec("iree", "iree")) as found:
+        yield found
+
+
+def expected(worker: Worker, text: str, *arrays: np.ndarray) -> tuple[Program, Expected]:
+    """Return a program, on these arrays or on drawn ones, and its expected values."""
+    graph = worker.graph(text)
+    arguments: tuple[Argument, ...] = tuple(fixed(array, str(place)) for place, array in enumerate(arrays))
+    arguments = arguments or plain_arguments(graph, {}, 1)
+    return Program("program", text, arguments), judge.expected_values(worker, graph, arguments, text=text)
+
+
+@pytest.mark.env
+def test_a_value_beyond_its_type_is_an_infinity_that_no_compiler_may_drop(worker: Worker, iree: Worker) -> None:
+    program, right = expected(worker, LOG_EXP, np.array([1, 50, 88, 89, 100, 200], np.float32))
+    assert np.isinf(right.values["output0"][3:]).all() and np.isfinite(right.values["output0"][:3]).all()
+    assert check.check(worker, program, right).outcome.status is Status.WRONG
+    assert check.check(iree, program, right).outcome.status is Status.OK
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("text", [CAST, LOST, SCORES], ids=["cast", "lost", "scores"])
+def test_an_ordinary_program_of_a_narrow_type_is_right(worker: Worker, iree: Worker, text: str) -> None:
+    program, right = expected(worker, text)
+    assert set(right.limits.values()) == {32 * 2.0**-8}
+    for compiler in (worker, iree):
+        assert check.check(compiler, program, right).outcome.status is Status.OK
+
+
+@pytest.mark.env
+def test_a_cast_keeps_its_meaning_in_float64(worker: Worker) -> None:
+    _, right = expected(worker, CAST)
+    assert 0 < np.abs(right.values["output0"]).max() < 0.02
+
+
+@pytest.mark.env
+def test_a_program_that_amplifies_rounding_is_not_judged(worker: Worker) -> None:
+    program, right = expected(worker, CANCELLING)
+    assert "amplifies rounding by" in right.reason
+    found = check.check(worker, program, right)
+    assert (found.outcome.status, found.outcome.detail) == (Status.NOT_JUDGED, right.reason)
+
+
+@pytest.mark.env
+def test_random_numbers_are_not_judged(worker: Worker) -> None:
+    program, right = expected(worker, RANDOM)
+    assert "draws random numbers (stablehlo.rng)" in right.reason
+    assert check.check(worker, program, right).outcome.status is Status.NOT_JUDGED
+
+
+@pytest.mark.env
+def test_a_file_s_integers_cover_their_range_and_the_interpreter_judges(worker: Worker, iree: Worker) -> None:
+    program, right = expected(worker, ABSOLUTE)
+    assert "the StableHLO interpreter" in right.judge
+    assert check.check(worker, program, right).outcome.status is Status.WRONG
+    assert check.check(iree, program, right).outcome.status is Status.OK
+
+
+@pytest.mark.parametrize("name", sorted(DTYPES))
+def test_drawn_values_have_their_type_and_range(name: str) -> None:
+    dtype = np.dtype(DTYPES[name])
+    first, second = (drawn((1000,), dtype, 0, 1, which) for which in range(2))
+    assert first.dtype == second.dtype == dtype
+    if dtype.kind in "iu":
+        assert first.min() >= 0 and first.max() < 8
+        assert second.max() > np.iinfo(dtype).max // 2 and (second.min() < 0) == (dtype.kind == "i")
+        assert 0 <= drawn((), dtype, 0, 1, 1) < 8
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("HloModule f\n", "got HLO"),
+        ("tensor<8x!quant.uniform<i8:f32, 0.05>>", "quantised"),
+        (CALLBACK, "calls back into the Python process"),
+        ("module attributes {mhlo.num_partitions = 2 : i32} {", "divided among 2 devices"),
+        (ABSOLUTE, ""),
+        ("module attributes {mhlo.num_partitions = 1 : i32} {", ""),
+    ],
+)
+def test_what_no_worker_can_run_is_refused_in_one_line(text: str, reason: str) -> None:
+    found = refusal(text)
+    assert (reason in found and "\n" not in found) if reason else not found
+
+
+@pytest.mark.env
+def test_a_refused_program_is_not_run(worker: Worker) -> None:
+    found = check.check(worker, Program("callback", CALLBACK), Expected(reason="not asked"))
+    assert found.outcome.status is Status.UNSUPPORTED and "Python process" in found.outcome.detail
+    with pytest.raises(Failed, match="got HLO"):
+        worker.graph("HloModule f")
+
+
+def test_a_limit_is_useful_or_infinite() -> None:
+    single, bf16, f8 = 32 * 2.0**-24, 32 * 2.0**-8, 32 * 2.0**-4
+    assert limit(single, 0.0) == single
+    assert limit(single, 1e-4) == pytest.approx(8e-4)
+    assert limit(single, 0.1) == np.inf
+    assert limit(bf16, 0.02) == bf16
+    assert limit(bf16, 0.2) == np.inf
+    assert limit(f8, 0.0) == np.inf

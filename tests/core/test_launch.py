@@ -1,0 +1,243 @@
+"""The launcher: the limits that a child lives under, how it ended, and what is kept of it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from report_fixture import HOSTILE
+from running import python
+from stackwars.core import launch, limits
+from stackwars.core.launch import REPOSITORY
+from stackwars.measure.pipes import Control
+
+MIB = 2**20
+PYTHON = Path("/somewhere/else/jax-0123/bin/python")
+
+
+def launched(tmp_path: Path, code: str, cap: int = 256 * MIB, timeout_s: float = 30, **more):
+    """(how a child that runs this code ended, what it printed)."""
+    log = tmp_path / "log.txt"
+    command = ["-c", code]
+    report = launch.run_child(Path(sys.executable), command, dict(os.environ), cap, timeout_s, log=log, **more)
+    return report, log.read_text()
+
+
+@pytest.mark.parametrize(("machine_gib", "cap_gib"), [(16, 12), (256, 32)])
+def test_auto_cap(monkeypatch, machine_gib, cap_gib):
+    monkeypatch.setattr(limits, "machine_memory_bytes", lambda: machine_gib * limits.GIB)
+    assert limits.cap_bytes(0.5) == 512 * MIB
+    assert limits.cap_bytes("auto") == cap_gib * limits.GIB
+
+
+def test_memory_over_the_cap_is_refused_where_it_is_asked_for_and_a_reservation_is_not(tmp_path):
+    code = "print(len(bytearray(2**27)))\ntry: bytearray(2**30)\nexcept MemoryError: print('refused')"
+    # Frameworks reserve far more than they use; PROT_NONE (0) is such a reservation.
+    code += "\nimport mmap; mmap.mmap(-1, 2**34, flags=mmap.MAP_PRIVATE, prot=0); print('given')"
+    assert launched(tmp_path, code)[1] == f"{2**27}\nrefused\ngiven\n"
+
+
+def test_child_is_first_to_be_killed_has_its_cores_leads_its_group_and_leaves_no_dump(tmp_path):
+    code = (
+        "import os, resource; print(open('/proc/self/oom_score_adj').read().strip(), os.sched_getaffinity(0),"
+        " os.getpgid(0) == os.getsid(0) == os.getpid(), resource.getrlimit(resource.RLIMIT_CORE))"
+    )
+    one = max(os.sched_getaffinity(0))
+    assert launched(tmp_path, code, cpus={one})[1] == f"1000 {{{one}}} True (0, 0)\n"
+
+
+def test_child_of_a_dead_parent_does_not_start():
+    done = python("-c", "print('started')", check=False, preexec_fn=lambda: limits.enter_child(256 * MIB, 1))
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_end_of_a_child_is_reported(tmp_path):
+    report, _ = launched(
+        tmp_path, "import sys; print('a', flush=True); print('b', file=sys.stderr); sys.exit(3)"
+    )
+    assert (report.exit_code, report.log_tail) == (3, "a\nb")
+    assert not (report.timed_out or report.over_cap or report.stopped or report.kernel_oom)
+    assert 0 < report.wall_s < 30 and report.peak_rss_bytes > MIB
+    assert launched(tmp_path, "import os; os.kill(os.getpid(), 9)")[0].exit_code == -9
+
+
+def test_child_over_its_time_or_stopped_on_demand_is_killed(tmp_path):
+    report, _ = launched(tmp_path, "import time; time.sleep(60)", timeout_s=0.5)
+    assert report.timed_out and report.exit_code == -9 and report.wall_s < 10
+    marker = tmp_path / "marker"
+    code = f"import time; open({str(marker)!r}, 'w'); time.sleep(60)"
+    report, _ = launched(tmp_path, code, stop=marker.exists)
+    assert report.stopped and report.exit_code == -9 and not report.timed_out
+
+
+@pytest.mark.parametrize("command", ["no such interpreter", "no such core"])
+def test_child_that_cannot_be_started_is_a_report_and_closes_its_pipes(tmp_path, command):
+    control = Control()
+    python = Path("/nowhere/python") if command == "no such interpreter" else Path(sys.executable)
+    cpus = {10**4} if command == "no such core" else None
+    log = tmp_path / "log.txt"
+    report = launch.run_child(python, [], {}, 256 * MIB, 30, log=log, cpus=cpus, control=control)
+    assert report.exit_code is None
+    assert str(python) in report.not_started
+    assert control.answer() == ""
+
+
+def test_a_process_that_is_gone():
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    assert limits.resident_bytes(gone.pid) == 0
+    assert not limits.alive(gone.pid)
+    assert limits.alive(os.getpid())
+
+
+class Kernel:
+    """A made-up /proc, /sys and /dev in which processes are killed for memory."""
+
+    def __init__(self, root: Path, groups: str = "0::/step\n") -> None:
+        self.root = root
+        self.write("proc/self/cgroup", groups)
+        self.kills = limits.OomKills(root)
+
+    def write(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+
+def test_kill_elsewhere_on_the_machine_is_no_evidence(tmp_path):
+    kernel = Kernel(tmp_path)
+    kernel.write("proc/vmstat", "nr_free_pages 7\noom_kill 2\n")
+    assert kernel.kills.on_machine()
+    assert not kernel.kills.in_group()
+
+
+@pytest.mark.parametrize(
+    ("groups", "counter"),
+    [
+        ("0::/step\n", "sys/fs/cgroup/step/memory.events.local"),
+        ("4:memory:/step\n1:cpu:/\n0::/\n", "sys/fs/cgroup/memory/step/memory.oom_control"),
+    ],
+)
+def test_kill_in_the_own_control_group_is_evidence(tmp_path, groups, counter):
+    kernel = Kernel(tmp_path, groups)
+    kernel.write("proc/vmstat", "oom_kill 2\n")
+    kernel.write(counter, "under_oom 0\noom_kill 1\n")
+    assert kernel.kills.in_group()
+
+
+def test_thinning_keeps_the_peak_and_the_order():
+    samples = [(at / 10, 1000 + at % 7) for at in range(9000)]
+    samples[4321] = (432.1, 5000)
+    found = launch.thinned(samples, launch.MAX_SAMPLES)
+    assert len(found) <= launch.MAX_SAMPLES
+    assert (432.1, 5000) in found
+    assert found == sorted(found)
+    assert set(found) <= set(samples)
+    assert launch.thinned(samples[:3], 200) == samples[:3]
+
+
+def test_memory_over_time_is_in_the_report(tmp_path):
+    report, _ = launched(tmp_path, "import time; held = bytearray(b'1' * 2**26); time.sleep(0.5)")
+    seconds, resident = report.memory["seconds"], report.memory["bytes"]
+    assert len(seconds) == len(resident) < 40
+    assert seconds == sorted(seconds) and all(0 <= one < 30 for one in seconds)
+    assert max(resident) > 2**26
+
+
+def test_the_end_of_a_log_is_text_without_the_folders_of_the_machine(tmp_path):
+    log = tmp_path / "log.txt"
+    lines = [
+        f"{REPOSITORY}/src/stackwars/measure/child.py:1: {HOSTILE} \N{PILE OF POO} \x1b[31m",
+        f"{PYTHON.parents[1]}/lib/numpy.py",
+        f"{Path.home()}/.cache",
+    ]
+    log.write_text("\n".join(["first", *lines]), encoding="utf-8")
+    found = launch.portable_log(log, PYTHON, ok=False)
+    assert found.splitlines() == [
+        "first",
+        f"./src/stackwars/measure/child.py:1: {HOSTILE} \N{PILE OF POO} ?[31m",
+        ".envs/jax-0123/lib/numpy.py",
+        "~/.cache",
+    ]
+
+
+def test_of_a_long_log_the_end_is_kept_and_less_where_all_went_well(tmp_path):
+    log = tmp_path / "log.txt"
+    log.write_text("".join(f"{number} {'x' * 1000}\n" for number in range(100)))
+    for ok, most in ((False, 4000), (True, 500)):
+        found = launch.portable_log(log, PYTHON, ok)
+        assert len(found) == most
+        assert log.read_text().strip().endswith(found)
+    log.write_text("\n".join(map(str, range(100))))
+    assert launch.portable_log(log, PYTHON, ok=True).split() == [str(n) for n in range(80, 100)]
+    log.write_bytes(b"\xff\xfe\n")
+    assert launch.portable_log(log, PYTHON, ok=True) == "\N{REPLACEMENT CHARACTER}" * 2
+    log.write_text("")
+    assert launch.portable_log(log, PYTHON, ok=True) == ""
+
+
+@pytest.fixture
+def forked(tmp_path, capfd):
+    """A function: how a fork that does this work ended, and what it printed."""
+    log = tmp_path / "log.txt"
+
+    def run(work, timeout_s: float = 30):
+        # pytest's own capture would take what Python prints.
+        with capfd.disabled():
+            return launch.run_forked(work, 4096 * MIB, timeout_s, log), log.read_text()
+
+    return run
+
+
+def test_end_of_a_fork_is_reported_with_what_it_printed(tmp_path, forked):
+    written = tmp_path / "written"
+
+    def work():
+        written.write_text(str(os.getpid()))
+        print("a", flush=True)
+        os.write(2, b"b\n")
+
+    report, printed = forked(work)
+    assert (report.exit_code, report.log_tail, printed) == (0, "a\nb", "a\nb\n")
+    assert not (report.timed_out or report.over_cap or report.kernel_oom)
+    assert 0 < report.wall_s < 30 and report.peak_rss_bytes > MIB
+    assert written.read_text() != str(os.getpid())
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_a_signal_ends_a_fork_and_not_its_parent(forked, number):
+    report, _ = forked(lambda: os.kill(os.getpid(), number))
+    assert report.exit_code == -number
+    assert not report.timed_out
+
+
+def test_work_that_raises_leaves_its_trace_and_never_returns_to_the_caller_s_code(tmp_path, forked):
+    parent, returned = os.getpid(), tmp_path / "returned"
+    for error in (ValueError("no such thing"), SystemExit(0)):
+
+        def work(error=error):
+            raise error
+
+        report, printed = forked(work)
+        if os.getpid() != parent:
+            returned.touch()
+            os._exit(0)
+        assert report.exit_code == 1
+        assert type(error).__name__ in printed
+    assert report.log_tail and not returned.exists()
+
+
+def test_a_fork_over_its_time_or_its_memory_is_ended(forked):
+    report, _ = forked(lambda: time.sleep(60), timeout_s=0.5)
+    assert report.timed_out and report.exit_code == -signal.SIGKILL and report.wall_s < 10
+
+    def hog():
+        print(len(bytearray(2**27)), flush=True)
+        bytearray(2**33)
+
+    report, printed = forked(hog)
+    assert report.exit_code == 1
+    assert printed.startswith(f"{2**27}\n") and printed.rstrip().endswith("MemoryError")

@@ -1,0 +1,90 @@
+"""Cutting attributes and breaking lines: plain text."""
+
+import pytest
+
+from stackwars.core.layout import elide, listing, split, wrap
+
+DOT = (
+    "%2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0], "
+    "precision = [HIGHEST, HIGHEST] : (tensor<8192x256xf32>, tensor<256x1024xf32>) "
+    "-> tensor<8192x1024xf32>"
+)
+TRANSPOSE = (
+    "%1 = stablehlo.transpose %arg3, dims = [1, 0] "
+    '{result_layout = dense<[0, 1]> : tensor<2xindex>, xla_shape = "f32[256,1024]{0,1}"} '
+    ": (tensor<1024x256xf32>) -> tensor<256x1024xf32>"
+)
+
+
+def test_layout_attributes_become_an_ellipsis():
+    text, names = elide(TRANSPOSE)
+    assert "dims = [1, 0] {...} : (tensor" in text
+    assert names == {"result_layout", "xla_shape"}
+
+
+def test_other_attributes_stay():
+    text, names = elide("%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, mhlo.x = {}} : t")
+    assert (text, names) == ("%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, ...} : t", {"mhlo.x"})
+    kept = '"stablehlo.batch_norm_training"(%0) <{epsilon = 1.0 : f32, feature_index = 1 : i64}> : t'
+    assert elide(kept) == (kept, set())
+
+
+def test_the_brace_that_opens_a_body_stays():
+    text, names = elide("module @jit_f attributes {mhlo.num_replicas = 1 : i32} {")
+    assert (text, names) == ("module @jit_f attributes {...} {", {"mhlo.num_replicas"})
+    assert elide("func.func @main(%arg0: tensor<f32>) {")[0].endswith(") {")
+
+
+def test_nested_and_quoted_braces():
+    line = '%arg0: t {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %arg1: u {jax.x = "}, {"}) -> v {'
+    text, names = elide(line)
+    assert text == "%arg0: t {...}, %arg1: u {...}) -> v {"
+    assert names == {"sdy.sharding", "jax.x"}
+
+
+def test_split_heeds_brackets_arrows_and_strings():
+    assert split('a = [1, 2], b = (x, y) -> z, c = "p, q"') == ["a = [1, 2]", " b = (x, y) -> z", ' c = "p, q"']
+    assert split("  ") == []
+
+
+@pytest.mark.parametrize("columns", [40, 62, 76, 200])
+@pytest.mark.parametrize("line", [DOT, TRANSPOSE, "x" * 300, "// " + "word " * 60, "a" * 90 + ", b"])
+def test_nothing_runs_over_and_nothing_is_lost(columns, line):
+    parts = wrap(line, columns, 2)
+    assert max(map(len, parts)) <= columns
+    joined = "".join(part.strip().removeprefix("//") for part in parts)
+    assert joined.replace(" ", "") == line.removeprefix("//").replace(" ", "")
+
+
+def test_breaks_come_after_commas_and_colons_and_before_arrows():
+    assert wrap(DOT, 62, 1) == [
+        " %2 = stablehlo.dot_general %0, %1,",
+        "     contracting_dims = [1] x [0],",
+        "     precision = [HIGHEST, HIGHEST] : (tensor<8192x256xf32>,",
+        "     tensor<256x1024xf32>) -> tensor<8192x1024xf32>",
+    ]
+
+
+def test_a_continued_comment_is_a_comment():
+    assert all(part.startswith(" // ") for part in wrap("// " + "word " * 40, 50, 1))
+
+
+def test_beyond_ascii_is_escaped():
+    assert wrap("// caf\u00e9", 40, 0) == ["// caf\\xe9"]
+
+
+def test_the_legend_names_what_was_cut():
+    lines = listing([(0, "module attributes {mhlo.a = 1} {"), (1, TRANSPOSE), (0, "}")], 76, 50)
+    assert lines[0] == "// {...} stands for attributes left out: mhlo.a, result_layout, xla_shape"
+    assert listing([(0, "module {")], 76, 50) == ["module {"]
+
+
+def test_lines_beyond_the_limit_are_counted():
+    lines = listing([(0, f"%{i} = stablehlo.add") for i in range(30)], 76, 10)
+    assert len(lines) == 10
+    assert lines[-1] == "// ... 21 further lines of the program left out"
+
+
+def test_too_narrow_a_column_is_refused():
+    with pytest.raises(ValueError, match="at least 40 columns, got 20"):
+        listing([], 20, 10)

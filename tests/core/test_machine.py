@@ -1,0 +1,135 @@
+"""The machine and the revision of the source."""
+
+import json
+import os
+import platform
+import re
+
+import pytest
+
+from running import run
+from stackwars.core import machine
+
+
+def test_machine_is_described():
+    found = machine.record()
+    everywhere = {"cpu_model", "cores", "memory_bytes", "kernel", "os", "python", "numa_nodes"}
+    assert everywhere <= found.keys()
+    assert all(value not in ("", None, {}) for value in found.values())
+    assert found["cores"] == len(os.sched_getaffinity(0))
+    assert found["python"] == platform.python_version()
+    assert found["memory_bytes"] > 2**28
+
+
+def test_processor_and_caches_are_those_that_lscpu_reports():
+    output = run("lscpu", "--bytes", env={"LC_ALL": "C"}, check=False)
+    lines = dict(line.split(":", 1) for line in output.stdout.splitlines() if ":" in line)
+    found = machine.record()
+    names = {"CPU family": "cpu_family", "Model": "cpu_model_number", "Stepping": "cpu_stepping",
+             "Socket(s)": "sockets", "NUMA node(s)": "numa_nodes"}  # fmt: skip
+    told = {
+        name: int(lines[title]) for title, name in names.items() if lines.get(title, "").strip().isdecimal()
+    }
+    assert told, "lscpu names some of them"
+    assert told == {name: found[name] for name in told}
+    for title, level in (("L2 cache", "l2"), ("L3 cache", "l3")):
+        if size := re.match(r" *(\d+) \((\d+) instance", lines.get(title, "")):
+            assert found["cache_bytes"][level] == int(size[1]) // int(size[2])
+
+
+CPUINFO = "model name\t: A CPU\ncpu family\t: 25\nmodel\t\t: 1\nstepping\t: 0\nflags\t\t: {}\n"
+
+
+def recorded(monkeypatch, tmp_path, flags: str) -> dict:
+    """The record of a machine of two sockets with two cores of two threads each."""
+    system = tmp_path / "system"
+    for thread in range(8):
+        topology = system / "cpu" / f"cpu{thread}" / "topology"
+        topology.mkdir(parents=True, exist_ok=True)
+        (topology / "physical_package_id").write_text(f"{thread // 4}\n")
+        (topology / "core_id").write_text(f"{thread // 2 % 2}\n")
+    for index, (kind, level, size) in enumerate(
+        [("Data", 1, "32K"), ("Instruction", 1, "64K"), ("Unified", 2, "512K"), ("Unified", 3, "16384K")]
+    ):
+        cache = system / "cpu" / "cpu0" / "cache" / f"index{index}"
+        cache.mkdir(parents=True, exist_ok=True)
+        for name, value in (("type", kind), ("level", level), ("size", size)):
+            (cache / name).write_text(f"{value}\n")
+    for number in range(2):
+        (system / "node" / f"node{number}").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "cpuinfo").write_text(CPUINFO.format(flags))
+    monkeypatch.setattr(machine, "SYSTEM", system)
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    return machine.record.__wrapped__()
+
+
+def test_numbers_of_the_processor_its_caches_and_the_topology_are_read(monkeypatch, tmp_path):
+    found = recorded(monkeypatch, tmp_path, "avx2 fma")
+    assert (found["cpu_model"], found["cpu_family"], found["cpu_model_number"]) == ("A CPU", 25, 1)
+    assert found["cpu_stepping"] == 0, "a stepping of 0 is one"
+    assert found["cache_bytes"] == {"l1d": 2**15, "l2": 2**19, "l3": 2**24}
+    assert (found["sockets"], found["physical_cores"], found["threads_per_core"]) == (2, 4, 2)
+    assert found["numa_nodes"] == 2
+
+
+def test_digest_of_the_flags_depends_on_what_they_are_and_not_on_their_order(monkeypatch, tmp_path):
+    one, same, other = (
+        recorded(monkeypatch, tmp_path, flags)["cpu_flags_digest"]
+        for flags in ("avx2 fma", "fma avx2", "avx2 fma avx512f")
+    )
+    assert one == same != other
+
+
+def test_mode_of_huge_pages_is_the_one_in_brackets(tmp_path):
+    (tmp_path / "enabled").write_text("always [madvise] never\n")
+    assert machine.huge_pages(tmp_path / "enabled") == "madvise"
+    assert machine.huge_pages(tmp_path / "missing") == ""
+
+
+def test_machine_is_told_from_another_and_not_from_its_updated_self():
+    one = {"cpu_model": "A CPU", "cores": 2, "memory_bytes": 2**34, "kernel": "6.1"}
+    assert machine.described(one) == machine.described(one | {"kernel": "6.2"})
+    assert machine.described(one) == "A CPU, 2 cores, 16 GiB"
+    for change in ({"cpu_model": "B"}, {"cores": 4}, {"memory_bytes": 2**35}):
+        assert machine.described(one) != machine.described(one | change)
+
+
+def test_no_host_is_named():
+    names = json.dumps({k: v for k, v in machine.record().items() if k != "kernel"})
+    assert platform.node() == "" or platform.node() not in names
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A function that runs git in a checkout, which the revision is then asked of."""
+    monkeypatch.setattr(machine, "REPOSITORY", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+
+    def git(*arguments: str) -> str:
+        author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        return run("git", "-C", tmp_path, *author, *arguments, env=None).stdout.strip()
+
+    return git
+
+
+def revision() -> dict:
+    return machine.revision.__wrapped__()
+
+
+def test_revision_is_the_commit_or_unknown(checkout, tmp_path):
+    assert revision() == {"git_revision": "unknown", "git_dirty": False}
+    checkout("init")
+    assert revision()["git_revision"] == "unknown", "before the first commit"
+    (tmp_path / "file").write_text("1")
+    for arguments in (["add", "."], ["commit", "-m", "one"]):
+        checkout(*arguments)
+    (tmp_path / "untracked").touch()
+    head = checkout("rev-parse", "HEAD")
+    assert revision() == {"git_revision": head[:12], "git_dirty": False}
+    (tmp_path / "file").write_text("2")
+    assert revision() == {"git_revision": head[:12], "git_dirty": True}
+
+
+def test_revision_without_git_is_unknown(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert revision()["git_revision"] == "unknown"

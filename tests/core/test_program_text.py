@@ -1,0 +1,139 @@
+"""Facts read from a program's text alone."""
+
+from pathlib import Path
+
+import pytest
+
+from stackwars.core.program_text import (
+    dump_sources,
+    load_sources,
+    missing_reason,
+    no_program_line,
+    not_donated,
+    readable,
+    readback,
+    source_lines,
+    sources_of_plain,
+    with_chlo_erf,
+)
+
+FIXTURES = Path(__file__).parents[1] / "ir" / "fixtures"
+TEXT = """#loc1 = loc("x"("x"))
+module @jit_f {
+  func.func public @main(%arg0: tensor<2xf32> loc("x"("x"))) -> tensor<2xf32> {
+    %0 = stablehlo.tanh %arg0 : tensor<2xf32> loc(#loc5)
+    %1 = stablehlo.add %0, %0 : tensor<2xf32> loc(callsite("jit(f)/add"("/a/b/in_jax.py":7:4 to :12) at #loc2))
+    return %1 : tensor<2xf32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("/a/b/caller.py":99:0)
+#loc4 = loc("/a/b/in_jax.py":3:8)
+#loc5 = loc("jit(f)/tanh"(#loc4))
+"""
+
+
+@pytest.mark.parametrize("why", ["oom: refused at build", "no such model"])
+def test_reason_comes_back(why):
+    assert missing_reason(no_program_line(why)) == why
+
+
+def test_reason_of_several_lines_is_cut_to_the_first():
+    assert no_program_line("error: it stopped\nhere and there") == "// no program: error: it stopped\n"
+
+
+def test_program_is_not_missing():
+    assert missing_reason("module @main {\n  // no program: a comment\n}") is None
+
+
+@pytest.mark.parametrize("workload", ["gemm", "ffn", "mha", "conv"])
+@pytest.mark.parametrize("framework", ["jax", "torch_xla"])
+def test_products_of_both_frameworks(workload, framework):
+    text = (FIXTURES / f"{workload}_{framework}.mlir").read_text()
+    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
+
+
+def test_product_in_its_short_form():
+    text = (FIXTURES / "ffn_torch_tpu.mlir").read_text()
+    assert "stablehlo.dot " in text
+    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
+
+
+def test_without_a_product_the_result_tells_the_type():
+    text = (FIXTURES / "layernorm_jax.mlir").read_text()
+    assert readback(text) == {"precision": "", "dtype": "f32"}
+
+
+def test_mixed_and_missing_precision():
+    dot = "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]"
+    types = "(tensor<2x?xbf16>, tensor<3x4xbf16>) -> tensor<2x4xf32>"
+    text = f"{dot}, precision = [HIGHEST, DEFAULT] : {types}\n{dot} : {types}"
+    assert readback(text) == {"precision": "DEFAULT+HIGHEST", "dtype": "bf16+f32"}
+    assert readback(f"{dot} : {types}")["precision"] == "DEFAULT"
+
+
+def test_no_program():
+    assert readback("// no program: timeout") == {"precision": "", "dtype": ""}
+
+
+def test_a_location_is_followed_to_its_file():
+    found = source_lines(TEXT)
+    assert [(line, source) for line, source in enumerate(found) if source] == [
+        (3, "b/in_jax.py:3"),
+        # Where it was called from is not where it is.
+        (4, "b/in_jax.py:7"),
+    ]
+
+
+def test_a_text_without_locations_has_none():
+    assert source_lines("%0 = stablehlo.tanh %a : tensor<2xf32>\nreturn %0") is None
+
+
+def test_a_location_that_refers_to_itself_is_unknown():
+    assert source_lines("%0 = a.b %a loc(#loc1)\n#loc1 = loc(#loc2)\n#loc2 = loc(#loc1)") is None
+
+
+def test_a_text_without_locations_takes_those_of_the_same_text_with_them():
+    plain = [line.split(" loc(")[0] for line in TEXT.splitlines() if not line.startswith("#loc")]
+    found = sources_of_plain("\n".join(plain), TEXT)
+    assert [(plain[place].strip()[:2], source) for place, source in enumerate(found) if source] == [
+        ("%0", "b/in_jax.py:3"),
+        ("%1", "b/in_jax.py:7"),
+    ]
+    assert load_sources(dump_sources(found)) == found
+    assert sources_of_plain("return %0", "") is None
+
+
+def test_locations_of_another_text_are_refused():
+    with pytest.raises(ValueError, match="expected the 1 lines of the plain text, got 7"):
+        sources_of_plain("return %0", TEXT)
+
+
+def test_donated_memory_is_taken_back_and_nothing_else():
+    donated = "%a: t {tf.aliasing_output = 0 : i32}, %b: u {jax.buffer_donor = true, x = 1}) {} = {}"
+    assert not_donated(donated) == "%a: t, %b: u {x = 1}) {} = {}"
+    alias = "mhlo.input_output_alias = [{alias = {parameter_number = 2 : i64}, output_index = array<i64: 1>}]"
+    assert not_donated(f"module @m attributes {{a = [], {alias}}} {{") == "module @m attributes {a = []} {"
+
+
+def test_packed_truth_values_are_spelled_out_and_nothing_else():
+    packed = 'dense<"0x0DFF01"> : tensor<3x6xi1>'
+    assert readable(packed).startswith("dense<[[true, false, true, true, false, false], [")
+    for other in ('dense<"0x01"> : tensor<4x2xi32>', 'dense<"0x000102"> : tensor<2xi1>'):
+        assert readable(other) == other
+
+
+def test_truth_values_of_a_byte_each_are_spelled_out_as_well():
+    # A byte each, as jaxlib 0.10.2 prints them, which jaxlib 0.7.1 refuses.
+    text = 'value = dense<"0x0100010001000101"> : tensor<2x4xi1>'
+    assert readable(text) == (
+        "value = dense<[[true, false, true, false], [true, false, true, true]]> : tensor<2x4xi1>"
+    )
+
+
+def test_the_error_function_is_chlo_s_and_no_other_call_is():
+    types = ": (tensor<2xf32>) -> tensor<2xf32>"
+    call = "stablehlo.custom_call @mhlo.erf(%3) {mhlo.version = 1 : i64}"
+    assert with_chlo_erf(f"%4 = {call} {types}") == "%4 = chlo.erf %3 : tensor<2xf32> -> tensor<2xf32>"
+    other = f"%4 = stablehlo.custom_call @mhlo.topk(%3) {types}"
+    assert with_chlo_erf(other) == other

@@ -1,0 +1,242 @@
+"""A worker with a compiler and its client: what it answers, and what its client makes of its end."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stackwars.core import check, judge, types
+from stackwars.core.client import CompilerSpec, Process, Worker
+from stackwars.core.judge import Expected
+from stackwars.core.outcome import Failed, Status
+from stackwars.core.program import Argument, Program, fixed
+from stackwars.core.types import DTYPES
+from stackwars.setup.environments import ensure
+
+pytestmark = pytest.mark.env
+ENVS = Path("envs")
+ADD = """module {
+  func.func public @main(%arg0: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xi32>) {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<8x4xf32>
+    %1 = stablehlo.convert %0 : (tensor<8x4xf32>) -> tensor<8x4xi32>
+    return %0, %1 : tensor<8x4xf32>, tensor<8x4xi32>
+  }
+}
+"""
+REFUSED = ADD.replace("stablehlo.add %arg0, %arg0", '"stablehlo.nothing"(%arg0)').replace(
+    ": tensor<8x4xf32>\n    %1", ": (tensor<8x4xf32>) -> tensor<8x4xf32>\n    %1"
+)
+ENDLESS = """func.func public @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %t = stablehlo.constant dense<true> : tensor<i1>
+  %0:2 = stablehlo.while(%a = %arg0, %b = %t) : tensor<8x4xf32>, tensor<i1>
+  cond {
+    stablehlo.return %b : tensor<i1>
+  } do {
+    %c = stablehlo.cosine %a : tensor<8x4xf32>
+    stablehlo.return %c, %b : tensor<8x4xf32>, tensor<i1>
+  }
+  return %0#0 : tensor<8x4xf32>
+}
+"""
+CASTS = """func.func @main(%a: tensor<3x{kind}>) -> tensor<3x{kind}> {{
+  %0 = stablehlo.transpose %a, dims = [0] : (tensor<3x{kind}>) -> tensor<3x{kind}>
+  return %0 : tensor<3x{kind}>
+}}
+"""
+MESH = """module @m attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %0 = stablehlo.add %a, %a : tensor<4x4xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<4x4xf32>
+    return %1 : tensor<4x4xf32>
+  }
+}
+"""
+LOOP = """func.func @main(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<4x8xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %y = func.call @step(%x, %b) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %y : tensor<i32>, tensor<4x8xf32>
+  }
+  return %0#1 : tensor<4x8xf32>
+}
+func.func private @step(%x: tensor<4x8xf32>, %b: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.dot_general %x, %b, contracting_dims = [1] x [0]
+      : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+"""
+
+
+def spec(pins: str, module: str = "xla") -> CompilerSpec:
+    return CompilerSpec(pins, module, python=str(ensure(ENVS / f"{pins}.txt")))
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker(spec("xla-0.10.2")) as found:
+        yield found
+
+
+def values(number: int) -> np.ndarray:
+    return np.random.default_rng(number).integers(0, 9, (8, 4)).astype(np.float32)
+
+
+def program(text: str = ADD, label: str = "add") -> Program:
+    return Program(label, text, (Argument("x", values),))
+
+
+def expected() -> Expected:
+    keys = {f"output{n}": 2 * values(n) for n in range(2)} | {
+        f"output{n}/1": (2 * values(n)).astype(int) for n in range(2)
+    }
+    return Expected("hand", limits=dict.fromkeys(keys, 1e-6), values=keys)
+
+
+def test_a_right_program_is_checked_and_timed(worker: Worker) -> None:
+    found = check.check(worker, program(), expected())
+    assert (found.outcome.status, found.verdict["wrong"], found.ran) == (Status.OK, 0, True)
+    assert found.compile_s > 0 and found.first_ns > 0
+    timing = check.time_together(worker, [program(), program(label="again")], 0.05)
+    assert timing["add"].low_ms <= timing["add"].ms <= timing["add"].high_ms
+    assert timing["again"].rounds > 1
+
+
+def test_wrong_values_are_wrong_and_without_expected_values_nothing_is_judged(worker: Worker) -> None:
+    wrong = expected()
+    wrong.values["output1"][3, 2] += 1
+    found = check.check(worker, program(), wrong)
+    assert found.outcome.status is Status.WRONG and "1 of 32" in found.outcome.detail
+    assert check.check(worker, program(), Expected(reason="nobody knows")).outcome.status is Status.NOT_JUDGED
+    disputed = Expected(reason="two programs differ", disputed=True)
+    assert check.check(worker, program(), disputed).outcome.status is Status.INVALID
+
+
+def test_a_refusal_names_the_operation_and_no_program_is_no_refusal(worker: Worker) -> None:
+    found = check.check(worker, program(REFUSED), expected())
+    assert (found.outcome.status, found.operation) == (Status.UNSUPPORTED, "stablehlo.nothing")
+    absent = check.check(worker, Program("none", missing="torch says no"), expected())
+    assert not absent.is_emitted and absent.outcome.detail == "torch says no"
+
+
+def test_a_process_that_hangs_or_crashes_is_replaced(worker: Worker) -> None:
+    with Worker(worker.spec, timeout_s=20) as other:
+        other.timeout_s = 4
+        found = check.check(other, program(ENDLESS), expected())
+        assert found.outcome.status is Status.TIMEOUT
+        other.timeout_s = 60
+        assert check.check(other, program(), expected()).outcome.status is Status.OK
+        assert other.has("x of set 0 as [[8, 4], 'float32']")
+        other._child.send_signal(11)
+        with pytest.raises(Failed, match="SIGSEGV") as failed:
+            other.call("add")
+        assert failed.value.outcome.status is Status.CRASH and failed.value.ended_process
+        assert not other.is_loaded("add") and not other.has("x of set 0 as [[8, 4], 'float32']")
+        assert check.check(other, program(), expected()).outcome.status is Status.OK
+
+
+def test_too_little_memory_is_no_refusal(worker: Worker) -> None:
+    text = "func.func @main() -> tensor<40000x40000xf32> {\n  %0 = stablehlo.iota dim = 0 : tensor<40000x40000xf32>\n"
+    with Worker(worker.spec, cap_gib=2) as small:
+        found = check.check(
+            small, Program("big", f"{text}  return %0 : tensor<40000x40000xf32>\n}}"), Expected(reason="x")
+        )
+    assert found.outcome.status is Status.OOM
+
+
+def test_a_missing_argument_is_a_fault_of_ours(worker: Worker) -> None:
+    found = check.check(worker, Program("add", ADD), expected())
+    assert found.outcome.status is Status.ERROR and "expected 1 arguments of add, got 0" in found.outcome.detail
+
+
+@pytest.mark.parametrize(
+    "kind", sorted(name for name in DTYPES if name not in ("i2", "ui2", "f8E4M3", "f8E3M4"))
+)
+def test_arrays_of_every_element_type_travel(worker: Worker, kind: str) -> None:
+    array = np.array([0, 1, 1]).astype(DTYPES[kind])
+    text = CASTS.format(kind=kind)
+    assert worker.graph(text).types[0] == f"tensor<3x{kind}>"
+    worker.load("casts", text)
+    worker.place("casts", [fixed(array, kind)])
+    [found] = worker.call("casts")
+    assert found.dtype == array.dtype and found.tobytes() == array.tobytes()
+
+
+def test_arrays_are_saved_with_the_name_of_their_type(tmp_path: Path) -> None:
+    for name, dtype in DTYPES.items():
+        array = np.array([[0, 1], [1, 0]]).astype(dtype)
+        types.save(tmp_path / "x.npy", array)
+        for mapped in (False, True):
+            found = types.load(tmp_path / "x.npy", mapped=mapped)
+            assert found.dtype == array.dtype and found.tobytes() == array.tobytes(), name
+
+
+def test_a_graph_is_read_from_text_bytecode_and_artifacts(worker: Worker) -> None:
+    artifact, version = worker.portable(ADD)
+    assert version == "1.0.0" and artifact.startswith(b"ML\xefR")
+    texts = [worker.graph(one).module() for one in (ADD, artifact)]
+    assert texts[0] == texts[1]
+    emitted = Path("../shared/cases/emitted/torch_bytecode.mlirbc")
+    if emitted.exists():
+        assert worker.graph(emitted.read_bytes()).ops
+
+
+def test_what_loops_and_their_functions_sum_is_counted(worker: Worker) -> None:
+    graph = worker.graph(LOOP)
+    loop = next(op for op in graph.ops if op.name == "stablehlo.while")
+    assert (loop.terms, graph.accumulation) == (8, 8)
+    assert loop.work >= 100 * 4 * 8 * 8
+    assert {"stablehlo.while", "stablehlo.dot_general"} <= graph.names
+
+
+def test_operations_of_a_module_that_are_no_functions_stay(worker: Worker) -> None:
+    graph = worker.graph(MESH)
+    assert "mesh" in graph.functions
+    again = worker.graph(graph.module())
+    assert "sdy.mesh" in graph.module() and [op.name for op in again.ops] == [op.name for op in graph.ops]
+
+
+def test_a_text_that_is_no_program_is_refused_with_its_line(worker: Worker) -> None:
+    with pytest.raises(Failed, match="line 3") as failed:
+        worker.graph(ADD.replace("stablehlo.add", "stablehlo.nothing"))
+    assert failed.value.outcome.status is Status.UNSUPPORTED
+
+
+@pytest.mark.parametrize("pins", ["releases/jaxlib-0.4.30", "xla-0.7.1", "releases/iree-3.0.0", "iree"])
+def test_a_release_is_a_compiler_with_other_pins(worker: Worker, pins: str) -> None:
+    artifact, _ = worker.portable(ADD)
+    graph = worker.graph(ADD)
+    argument = Argument("x", lambda number: types.as_type(values(number), graph.types[graph.arguments[0]]))
+    with Worker(spec(pins, "iree" if "iree" in pins else "xla")) as release:
+        found = check.check(release, Program("add", artifact, (argument,)), expected())
+        assert found.outcome.status is Status.OK, found.outcome
+        assert release.versions()
+
+
+def test_expected_values_come_from_the_interpreter_or_from_single_operations(worker: Worker) -> None:
+    graph = worker.graph(ADD)
+    found = judge.expected_values(worker, graph, [Argument("x", values)], text=ADD)
+    assert "the StableHLO interpreter in float64" in found.judge
+    assert sorted(found.values) == ["output0", "output0/1", "output1", "output1/1"]
+    np.testing.assert_array_equal(found.values["output1"], 2 * values(1))
+    arguments = [fixed(np.ones((4, 8), np.float32)), fixed(np.eye(8, dtype=np.float32))]
+    single = judge.expected_values(worker, worker.graph(LOOP), arguments)
+    assert single.values["output0"].sum() == 32
+
+
+def test_a_module_that_cannot_start_says_so() -> None:
+    command = ["-c", "print('no room'); raise SystemExit(3)"]
+    with (
+        Process("python3", command) as process,
+        pytest.raises(Failed, match="exit status 3 in facts; last line: no room") as failed,
+    ):
+        process.ask("facts")
+    assert failed.value.outcome.status is Status.CRASH

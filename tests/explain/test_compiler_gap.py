@@ -1,0 +1,137 @@
+"""Dividing a program into regions that are timed alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explain.pairs import DOT, TRANSPOSE, program
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.program import Graph, Program
+from stackwars.explain import compiler_gap
+from stackwars.explain.answer import Share
+from stackwars.explain.cause import find
+from stackwars.explain.kept import Kept
+from stackwars.explain.task import Settings, Task, plain_arguments
+from stackwars.setup.environments import ensure
+
+F = "4x4xf32"
+
+
+@pytest.fixture
+def layers():
+    """Two equal layers, product and tanh, with a transposed weight; then a sum with the first layer's output."""
+    lines = [
+        ("t", "transpose", ["w"], F, TRANSPOSE),
+        ("p", "dot_general", ["x", "t"], F, DOT),
+        ("y", "tanh", ["p"], F),
+        ("q", "dot_general", ["y", "t"], F, DOT),
+        ("z", "tanh", ["q"], F),
+        ("sum", "add", ["z", "y"], F),
+    ]
+    return program({"x": F, "w": F}, lines, ["sum"])[0]
+
+
+def names(region):
+    return [op.name.removeprefix("stablehlo.") for _, op in region.ops]
+
+
+def test_a_region_begins_at_a_product_and_takes_what_follows(layers):
+    first, second = compiler_gap.regions(layers)
+    assert names(first) == ["transpose", "dot_general", "tanh"]
+    assert names(second)[-1] == "add"
+    # The transposed weight depends on an argument alone: both have it.
+    assert "transpose" in names(second)
+
+
+def test_regions_read_earlier_ones_alone(layers):
+    made: set[int] = set(layers.arguments)
+    for region in compiler_gap.regions(layers):
+        assert {value for _, value in region.arguments} <= made
+        made |= {value for _, value in region.results}
+    assert set(layers.results) <= made
+
+
+def test_equal_layers_are_one_kind():
+    lines = []
+    for number in range(3):
+        lines.append((f"p{number}", "dot_general", [f"y{number - 1}" if number else "x", "w"], F, DOT))
+        lines.append((f"y{number}", "tanh", [f"p{number}"], F))
+    graph, _ = program({"x": F, "w": F}, lines, ["y2"])
+    assert [len(kind) for kind in compiler_gap.kinds(graph)] == [3]
+
+
+def test_a_program_without_such_operations_is_one_region():
+    graph, _ = program({"x": F, "w": F}, [("y", "tanh", ["x"], F), ("z", "add", ["y", "w"], F)], ["z"])
+    (region,) = compiler_gap.regions(graph)
+    assert names(region) == ["tanh", "add"]
+    assert region.results == tuple((0, value) for value in graph.results)
+    assert {value for _, value in region.arguments} == set(graph.arguments)
+
+
+def test_regions_written_alone_compute_the_program(layers):
+    for region in compiler_gap.regions(layers):
+        again = Graph.read(region.text)
+        assert [op.name for op in again.ops] == [op.name for _, op in region.ops]
+        assert len(again.arguments) == len(region.arguments)
+        assert len(again.results) == len(region.results)
+
+
+def timed(count, first, second, refused=False):
+    times = np.array([[first] * compiler_gap.TURNS, [second] * compiler_gap.TURNS])
+    return compiler_gap.TimedKind([None] * count, times, is_refused=refused)
+
+
+def test_difference_counts_every_region_of_the_kind():
+    assert timed(3, 5.0, 2.0).difference().tolist() == [9.0] * compiler_gap.TURNS
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"),
+    [
+        ((0.93, -0.11, 1.97), "not separable"),
+        ((0.93, 0.8, 1.06), "cause"),
+        ((0.5, 0.4, 0.6), "spread"),
+    ],
+)
+def test_a_share_whose_interval_holds_nothing_is_no_cause(share, verdict):
+    assert compiler_gap.account([timed(1, 5.0, 2.0)], Share(*share)) == verdict
+    assert compiler_gap.account([], Share(0.0, 0.0, 0.0)) == "spread"
+
+
+def test_kinds_that_were_not_timed_are_counted():
+    rows = [timed(1, 0.0, 0.0, refused=True), timed(1, 5.0, 2.0)]
+    assert compiler_gap.format_refused(rows) == "; 1 of 2 kinds could not be timed alone"
+    assert compiler_gap.format_refused(rows[1:]) == ""
+
+
+SLOW = """func.func @main(%x: tensor<256x1024xf32>) -> tensor<256xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.tanh %x : tensor<256x1024xf32>
+  %s = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<256x1024xf32>, tensor<f32>) -> tensor<256xf32>
+  return %s : tensor<256xf32>
+}
+"""
+
+
+@pytest.mark.env
+@pytest.mark.alone
+def test_the_region_and_the_option_that_make_a_compiler_slow_are_named(tmp_path):
+    python = str(ensure(REPOSITORY / "envs/xla-0.7.1.txt"))
+    fast = CompilerSpec("fast", python=python)
+    slow = CompilerSpec(
+        "slow", options={"xla_cpu_prefer_vector_width": "128", "xla_cpu_max_isa": "SSE4_2"}, python=python
+    )
+    with Worker(fast) as worker:
+        program = Program("program", SLOW, plain_arguments(worker.graph(SLOW), {}, 0))
+    task = Task("case", program, fast, fast, other=slow, settings=Settings(seconds=0.1))
+    found = find(task, print, Kept(tmp_path))
+    # The order of the two does not matter: a is the slower one.
+    assert (found.verdict, found.compiler, found.other) == ("cause", "slow", "fast"), found
+    (row,) = found.regions
+    assert any("stablehlo.reduce" in line for line in row.a)
+    assert "in the other compiler" in row.reason.sentence
+    again = find(task, print, Kept(tmp_path))
+    assert replace(again, seconds=0) == replace(found, seconds=0)

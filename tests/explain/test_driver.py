@@ -1,0 +1,232 @@
+"""One explanation from its programs to its files, with workers that compute nothing, and what is kept of it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stackwars.core.client import CompilerSpec, Times
+from stackwars.core.judge import Expected
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.program import Program, fixed
+from stackwars.explain import answer as answers
+from stackwars.explain import driver
+from stackwars.explain.answer import Answer, Cause, Fault
+from stackwars.explain.task import Settings
+
+XLA, IREE = CompilerSpec("jaxlib-1"), CompilerSpec("iree-1", "iree")
+VALUES = {"output0": np.ones(3), "output1": np.ones(3)}
+RIGHT = Expected("hand", limits=dict.fromkeys(VALUES, 1e-6), values=VALUES)
+LOAD, CALL, TIME = "load", "call", "time"
+
+
+class FakeWorker:
+    """A worker in which a program's text says its ms, or the command at which it ends."""
+
+    def __init__(self, spec: CompilerSpec, **_) -> None:
+        self.spec, self.others_share, self._texts = spec, 0.0, {}
+        self.program = Program(spec.name, "3")
+
+    def __enter__(self) -> "FakeWorker":
+        self.started.append(self.spec.name)
+        return self
+
+    def __exit__(self, *_) -> None: ...
+
+    def versions(self) -> dict[str, str]:
+        return {self.spec.name: "1"}
+
+    def load(self, name: str, text: str) -> float:
+        self._texts[name] = text
+        self._end(LOAD, name, Status.UNSUPPORTED)
+        return 0.1
+
+    def is_loaded(self, name: str) -> bool:
+        return name in self._texts
+
+    def place(self, name: str, arguments: object, which: int = 0) -> None: ...
+
+    def timed_call(self, name: str, which: int) -> tuple[list[np.ndarray], int]:
+        self._end(CALL, name, Status.CRASH)
+        return [np.ones(3) if "wrong" not in self._texts[name] else np.zeros(3)], 1
+
+    def time(self, names: list[str], seconds: float, **_) -> dict[str, Times]:
+        for name in names:
+            self._end(TIME, name, Status.TIMEOUT)
+        ms = {name: float(self._texts[name].split()[0]) for name in names}
+        return {name: Times(np.full(5, 1e6 * value), np.full(5, 1e6 * value)) for name, value in ms.items()}
+
+    def _end(self, command: str, name: str, status: Status) -> None:
+        if command in self._texts[name]:
+            raise Failed(
+                Outcome(Status.ERROR if "ours" in self._texts[name] else status, f"{command} of {name}")
+            )
+
+
+@pytest.fixture(autouse=True)
+def fakes(monkeypatch):
+    """Workers and searches that answer at once; the programs that were searched."""
+    searched = []
+
+    def find_cause(task, say, kept):
+        say("looking")
+        searched.append(task)
+        if task.a.text.startswith("9"):
+            raise RuntimeError("no idea")
+        return Cause(
+            task.name, task.compiler.name, task.a.label, task.b and task.b.label, None, "spread", "wide"
+        )
+
+    def find_fault(task, folder, say):
+        searched.append(task)
+        return Fault(task.name, task.a.label, task.compiler.name, task.suspect, "reduced", operations=[3, 1])
+
+    monkeypatch.setattr(FakeWorker, "started", [], raising=False)
+    monkeypatch.setattr(driver, "Worker", FakeWorker)
+    monkeypatch.setattr(driver.cause, "find", find_cause)
+    monkeypatch.setattr(driver.fault, "find", find_fault)
+    return searched
+
+
+def explain(folder: Path, texts: dict[str, str], compilers=(XLA,), **options) -> tuple[Answer, str]:
+    """Return the answer about programs of these texts, and what was printed."""
+    said: list[str] = []
+    programs = [Program(label, text, (fixed(np.ones(3), "x"),)) for label, text in texts.items()]
+    usual = {"expected": dict.fromkeys([*texts, *options.get("natives", {})], RIGHT), "evaluator": XLA}
+    found = driver.explain(
+        programs,
+        compilers,
+        name="x",
+        title="X",
+        command="explain x",
+        output=folder,
+        say=said.append,
+        **usual | options,
+    )
+    return found, "\n".join(said)
+
+
+def statuses(found: Answer) -> dict[str, str]:
+    return {f"{cell.program} {cell.compiler}": cell.status for cell in found.table.cells}
+
+
+def test_every_program_is_tried_timed_and_searched_and_all_is_written(tmp_path, fakes):
+    texts = {"slow": "3", "fast": "1", "wrong": "1 wrong", "refused": "1 load", "crashing": "1 call"}
+    found, said = explain(tmp_path, texts, natives={"numpy": FakeWorker(CompilerSpec("numpy"))})
+    assert statuses(found) == {
+        "slow jaxlib-1": "ok", "fast jaxlib-1": "ok", "wrong jaxlib-1": "wrong", "refused jaxlib-1": "unsupported",
+        "crashing jaxlib-1": "crash", "numpy itself": "ok",
+    }  # fmt: skip
+    assert [cell.ms for cell in found.table.cells if cell.timing] == [3.0, 1.0, 3.0]
+    assert [one.name for one in found.causes] == ["jaxlib-1.slow.fast"]
+    assert [one.kind for one in found.faults] == ["crash", "wrong", "unsupported"]
+    assert [task.suspect for task in fakes] == ["", "crash", "wrong", "unsupported"]
+    assert found.table.versions == {"jaxlib-1": {"jaxlib-1": "1"}, "numpy": {"numpy": "1"}}
+    assert answers.read(Answer, tmp_path / "explain.json") == found
+    for file in (
+        "table.json",
+        "explain.html",
+        "explain.md",
+        "faults/jaxlib-1.wrong/fault.json",
+        "programs/slow/slow.mlir",
+    ):
+        assert (tmp_path / file).exists(), file
+    log = tmp_path / "causes/jaxlib-1.slow.fast/search.txt"
+    assert log.read_text() == "looking\n" and str(log) in said and "slow in jaxlib-1 takes longer" in said
+
+
+def test_a_program_that_ends_the_timing_of_all_costs_the_others_nothing(tmp_path):
+    found, _ = explain(tmp_path, {"a": "2", "hanging": "1 time", "b": "1"})
+    assert statuses(found) == {"a jaxlib-1": "ok", "hanging jaxlib-1": "timeout", "b jaxlib-1": "ok"}
+    assert [cell.ms for cell in found.table.cells] == [2.0, None, 1.0]
+
+
+def test_the_second_time_nothing_is_measured_and_an_edit_redoes_what_depends_on_it(tmp_path, fakes):
+    texts = {"slow": "3", "fast": "1"}
+    first, _ = explain(tmp_path, texts, (XLA, IREE))
+    assert FakeWorker.started == ["jaxlib-1", "iree-1"] and len(fakes) == 2
+    again, said = explain(tmp_path, texts, (XLA, IREE))
+    assert again == first and len(FakeWorker.started) == 2 and len(fakes) == 2 and "searching" not in said
+    explain(tmp_path, texts, (XLA, IREE), settings=Settings(questions=1, bound=0.1))
+    assert len(FakeWorker.started) == 2, "how many questions there are changes no outcome"
+    explain(tmp_path, texts | {"slow": "4"}, (XLA, IREE))
+    assert len(FakeWorker.started) == 4 and len(fakes) == 4
+    explain(tmp_path, texts, (XLA, replace(IREE, options={"x": 1})))
+    assert FakeWorker.started[4:] == ["iree-1"], "only the compiler with another option"
+    other = replace(RIGHT, values={key: value + 1 for key, value in VALUES.items()})
+    found, _ = explain(tmp_path, texts, expected=dict.fromkeys(texts, other))
+    assert set(statuses(found).values()) == {"wrong"}
+
+
+def test_an_error_of_the_harness_is_not_kept(tmp_path, fakes):
+    for count in (1, 2):
+        found, _ = explain(tmp_path, {"a": "1 load ours"})
+        assert statuses(found) == {"a jaxlib-1": "error"} and len(FakeWorker.started) == count
+    for count in (1, 2):
+        found, _ = explain(tmp_path / "search", {"broken": "9", "b": "1"})
+        (cause,) = found.causes
+        assert cause.verdict == "failed" and cause.detail == "the search failed: RuntimeError: no idea"
+        assert (
+            len(fakes) == count
+            and "Traceback" in (tmp_path / "search/causes/jaxlib-1.broken.b/search.txt").read_text()
+        )
+
+
+def test_what_is_unavailable_is_an_outcome_and_starts_no_process(tmp_path):
+    unavailable = {
+        "iree-1": Outcome(Status.UNSUPPORTED, "needs Python 3.12"),
+        "b": Outcome(Status.ERROR, "no environment"),
+        "numpy": Outcome(Status.ERROR, "no disk"),
+    }
+    natives = {"numpy": FakeWorker(CompilerSpec("numpy"))}
+    found, said = explain(tmp_path, {"a": "1", "b": ""}, (XLA, IREE), natives=natives, unavailable=unavailable)
+    assert statuses(found) == {
+        "a jaxlib-1": "ok", "b jaxlib-1": "error", "a iree-1": "unsupported", "b iree-1": "error",
+        "numpy itself": "error",
+    }  # fmt: skip
+    assert FakeWorker.started == ["jaxlib-1"] and "no program: b: no environment" in " ".join(said.split())
+
+
+def test_a_missing_program_and_one_without_expected_values_say_why(tmp_path):
+    (tmp_path / "one").mkdir()
+    unknown = Expected(reason="no memory")
+    found, said = explain(tmp_path, {"a": "1"}, expected={"a": unknown})
+    assert statuses(found) == {"a jaxlib-1": "not judged"} and found.table.cells[0].ms == 1.0
+    assert "Not judged: no memory." in " ".join(said.split()) and found.exit_status == 1
+    program = Program("a", missing="torch says no")
+    found = driver.explain(
+        [program],
+        [XLA],
+        name="x",
+        title="X",
+        command="",
+        evaluator=XLA,
+        output=tmp_path,
+        expected={"a": unknown},
+        say=str,
+    )
+    assert not found.table.cells[0].is_emitted and found.faults == []
+
+
+def test_files_are_judged_by_their_own_operations_and_compared(tmp_path, monkeypatch):
+    def evaluated(self, program):
+        values = {key: value * float(program.text) for key, value in VALUES.items()}
+        return replace(RIGHT, values=values, certain={"output0": np.array([True, False, True])}), False
+
+    monkeypatch.setattr(driver._Run, "_evaluated", evaluated)
+    found, _ = explain(tmp_path, {"a": "1", "b": "2"}, expected=None)
+    assert found.table.differ.startswith("b and a compute different things: output0: 2 of 3 elements wrong")
+    monkeypatch.setattr(driver._Run, "_evaluated", None)
+    again, _ = explain(tmp_path, {"a": "1", "b": "2"}, expected=None)
+    assert again == found
+
+
+def test_expected_values_are_read_as_they_were_written(tmp_path):
+    expected = replace(RIGHT, certain={"output0": np.array([True, False, True])})
+    driver.write_expected(tmp_path, expected, "key")
+    found = driver.read_expected(tmp_path, "key")
+    assert driver.expected_digest(found) == driver.expected_digest(expected)
+    assert driver.read_expected(tmp_path, "another") is None
+    driver.write_expected(tmp_path, Expected(reason="broken"), "")
+    assert driver.read_expected(tmp_path, "key") is None

@@ -1,0 +1,59 @@
+"""A workload in eager PyTorch and NumPy is checked and timed as a compiled program is."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stackwars import workloads
+from stackwars.core import check, judge
+from stackwars.core.judge import Expected
+from stackwars.core.outcome import Status
+from stackwars.measure.native import NativeWorker
+from stackwars.setup.environments import ensure
+from stackwars.study import cells, config
+
+pytestmark = pytest.mark.env
+SEED = 2025
+PINS = {"torch_eager": "torch_xla", "numpy": "numpy"}
+SMOKE = {**config.load(), "preset": "smoke"}
+
+
+def worker(framework: str, workload: str) -> NativeWorker:
+    python = ensure(Path(f"envs/{PINS[framework]}.txt"))
+    return NativeWorker(framework, python, workload, cells.sizes(SMOKE, workload), SEED)
+
+
+def expected(workload: str) -> Expected:
+    outputs, state = workloads.load(workload).expected(cells.sizes(SMOKE, workload), SEED)
+    values = {f"state/{name}": np.asarray(value) for name, value in state.items()}
+    for which, output in enumerate(outputs):
+        values |= judge.output_values(output, which)
+    return Expected("NumPy", limits=dict.fromkeys(values, 1e-4), values=values)
+
+
+@pytest.mark.parametrize(
+    ("framework", "workload"), [(one, "gemm") for one in PINS] + [("torch_eager", "train_mlp")]
+)
+def test_a_framework_is_checked_and_timed(framework, workload):
+    with worker(framework, workload) as native:
+        found = check.check(native, native.program, expected(workload))
+        assert found.outcome.status is Status.OK, found.outcome
+        assert found.compile_s > 0 and found.repeat_ns > 0 and found.verdict["total"] > 1
+        assert native.versions()
+        timing = check.time_together(native, [native.program], 0.05)[framework]
+        assert timing.ms > 0 and timing.rounds > 1
+
+
+def test_a_wrong_state_is_wrong():
+    wrong = expected("train_mlp")
+    name = next(key for key in wrong.values if key.startswith("state/"))
+    wrong.values[name] = wrong.values[name] + 1
+    with worker("torch_eager", "train_mlp") as native:
+        assert check.check(native, native.program, wrong).outcome.status is Status.WRONG
+
+
+def test_a_workload_without_a_form_is_unsupported():
+    with worker("numpy", "bert_base") as native:
+        found = check.check(native, native.program, Expected(reason="none"))
+    assert found.outcome.status is Status.UNSUPPORTED

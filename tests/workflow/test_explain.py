@@ -1,0 +1,152 @@
+"""The request of `make explain`: sizes, programs, the command that repeats it, and what is refused."""
+
+import re
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stackwars.core.judge import Expected
+from stackwars.core.outcome import Status
+from stackwars.core.program import Program
+from stackwars.explain import driver
+from stackwars.explain.files import BadInput
+from stackwars.setup.environments import BuildError, Unavailable
+from stackwars.study.config import ConfigError, load, validate
+from stackwars.workflow import explain
+
+PROGRAM = '"""Twice."""\ndef inputs(rows=8):\n    return {"x": (rows, 4)}\ndef jax(x):\n    return 2 * x\n'
+
+
+def options(*arguments: str) -> Namespace:
+    return explain.parser().parse_args(arguments)
+
+
+def request(*arguments: str) -> explain.Request:
+    return explain.request(options(*arguments), print)
+
+
+@pytest.fixture
+def explained(monkeypatch, tmp_path):
+    """Return a function that explains without any process and returns what the driver was called with."""
+    lowered = []
+
+    class Lowering:
+        def __init__(self, pins: Path, job: dict, *_) -> None:
+            self._job = job
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_) -> None: ...
+
+        def __call__(self, sizes: dict, folder: Path) -> Path:
+            lowered.append((self._job["framework"], sizes))
+            (folder / "program.mlir.gz").write_text("program")
+            return folder / "program.mlir.gz"
+
+    monkeypatch.setattr(explain.environments, "ensure", lambda pins: Path("/envs", pins.stem))
+    monkeypatch.setattr(explain, "Lowering", Lowering)
+    monkeypatch.setattr(explain, "load_program", lambda label, *_: Program(label, "text"))
+    values = Expected("NumPy", limits={"output0": 1e-6}, values={"output0": np.ones(3)})
+    monkeypatch.setattr(explain.expected, "expected_of", lambda job, evaluator: values)
+    monkeypatch.setattr(driver, "explain", lambda tried, compilers, **rest: (tried, compilers, rest))
+
+    def call(*arguments: str):
+        tried, compilers, rest = explain.explain(request(*arguments, "--output", str(tmp_path / "out")))
+        return [program.label for program in tried], [spec.name for spec in compilers], rest, lowered
+
+    return call
+
+
+def test_a_workload_has_the_preset_s_sizes_and_a_file_its_own(explained, tmp_path):
+    tried, compilers, rest, _ = explained("mha")
+    assert rest["sizes"] == {"batch": 2, "sequence": 64, "features": 768, "heads": 12}
+    assert (tried, list(rest["natives"])) == (["jax", "torch_xla"], ["torch_eager", "numpy"])
+    assert compilers == load()["explain"]["compilers"] and set(rest["expected"]) == {*tried, *rest["natives"]}
+    assert explained("gemm", "--preset", "smoke")[2]["sizes"] == {"m": 16, "k": 32, "n": 64}
+    (tmp_path / "twice.py").write_text(PROGRAM)
+    tried, _, rest, _ = explained(str(tmp_path / "twice.py"))
+    assert (rest["sizes"], rest["title"], tried) == ({"rows": 8}, "Twice", ["jax"])
+    assert rest["not_tried"]["frontends without a function"] == ["torch_xla", "torch_eager", "numpy"]
+
+
+def test_programs_are_lowered_again_only_after_an_edit(explained, tmp_path):
+    path = tmp_path / "twice.py"
+    for text, count in ((PROGRAM, 1), (PROGRAM, 1), (PROGRAM + "# edited\n", 2)):
+        path.write_text(text)
+        *_, rest, lowered = explained(str(path))
+        assert len(lowered) == count
+    assert rest["lower"]["jax"]({"rows": 3}).label == "jax" and lowered[-1] == ("jax", {"rows": 3})
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "detail"),
+    [
+        (BuildError("no disk"), Status.ERROR, "no disk"),
+        (Unavailable("x==1 has no wheels with a matching Python"), Status.UNSUPPORTED, "x==1 has no wheels"),
+    ],
+)
+def test_an_environment_that_cannot_be_built_is_an_outcome(explained, monkeypatch, error, status, detail):
+    def ensure(pins: Path) -> Path:
+        if pins.stem in ("iree", "torch_xla", "torch_eager"):
+            raise error
+        return Path("/envs", pins.stem)
+
+    monkeypatch.setattr(explain.environments, "ensure", ensure)
+    tried, _, rest, _ = explained("gemm")
+    assert set(rest["unavailable"]) >= {"iree-3.13", "torch_xla"} and "jax" not in rest["unavailable"]
+    found = rest["unavailable"]["torch_xla"]
+    assert found.status is status and found.detail.startswith(detail) and "torch_xla" in tried
+
+
+def test_a_program_is_found_by_the_answer_s_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("slow.mlir").touch()
+    assert explain.find_program("slow") == "slow.mlir" and explain.find_program("mha") == "mha"
+    with pytest.raises(
+        BadInput, match=r"expected one of the files none.py, none.mlir, none.mlir.gz in this folder"
+    ):
+        explain.find_program("none")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["no.py"], "no.py: expected a file, got none; fix: the path"),
+        (["no.mlir"], "no.mlir: expected a file, got none; fix: the path"),
+        (["nothing"], "workload: expected one of"),
+        (["gemm", "--compilers", "gcc"], "explain.compilers: expected some"),
+        (["gemm", "--frontends", "jax,mxnet"], "explain.frontends: expected"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(explained, arguments, expected):
+    with pytest.raises(BadInput, match=re.escape(expected)):
+        explained(*arguments)
+
+
+def test_an_unknown_key_of_the_configuration_is_refused():
+    with pytest.raises(ConfigError, match=r"explain\.speed"):
+        validate({**load(), "explain": {"speed": 1}})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["gemm"], "make explain PROGRAM=gemm"),
+        (["gemm", "--compilers", "iree-3.13"], "make explain PROGRAM=gemm COMPILERS=iree-3.13"),
+        (["gemm", "--bound", "0.2"], "make explain PROGRAM=gemm BOUND=0.2"),
+        (["a.mlir", "--inputs", "x.npz"], "make explain A=a.mlir INPUTS=x.npz"),
+        (["a.mlir", "b.mlir"], "make explain A=a.mlir B=b.mlir"),
+    ],
+)
+def test_the_command_repeats_what_was_chosen(arguments, command):
+    assert request(*arguments).command == command
+
+
+def test_the_rule_passes_what_the_configuration_chooses():
+    chosen = explain.chosen({"compilers": ["a", "b"], "frontends": ["jax"], "settings": {"bound": 0.2}})
+    assert chosen == "--compilers a,b --frontends jax --bound 0.2" and explain.chosen({}) == ""
+    found = options("x", *chosen.split())
+    assert (found.compilers, found.frontends, found.bound) == ("a,b", "jax", 0.2)
