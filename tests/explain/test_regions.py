@@ -32,16 +32,16 @@ def graph():
         ["z", "c"],
     )
     # The facts that the worker's bindings compute.
-    terms = {"stablehlo.dot_general": 3, "stablehlo.convolution": 4 * 3 * 3}
-    found.ops = [replace(op, terms=terms.get(op.name, 1)) for op in found.ops]
+    work = {"stablehlo.dot_general": 5 * 2 * 7 * 3, "stablehlo.convolution": 6 * 7 * 7 * 4 * 3 * 3}
+    found.ops = [replace(op, work=work.get(op.name, 1)) for op in found.ops]
     return found
 
 
 def test_products_and_convolutions_have_floating_point_operations(graph):
     dot, convolution, other = graph.ops
-    assert flops(graph, dot) == 2 * 5 * 2 * 7 * 3
-    assert flops(graph, convolution) == 2 * 6 * 7 * 7 * 4 * 3 * 3
-    assert flops(graph, other) == 0
+    assert flops(dot) == 2 * 5 * 2 * 7 * 3
+    assert flops(convolution) == 2 * 6 * 7 * 7 * 4 * 3 * 3
+    assert flops(other) == 0
 
 
 def test_a_region_has_cores_and_rates(graph):

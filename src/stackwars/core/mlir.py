@@ -26,7 +26,7 @@ LOOP = 100
 
 # Their bodies are programs of their own; any other region is the scalar combiner of a reduction.
 CONTROL_FLOW = {"stablehlo.while", "stablehlo.case", "stablehlo.if"}
-DOT, CONSTANT = "stablehlo.dot_general", "stablehlo.constant"
+DOT, CONSTANT, CONVOLUTION = "stablehlo.dot_general", "stablehlo.constant", "stablehlo.convolution"
 RESHAPE, TRANSPOSE, BROADCAST = "stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim"
 
 
@@ -126,8 +126,8 @@ class _Facts:
         self.names.add(op.name)
         if op.name == "func.call":
             return self._call(callee(op))
-        terms = _terms(op)
-        work = terms * max((_elements(result) for result in op.results), default=0)
+        terms, work = _convolved(op) if op.name == CONVOLUTION else (_terms(op), 0)
+        work = work or terms * max((_elements(result) for result in op.results), default=0)
         times = LOOP if op.name == "stablehlo.while" else 1
         for region in op.regions:
             for part in region.blocks:
@@ -147,15 +147,44 @@ def _terms(op: ir.Operation) -> int:
     """Return how many terms each element of an operation's own results sums; 1 if it sums none."""
     if op.name == DOT:
         return math.prod(shape(op.operands[0])[axis] for axis in dimensions(op).lhs_contracting_dimensions)
-    if op.name == "stablehlo.convolution":
-        kernel = shape(op.operands[1])
-        numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
-        return math.prod(kernel) // max(1, kernel[numbers.kernel_output_feature_dimension])
     if op.name == "stablehlo.reduce":
         return max(1, _elements(op.operands[0]) // max(1, _elements(op.results[0])))
     if op.name == "stablehlo.reduce_window":
         return math.prod(op.attributes["window_dimensions"])
     return 1
+
+
+def _convolved(op: ir.Operation) -> tuple[int, int]:
+    """Return (the most products that an element of a convolution sums, the products of all elements).
+
+    Products with the zeros of a dilated or padded input are not counted.
+    """
+    values = (*op.operands, op.results[0])
+    if not all(map(_elements, values)):
+        return 1, 0
+    image, kernel, result = map(shape, values)
+    numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+    axes = len(numbers.input_spatial_dimensions)
+
+    def window(name: str, default: int) -> list[int]:
+        found = op.attributes[name] if name in op.attributes else [default] * axes
+        return np.array(found).reshape(axes, -1)[:, 0].tolist()
+
+    steps = (window("window_strides", 1), window("rhs_dilation", 1), window("lhs_dilation", 1))
+    most, total = 1, result[numbers.output_batch_dimension] * result[numbers.output_feature_dimension]
+    spatial = zip(
+        *(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions),
+        *(numbers.output_spatial_dimensions, window("padding", 0), *steps),
+        strict=True,
+    )
+    for source, taps, target, padding, stride, spread, dilation in spatial:
+        products = np.zeros(result[target], np.int64)
+        for tap in range(kernel[taps]):
+            place = np.arange(result[target]) * stride + tap * spread - padding
+            products += (place >= 0) & (place % dilation == 0) & (place // dilation < image[source])
+        most, total = most * int(products.max(initial=0)), total * int(products.sum())
+    features = kernel[numbers.kernel_input_feature_dimension]
+    return max(1, most * features), total * features
 
 
 def _elements(value: ir.Value) -> int:

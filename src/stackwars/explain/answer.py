@@ -76,7 +76,9 @@ class Region:
     """One kind of region of a cause.
 
     count: places that have it. what: LAYOUT or OPERATIONS. share: of the gap, timed alone. line_a, line_b: the place of
-    its heaviest operation. a, b: its operations as text. a_ms, b_ms: one alone. reason: empty if it could not be timed.
+    its heaviest operation. a, b: its operations as text, in which one number is one value of both sides. a_ms, b_ms:
+    one alone. reason: empty if it could not be timed. differs: what differs inside the heaviest operation; between
+    compilers, what is special about it.
     """
 
     count: int
@@ -89,6 +91,7 @@ class Region:
     a_ms: float | None = None
     b_ms: float | None = None
     reason: Reason = field(default_factory=Reason)
+    differs: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from stackwars.explain import answer, bench
 from stackwars.explain.ablation import YNN, ablate
 from stackwars.explain.hybrids import CutProgram
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.regions import MOST_OPS, rate, sentence, shorten
+from stackwars.explain.regions import MOST_OPS, peak_gflops, rate, sentence, special, texts, with_peak
 from stackwars.explain.search import ENOUGH, MOST_KINDS
 from stackwars.explain.task import Task
 
@@ -173,7 +173,7 @@ class _Finder:
 
     def _time_kinds(self, evaluator: Worker, found: list[list[CutProgram]]) -> list[TimedKind]:
         """Return every kind, timed alone in both compilers on the values that its first region reads."""
-        rows = []
+        rows, peak = [], 0.0
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stackwars-")))
             wanted = {value for kind in found for _, value in kind[0].arguments}
@@ -190,8 +190,11 @@ class _Finder:
                 except Failed:
                     rows.append(TimedKind(kind, np.zeros((2, TURNS)), is_refused=True))
                     continue
-                rates = tuple(rate((self._graph,), region, bench.CallTime(*call)) for call in calls)
-                rows.append(TimedKind(kind, np.array(times), rates))
+                rates = [rate((self._graph,), region, bench.CallTime(*call)) for call in calls]
+                if any(found.gflops for found in rates):
+                    peak = peak or self._kept.once(digest("peak", self._specs), partial(_peak, workers))
+                    rates = [with_peak(found, peak) for found in rates]
+                rows.append(TimedKind(kind, np.array(times), tuple(rates)))
         self._say("timed every kind alone in both")
         return rows
 
@@ -294,7 +297,10 @@ class _Finder:
     def _row(self, row: TimedKind, gap: float) -> answer.Region:
         ops = [op for _, op in row.kind[0].ops]
         anchor = next((op for op in ops if op.name in ANCHORS), ops[0])
-        lines = [shorten(op) for op in sorted(ops, key=lambda op: op is not anchor)][:MOST_OPS]
+        names = {node: f"%{number}" for number, node in enumerate(row.kind[0].arguments)}
+        lines = texts(row.kind[0], names)
+        first = lines.pop(ops.index(anchor))
+        lines = [first, *lines][:MOST_OPS]
         place = self._task.a.place(anchor.place)
         a_ms, b_ms = (float(ns.mean()) / 1e6 for ns in row.times)
         reason = answer.Reason(
@@ -302,12 +308,20 @@ class _Finder:
         )
         share = float(row.difference().mean() / gap)
         ends = (lines, lines, a_ms, b_ms)
-        return answer.Region(len(row.kind), answer.OPERATIONS, share, place, place, *ends, reason=reason)
+        count, differs = len(row.kind), special(anchor)
+        return answer.Region(
+            count, answer.OPERATIONS, share, place, place, *ends, reason=reason, differs=differs
+        )
 
 
 def _ratio(total: np.ndarray) -> Estimate:
     """Return how many times as long the first compiler takes, from pairs of processes."""
     return geometric_mean(list(total[0] / total[1]))
+
+
+def _peak(workers: Sequence[Worker]) -> float:
+    """Return the better compiler's rate of a large product."""
+    return max(peak_gflops(worker) or 0.0 for worker in workers)
 
 
 def account(chosen: list[TimedKind], share: answer.Share) -> str:

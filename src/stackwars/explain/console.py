@@ -178,7 +178,8 @@ def operations(texts: list[str]) -> str:
     """Return the names of a region's operations, or the type of an argument that has another layout."""
     if texts and texts[0].startswith(ARGUMENT):
         return texts[0].removeprefix(ARGUMENT).strip()
-    names = [text.partition(":")[0].partition("(")[0].strip(' "') for text in texts]
+    named = [text.partition(" = ")[2] if text.startswith("%") else text for text in texts]
+    names = [text.partition(":")[0].partition("(")[0].strip(' "') for text in named]
     names = [name for name in names if name != CONSTANT] or names
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(name.rpartition(".")[2] for name in names[:MOST_NAMES]) + more or "nothing"

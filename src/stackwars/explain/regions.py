@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import dropwhile, zip_longest
+from math import prod
 
 import numpy as np
 
+from stackwars.core.client import Worker
 from stackwars.core.numbers import digits, percent
 from stackwars.core.outcome import Failed
 from stackwars.core.program import Graph, Op, Program
-from stackwars.core.types import dtype, size
+from stackwars.core.types import dtype, element, size
 from stackwars.explain.answer import LAYOUT, OPERATIONS, Rate, Reason, Region
-from stackwars.explain.bench import Bench, CallTime
-from stackwars.explain.hybrids import A, B, CutProgram, RegionKind
+from stackwars.explain.bench import CallTime
+from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, Node, RegionKind
 from stackwars.explain.kept import digest
 from stackwars.explain.search import Choice, Findings, KindTime, Search
 
@@ -31,6 +35,11 @@ _NOISE = re.compile(
     r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>|mhlo\.\w+ = [^,}]*)'
 )
 _LONG = re.compile(r'dense<("0x[0-9A-F]{32})[0-9A-F]*">')
+_INNER = re.compile(r'^\s*(?:%\S+ = )?"(?:stablehlo|chlo)\.(?!return)', re.MULTILINE)
+_ATTRIBUTES = ("window_strides", "rhs_dilation", "dot_dimension_numbers", "dimension_numbers", "is_stable")
+"""Attributes that are compared as they are."""
+TOLERANCE = 1.25
+"""A rate beyond the measured peak by this factor is a wrong count of the work and not shown."""
 _PEAK_SIDE = 1536
 _PEAK = """func.func @main(%a: tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32> {{
   %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : \
@@ -69,7 +78,8 @@ class CauseRegions:
         shown = row.kind if row else choice.kind
         parts = [self._hybrids.region(shown.classes[0], side) for side in (A, B)]
         line_a, line_b = (self._line(side, parts[side]) for side in (A, B))
-        a, b = (self._texts(choice.kind, what, side, parts[side]) for side in (A, B))
+        names = self._names(parts)
+        a, b = (self._texts(choice.kind, what, side, parts[side], names) for side in (A, B))
         return Region(
             count=len(choice.classes),
             what=what,
@@ -81,16 +91,28 @@ class CauseRegions:
             a_ms=row and row.a / 1e6,
             b_ms=row and row.b / 1e6,
             reason=self._reason(what, parts),
+            differs=differs(self._hybrids, parts) if what == OPERATIONS else "",
         )
 
     def _line(self, side: int, part: CutProgram) -> str:
         places = [self._programs[side].place(op.place) for op in by_cost(part) if op.place]
         return places[0] if places else ""
 
-    def _texts(self, kind: RegionKind, what: str, side: int, part: CutProgram) -> list[str]:
+    def _names(self, parts: Sequence[CutProgram]) -> dict[Node, str]:
+        """Return names of the arguments of both sides: one name is one tensor."""
+        numbers: dict[Node, int] = {}
+        nodes = [node for part in parts for node in part.arguments]
+        return {node: f"%{numbers.setdefault(tensor_of(self._hybrids, node), len(numbers))}" for node in nodes}
+
+    def _texts(
+        self, kind: RegionKind, what: str, side: int, part: CutProgram, names: Mapping[Node, str]
+    ) -> list[str]:
         """Return a region's operations as text; of a layout, the argument's type first."""
         graph = self._hybrids.graphs[side]
-        shown = [shorten(op) for _, op in part.ops[-MOST_OPS:]]
+        lines = texts(part, names)
+        shown = lines[-MOST_OPS:]
+        if part.ops and (heaviest := lines[[op for _, op in part.ops].index(by_cost(part)[0])]) not in shown:
+            shown[0] = heaviest
         if what == LAYOUT:
             first = self._hybrids.classes[kind.classes[0]].first[side]
             shown.insert(0, f"argument : {graph.types[first]}")
@@ -107,23 +129,17 @@ class CauseRegions:
         return Reason(a, b, sentence(what, [op for part in parts for _, op in part.ops], a, b))
 
     def _with_peak(self, rates: Sequence[Rate | None]) -> list[Rate | None]:
-        """Add the share of the peak to sides with products. The peak is the best product seen, those of regions too."""
-        products = [found.gflops for found in rates if found and found.gflops]
-        if products and not self._peak:
+        """Add the share of the peak to sides with products."""
+        if any(found and found.gflops for found in rates) and not self._peak:
             bench = self._search.bench
-            self._peak = (
-                self._search.kept.once(digest("peak", bench.identity), lambda: peak_gflops(bench)) or 0.0
-            )
-        self._peak = max([self._peak, *products])
-        return [
-            replace(found, of_peak=round(found.gflops / self._peak, 3)) if found and found.gflops else found
-            for found in rates
-        ]
+            measure = partial(peak_gflops, bench.worker)
+            self._peak = self._search.kept.once(digest("peak", bench.identity), measure) or 0.0
+        return [found and with_peak(found, self._peak) for found in rates]
 
 
 def rate(graphs: Sequence[Graph], part: CutProgram, time: CallTime) -> Rate:
     """Return what a region alone does."""
-    work = sum(flops(graphs[side], op) for side, op in part.ops)
+    work = sum(flops(op) for _, op in part.ops)
     return Rate(
         ms=round(time.wall / 1e6, 6),
         cores=cores_used(time),
@@ -132,11 +148,23 @@ def rate(graphs: Sequence[Graph], part: CutProgram, time: CallTime) -> Rate:
     )
 
 
-def flops(graph: Graph, op: Op) -> int:
-    """Return the floating-point operations of a product or a convolution; 0 of any other operation."""
+def with_peak(found: Rate, peak: float) -> Rate:
+    """Return a rate with its share of the peak; without the rate if the peak makes it impossible."""
+    if not found.gflops or not peak:
+        return found
+    if found.gflops > TOLERANCE * peak:
+        return replace(found, gflops=None)
+    return replace(found, of_peak=min(1.0, round(found.gflops / peak, 3)))
+
+
+def flops(op: Op) -> int:
+    """Return the floating-point operations of a product or a convolution; 0 of any other operation.
+
+    Products with the zeros of a dilated convolution are not counted.
+    """
     if op.name not in ("stablehlo.dot_general", "stablehlo.convolution"):
         return 0
-    return 2 * size(graph.types[op.results[0]]) * op.terms
+    return 2 * op.work
 
 
 def bytes_moved(graphs: Sequence[Graph], part: CutProgram) -> int:
@@ -153,14 +181,14 @@ def cores_used(time: CallTime) -> float | None:
     return round(min(len(os.sched_getaffinity(0)), time.mean_cpu / time.wall), 2)
 
 
-def peak_gflops(bench: Bench) -> float | None:
+def peak_gflops(worker: Worker) -> float | None:
     """Return the compiler's rate of a large product on this machine; None if it does not compile it."""
     try:
-        bench.worker.load("peak", _PEAK.format(n=_PEAK_SIDE))
+        worker.load("peak", _PEAK.format(n=_PEAK_SIDE))
         array = np.random.default_rng(0).random((_PEAK_SIDE, _PEAK_SIDE), dtype=np.float32)
-        bench.worker.bind("peak", [bench.worker.put("peak", array)])
-        best = min(bench.time(["peak"], 0.3)["peak"].wall_ns)
-        bench.worker.drop("peak")
+        worker.bind("peak", [worker.put("peak", array)])
+        best = min(worker.time(["peak"], 0.3, least=3)["peak"].wall_ns)
+        worker.drop("peak")
     except Failed:
         return None
     return 2 * _PEAK_SIDE**3 / float(best)
@@ -203,8 +231,147 @@ def by_cost(part: CutProgram) -> list[Op]:
     return sorted(ops, key=lambda op: not op.name.endswith(heavy))
 
 
-def shorten(op: Op) -> str:
-    """Return an operation's text on one line, without what does not tell it from another."""
-    text = re.sub(r"\s+", " ", _LONG.sub(r'dense<\1..."', _NOISE.sub("", op.form())))
-    text = re.sub(r"\(\{.*\}\)", "({...})", text)
-    return text.replace("<{}>", "").replace("{}", "").replace("  ", " ").strip()
+def texts(part: CutProgram, arguments: Mapping[Node, str]) -> list[str]:
+    """Return a region's operations as text with these names of its arguments, which are numbers: %0, %1, ..."""
+    names = {value: arguments[side, value] for side, value in part.arguments}
+    first = 1 + max((int(name[1:]) for name in arguments.values()), default=-1)
+    lines = []
+    for number, (_, op) in enumerate(part.ops, first):
+        lines.append(f"%{number} = {shorten(op, names)}")
+        several = len(op.results) > 1
+        names |= {value: f"%{number}{f'#{place}' * several}" for place, value in enumerate(op.results)}
+    return lines
+
+
+def shorten(op: Op, names: Mapping[int, str] | None = None) -> str:
+    """Return an operation's text on one line, without what does not tell it from another.
+
+    names: of the values that it reads. Of the body of a region, the names of its operations are left.
+    """
+    text = _LONG.sub(r'dense<\1..."', _NOISE.sub("", op.text(names) if names else op.form()))
+    head, opened, rest = text.partition("({")
+    if opened:
+        body, closed, tail = rest.rpartition("})")
+        inner = re.findall(r'"(?:stablehlo|chlo)\.(?!return")(\w+)"', body)
+        shown = ", ".join(inner) if len(inner) <= MOST_OPS else f"{len(inner)} operations"
+        text = f"{head}{opened}{shown}{closed}{tail}"
+    text = re.sub(r"\s+", " ", text)
+    return text.replace("<{}>", "").replace("({})", "({...})").replace(" {}", "").replace("  ", " ").strip()
+
+
+# What differs inside an operation
+
+
+def tensor_of(hybrids: Hybrids, node: Node) -> Node:
+    """Return a key that is equal for values of both programs that are one tensor."""
+    side, value = node
+    found = hybrids.of[side].get(value)
+    return node if found is None else (-1, found)
+
+
+def differs(hybrids: Hybrids, parts: Sequence[CutProgram]) -> str:
+    """Return what differs inside the heaviest operations of both sides of a region; "" if nothing is known to."""
+    if not all(part.ops for part in parts):
+        return ""
+    a, b = (by_cost(part)[0] for part in parts)
+    if a.name != b.name:
+        return ""
+    words = []
+    read = [
+        [tensor_of(hybrids, (side, _origin(part, value))) for value in op.operands]
+        for side, (part, op) in enumerate(zip(parts, (a, b), strict=True))
+    ]
+    is_product = a.name.endswith((".dot_general", ".convolution"))
+    if is_product and read[0] != read[1] and read[0] == read[1][::-1]:
+        words.append("operands exchanged")
+    traits_a, traits_b = traits(a), traits(b)
+    for name in dict.fromkeys([*traits_a, *traits_b]):
+        ends = [found.get(name, f"no {name}") for found in (traits_a, traits_b)]
+        if ends[0] != ends[1]:
+            pairs = zip_longest(*(end.split() for end in ends), fillvalue="")
+            other = [word for _, word in dropwhile(lambda pair: pair[0] == pair[1], pairs)]
+            words.append(f"{ends[0]} against {' '.join(other).strip()}")
+    kinds = [
+        sorted(element(hybrids.graphs[side].types[value]) for value in op.operands)
+        for side, op in enumerate((a, b))
+    ]
+    if kinds[0] != kinds[1]:
+        words.append(f"operands of {' and '.join(kinds[0])} against {' and '.join(kinds[1])}")
+    return "; ".join(words or _attributes(a, b))
+
+
+def _origin(part: CutProgram, value: int) -> int:
+    """Return the value that a part moves to this one."""
+    makers = {result: op for _, op in part.ops for result in op.results}
+    while value in makers and makers[value].name.endswith((".transpose", ".reshape", ".convert")):
+        value = makers[value].operands[0]
+    return value
+
+
+def _attributes(a: Op, b: Op) -> list[str]:
+    """Return attributes of two operations that differ."""
+    found = [{name: _attribute(op, name) for name in _ATTRIBUTES} for op in (a, b)]
+    return [
+        f"{name} {found[0][name] or 'none'} against {found[1][name] or 'none'}"
+        for name in _ATTRIBUTES
+        if found[0][name] != found[1][name]
+    ]
+
+
+def _attribute(op: Op, name: str) -> str:
+    text = next((piece for piece in op.pieces if isinstance(piece, str) and f"{name} = " in piece), "")
+    found = re.search(rf"\b{name} = (#stablehlo\.\w+<(?:->|[^>])*>|\w+<[^>]*>(?: : [^,}}]+)?|[^,}}]+)", text)
+    return found[1].strip() if found else ""
+
+
+def traits(op: Op) -> dict[str, str]:
+    """Return what makes an operation special, in words by name."""
+    result = {}
+    text = op.form()
+    for name in ("feature_group_count", "batch_group_count"):
+        found = re.search(rf"{name} = (\d+)", text)
+        if found and int(found[1]) > 1:
+            batch = " of the batch" * name.startswith("batch")
+            result[f"groups{batch}"] = f"grouped convolution ({found[1]} groups{batch})"
+    if found := re.search(r"lhs_dilation = array<i64: ([\d, ]+)>", text):
+        spread = prod(map(int, found[1].split(",")))
+        if spread > 1:
+            zeros = f"{spread - 1} of {spread} products are with zeros"
+            result["dilation"] = f"dilated convolution ({zeros})"
+    found = re.search(r"rhs_dilation = array<i64: ([\d, ]+)>", text)
+    if found and prod(map(int, found[1].split(","))) > 1:
+        result["dilation of the kernel"] = f"convolution with a kernel dilated by {found[1]}"
+    if op.name.endswith(".sort"):
+        inner = len(_INNER.findall(text[text.index("({") :]))
+        result["comparator"] = f"comparator of {_number(inner)} operation{'s' * (inner != 1)}"
+    if found := set(re.findall(r"#stablehlo<precision (\w+)>", text)):
+        result["precision"] = f"precision {' and '.join(sorted(found))}"
+    elif op.name.endswith((".dot_general", ".convolution")):
+        result["precision"] = "precision DEFAULT"
+    return result
+
+
+def _number(value: int) -> str:
+    words = [
+        "no",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ]
+    return words[value] if value < len(words) else str(value)
+
+
+def special(op: Op) -> str:
+    """Return what is special about an operation that two compilers run; "" if nothing is."""
+    found = traits(op)
+    is_plain = {"precision": True, "comparator": found.get("comparator") == "comparator of one operation"}
+    return "; ".join(words for name, words in found.items() if not is_plain.get(name))
