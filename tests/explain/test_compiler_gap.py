@@ -93,17 +93,22 @@ def test_difference_counts_every_region_of_the_kind():
         ((0.93, -0.11, 1.97), "not separable"),
         ((0.93, 0.8, 1.06), "cause"),
         ((0.5, 0.4, 0.6), "spread"),
+        ((7.06, 0.26, 13.86), "not separable"),
+        ((1.3, 1.2, 1.4), "not separable"),
+        ((1.0, None, None), "cause"),
     ],
 )
-def test_a_share_whose_interval_holds_nothing_is_no_cause(share, verdict):
+def test_a_share_whose_interval_holds_nothing_or_beyond_the_gap_is_no_cause(share, verdict):
     assert compiler_gap.account([timed(1, 5.0, 2.0)], Share(*share)) == verdict
     assert compiler_gap.account([], Share(0.0, 0.0, 0.0)) == "spread"
 
 
-def test_kinds_that_were_not_timed_are_counted():
-    rows = [timed(1, 0.0, 0.0, refused=True), timed(1, 5.0, 2.0)]
-    assert compiler_gap.format_refused(rows) == "; 1 of 2 kinds could not be timed alone"
-    assert compiler_gap.format_refused(rows[1:]) == ""
+def test_kinds_that_are_not_in_the_account_are_counted():
+    rows = [timed(1, 0.0, 0.0, refused=True), timed(1, 5e6, 2e6), timed(1, 4e4, 3e4)]
+    assert compiler_gap.format_left_out(rows) == (
+        "; 1 of 3 kinds could not be timed alone; 1 of 3 kinds take less than 0.05 ms alone, the cost of a call"
+    )
+    assert compiler_gap.format_left_out(rows[1:2]) == ""
 
 
 SLOW = """func.func @main(%x: tensor<256x1024xf32>) -> tensor<256xf32> {

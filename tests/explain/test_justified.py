@@ -1,13 +1,19 @@
 """What an answer may say: shares, ratios and words that the measurements justify."""
 
+import numpy as np
 import pytest
 
 from explain.pairs import DOT, one_class, program
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
-from stackwars.explain.answer import Rate
+from stackwars.core.program import Program
+from stackwars.explain import compiler_gap
+from stackwars.explain.answer import Rate, Share
 from stackwars.explain.hybrids import Hybrids
+from stackwars.explain.kept import Kept
+from stackwars.explain.matching import without_coincidences
 from stackwars.explain.regions import differs, shorten, special, texts, with_peak
+from stackwars.explain.task import Task
 from stackwars.setup.environments import ensure
 
 # What differs inside an operation
@@ -133,3 +139,81 @@ def test_the_comparator_of_a_sort_is_counted_and_shown(worker):
     (op,) = worker.graph(SORT).ops
     assert special(op) == "comparator of two operations"
     assert "({abs, compare})" in shorten(op)
+
+
+# Shares of a gap
+
+
+def gap_between(tmp_path, text, times, alone):
+    """Return the cause of a gap between two compilers, of a program that takes these ns in them.
+
+    alone: ns of the regions in both, in order.
+    """
+    graph, _ = text
+    program = Program("p", "", (), file="p.mlir")
+    spec = CompilerSpec("slow"), CompilerSpec("fast")
+    found = compiler_gap._Finder(Task("t", program, spec[0], spec[0], other=spec[1]), print, Kept(tmp_path))
+    rows = [
+        compiler_gap.TimedKind(kind, np.outer(ns, np.ones(compiler_gap.TURNS)))
+        for kind, ns in zip(compiler_gap.kinds(graph), alone, strict=True)
+    ]
+    return found._cause(rows, np.outer(times, [0.99, 1.0, 1.01, 1.0, 1.0]), None, [])
+
+
+PRODUCT = program({"x": "4x4xf32", "w": "4x4xf32"}, [("p", "dot_general", ["x", "w"], "4x4xf32", DOT)], ["p"])
+TWO = program(
+    {"x": "4x4xf32", "w": "4x4xf32"},
+    [("p", "dot_general", ["x", "w"], "4x4xf32", DOT), ("q", "sort", ["p"], "4x4xf32")],
+    ["q"],
+)
+
+
+def test_a_region_that_is_the_whole_program_is_the_cause_whatever_its_time_alone(tmp_path):
+    """jax-ml/jax 36799: "spread", the one loop being 75 % of itself."""
+    found = gap_between(tmp_path, PRODUCT, [130e6, 1e6], [[96e6, 1e6]])
+    assert (found.verdict, found.closed, len(found.regions)) == ("cause", Share(1.0), 1)
+    found = gap_between(tmp_path, PRODUCT, [3e6, 1e6], [[9e6, 1e6]])
+    assert (found.verdict, found.closed.share, found.regions[0].share) == ("cause", 1.0, 1.0)
+
+
+def test_regions_as_short_as_a_call_make_up_nothing(tmp_path):
+    """iree 24886: 830 % of a gap."""
+    found = gap_between(tmp_path, PRODUCT, [40e3, 20e3], [[37e3, 5e3]])
+    assert (found.verdict, found.regions) == ("not separable", [])
+    assert found.detail.startswith("not separable: slow takes 2 times as long as fast")
+    assert found.detail.endswith("1 of 1 kinds take less than 0.05 ms alone, the cost of a call")
+    found = gap_between(tmp_path, TWO, [2e6, 1e6], [[2e6, 1e6], [37e3, 5e3]])
+    assert found.verdict == "cause" and found.closed.share == pytest.approx(1.0)
+    assert found.detail.endswith("1 of 2 kinds take less than 0.05 ms alone, the cost of a call")
+
+
+def test_regions_that_make_up_more_than_the_gap_are_no_cause(tmp_path):
+    found = gap_between(tmp_path, TWO, [2e6, 1e6], [[4e6, 1e6], [5e5, 5e5]])
+    assert (found.verdict, found.regions, found.closed) == ("not separable", [], None)
+    assert "longer alone than in the program" in found.detail and "300 %" not in found.detail
+
+
+def test_values_that_a_program_computes_from_an_equal_one_are_not_matched():
+    """pytorch/xla 8720: an index that is made positive is the index on inputs without negative ones."""
+    lines = [
+        ("n", "abs", ["i"], "4xi32"),
+        ("t", "reshape", ["n"], "4x1xi32"),
+        ("y", "gather", ["x", "t"], "4xf32"),
+    ]
+    graph, a = program({"x": "9xf32", "i": "4xi32"}, lines, ["y"])
+    other, b = program(
+        {"x": "9xf32", "i": "4xi32"},
+        [("t", "reshape", ["i"], "4x1xi32"), ("y", "gather", ["x", "t"], "4xf32")],
+        ["y"],
+    )
+    classes = [
+        one_class([a["x"]], [b["x"]]),
+        one_class([a["i"], a["n"], a["t"]], [b["i"], b["t"]]),
+        one_class([a["y"]], [b["y"]]),
+    ]
+    found = without_coincidences(classes, (graph, other))
+    assert [tuple(map(list, one.maps)) for one in found][1] == ([a["i"]], [b["i"], b["t"]])
+    # The region computes from the argument what it computes in the program.
+    part = Hybrids((graph, other), found).region(2, 0)
+    assert [op.name.rpartition(".")[2] for _, op in part.ops] == ["abs", "reshape", "gather"]
+    assert without_coincidences(found, (graph, other)) == []

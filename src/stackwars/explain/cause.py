@@ -46,12 +46,35 @@ from stackwars.explain.bench import (
 )
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.matching import guesses, match, results_differ, transposed, unmatched_results
+from stackwars.explain.matching import (
+    guesses,
+    match,
+    results_differ,
+    transposed,
+    unmatched_results,
+    without_coincidences,
+)
 from stackwars.explain.regions import CauseRegions
-from stackwars.explain.search import ENOUGH, MOST_KINDS, Findings, Retimed, Search, merged, retime
+from stackwars.explain.search import (
+    ENOUGH,
+    MOST_KINDS,
+    MOST_SHARE,
+    Findings,
+    Retimed,
+    Search,
+    merged,
+    retime,
+)
 from stackwars.explain.task import Task
 
 Say = Callable[[str], None]
+
+
+INCONSISTENT = (
+    NOT_SEPARABLE,
+    "not separable: values matched only on these inputs: a program of both sides is faster than either",
+)
+"""The answer if regions close more than the gap."""
 
 
 class Verdict(Exception):
@@ -154,15 +177,26 @@ class Finder:
             reader.stop()
             operations = [len(graph.ops) for graph in graphs]
             tried = Tried(operations, len(hybrids.classes), len(hybrids.kinds))
+            self.cause = replace(self.cause, tried=tried)
             differ = sum(not kind.is_same for kind in hybrids.kinds)
             self.say(f"{tried.classes} classes, {tried.kinds} kinds, of which {differ} differ")
-            # Fresh processes and the answer need the rest of the budget.
-            end = self.start + 0.6 * self.settings.budget_s
-            search = Search(bench, hybrids, self.settings.seconds, end, self.say, self.kept)
-            findings = search.run()
-            curve = {str(count): round(share, 4) for count, share in findings.curve.items()}
-            self.cause = replace(self.cause, tried=replace(tried, curve=curve))
-            return self._decide(search, findings, retimed)
+            found = self._searched(bench, hybrids, retimed)
+            if found is INCONSISTENT and (classes := without_coincidences(hybrids.classes, graphs)):
+                self.say("again without values that are equal on these inputs alone")
+                hybrids = Hybrids(graphs, classes)
+                tried = replace(tried, classes=len(classes), kinds=len(hybrids.kinds))
+                self.cause = replace(self.cause, tried=tried)
+                found = self._searched(bench, hybrids, retimed)
+            return found
+
+    def _searched(self, bench: Bench, hybrids: Hybrids, retimed: Retimed | None) -> tuple[str, str]:
+        # Fresh processes and the answer need the rest of the budget.
+        end = self.start + 0.6 * self.settings.budget_s
+        search = Search(bench, hybrids, self.settings.seconds, end, self.say, self.kept)
+        findings = search.run()
+        curve = {str(count): round(share, 4) for count, share in findings.curve.items()}
+        self.cause = replace(self.cause, tried=replace(self.cause.tried, curve=curve))
+        return self._decide(search, findings, retimed)
 
     def _graphs(self, reader: Worker) -> tuple[Graph, Graph]:
         graphs = tuple(reader.graph(program.text) for program in self.programs)
@@ -268,8 +302,11 @@ class Finder:
             findings.choices = merged([*findings.choices, *findings.dropped.pop()])
         if verdict := gap_verdict(retimed.ratio(), self.settings.bound):
             return verdict, gap_detail(verdict, retimed.ratio())
-        if closed.low <= 0:
-            return NOT_SEPARABLE, f"not separable from noise: what was found closes {format_share(closed)}"
+        if closed.low > MOST_SHARE:
+            self.say(f"more than the gap: {format_share(closed)}")
+            return INCONSISTENT
+        if closed.low <= 0 or closed.share > MOST_SHARE:
+            return NOT_SEPARABLE, "not separable from noise: what regions close is uncertain"
         if closed.high < ENOUGH:
             return self._spread(findings, retimed)
         return CAUSE, self._explain(search, findings, retimed, closed)
@@ -299,6 +336,9 @@ class Finder:
         if verdict := gap_verdict(retimed.ratio(), self.settings.bound):
             return verdict, gap_detail(verdict, retimed.ratio())
         count = findings.kinds or sum(row.difference > 0 for row in findings.alone)
+        if count < 2:
+            closed = f"; it closes {percent(max(findings.curve.values()))}" if findings.curve else ""
+            return NOT_SEPARABLE, f"not separable: {count or 'no'} kind of regions is slower alone{closed}"
         detail = f"no single region: the gap is spread over {count} kinds"
         if findings.most < ENOUGH:
             detail += f"; all matched values from {self.programs[B].label} close {percent(findings.most)}"

@@ -30,7 +30,7 @@ from stackwars.explain.ablation import YNN, ablate
 from stackwars.explain.hybrids import CutProgram
 from stackwars.explain.kept import Kept, digest
 from stackwars.explain.regions import MOST_OPS, peak_gflops, rate, sentence, special, texts, with_peak
-from stackwars.explain.search import ENOUGH, MOST_KINDS
+from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE
 from stackwars.explain.task import Task
 
 ANCHORS = {
@@ -45,6 +45,8 @@ ANCHORS = {
 """Operations that begin a region."""
 TURNS = 4
 """Turns in which the two compilers time a region."""
+CALL_NS = 50_000
+"""A region that takes less alone in both compilers measures the cost of a call."""
 
 
 def regions(graph: Graph) -> list[CutProgram]:
@@ -113,6 +115,11 @@ class TimedKind:
     def difference(self) -> np.ndarray:
         """Return how much longer all regions of the kind take in the first compiler, in each turn."""
         return (self.times[0] - self.times[1]) * len(self.kind)
+
+    @property
+    def is_call(self) -> bool:
+        """Whether its time alone is no more than the cost of a call."""
+        return not self.is_refused and bool(self.times.mean(axis=1).max() < CALL_NS)
 
 
 def find(task: Task, say: Callable[[str], None], kept: Kept) -> answer.Cause:
@@ -251,16 +258,22 @@ class _Finder:
     ) -> answer.Cause:
         """Return the fewest kinds that make up enough of the gap."""
         ratio, gap = _ratio(total), float(np.mean(total[0] - total[1]))
-        slower = sorted((row for row in rows if not row.is_refused), key=lambda row: -row.difference().mean())
+        timed = [row for row in rows if not row.is_refused and not row.is_call]
+        slower = sorted(timed, key=lambda row: -row.difference().mean())
         chosen: list[TimedKind] = []
         for row in slower:
             sum_chosen = sum(other.difference().mean() for other in chosen)
             if sum_chosen >= ENOUGH * gap or row.difference().mean() <= 0:
                 break
             chosen.append(row)
-        alone = np.sum([row.difference() for row in chosen], axis=0)
-        share = bench.interval(alone, [gap] * TURNS) if chosen else answer.Share(0.0, 0.0, 0.0)
-        verdict = verdict or account(chosen, share)
+        if len(rows) == 1 and timed:
+            # It is the program, whatever its times alone are.
+            chosen, share = timed, answer.Share(1.0)
+        else:
+            alone = np.sum([row.difference() for row in chosen], axis=0)
+            share = bench.interval(alone, [gap] * TURNS) if chosen else answer.Share(0.0, 0.0, 0.0)
+        is_untimed = bool(rows) and not timed
+        verdict = verdict or (answer.NOT_SEPARABLE if is_untimed else account(chosen, share))
         is_cause = verdict == answer.CAUSE
         label = self._task.a.label
         return answer.Cause(
@@ -270,31 +283,35 @@ class _Finder:
             b=f"{label} in {self._specs[1].name}",
             other=self._specs[1].name,
             verdict=verdict,
-            detail=self._detail(verdict, ratio, chosen, share) + format_refused(rows),
+            detail=self._detail(verdict, ratio, chosen, share) + format_left_out(rows),
             a_ms=float(np.mean(total[0])) / 1e6,
             b_ms=float(np.mean(total[1])) / 1e6,
             ratio=answer.Interval.of(ratio),
             closed=share if is_cause else None,
             left_ms=gap * (1 - share.share) / 1e6,
-            regions=[self._row(row, gap) for row in chosen] if is_cause else [],
+            regions=[self._row(row, gap, is_only=len(rows) == 1) for row in chosen] if is_cause else [],
             options=options,
         )
 
     def _detail(self, verdict: str, ratio: Estimate, chosen: list[TimedKind], share: answer.Share) -> str:
-        if verdict == answer.NO_GAP or (not chosen and verdict == answer.NOT_SEPARABLE):
+        if verdict == answer.NO_GAP:
             return bench.gap_detail(verdict, ratio)
         first, second = (spec.name for spec in self._specs)
         within = f"{digits(ratio.low)} to {digits(ratio.high)}"
         measured = f"{first} takes {digits(ratio.value)} times as long as {second} ({within})"
         count = f"{len(chosen)} kind{'s' * (len(chosen) != 1)} of regions, timed alone,"
         detail = f"{measured}; {count} make up {bench.format_share(share)} of the gap"
+        if verdict == answer.NOT_SEPARABLE and not chosen:
+            return f"{verdict}: {measured}"
+        if verdict == answer.NOT_SEPARABLE and share.low > MOST_SHARE:
+            return f"{verdict}: regions take longer alone than in the program: {measured}"
         if verdict == answer.NOT_SEPARABLE:
-            return f"not separable from noise on this machine: {detail}"
+            return f"{verdict} from noise on this machine: {measured}; what regions make up of it is uncertain"
         if verdict == answer.SPREAD:
             return f"no {MOST_KINDS} kinds of regions make up {percent(ENOUGH)} of the gap: {detail}"
         return detail
 
-    def _row(self, row: TimedKind, gap: float) -> answer.Region:
+    def _row(self, row: TimedKind, gap: float, is_only: bool) -> answer.Region:
         ops = [op for _, op in row.kind[0].ops]
         anchor = next((op for op in ops if op.name in ANCHORS), ops[0])
         names = {node: f"%{number}" for number, node in enumerate(row.kind[0].arguments)}
@@ -306,7 +323,7 @@ class _Finder:
         reason = answer.Reason(
             *row.rates, sentence(answer.OPERATIONS, [anchor], *row.rates, "in the other compiler")
         )
-        share = float(row.difference().mean() / gap)
+        share = 1.0 if is_only else float(row.difference().mean() / gap)
         ends = (lines, lines, a_ms, b_ms)
         count, differs = len(row.kind), special(anchor)
         return answer.Region(
@@ -325,13 +342,19 @@ def _peak(workers: Sequence[Worker]) -> float:
 
 
 def account(chosen: list[TimedKind], share: answer.Share) -> str:
-    """Return whether regions alone make up the gap: a cause does by its estimate, and by its interval not by chance."""
-    if chosen and share.low <= 0:
+    """Return whether regions alone make up the gap: a cause does by its estimate, and by its interval not by chance.
+
+    More than the gap is an inconsistency. A share without an interval is the program's.
+    """
+    if chosen and share.low is not None and (share.low <= 0 or share.share > MOST_SHARE):
         return answer.NOT_SEPARABLE
     return answer.CAUSE if share.share >= ENOUGH and len(chosen) <= MOST_KINDS else answer.SPREAD
 
 
-def format_refused(rows: list[TimedKind]) -> str:
-    """Return how many kinds were not timed, as the end of a sentence; "" if all were."""
-    count = sum(row.is_refused for row in rows)
-    return f"; {count} of {len(rows)} kinds could not be timed alone" if count else ""
+def format_left_out(rows: list[TimedKind]) -> str:
+    """Return how many kinds are not in the account and why, as the end of a sentence; "" if all are."""
+    counts = {
+        "could not be timed alone": sum(row.is_refused for row in rows),
+        f"take less than {CALL_NS / 1e6} ms alone, the cost of a call": sum(row.is_call for row in rows),
+    }
+    return "".join(f"; {count} of {len(rows)} kinds {why}" for why, count in counts.items() if count)

@@ -299,6 +299,41 @@ def _split(
         yield Class((next(iter(maps[0])), next(iter(maps[1]))), maps)
 
 
+MOVES = {f"stablehlo.{name}" for name in ("transpose", "reshape", "broadcast_in_dim", "convert")}
+"""Operations whose result is their operand in another layout, whatever the inputs are."""
+
+
+def without_coincidences(classes: Sequence[Class], graphs: tuple[Graph, Graph]) -> list[Class]:
+    """Return the classes without values that a program computes from others of the class; [] if there are none.
+
+    Such a value, as of an index that is made positive, equals the others on these inputs alone: a cut there leaves
+    out what computes it.
+    """
+    result, count = [], 0
+    for found in classes:
+        maps = tuple(_certain(graphs[side], found.maps[side], found.first[side]) for side in range(2))
+        count += sum(len(old) - len(new) for old, new in zip(found.maps, maps, strict=True))
+        result.append(Class(found.first, maps))
+    return result if count else []
+
+
+def _certain(graph: Graph, members: dict[int, AxisMap], first: int) -> dict[int, AxisMap]:
+    """Return the members of a class to which no operation but moves leads from another member."""
+    result = {first: members[first]}
+    for value in sorted(members):
+        source = value
+        while source in graph.maker and graph.maker[source].name in MOVES:
+            source = graph.maker[source].operands[0]
+            if source in members:
+                break
+        others = set(members) - {source}
+        is_moved = source != value and source in members
+        is_computed = any(read in others for op in graph.needed([source], others) for read in op.reads)
+        if source in result if is_moved else not is_computed:
+            result[value] = members[value]
+    return result
+
+
 # Results, and arguments that nothing describes
 
 

@@ -21,7 +21,7 @@ from stackwars.explain.answer import LAYOUT, OPERATIONS, Rate, Reason, Region
 from stackwars.explain.bench import CallTime
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, Node, RegionKind
 from stackwars.explain.kept import digest
-from stackwars.explain.search import Choice, Findings, KindTime, Search
+from stackwars.explain.search import MOST_SHARE, Choice, Findings, KindTime, Search
 
 MOST_OPS = 12
 """Operations of a region that are shown."""
@@ -83,7 +83,8 @@ class CauseRegions:
         return Region(
             count=len(choice.classes),
             what=what,
-            share=share and round(share, 4),
+            # More than the gap: what is timed alone is not what is fused in the program.
+            share=share and round(share, 4) if (share or 0) <= MOST_SHARE else None,
             line_a=line_a,
             line_b=line_b,
             a=a,

@@ -24,6 +24,8 @@ from stackwars.explain.kept import Kept, digest
 
 ENOUGH = 0.8
 """Share of the gap that a cause closes."""
+MOST_SHARE = 1.1
+"""A larger share of a gap is an inconsistency."""
 MOST_KINDS = 6
 """Kinds that are a cause; more of them are a gap that is spread."""
 
