@@ -4,16 +4,19 @@ import numpy as np
 import pytest
 
 from explain.pairs import DOT, one_class, program
+from explain_fixture import right
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Program
-from stackwars.explain import compiler_gap
-from stackwars.explain.answer import Rate, Share
+from stackwars.explain import compiler_gap, table
+from stackwars.explain.answer import Interval, Rate, Share
+from stackwars.explain.bench import moved_gap
+from stackwars.explain.cause import find
 from stackwars.explain.hybrids import Hybrids
 from stackwars.explain.kept import Kept
 from stackwars.explain.matching import without_coincidences
 from stackwars.explain.regions import differs, shorten, special, texts, with_peak
-from stackwars.explain.task import Task
+from stackwars.explain.task import Settings, Task, plain_arguments
 from stackwars.setup.environments import ensure
 
 # What differs inside an operation
@@ -217,3 +220,39 @@ def test_values_that_a_program_computes_from_an_equal_one_are_not_matched():
     part = Hybrids((graph, other), found).region(2, 0)
     assert [op.name.rpartition(".")[2] for _, op in part.ops] == ["abs", "reshape", "gather"]
     assert without_coincidences(found, (graph, other)) == []
+
+
+# A gap has one ratio
+
+
+def test_both_ratios_of_a_gap_are_shown_if_fresh_processes_moved_it():
+    assert moved_gap(1.36, Interval(1.08, 1.05, 1.11)) == (
+        "1.36 in the table, 1.08 in fresh processes (1.05 to 1.11): the table times a single process"
+    )
+    assert moved_gap(1.1, Interval(1.08, 1.05, 1.11)) == ""
+    assert moved_gap(None, Interval(1.08, 1.05, 1.11)) == moved_gap(1.36, None) == ""
+
+
+SMALL = """func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %y = stablehlo.tanh %x : tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}
+"""
+
+
+@pytest.mark.env
+def test_a_gap_that_fresh_processes_do_not_show_has_no_cause_and_both_ratios(worker):
+    programs = [Program(name, SMALL, plain_arguments(worker.graph(SMALL), {}, 0)) for name in "ab"]
+    spec = worker.spec
+    task = Task("t", programs[0], spec, spec, programs[1], gap=3.0, settings=Settings(seconds=0.05))
+    found = find(task, print)
+    assert found.verdict in ("no gap", "not separable") and not found.regions
+    assert "3.00 in the table, " in found.detail or found.ratio.high > 3
+
+
+def test_gaps_between_compilers_have_the_bound_of_programs():
+    def asked(ratio):
+        cells = [table.cell("p", name, right(ms)) for name, ms in (("jaxlib-1", ratio), ("jaxlib-2", 1.0))]
+        return [question.other for question in table.questions(cells, [], Settings(bound=0.1))]
+
+    assert asked(1.2) == ["jaxlib-2"] and asked(1.09) == []

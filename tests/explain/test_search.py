@@ -76,6 +76,8 @@ def test_the_interval_of_a_share_widens_with_the_processes_scatter():
         (0.9, 1.15, NO_GAP),
         (0.7, 1.6, NOT_SEPARABLE),
         (1.05, 1.3, None),
+        (1.05, 1.13, NO_GAP),
+        (0.88, 0.95, NO_GAP),
         (0.6, 0.8, None),
     ],
 )

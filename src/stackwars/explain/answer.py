@@ -119,7 +119,8 @@ class Cause:
     """Why program a takes longer than program b, or longer than in another compiler.
 
     verdict: one of those above; detail: in words. closed: the share of the gap that the regions close together; between
-    compilers, that they make up. left_ms: what of the gap is left.
+    compilers, that they make up. left_ms: what of the gap is left. ratio: of fresh processes; table_ratio: of the
+    table, if it is outside of that interval.
     """
 
     name: str
@@ -132,6 +133,7 @@ class Cause:
     a_ms: float | None = None
     b_ms: float | None = None
     ratio: Interval | None = None
+    table_ratio: float | None = None
     closed: Share | None = None
     left_ms: float | None = None
     regions: list[Region] = field(default_factory=list)

@@ -20,7 +20,7 @@ from stackwars.core.evaluate import Evaluated
 from stackwars.core.program import Argument, Graph, GraphError, Program
 from stackwars.core.ratio import LEVEL, Estimate, is_within
 from stackwars.core.types import as_type
-from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Share
+from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Interval, Share
 from stackwars.explain.hybrids import CutProgram, Node
 from stackwars.explain.kept import digest
 
@@ -123,12 +123,28 @@ def choose_clock(times: Mapping[str, Times]) -> tuple[str, bool]:
 
 
 def gap_verdict(ratio: Estimate, bound: float) -> str | None:
-    """Return why there is no gap to explain: none, or not separable from noise; None if there is one."""
+    """Return why there is no gap to explain: none, or not separable from noise; None if there is one.
+
+    A gap under the bound is none, however certain it is.
+    """
     if is_within(ratio.low, ratio.high, bound):
         return NO_GAP
     if ratio.low > 1 or ratio.high < 1:
-        return None
+        return NO_GAP if is_within(ratio.value, ratio.value, bound) else None
     return NO_GAP if is_within(ratio.low, ratio.high, 2 * bound) else NOT_SEPARABLE
+
+
+def moved_gap(table: float | None, ratio: Interval | None) -> str:
+    """Return both ratios of a gap, and why there are two, as the end of a sentence; "" if one serves.
+
+    table: the ratio in the table; None if it is not known.
+    """
+    if table is None or ratio is None or ratio.low is None or ratio.low <= table <= ratio.high:
+        return ""
+    first, second = (numbers.ratio(value) for value in (table, ratio.value))
+    within = f"{numbers.ratio(ratio.low)} to {numbers.ratio(ratio.high)}"
+    why = "the table times a single process"
+    return f"{first} in the table, {second} in fresh processes ({within}): {why}" if first != second else ""
 
 
 def gap_detail(verdict: str, ratio: Estimate) -> str:

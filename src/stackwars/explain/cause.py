@@ -42,6 +42,7 @@ from stackwars.explain.bench import (
     format_share,
     gap_detail,
     gap_verdict,
+    moved_gap,
     robust_time,
 )
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids
@@ -100,6 +101,10 @@ def find(task: Task, say: Say, kept: Kept | None = None) -> Cause:
         found = replace(finder.cause, verdict=early.verdict, detail=early.detail)
     except (Failed, GraphError, ElementTypeError) as error:
         found = replace(finder.cause, verdict=FAILED, detail=str(error)[:1000])
+    is_turned = found.compiler != task.compiler.name or (not task.other and found.a != task.a.label)
+    gap = 1 / task.gap if task.gap and is_turned else task.gap
+    if moved := moved_gap(gap, found.ratio):
+        found = replace(found, detail=f"{found.detail}; {moved}", table_ratio=gap)
     say(f"{found.verdict}: {found.detail}")
     return replace(found, seconds=round(time.monotonic() - start, 1))
 

@@ -256,12 +256,13 @@ class _Run:
             specs.get(question.other),
             is_plain=is_plain,
             suspect=question.status,
+            gap=question.gap,
             settings=self.settings,
             lower=self.lower.get(question.a),
         )
         sides = [program and (self._keys[program.label], program.sources) for program in (task.a, task.b)]
         # How many questions there are changes no answer.
-        settings = replace(self.settings, questions=0, compiler_gap=0)
+        settings = replace(self.settings, questions=0)
         content = (*sides, task.compiler, task.other, self.evaluator, is_plain, question.status, settings)
         key = digest(VERSION, question.kind, question.id, content)
         folder = self.output / f"{question.kind}s" / question.id

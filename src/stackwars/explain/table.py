@@ -66,7 +66,7 @@ def joined(texts: Iterable[str]) -> str:
 def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings: Settings) -> list[Question]:
     """Return what is worth explaining: the largest gaps, and the faults of each family of compilers."""
     gaps = sorted(
-        _program_gaps(cells, settings.bound) + _compiler_gaps(cells, settings.compiler_gap),
+        _program_gaps(cells, settings.bound) + _compiler_gaps(cells, settings.bound),
         key=lambda question: -question.gap,
     )
     return gaps[: settings.questions] + _faults(cells, compilers)[: settings.questions]
@@ -87,15 +87,15 @@ def _program_gaps(cells: Sequence[Cell], bound: float) -> list[Question]:
     return result
 
 
-def _compiler_gaps(cells: Sequence[Cell], least: float) -> list[Question]:
-    """Return for every program its slowest compiler against its fastest, if the ratio is over `least`.
+def _compiler_gaps(cells: Sequence[Cell], bound: float) -> list[Question]:
+    """Return for every program its slowest compiler against its fastest, if that is over the bound.
 
     Of the programs with the same two compilers, the one with the largest gap.
     """
     result: dict[tuple[str, str], Question] = {}
     for program in dict.fromkeys(one.program for one in cells):
         timed = _timed(one for one in cells if one.program == program)
-        if len(timed) > 1 and (gap := timed[-1].ms / timed[0].ms) > least:
+        if len(timed) > 1 and (gap := timed[-1].ms / timed[0].ms) > 1 + bound:
             pair = timed[-1].compiler, timed[0].compiler
             if pair not in result or gap > result[pair].gap:
                 result[pair] = _gap(gap, timed[-1], other=timed[0].compiler)

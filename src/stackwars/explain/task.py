@@ -21,13 +21,12 @@ Lower = Callable[[dict[str, int]], Program | None]
 
 @dataclass(frozen=True)
 class Settings:
-    """bound, compiler_gap: gaps between programs and between compilers that are explained. questions: at most so many
-    of each kind. seconds: each program is timed so long. budget_s: of a search. timeout_s: of a compilation or call.
+    """bound: gaps beyond it are explained. questions: at most so many of each kind. seconds: each program is timed so
+    long. budget_s: of a search. timeout_s: of a compilation or call.
     memory_cap_gib: of a worker. matmul_precision: with which frontends lower.
     """
 
     bound: float = 0.1
-    compiler_gap: float = 1.5
     questions: int = 3
     seconds: float = 0.3
     budget_s: float = 600
@@ -48,7 +47,7 @@ class Task:
     a, b: the slower or suspect program, and the faster one or None. compiler: of a, and of b unless there is `other`:
     then program a is compared in the two. evaluator: an XLA that prints programs in generic form and evaluates them.
     is_plain: nothing says which layout the arguments of b have, so that it may be guessed. suspect: the status of a
-    suspect program in the table. lower: makes program a with other sizes.
+    suspect program in the table. gap: the ratio of the two times in the table. lower: makes program a with other sizes.
     """
 
     name: str
@@ -59,6 +58,7 @@ class Task:
     other: CompilerSpec | None = None
     is_plain: bool = False
     suspect: str = ""
+    gap: float | None = None
     settings: Settings = field(default_factory=Settings)
     lower: Lower | None = None
 
