@@ -44,6 +44,8 @@ def test_cures_start_with_the_most_particular():
         row("b=1", "crash"),
     ]
     rows += [row(f"{ablation.ALL_OFF}=True"), row("-fusion"), row("-dce", "wrong")]
+    # A flag that allows other values is no cure.
+    rows += [row("xla_cpu_enable_fast_math=True")]
     assert cures(rows) == [f"{YNN}=", "-fusion", "a=1", f"{ablation.ALL_OFF}=True"]
 
 

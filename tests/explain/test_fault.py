@@ -3,13 +3,14 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from explain.faulty import PRODUCTS, SHIFT
 from stackwars.core.client import CompilerSpec
 from stackwars.core.judge import expected_values
 from stackwars.core.launch import REPOSITORY
-from stackwars.core.program import Argument, Program
+from stackwars.core.program import Argument, Program, fixed
 from stackwars.core.types import dtype, shape
 from stackwars.explain import fault, reproducer, trials
 from stackwars.explain.task import Task, drawn
@@ -108,6 +109,28 @@ def test_a_crash_is_reduced_each_trial_in_a_process_of_its_own(tmp_path):
     assert "FAULT: SIGSEGV" in (tmp_path / "reproduce.log").read_text()
 
 
+CANCELLED = """func.func @main(%a: tensor<1xf32>, %b: tensor<1xf32>, %x: tensor<1xf32>) -> tensor<1xf32> {
+  %p = stablehlo.multiply %a, %x : tensor<1xf32>
+  %q = stablehlo.multiply %b, %x : tensor<1xf32>
+  %s = stablehlo.add %p, %q : tensor<1xf32>
+  return %s : tensor<1xf32>
+}
+"""
+
+
+def test_a_contracted_product_is_named_and_fast_math_is_no_cure(tmp_path):
+    """openxla/xla 41579: a sum of two products that cancel."""
+    asked = task(CANCELLED, "xla-0.7.1")
+    values = [np.float32([value]) for value in (1e20, -1e20, 1e10)]
+    asked = replace(asked, a=replace(asked.a, arguments=tuple(map(fixed, values))))
+    found = fault.find(asked, tmp_path)
+    assert (found.kind, heads(found)) == ("wrong", ["multiply", "multiply", "add"]), found.detail
+    assert found.detail == "multiplications contracted into fused multiply-adds"
+    assert "xla_backend_optimization_level=0" in found.cures
+    assert any("fast_math" in row.variant for row in found.ablation)
+    assert not any("fast_math" in cure for cure in found.cures)
+
+
 def test_sizes_are_the_smallest_with_the_fault(tmp_path):
     def lower(sizes):
         rows = sizes["rows"]
@@ -161,7 +184,9 @@ def test_the_interpreter_finds_what_an_xla_computes_wrongly_alone(tmp_path, monk
 
 def test_a_program_without_a_fault_is_right_and_one_that_cannot_be_tried_has_failed(tmp_path):
     asked = task(PRODUCTS, "xla-0.7.1", suspect="wrong")
-    assert fault.find(asked, tmp_path).verdict == "right"
+    found = fault.find(asked, tmp_path)
+    # By operations and by the interpreter with both sets of inputs, and once as it is emitted.
+    assert (found.verdict, found.detail) == ("right", "seen once: right in 5 further tries")
     for program, detail in (
         (replace(asked.a, arguments=()), "error: expected 2 arguments of it, got 0; fix: lower it again"),
         (Program("it", "nonsense", ()), "expected StableHLO text"),

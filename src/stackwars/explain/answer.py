@@ -21,7 +21,7 @@ CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
 NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
 """Verdicts of a search for the cause of a gap."""
 REDUCED, NOT_REDUCED, RIGHT = "reduced", "not reduced", "right"
-"""Verdicts of a search for a fault, besides FAILED. RIGHT: when it was tried again."""
+"""Verdicts of a search for a fault, besides FAILED. RIGHT: in all further tries, so that it was seen once."""
 LAYOUT, OPERATIONS = "argument layout", "operations"
 """What a region differs in."""
 T = TypeVar("T")
@@ -159,9 +159,10 @@ class Variant:
 class Fault:
     """Why a program is wrong, crashes, hangs or is refused in a compiler.
 
-    kind: how it ended. operations: how many before and after reduction. region: what is left; lines: its places;
-    shapes: sizes with which it is left. error: what is wrong. cures: flags under which it is right. reproduced: whether
-    reproduce.py showed it in a fresh process. reduced, script: texts of reduced.mlir and reproduce.py.
+    kind: how it ended. detail: why there is no reduction, or what the compiler did. operations: how many before and
+    after reduction. region: what is left; lines: its places; shapes: sizes with which it is left. error: what is
+    wrong. cures: flags under which it is right. reproduced: whether reproduce.py showed it in a fresh process.
+    reduced, script: texts of reduced.mlir and reproduce.py.
     """
 
     name: str

@@ -26,7 +26,7 @@ from stackwars.core.program import Graph, Op
 from stackwars.core.ratio import Estimate, geometric_mean
 from stackwars.core.types import as_type
 from stackwars.explain import answer, bench
-from stackwars.explain.ablation import YNN, ablate
+from stackwars.explain.ablation import LOOSENING, YNN, ablate
 from stackwars.explain.hybrids import CutProgram
 from stackwars.explain.kept import Kept, digest
 from stackwars.explain.regions import MOST_OPS, peak_gflops, rate, sentence, special, texts, with_peak
@@ -235,8 +235,9 @@ class _Finder:
         for spec, sign, base in zip(self._specs, (-1, 1), total.mean(axis=1) / 1e6, strict=True):
             key = digest("options", self._identity, spec, self._settings.seconds)
             for row in self._kept.once(key, partial(self._ablate, spec)):
-                # These say nothing about a cause: they make any program slower.
+                # These say nothing about a cause: they make any program slower, or compute something else.
                 crippling = ("xla_disable_all_hlo_passes", "xla_backend_optimization_level", "iree-opt-level")
+                crippling += LOOSENING
                 if row["ratio"] is None or row["outcome"] != "ok" or row["variant"].startswith(crippling):
                     continue
                 share = sign * (row["ratio"] - 1) * base / gap

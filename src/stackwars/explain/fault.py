@@ -22,14 +22,16 @@ from stackwars.core.compilers import INPUT_SETS, iree
 from stackwars.core.evaluate import is_interpretable
 from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Graph, GraphError, Op, Program
-from stackwars.core.types import ElementTypeError, as_type
+from stackwars.core.types import ElementTypeError, as_type, dtype, is_float
 from stackwars.explain import reproducer
-from stackwars.explain.ablation import ablate, cures
+from stackwars.explain.ablation import DISABLE, ablate, cures
 from stackwars.explain.answer import FAILED, NOT_REDUCED, REDUCED, RIGHT, Fault
 from stackwars.explain.reduction import WHILE, Reduction, Subset, smallest_sizes
+from stackwars.explain.regions import MOVES
 from stackwars.explain.task import Task
 from stackwars.explain.trials import Trial, Trials
 
+CONTRACTED = "multiplications contracted into fused multiply-adds"
 HANG_S = 20.0
 """Seconds of a command of a program that hangs."""
 SIZES_SHARE, OPERATIONS_SHARE = 0.4, 0.7
@@ -63,6 +65,9 @@ class FaultyPart:
 class FaultSearch:
     """Makes a program with a fault smaller. task: of the program. suspect, evaluator: workers of its compilers."""
 
+    tries = 0
+    """How often the whole program was tried."""
+
     def __init__(self, task: Task, suspect: Worker, evaluator: Worker) -> None:
         self._task, self._suspect, self._evaluator = task, suspect, evaluator
         self._start = time.monotonic()
@@ -90,6 +95,7 @@ class FaultSearch:
             values = [as_type(get(number), kind) for get, kind in zip(program.arguments, kinds, strict=True)]
             trials = Trials(self._suspect, self._evaluator, graph, values, is_interpreted)
             trial = trials.try_subset(trials.subsets.whole())
+            self.tries += 1
             if trial.status is not Status.OK:
                 break
         return FaultyPart(program, trials, trials.subsets.whole(), trial)
@@ -195,7 +201,7 @@ def find(task: Task, folder: Path, say: Callable[[str], None] = print) -> Fault:
         fault = replace(fault, verdict=FAILED, detail=detail[:1000])
     except (GraphError, ElementTypeError) as error:
         fault = replace(fault, verdict=FAILED, detail=str(error)[:1000])
-    say(f"{fault.kind}, {fault.verdict}: {fault.detail or fault.error}")
+    say(f"{fault.kind}, {fault.verdict}: {fault.error} {fault.detail}".rstrip())
     return replace(fault, seconds=round(time.monotonic() - start, 1))
 
 
@@ -213,9 +219,10 @@ def _find(task: Task, fault: Fault, folder: Path, say: Callable[[str], None]) ->
             # With the functions, attributes and unused arguments that a subset does not have.
             trial = part.trials.try_subset(part.subset, emitted=task.a.text)
             part = replace(part, trial=trial)
+            search.tries += 1
         outcome = part.trial.outcome
         if outcome.status is Status.OK:
-            return replace(fault, verdict=RIGHT, detail=f"right when it is tried again: {outcome.detail}")
+            return replace(fault, verdict=RIGHT, detail=f"seen once: right in {search.tries} further tries")
         if outcome.status is Status.NOT_JUDGED:
             return replace(fault, verdict=NOT_REDUCED, detail=outcome.detail)
         if outcome.status is Status.ERROR:
@@ -238,7 +245,29 @@ def _find(task: Task, fault: Fault, folder: Path, say: Callable[[str], None]) ->
         limits = {"budget_s": budget_s, "timeout_s": timeout_s, "cap_gib": cap}
         rows = ablate(task.compiler, text, values, part.trial.expected, seconds=0, **limits)
     fault = replace(fault, ablation=rows, cures=cures(rows))
+    if is_contracted(part.operations, part.trials.subsets.graph.types, fault.cures):
+        fault = replace(fault, detail=CONTRACTED)
     return _reproduced(task, fault, part, text, folder, timeout_s)
+
+
+def is_contracted(ops: Sequence[Op], types: Mapping[int, str], flags: Sequence[str]) -> bool:
+    """Return whether a fault is of products that a compiler joins with a sum.
+
+    Its region is floating-point products and sums, and it is right if operations are not fused or not optimised.
+    """
+    names = {op.name.rpartition(".")[2] for op in ops}
+    is_separate = any(
+        flag == "xla_backend_optimization_level=0"
+        or (flag.startswith(f"{DISABLE}=") and flag.endswith("fusion"))
+        for flag in flags
+    )
+    return (
+        is_separate
+        and "multiply" in names
+        and bool(names & {"add", "subtract"})
+        and names <= {"multiply", "add", "subtract", "negate", *MOVES}
+        and all(is_float(dtype(types[op.results[0]])) for op in ops if op.name.endswith(".multiply"))
+    )
 
 
 def _described(task: Task, fault: Fault, part: FaultyPart, before: int) -> Fault:
