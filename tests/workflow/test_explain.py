@@ -106,7 +106,8 @@ def test_a_program_is_found_by_the_answer_s_name(tmp_path, monkeypatch):
     Path("slow.mlir").touch()
     assert explain.find_program("slow") == "slow.mlir" and explain.find_program("mha") == "mha"
     with pytest.raises(
-        BadInput, match=r"expected one of the files none.py, none.mlir, none.mlir.gz in this folder"
+        BadInput,
+        match=r"expected one of the files none.py, none.mlir, none.mlir.gz, none.mlirbc in this folder",
     ):
         explain.find_program("none")
 

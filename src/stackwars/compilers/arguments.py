@@ -26,6 +26,7 @@ from stackwars.core.program import Argument, Program
 from stackwars.core.types import plain
 from stackwars.workloads import values
 from stackwars.workloads.parallel import Division
+from stackwars.workloads.values import leaf as values_of_leaf
 
 KINDS = ("weight", "input", "constant", "zeros")
 DONATED = ", jax.buffer_donor = true"
@@ -50,6 +51,13 @@ class Leaf(np.ndarray):
 def leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
     """Stands in for `stackwars.workloads.values.leaf` while a program is lowered."""
     made = np.empty(shape, np.float32).view(Leaf)
+    made.name, made.first_shape = name, shape
+    return made
+
+
+def filled_leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
+    """Return a weight with its values, for a framework that reads them while it lowers a program."""
+    made = values_of_leaf(name, shape, seed).view(Leaf)
     made.name, made.first_shape = name, shape
     return made
 
@@ -121,7 +129,8 @@ class Result:
 class ProgramSource:
     """What a program is made from: a workload's `build` in a dialect, and what it is given.
 
-    division: of its arrays among devices; None for one device.
+    division: of its arrays among devices; None for one device. has_values: whether weights and inputs of floats have
+    values; without them a framework that reads one while it lowers crashes.
     """
 
     build: Callable
@@ -130,6 +139,7 @@ class ProgramSource:
     inputs: dict[str, np.ndarray]
     precision: str
     division: Division | None = None
+    has_values: bool = False
 
 
 @dataclass(frozen=True)

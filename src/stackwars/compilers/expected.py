@@ -2,15 +2,17 @@
 
 They are the workload's own evaluation by NumPy in float64 if there is one, else those of the baseline's program, which
 `stackwars.core.evaluate` evaluates in float64: the StableHLO interpreter if it is small, else operation by operation. A
-model that does not fit the memory in float64 is evaluated in float32. Without NumPy a second frontend's program is
-evaluated too: if the two differ, no values are expected of either.
+model that does not fit the memory in float64 is evaluated in float32. Other frontends' programs are evaluated too. What
+most of them and NumPy agree on is expected, and the odd one is named; without a majority no values are expected.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,14 +29,19 @@ from stackwars.core.judge import OUTPUT, Expected, worst_error
 from stackwars.core.launch import ExitReport
 from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Graph, GraphError
+from stackwars.core.types import element
 from stackwars.measure import checks
 from stackwars.setup.environments import Unavailable, ensure
 from stackwars.workloads.base import ProgramFileError, Workload
 
 NUMPY = "NumPy in float64"
+NUMPY_FUNCTION = "numpy()"
 NO_PROGRAM = 1e-5
 """The limit if there is no program to derive it from, as of a workload that reads values back."""
-NOTHING = {"judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None, "disputed": False}
+NOTHING = {
+    "judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None, "disputed": False, "odd": {},
+    "difference": "",
+}  # fmt: skip
 """What expected.json has if nothing is known."""
 ENDS = {Status.TIMEOUT: "took too long", Status.OOM: "needed too much memory"}
 """How an evaluation ended; any other way it failed."""
@@ -79,6 +86,17 @@ class Evaluation:
         return graph
 
     @property
+    def result_types(self) -> dict[str, str]:
+        """The element types of its results by name; empty if the program cannot be read."""
+        try:
+            graph = self.graph
+        except (Failed, GraphError):
+            return {}
+        names = [row["name"] for row in arguments.load(self._arguments)[0].get("results", [{"name": OUTPUT}])]
+        kinds = [element(graph.types[value]) for value in graph.results]
+        return {name: kind for name, kind in zip(names, kinds, strict=False) if name}
+
+    @property
     def weight_bytes(self) -> int:
         return arguments.weight_bytes(arguments.load(self._arguments)[1])
 
@@ -111,7 +129,7 @@ class Evaluation:
 def expected_of(job: ExpectedJob, evaluator: CompilerSpec) -> Expected:
     """Return the expected values of a workload. evaluator: an XLA that is no suspect."""
     values, document = expected(job, evaluator)
-    names = ("judge", "reason", "limits", "disputed", "rounding")
+    names = ("judge", "reason", "limits", "disputed", "rounding", "odd", "difference")
     return Expected(values=values, **{name: document[name] for name in names})
 
 
@@ -153,57 +171,133 @@ def _values(job: ExpectedJob, worker: Worker) -> tuple[Values, dict[str, Any]]:
     if not known:
         missing = next((one.missing for one in evaluations), "no frontend lowers it")
         return {}, {"reason": f"no program to evaluate: {missing}"}
-    first, *others = known
-    weights, available = first.weight_bytes, limits.available_memory_bytes()
+    weights, available = known[0].weight_bytes, limits.available_memory_bytes()
     if 3 * weights > available:
         return {}, {"reason": f"the weights, {weights / 2**30:.1f} GiB, do not fit the memory twice"}
-    double = 6 * weights < available
-    exact, judged_by = first.outputs(double, 1 if by_numpy or hasattr(workload, "STATE") else INPUT_SETS)
+    return _by_program(job, known, by_numpy, double=6 * weights < available)
+
+
+def _by_program(
+    job: ExpectedJob, known: Sequence[Evaluation], by_numpy: Values | None, *, double: bool
+) -> tuple[Values, dict[str, Any]]:
+    """Return (the values that NumPy, or else most of the programs, agree on, what is known of them)."""
+    workload, (first, *others) = workloads.load(job.workload), known
+    exact, found = _evaluated(job, first, by_numpy, double=double)
+    if "reason" in found:
+        return {}, found
+    found["difference"] = type_difference({one.name: one.result_types for one in known})
+    values = {first.name: exact}
+    if by_numpy:
+        values = {NUMPY_FUNCTION: by_numpy, **values}
+        if workload.IS_REFERENCE_TESTED:  # then a difference is the program's
+            largest, _ = _compared(by_numpy, exact, found["limits"])
+            return by_numpy, found | {"witness": {"program": first.name, "largest": largest}}
+    for other in others:
+        # Without NumPy a third program is asked only if the first two differ.
+        if not by_numpy and len(values) == 2 and len(agreeing(values, found["limits"])) == 1:
+            break
+        try:
+            values[other.name] = other.outputs(double, 1)[0]
+        except (Failed, GraphError) as error:
+            print(f"{other.name} is no witness: {error}")
+    if len(values) == 1:
+        return exact, found
+    (reference, right), (name, second), *_ = values.items()
+    found["witness"] = {"program": name, "largest": _compared(right, second, found["limits"])[0]}
+    groups = agreeing(values, found["limits"])
+    if len(groups) == 1:
+        return right, found
+    most, second_most, *_ = sorted(groups, key=len, reverse=True)
+    if len(most) == len(second_most):
+        strange = next(label for label in values if label not in groups[0])
+        _, how = _compared(right, values[strange], found["limits"])
+        both = f"{job.workload}: {reference} and the program of {strange}"
+        if not by_numpy:
+            both = f"the programs of {reference} and {strange}"
+        random = [one.name for one in known if one.name in values and one.graph.names & judge.RANDOM]
+        drawn = f"; random numbers are drawn by {', '.join(random)}" if random else ""
+        reason = f"{both} are not of one computation: {how}{drawn}"
+        return {}, found | {"disputed": True, "reason": reason}
+    odd = {
+        label: f"{label} is the odd one, {', '.join(most)} agree: {how}"
+        for label in values
+        if label not in most and (how := _compared(values[most[0]], values[label], found["limits"])[1])
+    }
+    if by_numpy and NUMPY_FUNCTION in odd:
+        return {}, found | {"disputed": True, "reason": f"{job.workload}: {odd[NUMPY_FUNCTION]}"}
+    if first.name in odd:  # then limits do not follow from it
+        chosen = next(one for one in known if one.name in most)
+        further = {key: found[key] for key in ("difference", "witness")}
+        exact, found = _evaluated(job, chosen, by_numpy, double=double)
+        right, found = by_numpy or exact, found | further
+    return right, found | {"odd": odd}
+
+
+def _evaluated(
+    job: ExpectedJob, evaluation: Evaluation, by_numpy: Values | None, *, double: bool
+) -> tuple[Values, dict[str, Any]]:
+    """Return (a program's values, the judge, the limits that follow from the program, or the reason for none)."""
+    sets = 1 if by_numpy or hasattr(workloads.load(job.workload), "STATE") else INPUT_SETS
+    exact, judged_by = evaluation.outputs(double, sets)
     rounding = {}
     if double:
-        rounded, _ = first.outputs(False, 1)
+        rounded, _ = evaluation.outputs(False, 1)
         rounding = {key: worst_error(value, exact[key]) for key, value in rounded.items()}
-    allowed = _limits(job, first.least_limit, rounding, by_numpy or exact)
+    allowed = _limits(job, evaluation.least_limit, rounding, by_numpy or exact)
     if any(map(math.isinf, allowed.values())):
-        return {}, {
-            "reason": judge.amplified(max(rounding.values(), default=0.0), first.roundoff),
-            "rounding": rounding,
-        }
-    found = {
-        "judge": judged_by, "limits": allowed, "rounding": rounding,
-        "accumulation": first.graph.accumulation, "program": first.name,
+        reason = judge.amplified(max(rounding.values(), default=0.0), evaluation.roundoff)
+        return exact, {"reason": reason, "rounding": rounding}
+    return exact, {
+        "judge": NUMPY if by_numpy else judged_by, "limits": allowed, "rounding": rounding,
+        "accumulation": evaluation.graph.accumulation, "program": evaluation.name,
     }  # fmt: skip
-    if by_numpy:
-        both = f"{job.workload}: numpy() and the program of {first.name}"
-        witness = _witness(by_numpy, exact, first.name, allowed, both)
-        if workload.IS_REFERENCE_TESTED:  # then a difference is the program's
-            return by_numpy, found | {"judge": NUMPY, "witness": witness["witness"]}
-        found |= {"judge": NUMPY, **witness}
-    for other in others if by_numpy else others[:1]:
-        second, _ = other.outputs(double, 1)
-        both = f"the programs of {first.name} and {other.name}"
-        witness = _witness(exact, second, other.name, allowed, both)
-        found = witness | found if by_numpy else found | witness
-    return by_numpy or exact, found
 
 
-def _witness(
-    values: Values, found: Values, program: str, allowed: dict[str, float], both: str
-) -> dict[str, Any]:
-    """Return how far a program's values are from the expected ones, and the reason if both are not of one
-    computation. No compiler has a part in either.
+def agreeing(values: Mapping[str, Values], allowed: Mapping[str, float]) -> list[list[str]]:
+    """Return groups of names whose values agree with those of the group's first name."""
+    groups: list[list[str]] = []
+    for name, found in values.items():
+        group = next((one for one in groups if not _compared(values[one[0]], found, allowed)[1]), None)
+        if group is None:
+            groups.append([name])
+        else:
+            group.append(name)
+    return groups
+
+
+def _compared(values: Values, found: Values, allowed: Mapping[str, float]) -> tuple[float, str]:
+    """Return (the largest error of values, how both are not of one computation); "" if they are.
+
+    No compiler has a part in either.
     """
     errors = {key: worst_error(value, values[key]) for key, value in found.items() if key in values}
-    result = {"witness": {"program": program, "largest": max(errors.values(), default=np.inf)}}
+    largest = max(errors.values(), default=np.inf)
     missing = [key for key in sorted(found.keys() ^ values.keys()) if key.startswith(f"{OUTPUT}0")]
-    apart = {key: one for key, one in errors.items() if not one <= 2 * allowed[key]}
+    most = max(allowed.values(), default=NO_PROGRAM)
+    apart = {key: one for key, one in errors.items() if not one <= 2 * allowed.get(key, most)}
     if not apart and not missing:
-        return result
+        return largest, ""
     key = missing[0] if missing else max(apart, key=apart.get)
     here, there = (f"has the shape {one[key].shape}" if key in one else "is missing" for one in (values, found))
     how = f"differs by {apart[key]:.1e}" if here == there else f"{here} in one, {there} in the other"
-    reason = f"{both} are not of one computation: {key} {how}"
-    return result | {"disputed": True, "reason": reason}
+    return largest, f"{key} {how}"
+
+
+def type_difference(types: Mapping[str, Mapping[str, str]]) -> str:
+    """Return how floating-point results differ in type between programs; "" if they do not.
+
+    types: of the results of each program, by name. Whole numbers of other widths are no difference.
+    """
+    by_result: dict[str, dict[str, str]] = {}
+    for program, kinds in types.items():
+        for name, kind in kinds.items():
+            if not re.match(r"u?i\d", kind):
+                by_result.setdefault(name, {})[program] = kind
+    return "; ".join(
+        f"{name} has other types: " + ", ".join(f"{program} returns {kind}" for program, kind in kinds.items())
+        for name, kinds in by_result.items()
+        if len(set(kinds.values())) > 1
+    )
 
 
 def _by_numpy(workload: Workload, job: ExpectedJob) -> Values | None:

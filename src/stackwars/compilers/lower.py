@@ -53,14 +53,14 @@ class LowerJob:
     matmul_precision: str
 
 
-def lower(job: LowerJob) -> tuple[str, dict]:
-    """Return (the program's text, the document for arguments.json).
+def lower(job: LowerJob, *, has_values: bool = False) -> tuple[str, dict]:
+    """Return (the program's text, the document for arguments.json). has_values: as of a `ProgramSource`.
 
     If the workload has no form in the dialect, or this Python cannot have the framework, the text is the line
     that says why, without arguments.
     """
     start = time.perf_counter()
-    lowered, versions = _lowered(job)
+    lowered, versions = _lowered(job, has_values)
     return lowered.text, _document(job, lowered, versions, time.perf_counter() - start)
 
 
@@ -78,7 +78,7 @@ def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds
     }
 
 
-def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
+def _lowered(job: LowerJob, has_values: bool) -> tuple[Lowered, dict[str, str]]:
     """The program, and the versions of what lowered it."""
     if why := why_unavailable():
         return Lowered(no_program_line(why), [], ()), {}
@@ -86,12 +86,14 @@ def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
     workload = workloads.load(job.workload)
     build = workloads.build(job.workload, job.dialect)
     stand_ins = {name: getattr(arguments, name) for name in ("leaf", "activations", "images")}
+    if has_values:
+        stand_ins = {"leaf": arguments.filled_leaf}
     with mock.patch.multiple(values, **stand_ins):
         inputs = workload.inputs(job.sizes, job.seed)
         try:
             division = parallel.of_variant(workload, job.variant)
             lowered = framework.lower(
-                ProgramSource(build, job.sizes, job.seed, inputs, job.matmul_precision, division)
+                ProgramSource(build, job.sizes, job.seed, inputs, job.matmul_precision, division, has_values)
             )
         except NotImplementedError as error:
             lowered = Lowered(no_program_line(str(error)), [], ())
@@ -118,26 +120,36 @@ def _sources(lowered: Lowered) -> dict:
 def write_in_child(job: LowerJob, output: Path, timeout_s: float = 0) -> int:
     """Lower, and write program.mlir.gz and arguments.json into a folder, in a forked process; return its exit status.
 
-    A framework that aborts on a program leaves the line that says so, and the status is 0. timeout_s: 0 for no limit.
+    A framework that aborts on a program leaves the line that says so, and the status is 0. If it has placeholders, it
+    lowers the program again with values: reading a placeholder aborts too. timeout_s: of each time, 0 for no limit.
     """
-    start, child = time.perf_counter(), os.fork()
-    if not child:
-        faulthandler.enable()  # the log then has the line of Python that the framework aborted in
-        signal.alarm(math.ceil(timeout_s))
-        try:
-            _write(*lower(job), output)
-        except BaseException:
-            traceback.print_exc()
-            _leave(1)
-        _leave(0)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    start = time.perf_counter()
+    status = _fork(job, output, timeout_s)
     if -status not in CRASHES:
         return status
+    framework = import_module(f"stackwars.compilers.lower_{job.framework}")
+    if getattr(framework, "PLACEHOLDERS", False) and _fork(job, output, timeout_s, has_values=True) == 0:
+        return 0
     name = signal.Signals(-status).name
     why = f"{job.framework} ended by {name} while it lowered it; see the log"
     lowered = Lowered(no_program_line(why), [], ())
     _write(lowered.text, _document(job, lowered, {}, time.perf_counter() - start), output)
     return 0
+
+
+def _fork(job: LowerJob, output: Path, timeout_s: float, *, has_values: bool = False) -> int:
+    """Lower and write in a forked process; return its exit status."""
+    child = os.fork()
+    if not child:
+        faulthandler.enable()  # the log then has the line of Python that the framework aborted in
+        signal.alarm(math.ceil(timeout_s))
+        try:
+            _write(*lower(job, has_values=has_values), output)
+        except BaseException:
+            traceback.print_exc()
+            _leave(1)
+        _leave(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _write(text: str, document: dict, output: Path) -> None:

@@ -11,9 +11,11 @@ from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Entry, Leaf, Lowered, ProgramSource, Result, marked
 from stackwars.frameworks import each
 from stackwars.frameworks.torch_eager import element, gradient_mode, tensor_of
-from stackwars.frameworks.torch_xla import unnumbered
+from stackwars.frameworks.torch_xla import host_operations, unnumbered
 
 PACKAGES = ("torch", "torch_xla")
+PLACEHOLDERS = True
+"""Whether arguments have no data, so that reading one aborts the process."""
 
 
 def load() -> None:
@@ -35,12 +37,16 @@ def lower(source: ProgramSource) -> Lowered:
     send: so the program's arguments are marked as it marks them (a test compares); the marks that it puts on
     what a step has updated are left out. What it updates gives its memory away there, as torch_xla asks of the
     compiler beside the program.
+
+    :raises NotImplementedError: if torch_xla computes a part on the host: the program would have its result as a
+        constant.
     """
     load()
     import torch
     import torch_xla
     import torch_xla.backends
     import torch_xla.core.xla_model as xm
+    import torch_xla.debug.metrics as metrics
     from torch_xla import _XLAC
     from torch_xla.core.xla_builder import create_placeholder_tensor
 
@@ -48,19 +54,21 @@ def lower(source: ProgramSource) -> Lowered:
     device = torch_xla.device()
     placed: list[tuple[Entry, torch.Tensor]] = []
 
+    def place(array: np.ndarray) -> torch.Tensor:
+        if source.has_values:
+            return tensor_of(torch, array).to(device)
+        return create_placeholder_tensor(array.shape, element(torch, array))
+
     def put(array: np.ndarray) -> Any:
         if not isinstance(array, Leaf):
             return tensor_of(torch, array).to(device)
-        tensor = create_placeholder_tensor(array.shape, torch.float32)
+        tensor = place(array)
         placed.append((arguments.of_array(array), tensor))
         return tensor
 
     module = source.build(source.sizes, source.seed, put)
     tensors = {
-        name: put(array)
-        if array.dtype.kind == "i"
-        else create_placeholder_tensor(array.shape, element(torch, array))
-        for name, array in source.inputs.items()
+        name: put(array) if array.dtype.kind == "i" else place(array) for name, array in source.inputs.items()
     }
     # What an optimiser keeps is zeros that are yet to be computed, which would be part of the program.
     torch_xla.sync(wait=True)
@@ -68,12 +76,19 @@ def lower(source: ProgramSource) -> Lowered:
     known = {_XLAC._xla_get_tensor_id(tensor): entry for entry, tensor in placed}
     known |= {_XLAC._xla_get_tensor_id(t): Entry("input", name) for name, t in tensors.items()}
     names = {_XLAC._xla_get_tensor_id(leaf): name for name, leaf in getattr(module, "leaves", dict)().items()}
+    metrics.clear_all()
     torch.autograd.set_multithreading_enabled(False)  # see frameworks.torch_xla
     with gradient_mode(torch, module)():
         output = module(*tensors.values())
     leaves = getattr(module, "leaves", dict)()
     results = [*each(output), *leaves.values()]
     text = unnumbered(xm.get_stablehlo(results))
+    if outside := host_operations(metrics):
+        raise NotImplementedError(f"torch_xla computes {', '.join(outside)} on the host")
+    if source.has_values and metrics.metric_data("TransferFromDeviceTime"):
+        raise NotImplementedError(
+            "torch_xla reads values back while it traces, so the program would hold for them alone"
+        )
     # The arguments in the program's order: torch_xla's is that of its walk through the graph.
     numbers, nodes = _XLAC._get_tensors_xla_device_data_node(results)
     used = [

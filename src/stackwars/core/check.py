@@ -50,7 +50,8 @@ class Timing:
 class Checked:
     """How a program ended, and what is known of it.
 
-    operation: that at which a compiler refuses it. is_emitted: whether there is a program. verdict: on its values, see
+    operation: that at which a compiler refuses it. is_emitted: whether the frontend
+    emitted a program of the computation, not an odd one (`judge.Expected`). verdict: on its values, see
     `judge.judge`; None if they were not judged. first_ns, repeat_ns: of its first and its last call.
     """
 
@@ -96,7 +97,9 @@ def check(worker: Worker, program: Program, expected: Expected) -> Checked:
         status = Status.INVALID if expected.disputed else Status.NOT_JUDGED
         return Checked(Outcome(status, expected.reason), **known)
     if problem := judge.problem(verdict):
-        return Checked(Outcome(Status.WRONG, problem, "wrong"), verdict=verdict, **known)
+        odd = expected.odd.get(program.label, "")
+        outcome = Outcome(Status.WRONG, odd or problem, "wrong")
+        return Checked(outcome, is_emitted=not odd, verdict=verdict, **known)
     return Checked(Outcome(Status.OK), verdict=verdict, **known)
 
 

@@ -83,6 +83,8 @@ class Expected:
     programs compute different things. limits: of the relative L2 error and of an element's error over the largest
     value, by key. values: by key; a file's are read as they are used. certain: masks of integers that do not depend on
     rounding, by key; without one all elements are. rounding: the error of an evaluation as it is, by key.
+    odd: why a program is wrong in every compiler, by its label: the others agree on other values. difference: how
+    programs differ in the types of their results.
     """
 
     judge: str = ""
@@ -92,6 +94,8 @@ class Expected:
     disputed: bool = False
     certain: dict[str, np.ndarray] = field(default_factory=dict)
     rounding: dict[str, float] = field(default_factory=dict)
+    odd: dict[str, str] = field(default_factory=dict)
+    difference: str = ""
 
     def compare(self, key: str, values: np.ndarray) -> Agreement:
         """Return how values agree with the expected ones of this key."""
@@ -102,7 +106,7 @@ class Expected:
 
     def document(self) -> dict[str, Any]:
         """Return all but the values, as expected.json has it."""
-        names = ("judge", "reason", "limits", "rounding", "disputed")
+        names = ("judge", "reason", "limits", "rounding", "disputed", "odd", "difference")
         return {"schema": 1, **{name: getattr(self, name) for name in names}}
 
 
@@ -132,8 +136,8 @@ def read(folder: Path) -> Expected:
     """Read the expected values in a folder."""
     document = documents.read(folder / DOCUMENT)
     values = {} if document["reason"] else np.load(folder / ARRAYS)
-    is_disputed = document.get("disputed", False)
-    return Expected(document["judge"], document["reason"], document["limits"], values, is_disputed)
+    further = {name: document[name] for name in ("disputed", "odd", "difference") if name in document}
+    return Expected(document["judge"], document["reason"], document["limits"], values, **further)
 
 
 def least_limit(roundoff: float, terms: int) -> float:

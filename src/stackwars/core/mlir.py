@@ -52,10 +52,25 @@ def _context() -> ir.Context:
 
 
 def read(data: bytes) -> ir.Module:
-    """Return the program of a file: text, MLIR bytecode, or a portable artifact of StableHLO.
+    """Return the program of a file: text, MLIR bytecode, a portable artifact of StableHLO, or VHLO.
+
+    Its only public function is its `main`, by whatever name.
 
     :raises ProgramError: as of `parse`.
     """
+    module = _parsed(data)
+    if any(op.operation.name == "vhlo.func_v1" for op in module.body.operations):
+        newest = stablehlo.get_current_version()
+        run_passes(module, f"builtin.module(vhlo-to-version{{target={newest}}},vhlo-legalize-to-stablehlo)")
+    public = [one for one in functions(module) if "private" not in str(one.attributes.get("sym_visibility"))]
+    if len(public) == 1 and name(public[0]) != "main":
+        with module.context:
+            ir.SymbolTable.replace_all_symbol_uses(name(public[0]), "main", module.operation)
+            ir.SymbolTable.set_symbol_name(public[0], "main")
+    return module
+
+
+def _parsed(data: bytes) -> ir.Module:
     if not data.startswith(ARTIFACT):
         return parse(data.decode(errors="replace"))
     try:

@@ -9,12 +9,15 @@ import gzip
 import json
 import math
 import re
+import zlib
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 NO_PROGRAM = "// no program:"
 """How a file begins that stands in the place of a program and says why there is none."""
+MOST_BYTES = 1 << 30
+"""The largest file that is read: a small packed one may unpack to any size."""
 LEGALISE = (
     "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops,"
     "stablehlo-legalize-composite-to-call))"
@@ -47,8 +50,22 @@ _FILE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 def read(path: Path) -> str:
     """Return the text of a file, unpacked if its name ends in .gz. Raises OSError."""
-    data = path.read_bytes()
-    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+    return read_bytes(path).decode()
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file, unpacked if its name ends in .gz.
+
+    :raises OSError: if it cannot be read, is not packed, or has more than MOST_BYTES.
+    """
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        try:
+            data = file.read(MOST_BYTES + 1)
+        except (EOFError, zlib.error) as error:
+            raise OSError(str(error)) from None
+    if len(data) > MOST_BYTES:
+        raise OSError(f"more than {MOST_BYTES / 2**30:g} GiB")
+    return data
 
 
 def write(path: Path, text: str) -> None:

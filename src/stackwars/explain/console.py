@@ -76,7 +76,7 @@ def notes(table: Table) -> list[str]:
     alike: dict[tuple[str, str, str], list[str]] = {}
     for cell in table.cells:
         if cell.status is not Status.OK and cell.detail:
-            status = cell.status if cell.is_emitted else "no program"
+            status = cell.status if cell.is_emitted or cell.status is Status.WRONG else "no program"
             compilers = [cell.compiler] if cell.is_emitted and cell.compiler != NATIVE else []
             alike.setdefault((status, cell.program, cell.detail), []).extend(compilers)
     return [

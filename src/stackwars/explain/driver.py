@@ -96,7 +96,9 @@ def explain(
         compilers=[spec.name for spec in compilers],
         judge=tables.joined(one.judge for one in judges.values() if not one.reason),
         judge_reason=tables.joined(one.reason for one in judges.values()),
-        differ=tables.difference(judges) if expected is None else "",
+        differ=tables.difference(judges)
+        if expected is None
+        else tables.joined(one.difference for one in judges.values()),
         cells=cells,
         questions=tables.questions(cells, compilers, run.settings),
         not_tried=dict(not_tried or {}),
@@ -363,7 +365,8 @@ def expected_digest(expected: Expected) -> str:
         for key, array in arrays.items()
     }
     return digest(
-        document["judge"], document["reason"], sorted(document["limits"].items()), sorted(hashes.items())
+        *(document["judge"], document["reason"], sorted(document["odd"].items())),
+        *(sorted(document["limits"].items()), sorted(hashes.items())),
     )
 
 

@@ -10,13 +10,16 @@ import numpy as np
 
 from stackwars.core import program_text
 from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.compilers import ARTIFACT
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Graph, GraphError, Program
 from stackwars.core.types import dtype, shape
 from stackwars.explain.task import plain_arguments
 
 SEED = 2025
-SUFFIXES = (".mlir", ".mlir.gz")
+SUFFIXES = (".mlir", ".mlir.gz", ".mlirbc")
+_MAIN = re.compile(r"func\.func (?:public )?@main\b")
+_DYNAMIC = re.compile(r"tensor<[^>]*[?*]")
 _COMPLAINT = re.compile(r"the parser stopped with: (?:line (\d+): )?(.*?)(?:\. The text begins with .*)?$")
 """The line and the text of a complaint, see `stackwars.core.mlir.parse`."""
 
@@ -27,7 +30,7 @@ class BadInput(ValueError):
 
 def stem(path: Path | str) -> str:
     """Return the name of a program's file without its suffix."""
-    return Path(path).name.removesuffix(".gz").removesuffix(".mlir").removesuffix(".py")
+    return Path(path).name.removesuffix(".gz").removesuffix(".mlir").removesuffix(".mlirbc").removesuffix(".py")
 
 
 def labelled(paths: Sequence[Path | str]) -> dict[str, Path]:
@@ -61,9 +64,10 @@ def load(
     """
     check_exists(*paths, inputs)
     files = labelled(paths)
-    texts = {path: _text(path) for path in files.values()}
     with Worker(evaluator) as worker:
-        graphs = {path: _parsed(worker, path, text) for path, text in texts.items()}
+        programs = {path: _program(worker, path) for path in files.values()}
+    texts = {path: text for path, (text, _) in programs.items()}
+    graphs = {path: graph for path, (_, graph) in programs.items()}
     types = {path: [graph.types[argument] for argument in graph.arguments] for path, graph in graphs.items()}
     (first, wanted), *others = types.items()
     for path, got in others:
@@ -81,28 +85,46 @@ def load(
     ]
 
 
-def _text(path: Path) -> str:
+def _program(worker: Worker, path: Path) -> tuple[str, Graph]:
+    """Return the text of a file's program for compilers, and its graph.
+
+    :raises BadInput: for a file that is no StableHLO, and a program with dynamic extents.
+    """
     try:
-        text = program_text.read(path)
+        data = program_text.read_bytes(path)
+        # JAX's export has its program as an artifact, after that artifact's length.
+        if (start := data.find(ARTIFACT)) >= 4:
+            data = data[start : start + int.from_bytes(data[start - 4 : start], "little")]
+        text = "" if start >= 0 else data.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected a StableHLO program, got {error}; fix: that file") from None
+        got = error if isinstance(error, OSError) else "neither text nor MLIR bytecode"
+        raise BadInput(f"{path}: expected a StableHLO program, got {got}; fix: that file") from None
     if why := program_text.missing_reason(text):
         raise BadInput(f"{path}: expected a StableHLO program, got {why}; fix: that file")
-    return text
+    graph = _graph(worker, path, data)
+    if kind := next(filter(_DYNAMIC.search, graph.types.values()), ""):
+        raise BadInput(
+            f"{path}: expected known extents, got {kind}; fix: lower it for arguments of fixed shapes"
+        )
+    return text if _MAIN.search(text) else worker.pretty(data), graph
 
 
-def _parsed(worker: Worker, path: Path, text: str) -> Graph:
+def _graph(worker: Worker, path: Path, data: bytes) -> Graph:
     try:
-        return worker.graph(text)
+        return worker.graph(data)
     except GraphError as error:
-        raise BadInput(f"{path}: expected a StableHLO program, got {error}; fix: that file") from None
+        raise BadInput(f"{path}: {error}; fix: call the one to run main") from None
     except Failed as error:
         if error.outcome.status is Status.ERROR:
             raise BadInput(f"{path}: not read, because {error}; fix: the environment") from None
-        text = " ".join(str(error).split())
-        line, complaint = found.groups() if (found := _COMPLAINT.search(text)) else (None, text)
+        complaint = " ".join(error.outcome.detail.removeprefix("ProgramError: ").split())
+        found = _COMPLAINT.search(complaint)
+        if not found and complaint.startswith("expected"):
+            raise BadInput(f"{path}: {complaint}") from None
+        line, complaint = found.groups() if found else (None, complaint)
+        place, thing = (f":{line}", "line") if line else ("", "file")
         raise BadInput(
-            f"{path}{f':{line}' if line else ''}: expected a StableHLO program, got {complaint[:300]}; fix: that line"
+            f"{path}{place}: expected a StableHLO program, got {complaint[:300]}; fix: that {thing}"
         ) from None
 
 

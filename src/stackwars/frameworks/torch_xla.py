@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
 from stackwars.frameworks import Counters, each, torch_eager
 from stackwars.setup.device import platform
@@ -21,6 +22,14 @@ def unnumbered(text: str) -> str:
     It counts the operations before XLA merged equal ones, and may differ where the programs are the same.
     """
     return re.sub(r"^(module @\w+)\.\d+", r"\1", text)
+
+
+def host_operations(metrics: Any) -> list[str]:
+    """Return the operations that torch_xla computed with eager PyTorch on the host because it has no lowering.
+
+    A value that is read back is not among them: reading computes nothing.
+    """
+    return sorted(name for name in metrics.counter_names() if name.startswith("aten::") and name != READ_BACK)
 
 
 class Session(torch_eager.Session):
@@ -61,12 +70,8 @@ class Session(torch_eager.Session):
         return Counters(int(count), int(hits), None, nanoseconds / 1e9)
 
     def outside_compiler(self) -> list[str]:
-        """Return the operations that torch_xla computed with eager PyTorch on the host, for want of a lowering.
-
-        A value that is read back is not among them: reading computes nothing.
-        """
-        names = self._metrics.counter_names()
-        return sorted(name for name in names if name.startswith("aten::") and name != READ_BACK)
+        """Return the operations that ran outside the compiler, see `host_operations`."""
+        return host_operations(self._metrics)
 
     def stablehlo(self) -> str:
         output = self.call(0)

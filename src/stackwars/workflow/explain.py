@@ -325,8 +325,8 @@ class Session:
     def _expected(self, lowered: list[Program]) -> Expected:
         """Return the expected values of the workload, computed again only if what decides them changed."""
         settings, folder = self._asked.settings, self._asked.output / "expected"
-        # The second program is a witness if there is no reference in NumPy.
-        sides = [program for program in lowered if program.label not in self._unavailable][:2]
+        # Other programs are witnesses.
+        sides = [program for program in lowered if program.label not in self._unavailable]
         key = digest(
             *(driver.VERSION, self._name, sorted(self._sizes.items()), self._seed, self._evaluator),
             *(driver.file_digest(self._source), [program.text or program.missing for program in sides]),
