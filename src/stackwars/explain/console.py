@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
@@ -17,6 +18,10 @@ GAP = "  "
 MOST_NAMES = 3
 MOST_REGIONS = 4
 """Operations of a region that are named."""
+SMALL_MS = 0.05
+"""Below it a time is mostly the cost of a call."""
+NAMES = {"jax": "JAX", "torch_eager": "eager PyTorch", "numpy": "NumPy", "torch_inductor": "TorchInductor"}
+"""Names of frameworks in sentences."""
 ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
 
 
@@ -28,7 +33,54 @@ def lines(table: Table) -> list[str]:
 def below(table: Table) -> list[str]:
     """Return the sentences that stand below the table."""
     differ = [f"{table.differ}."] if table.differ else []
-    return [judged(table), *busy(table), *differ, *notes(table), *not_tried(table)]
+    return [
+        *(judged(table), *busy(table), *differ, *slow_everywhere(table)),
+        *(*notes(table), *not_tried(table)),
+    ]
+
+
+class NativeGap(NamedTuple):
+    """A framework without a compiler that is faster than every compiler. ratio: of the best compiler's time."""
+
+    ratio: float
+    sentence: str
+
+
+def native_gaps(table: Table) -> list[NativeGap]:
+    """Return the frameworks that are faster than every program in every compiler by more than the bound."""
+    compiled = [cell.ms for cell in table.cells if cell.timing and cell.compiler != NATIVE]
+    best = min(compiled, default=0.0)
+    natives = [
+        cell for cell in table.cells if cell.timing and cell.compiler == NATIVE and cell.status is Status.OK
+    ]
+    return [
+        NativeGap(
+            best / cell.ms,
+            f"Slow in every compiler tried: the fastest takes {ratio(best / cell.ms)} times as long as "
+            f"{display_name(cell.program)} ({milliseconds(best)} and {milliseconds(cell.ms)} ms)",
+        )
+        for cell in sorted(natives, key=lambda cell: cell.ms)
+        if best > max(SMALL_MS, (1 + table.bound) * cell.ms)
+    ]
+
+
+def slow_everywhere(table: Table) -> list[str]:
+    """Return a sentence about the fastest framework without a compiler, if it is faster than every compiler."""
+    return [f"{gap.sentence}." for gap in native_gaps(table)[:1]]
+
+
+def display_name(label: str) -> str:
+    """Return the name of a program's framework in a sentence; of a file's program, its label."""
+    return NAMES.get(label, label)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as an English list.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def busy(table: Table) -> list[str]:

@@ -26,6 +26,7 @@ from stackwars.explain import answer as answers
 from stackwars.explain import cause, console, fault, page
 from stackwars.explain import table as tables
 from stackwars.explain.answer import FAILED, Answer, Cause, Cell, Fault, Question, Table
+from stackwars.explain.headline import headline
 from stackwars.explain.kept import Kept, digest
 from stackwars.explain.table import NATIVE
 from stackwars.explain.task import Lower, Settings, Task
@@ -124,9 +125,9 @@ def explain(
         # A reader can open the page before the last search has ended.
         known = replace(
             known,
-            headline=page.headline(table, known.causes),
             exit_status=page.exit_status(table, known.causes),
         )
+        known = replace(known, headline=headline(known))
         page.write(output, known)
     say("\n" + console.wrapped([known.headline, *page.written(output)]))
     return known

@@ -61,32 +61,15 @@ def _is_slower(compiler: str, table: Table, causes: list[Cause]) -> bool:
         return False
     searched = [cause for cause in causes if not cause.other and (cause.compiler, cause.a) == (compiler, a)]
     is_over = times[a] / times[others[0]] > 1 + table.bound
-    return is_over and not any(map(_has_no_gap, searched))
+    return is_over and not any(map(has_no_gap, searched))
 
 
-def _has_no_gap(cause: Cause) -> bool:
+def has_no_gap(cause: Cause) -> bool:
     """Return whether fresh processes showed no difference in time: the cause of a clear one can be uncertain too."""
     if cause.verdict != NOT_SEPARABLE:
         return cause.verdict == NO_GAP
     found = cause.ratio
     return found is None or found.low is None or found.low <= 1 <= found.high
-
-
-def headline(table: Table, causes: list[Cause]) -> str:
-    """Return the answer in one sentence."""
-    # An error says nothing about the program.
-    known = (Status.OK, Status.NOT_JUDGED, Status.ERROR)
-    bad = [cell.status for cell in table.cells if cell.status not in known]
-    parts = [f"{status} in {bad.count(status)} of {len(table.cells)} tries" for status in dict.fromkeys(bad)]
-    explained = [cause for cause in causes if not _has_no_gap(cause)]
-    parts += [table.differ] if table.differ else []
-    parts += [console.question_text(cause) for cause in explained[:1]]
-    if not parts:
-        gap = f"no gap beyond {percent(table.bound)}"
-        return f"Right wherever it ran, {gap}." if table.judge else f"Not judged, {gap}."
-    text = "; ".join(parts)
-    # A program's name keeps its small letter.
-    return f"{text[0].upper()}{text[1:]}." if bad else f"{text}."
 
 
 def html(answer: Answer) -> str:
@@ -107,7 +90,7 @@ def html(answer: Answer) -> str:
         columns=console.columns(table),
         cells={(cell.program, cell.compiler): cell for cell in table.cells},
         console=console,
-        notes=[*console.busy(table), *console.notes(table)],
+        notes=[*console.busy(table), *console.slow_everywhere(table), *console.notes(table)],
         most=MOST_OPERATIONS,
         slowest=slowest(table),
         machine=machine.described(table.machine),

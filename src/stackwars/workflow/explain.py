@@ -38,7 +38,7 @@ from stackwars.measure.native import NativeWorker
 from stackwars.setup import environments
 from stackwars.study import cells, imports, programs
 from stackwars.study.config import ConfigError, load
-from stackwars.workflow import start
+from stackwars.workflow import program_files, start
 from stackwars.workloads import sized
 
 FOLDER = "explain"
@@ -188,18 +188,25 @@ class Session:
     def workload(self) -> Answer:
         """Explain a program file or a workload in the frontends."""
         asked, settings = self._asked, self._asked.settings
-        if asked.program.endswith(".py"):
-            files.check_exists(asked.program)
-        try:
-            workload = workloads.load(asked.program)
-        except (ValueError, ImportError) as error:
-            raise BadInput(str(error)) from None
         is_file = asked.program.endswith(".py")
+        self._seed = self._config["settings"]["seed"]
+        if asked.inputs or asked.b:
+            raise BadInput(
+                f"{asked.program}: expected a StableHLO file beside {asked.inputs or asked.b}, got a program file or a "
+                'workload; fix: inputs = "x.npz" in the program file, and both computations as its functions'
+            )
+        if is_file:
+            files.check_exists(asked.program)
+            workload = program_files.load(asked.program, self._seed, settings.memory_cap_gib)
+        else:
+            try:
+                workload = workloads.load(asked.program)
+            except (ValueError, ImportError) as error:
+                raise BadInput(str(error)) from None
         # A native's process has a folder of its own.
         self._name = str(Path(asked.program).resolve()) if is_file else asked.program
         self._source = source(self._name)
         self._sizes = workload.DEFAULTS if is_file else cells.sizes(self._config, asked.program)
-        self._seed = self._config["settings"]["seed"]
         known = known_frontends(self._config)
         has_form = {name: frameworks.load(name).DIALECT not in workload.NO_FORM for name in known}
         shown = [name for name in asked.frontends if has_form[name]]

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars import frameworks, workloads
+from stackwars import frameworks
 from stackwars.compilers.lowering import Lowering
 from stackwars.core import documents, limits
 from stackwars.core.client import Worker
@@ -24,7 +24,7 @@ from stackwars.setup.environments import BuildError
 from stackwars.study import cells, programs
 from stackwars.study.config import ConfigError, read, validate
 from stackwars.study.releases import console, evaluator, loaded, settings, spec_of
-from stackwars.workflow import explain, start
+from stackwars.workflow import explain, program_files, start
 
 
 def main() -> None:
@@ -107,10 +107,13 @@ def programs_of(
             yield name, *files.load([program], worker.spec, seed=seed)
         return
     is_file = program.endswith(".py")
-    try:
-        sizes = workloads.load(program).DEFAULTS if is_file else cells.sizes(config, program)
-    except (ValueError, ImportError) as error:
-        raise BadInput(str(error)) from None
+    if is_file:
+        sizes = program_files.load(program, seed, settings(config).memory_cap_gib).DEFAULTS
+    else:
+        try:
+            sizes = cells.sizes(config, program)
+        except (ValueError, ImportError) as error:
+            raise BadInput(str(error)) from None
     for framework in config["releases"]["programs"]:
         label = f"{name} of {framework}"
         job = {

@@ -1,0 +1,239 @@
+"""The headline of an answer: its most important true sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import permutations
+from pathlib import PurePath
+
+from stackwars.core.numbers import percent, ratio
+from stackwars.core.outcome import Status
+from stackwars.explain import console
+from stackwars.explain.answer import CAUSE, LAYOUT, REDUCED, RIGHT, Answer, Cause, Cell, Fault, Region
+from stackwars.explain.page import has_no_gap
+from stackwars.explain.table import NATIVE
+
+BAD = (Status.WRONG, Status.CRASH, Status.TIMEOUT)
+"""Outcomes that accuse a compiler or a program, most urgent first."""
+STATES = {Status.WRONG: "is wrong", Status.CRASH: "crashes", Status.TIMEOUT: "does not end in time"}
+MOST_DETAIL = 160
+"""Characters of a detail."""
+
+
+def headline(answer: Answer) -> str:
+    """Return the first of these that holds: programs compute different things; a wrong value, crash or timeout; a gap
+    with its cause, or against a framework without a compiler if that is larger; a gap without a cause; a fault that did
+    not show again; right or not judged, with what was tried.
+    """
+    for find in (_different, _bad, _gap, _seen_once):
+        if text := find(answer):
+            return f"{text}."
+    return f"{_end(answer)}."
+
+
+def _different(answer: Answer) -> str:
+    return answer.table.differ
+
+
+# Faults
+
+
+def _bad(answer: Answer) -> str:
+    """Return the most urgent fault, and how many other outcomes are faults."""
+    faults = {(fault.program, fault.compiler): fault for fault in answer.faults}
+
+    def fault_of(cell: Cell) -> Fault | None:
+        return faults.get((cell.program, cell.compiler))
+
+    def urgency(cell: Cell) -> tuple[bool, int]:
+        fault = fault_of(cell)
+        return not (fault and (fault.reproduced or fault.verdict == REDUCED)), BAD.index(cell.status)
+
+    bad = [
+        cell
+        for cell in answer.table.cells
+        if cell.status in BAD and not ((fault := fault_of(cell)) and fault.verdict == RIGHT)
+    ]
+    if not bad:
+        return ""
+    first = min(bad, key=urgency)
+    others = len(bad) - 1
+    more = f"; {others} more outcome{'s' * (others > 1)} below" if others else ""
+    fault = fault_of(first)
+    reduced = ""
+    if fault and fault.verdict == REDUCED:
+        names = console.operations(fault.region)
+        reduced = f" ({fault.operations[0]} operations reduce to {fault.operations[1]}: {names})"
+    return f"{_fault(answer, first, STATES[first.status])}{reduced}{more}"
+
+
+def _fault(answer: Answer, cell: Cell, state: str) -> str:
+    if cell.status is Status.WRONG and cell.wrong:
+        what = f"{cell.wrong:,} of {cell.total:,} elements"
+        what += f" ({cell.where})" if cell.where else ""
+    else:
+        what = _short(cell.detail)
+    compiler = "" if cell.compiler == NATIVE else f" in {cell.compiler}"
+    return f"{_subject(answer, cell.program)} {state}{compiler}{f': {what}' if what else ''}"
+
+
+def _seen_once(answer: Answer) -> str:
+    once = {(fault.program, fault.compiler) for fault in answer.faults if fault.verdict == RIGHT}
+    for cell in answer.table.cells:
+        if cell.status in BAD and (cell.program, cell.compiler) in once:
+            fault = _fault(answer, cell, {Status.WRONG: "was wrong"}.get(cell.status, f"had a {cell.status}"))
+            return f"Seen once: {fault}; it was right when it was tried again"
+    return ""
+
+
+# Gaps
+
+
+def _gap(answer: Answer) -> str:
+    """Return the largest gap that has a cause, after a larger one against a native; else the largest without."""
+    causes = sorted(answer.causes, key=lambda cause: -_ratio(cause))
+    explained = [cause for cause in causes if cause.verdict == CAUSE and not has_no_gap(cause)]
+    texts = [f"{_question(answer, cause)}: {cause_text(cause)}" for cause in explained[:1]]
+    least = _ratio(explained[0]) if explained else 1.0
+    if native := next((gap for gap in console.native_gaps(answer.table) if gap.ratio > least), None):
+        texts = [native.sentence, *texts]
+    if not texts:
+        texts = list(_unexplained(answer))[:1]
+    if not texts:
+        return ""
+    unjudged = any(cell.timing and cell.status is Status.NOT_JUDGED for cell in answer.table.cells)
+    return "; ".join([*texts, *(["values are not judged"] if unjudged else [])])
+
+
+def _ratio(cause: Cause) -> float:
+    if cause.ratio:
+        return cause.ratio.value
+    return cause.a_ms / cause.b_ms if cause.a_ms and cause.b_ms else 1.0
+
+
+def _question(answer: Answer, cause: Cause) -> str:
+    slow = _subject(answer, console.program_of(cause))
+    factor = f"{ratio(_ratio(cause))} times" if _ratio(cause) > 1 else "longer"
+    if cause.other:
+        return f"{slow} takes {factor} as long in {cause.compiler} as in {cause.other}"
+    return f"{slow} takes {factor} as long as {_other(answer, cause.b)} in {cause.compiler}"
+
+
+def cause_text(cause: Cause) -> str:
+    """Return the regions of a cause in words, and the share of the gap that they close."""
+    shown = ", ".join(map(_region, cause.regions[:2]))
+    more = len(cause.regions) - 2
+    rest = f" and {more} more kinds" if more > 0 else ""
+    is_one = sum(region.count for region in cause.regions) == 1
+    verb = ("makes up" if is_one else "make up") if cause.other else ("closes" if is_one else "close")
+    share = f" {verb} {console.share_text(cause.closed)} of the gap" if cause.closed else ""
+    return f"{shown}{rest}{share}"
+
+
+def _region(region: Region) -> str:
+    number = f"{region.count} x " if region.count > 1 else ""
+    names = console.operations(region.a)
+    what = f"layout of an argument, {names}" if region.what == LAYOUT else names
+    place = region.line_a or region.line_b
+    return f"{number}{what}{f' ({place})' if place else ''}"
+
+
+def _unexplained(answer: Answer) -> Iterator[str]:
+    """Yield the gaps of the table that have no cause, the largest first."""
+    table = answer.table
+    searched = {(cause.compiler, console.program_of(cause), cause.b if not cause.other else None, cause.other): cause
+                for cause in answer.causes}  # fmt: skip
+    timed = [cell for cell in table.cells if cell.timing and cell.compiler != NATIVE]
+    found = []
+    for slow, fast in permutations(timed, 2):
+        same_compiler = slow.compiler == fast.compiler
+        if not (same_compiler or slow.program == fast.program) or slow.ms <= fast.ms * (1 + table.bound):
+            continue
+        b, other = (fast.program, None) if same_compiler else (None, fast.compiler)
+        cause = searched.get((slow.compiler, slow.program, b, other))
+        if cause and has_no_gap(cause):
+            continue
+        gap = slow.ms / fast.ms
+        if cause:
+            text = f"{_question(answer, cause)}; no cause found: {_short(cause.detail) or cause.verdict}"
+        else:
+            subject = f"{_subject(answer, slow.program)} takes {ratio(gap)} times as long"
+            where = f"as {_other(answer, b)} in {slow.compiler}" if b else f"in {slow.compiler} as in {other}"
+            is_asked = any((one.compiler, one.a, one.b, one.other) == (slow.compiler, slow.program, b, other)
+                           for one in table.questions)  # fmt: skip
+            text = f"{subject} {where}; its cause {'is being' if is_asked else 'was not'} searched"
+        found.append((gap, text))
+    yield from (text for _, text in sorted(found, key=lambda row: -row[0]))
+
+
+# No fault and no gap
+
+
+def _end(answer: Answer) -> str:
+    table = answer.table
+    ran = [cell for cell in table.cells if cell.timing or cell.status in (Status.OK, Status.NOT_JUDGED)]
+    right = [cell for cell in ran if cell.status is Status.OK]
+    others = _others(cell for cell in table.cells if cell not in ran)
+    if not ran:
+        return f"Nothing ran: {others}" if others else "Nothing was tried"
+    timed = [cell for cell in ran if cell.timing and cell.compiler != NATIVE]
+    gap = f", no gap beyond {percent(table.bound)}" if len(timed) > 1 else ""
+    rest = f"; {others}" if others else ""
+    if len(right) < len(ran):
+        reason = table.judge_reason or next(
+            (cell.detail for cell in ran if cell.status is Status.NOT_JUDGED), ""
+        )
+        unjudged = ", ".join(dict.fromkeys(cell.program for cell in ran if cell.status is not Status.OK))
+        who = f" ({unjudged})" if right else ""
+        return f"Not judged{who}: {_short(reason)}; with {inputs_text(answer)}{gap}{rest}"
+    places = list(dict.fromkeys(cell.compiler for cell in right if cell.compiler != NATIVE))
+    where = " in " + console.listed(places) if places else ""
+    return f"Right{where} with {inputs_text(answer)}{gap}{rest}"
+
+
+def _others(cells: Iterable[Cell]) -> str:
+    """Return which programs did not run where, and how they ended."""
+    ended: dict[str, list[str]] = {}
+    for cell in cells:
+        status = cell.status.value if cell.is_emitted else "no program"
+        place = (
+            cell.program
+            if cell.compiler == NATIVE or not cell.is_emitted
+            else f"{cell.program} in {cell.compiler}"
+        )
+        ended.setdefault(status, []).append(place)
+    return "; ".join(f"{status}: {', '.join(dict.fromkeys(places))}" for status, places in ended.items())
+
+
+def inputs_text(answer: Answer) -> str:
+    """Return which inputs were tried."""
+    if answer.inputs:
+        return f"the inputs of {PurePath(answer.inputs).name}"
+    if answer.workload.endswith(".py"):
+        return f"the inputs of {PurePath(answer.workload).name} at seed {answer.seed}"
+    return f"inputs drawn at seed {answer.seed}"
+
+
+# Names
+
+
+def _subject(answer: Answer, label: str) -> str:
+    return (
+        f"{console.display_name(label)}'s program"
+        if answer.workload and not _is_native(answer, label)
+        else (console.display_name(label))
+    )
+
+
+def _other(answer: Answer, label: str | None) -> str:
+    name = console.display_name(label or "")
+    return f"{name}'s" if answer.workload else name
+
+
+def _is_native(answer: Answer, label: str) -> bool:
+    return any(cell.program == label and cell.compiler == NATIVE for cell in answer.table.cells)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= MOST_DETAIL else f"{line[: MOST_DETAIL - 2]}.."
