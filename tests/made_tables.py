@@ -2,12 +2,16 @@
 
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
 import measured
+from stackwars.compilers import check as compilers_check
+from stackwars.core.check import Checked
 from stackwars.core.hlo import CLASSES
+from stackwars.core.outcome import Outcome, Status
 from stackwars.core.ratio import LogRatio
 from stackwars.measure import PROTOCOL
 from stackwars.results import comparisons, runs, schema
@@ -84,13 +88,19 @@ def values_of(**changes: object) -> dict:
     return {**known, "flaky": False, "limit": 1e-5, **changes}
 
 
-def check(programs: dict[str, dict], **changes: object) -> dict:
-    """Return a check.json of GEMM whose programs are ok but for these changes."""
+def outcome(status: str = "ok", detail: str = "", **verdict: object) -> dict:
+    """Return a program's outcome as a check writes it. verdict: on its values, which one that did not run lacks."""
+    judged = values_of(**verdict) if status in ("ok", "wrong") else None
+    result = Outcome(Status(status), detail)
+    return compilers_check.outcome(Checked(result, "", True, judged, compile_s=0.1, first_ns=100, repeat_ns=70))
+
+
+def check(programs: dict[str, dict] | Iterable[str], **changes: object) -> dict:
+    """Return a check.json of GEMM with these outcomes, or with these programs, all ok."""
     known = {"workload": "gemm", "compiler": OLD, "variant": "base", "device": "cpu", "preset": "smoke"}
     known |= {"sizes": {"m": 16, "k": 32, "n": 64}, "judge": "NumPy in float64", "schema": 1}
-    compared = {key: value for key, value in values_of().items() if key not in ("judge", "limit")}
-    outcome = {"status": "ok", "status_detail": "", **compared, "compile_s": 0.1, "first_ns": 9, "repeat_ns": 8}
-    return {**known, "programs": {name: outcome | own for name, own in programs.items()}, **changes}
+    outcomes = programs if isinstance(programs, dict) else {name: outcome() for name in programs}
+    return {**known, "programs": outcomes, **changes}
 
 
 def loops(*ms: float, calls: int = 1, program: str = "") -> list[dict]:

@@ -155,19 +155,8 @@ WHY = {
     },
     "runs": {
         "rows": [
-            {
-                "run": "this run",
-                "ratio": 1.5,
-                "each": [["", 0, 1.45], ["", 1, 1.55]],
-                "machine": "",
-            },
-            {
-                "run": RUN,
-                "ratio": 1.7,
-                "each": [[RUN, None, 1.7]],
-                "machine": "a machine",
-                "reference": True,
-            },
+            {"run": "this run", "ratio": 1.5, "each": [["", 0, 1.45], ["", 1, 1.55]], "machine": ""},
+            {"run": RUN, "ratio": 1.7, "each": [[RUN, None, 1.7]], "machine": "a machine", "reference": True},
         ],
         "predicted": [1.2, 1.9],
     },

@@ -50,15 +50,17 @@ def cell(framework: str, workload: str = "gemm", **columns: object) -> dict:
 
 
 def compared(quantity: str, ratio: float = 1.5, **columns: object) -> dict:
-    names = {"quantity": quantity, "workload": "gemm", "title": "GEMM", "device": "cpu"}
-    names |= {"subject": "torch_xla", "baseline": "jax", "interleaved": True}
-    names |= {"ratio": ratio, "low": 0.9 * ratio, "high": 1.1 * ratio}
-    return names | {"verdict": "slower" if ratio > 1.1 else "inconclusive"} | columns
+    known = {"title": "GEMM", "interleaved": True, "low": 0.9 * ratio, "high": 1.1 * ratio}
+    known |= {"verdict": "slower" if ratio > 1.1 else "inconclusive"}
+    return made_tables.comparison(
+        **{"workload": "gemm", "ratio": ratio, "quantity": quantity} | known | columns
+    )
 
 
 def program(framework: str, level: str = "normalised", **columns: object) -> dict:
-    names = {"workload": "resnet50", "title": "ResNet-50", "framework": framework, "level": level}
-    return names | {"variant": "base", "status": "ok"} | columns
+    return made_tables.program(
+        framework, **{"workload": "resnet50", "title": "ResNet-50", "level": level} | columns
+    )
 
 
 def compiled(framework: str, **columns: object) -> dict:

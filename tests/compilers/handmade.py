@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from made_tables import check, outcome
 from stackwars.core import judge
 from stackwars.workloads import values
 from stackwars.workloads.gemm import WORKLOAD as gemm
@@ -59,7 +60,6 @@ TORCH_STEP = TORCH.replace("-> tensor<16x64xf32> {", "-> (tensor<16x64xf32>, ten
     "    %5 = stablehlo.add %w, %w : tensor<64x32xf32>\n"
     "    return %4, %5 : tensor<16x64xf32>, tensor<64x32xf32>",
 )  # fmt: skip
-WRONG_STEP = TORCH_STEP.replace("%5 = stablehlo.add", "%5 = stablehlo.subtract")
 RESULTS = {
     "jax": [{"name": "up.weight", "axes": [1, 0]}, {"name": "output"}],
     "torch_xla": [{"name": "output"}, {"name": "up.weight"}],
@@ -109,42 +109,19 @@ def write_cell(folder: Path, text: str, status: str = "ok") -> Path:
     return folder
 
 
-def write_expected(
-    folder: Path, steps: bool = False, reason: str = "", disputed: bool = False, **changed: np.ndarray
-) -> str:
-    """The folder of the function's expected values, some of them changed; of a step's if it updates its weight."""
-    values_ = {f"output{number}": value for number, value in enumerate(expected())} | changed
-    if steps:
-        values_ = {
-            "output0": values_["output0"],
-            "state/up.weight": 2.0 * values.leaf("up.weight", (64, 32), SEED),
-        }
-    folder.mkdir(parents=True, exist_ok=True)
-    np.savez(folder / judge.ARRAYS, **values_)
-    document = {"judge": "NumPy in float64", "reason": reason, "limits": dict.fromkeys(values_, 1e-5)}
-    (folder / judge.DOCUMENT).write_text(json.dumps(document | {"disputed": disputed}))
+def write_expected(folder: Path, steps: bool = False, reason: str = "") -> str:
+    """The folder of the function's expected values; of a step's if it updates its weight."""
+    one, other = expected()
+    weight = values.leaf("up.weight", (64, 32), SEED)
+    values_ = {"output0": one, **({"state/up.weight": 2.0 * weight} if steps else {"output1": other})}
+    limits = dict.fromkeys(values_, 1e-5)
+    judge.write(folder, values_, {"judge": "NumPy in float64", "reason": reason, "limits": limits})
     return str(folder)
-
-
-def outcome(status: str = "ok", detail: str = "", **numbers: float | None) -> dict:
-    """What a check says of a program; one that is not ok did not come to a call."""
-    verdict = {
-        "wrong": 0,
-        "total": 2048,
-        "l2": 1e-9,
-        "largest": 1e-9,
-        "where": "",
-        "limit": 1e-5,
-        "flaky": False,
-    }
-    result = verdict if status == "ok" else dict.fromkeys(verdict)
-    times = {"compile_s": 0.1, "first_ns": 100, "repeat_ns": 70}
-    return {"status": status, "status_detail": detail, **result, **times, **numbers}
 
 
 def checked(names: Iterable[str], **bad: dict) -> dict:
     """The check of programs, all ok but those whose outcomes are given."""
-    return {"judge": "NumPy in float64", "programs": {name: outcome() for name in names} | bad}
+    return check({name: outcome() for name in names} | bad)
 
 
 def write_check(path: Path, names: Iterable[str], **bad: dict) -> str:

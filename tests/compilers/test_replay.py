@@ -8,6 +8,7 @@ import handmade
 import numpy as np
 import pytest
 
+from made_tables import outcome
 from running import check_programs, run
 from stackwars.compilers import replay, replay_cell
 from stackwars.compilers.check import EXECUTABLES
@@ -23,7 +24,7 @@ SETTINGS = {
     "steady_min_blocks": 4, "steady_max_blocks": 6, "steady_seconds": 0.0, "block_calls": 3,
     "loop_pairs": 2,
 }  # fmt: skip
-CRASHED = handmade.outcome("crash", "SIGSEGV in the first call")
+CRASHED = outcome("crash", "SIGSEGV in the first call")
 
 
 def of_generation(name: str):
@@ -81,10 +82,7 @@ def two(each_python, tmp_path_factory):
         "jax+none": "// no program: no such model\n",
         "torch_xla+crashed": handmade.TORCH,
     }
-    bad = {
-        "jax+none": handmade.outcome("unsupported", "no such model"),
-        "torch_xla+crashed": CRASHED,
-    }
+    bad = {"jax+none": outcome("unsupported", "no such model"), "torch_xla+crashed": CRASHED}
     programs = {name: handmade.write(home, name, text) for name, text in texts.items()}
     programs["jax+results"] = handmade.write(home, "jax+results", handmade.JAX, steps=True)
     cells = {name: handmade.write_cell(home / "cells" / name, texts[name]) for name in ("jax", "torch_xla")}

@@ -1,13 +1,16 @@
 """Rounds of a replay, and a job that was killed; then one of GEMM that takes part in the rounds of a cell."""
 
+import hashlib
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 
 import handmade
+import jsonschema
 import pytest
 
-from made_tables import OLD, cell, only
+from made_tables import OLD, cell, only, outcome
 from running import lower_program
 from stackwars.compilers import replay_cell
 from stackwars.compilers.lower import LowerJob
@@ -183,3 +186,205 @@ def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path)
         assert parts[0] == pytest.approx(parts[1] * parts[2])
     profiles = documents.read(tmp_path / "replay" / "profile.json")["programs"]
     assert set(profiles) == set(NATIVES)
+
+
+DIGESTS = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("jax", "torch_xla")}
+CHECK = handmade.checked(DIGESTS)
+FOUND = {"optimised": {"fusions": 3}}
+REFUSED = {"torch_xla": {"status": "wrong", "detail": "1 of 8 elements wrong"}}
+RIGHT = {"judge": "NumPy in float64", "wrong": 0, "total": 8, "l2": 1e-7, "largest": 2e-7, "where": "", "limit": 1e-5,
+         "flaky": False}  # fmt: skip
+
+
+SERIES = {"run_ns": [0, 0], "wait_ns": [0, 0], "steal_ns": [0, 0], "minor_faults": 3, "major_faults": 0,
+          "seconds": 0.0, "other_processes_share": 0.0}  # fmt: skip
+LOOP = {"event": "loop", "at_s": 3.0, "began_s": 3.0, "calls": 4, "dropped": 1, "run_ns": 9, "wait_ns": 0,
+        "steal_ns": 0, "minor_faults": 2, "major_faults": 0}  # fmt: skip
+
+
+def process(repetition: int, status=("ok", ""), values=RIGHT, steady=(10, 12), refused=None):
+    """The record of one process of two programs; values: torch_xla's; refused: {program: {"status", "detail"}}."""
+    events = [{"event": "build", "at_s": 1.0, "versions": {"jax": "0.7.1"}, "device_kind": "cpu"}]
+    for name, digest in DIGESTS.items():
+        events.append({"event": "read", "program": name, "sha256": digest})
+        events.append({"event": "compiled", "program": name, "compile_s": 1.5, **FOUND})
+    events.append({"event": "run", "at_s": 1.5})
+    for name in DIGESTS if status[0] == "ok" else ():
+        verdict = RIGHT if name == "jax" else values
+        events.append({"event": "first", "at_s": 1.5, "program": name, "ns": 100})
+        events.append({"event": "values", "program": name, "verdict": verdict})
+        if name in (refused or {}):
+            events.append({"event": "refused", "program": name, **refused[name]})
+            continue
+        events.append({"event": "second", "program": name, "ns": 50})
+        events.append(
+            {"event": "steady", "at_s": 2.0, "program": name, "calls": 4, "ns": list(steady), **SERIES}
+        )
+        events += [
+            {**LOOP, "program": name, "ns": [ns, ns], "at_s": LOOP["began_s"] + 2e-9 * ns} for ns in steady
+        ]
+    return {
+        "status": status[0], "status_detail": status[1], "workload": "gemm", "device": "cpu",
+        "preset": "smoke", "compiler": "some-xla", "module": "xla", "options": {}, "baseline": "jax",
+        "repetition": repetition,
+        "sizes": handmade.SIZES, "settings": {"seed": 1},
+        "programs": {name: {} for name in DIGESTS}, "started_utc": "2025-11-20T10:00:00+00:00",
+        "started_s": 1000.0, "wall_s": 5.0, "peak_rss_bytes": 100 + repetition,
+        "events": events, "machine": {}, "repeated": True, "basis": "interleaved", "order": {"loop": ["replay jax"]},
+    }  # fmt: skip
+
+
+def native(repetition: int, status=("ok", ""), **changes) -> dict:
+    """The record of the native process of a framework."""
+    events = [{"event": "import"}, {"event": "first", "ns": 70}, {"event": "second", "ns": 60}]
+    events += [{"event": "steady", "ns": [50, 50], "calls": 4}, {**LOOP, "ns": [99, 48]}, {"event": "end"}]
+    return {
+        "status": status[0], "status_detail": status[1], "repetition": repetition, "basis": "interleaved",
+        "started_s": 1000.0, "wall_s": 5.0, "peak_rss_bytes": 90, "environment": "jax-0123", "machine": {},
+        "framework": "jax", "log_tail": "", "events": events, **changes,
+    }  # fmt: skip
+
+
+def whole(processes, check=CHECK, cells=None, peak=None, natives=None) -> dict:
+    """The result of these processes, with the native ones of their rounds."""
+    rounds = [{"replay": process} for process in processes]
+    for name, records in (natives or {}).items():
+        for number, record in enumerate(records):
+            rounds[number][name] = record
+    return replay_cell.combine(rounds, cells or {}, check, peak, 7)
+
+
+def combined(processes, check=CHECK, cells=None) -> dict[str, dict]:
+    """What the result has of each program."""
+    return whole(processes, check, cells)["programs"]
+
+
+def test_samples_stand_by_program_and_round():
+    found = whole([process(0, steady=(10, 12)), process(1, steady=(20, 22))])
+    assert (found["status"], found["peak_rss_bytes"], found["run_seed"]) == ("ok", 101, 7)
+    assert found["programs"]["jax"]["optimised"] == {"fusions": 3}
+    torch = found["programs"]["torch_xla"]
+    assert [blocks["ns"] for blocks in torch["steady"]] == [[10, 12], [20, 22]]
+    assert torch["steady"][1] == {"ns": [20, 22], "calls": 4, **SERIES}
+    assert [[loop["ns"] for loop in loops] for loops in torch["loops"]] == [
+        [[10, 10], [12, 12]],
+        [[20, 20], [22, 22]],
+    ]
+    assert (torch["first_ns"], torch["second_ns"]) == ([100, 100], [50, 50])
+    assert (torch["program_sha256"], torch["compile_s"]) == (DIGESTS["torch_xla"], [1.5, 1.5])
+    assert [row["repetition"] for row in found["processes"]] == [0, 1]
+    assert "events" not in found["processes"][0]
+    assert found["processes"][0]["versions"] == {"jax": "0.7.1"}
+    assert found["processes"][0]["order"] == {"loop": ["replay jax"]}
+
+
+def test_native_processes_have_their_timed_events_round_by_round():
+    found = whole([process(0), process(1)], natives={"jax": [native(0), native(1, wall_s=6.0)]})["natives"]
+    assert list(found) == ["jax"] and [one["wall_s"] for one in found["jax"]] == [5.0, 6.0]
+    assert [event["event"] for event in found["jax"][0]["events"]] == ["first", "second", "loop"]
+    assert "log_tail" not in found["jax"][0]
+
+
+def test_a_native_process_that_is_not_ok_has_no_times_and_costs_the_programs_nothing():
+    for status in ("error", "not run"):
+        record = native(0, (status, "why"))
+        found = whole([process(0)], natives={"jax": [record], "torch_xla": [native(0)]})
+        [one] = found["natives"]["jax"]
+        assert (one["status"], one["status_detail"], one["events"]) == (status, "why", [])
+        assert found["status"] == found["programs"]["jax"]["status"] == "ok"
+        assert found["natives"]["torch_xla"][0]["events"]
+
+
+def test_values_are_the_worst_of_all_processes_and_of_the_check():
+    processes = [process(n, values={**RIGHT, "largest": error}) for n, error in enumerate((3e-6, 2e-6))]
+    assert combined(processes)["torch_xla"]["values"] == {**RIGHT, "largest": 3e-6}
+    check = handmade.checked(DIGESTS, torch_xla=outcome(largest=5e-6))
+    assert combined(processes, check)["torch_xla"]["values"]["largest"] == 5e-6
+    assert combined([process(2, values=None)])["torch_xla"]["values"]["total"] == 128
+
+
+def test_values_that_nobody_judged_are_null():
+    unjudged = handmade.checked(DIGESTS, torch_xla=outcome("not judged"))
+    assert combined([process(0, values=None)], unjudged)["torch_xla"]["values"] is None
+
+
+@pytest.mark.parametrize("status", ["oom", "timeout", "error"])
+def test_one_bad_process_leaves_no_time(status):
+    processes = [process(0), process(1, status=(status, "why"))]
+    found = whole(processes)
+    assert (found["status"], found["status_detail"]) == (status, "why")
+    for program in found["programs"].values():
+        assert (program["status"], program["steady"], program["loops"]) == (status, [], [])
+
+
+def test_program_that_is_wrong_once_is_wrong_and_flaky_and_the_other_keeps_its_times():
+    wrong = {**RIGHT, "wrong": 1, "largest": 0.5, "where": "7 of axis 0"}
+    processes = [process(0), process(1, values=wrong, refused=REFUSED)]
+    programs = combined(processes)
+    torch = programs["torch_xla"]
+    assert (torch["status"], torch["steady"], torch["first_ns"]) == ("wrong", [], [])
+    assert torch["status_detail"] == "1 of 8 elements wrong"
+    assert (torch["values"]["wrong"], torch["values"]["flaky"], torch["struck_ns"]) == (1, True, 70)
+    assert (programs["jax"]["status"], len(programs["jax"]["steady"])) == ("ok", 2)
+    assert programs["jax"]["struck_ns"] is None
+
+
+def test_program_whose_check_is_not_ok_has_its_status_and_no_time_but_the_struck_one():
+    for status, struck in (("wrong", 70), ("crash", None)):
+        bad = {"torch_xla": outcome(status, "96 of 128 elements wrong")}
+        refused = {"torch_xla": {"status": status, "detail": "96 of 128 elements wrong"}}
+        torch = combined([process(0, refused=refused)], handmade.checked(DIGESTS, **bad))["torch_xla"]
+        assert (torch["status"], torch["steady"], torch["struck_ns"]) == (status, [], struck)
+
+
+def test_process_below_the_floor_leaves_no_time():
+    flops = 2 * math.prod(handmade.SIZES.values())
+    calls_ms = {"steady": (4_000_000, 4_000_000)}  # ns of blocks of 4 calls: 1 ms a call
+    processes = [process(0, **calls_ms), process(1, steady=(400, 400))]
+    # The floor is half a millisecond.
+    peak = {"gflop_per_s": flops / 1e6, "copy_gb_per_s": 1.0, "last_cache_bytes": 2**20}
+    found = whole(processes, peak=peak)
+    assert found["status"] == "invalid"
+    assert found["status_detail"].startswith("floor: 100% of the blocks are below 0.5 ms")
+    assert {program["status"] for program in found["programs"].values()} == {"invalid"}
+    assert whole(processes[:1], peak=peak)["status"] == "ok"
+    for event in processes[1]["events"]:
+        if event["event"] == "steady":
+            event["ns"] = [4_000_000] * 2
+    assert whole(processes, peak=peak)["status_detail"].startswith("floor: ")
+
+
+def test_program_of_its_cell_is_ok(tmp_path):
+    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", "torch_xla")}
+    assert combined([process(0)], cells=cells)["torch_xla"]["status"] == "ok"
+
+
+def test_another_program_than_its_cell_ran_is_invalid(tmp_path):
+    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", "jax")}
+    found = combined([process(0)], cells=cells)["torch_xla"]
+    detail = "the program's digest is {torch_xla:.12}, its cell's is {jax:.12}".format(**DIGESTS)
+    assert (found["status"], found["status_detail"], found["steady"]) == ("invalid", detail, [])
+
+
+def test_cell_that_is_not_ok_is_compared_with_nothing(tmp_path):
+    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", "jax", "oom")}
+    assert combined([process(0)], cells=cells)["torch_xla"]["status"] == "ok"
+
+
+def test_result_keeps_to_its_schema():
+    with pytest.raises(jsonschema.ValidationError, match="abacus"):
+        whole([{**process(0), "device": "abacus"}])
+
+
+def test_profiles_are_of_the_first_process_and_of_the_programs_that_are_ok():
+    processes = [process(0, refused={"torch_xla": {"status": "invalid", "detail": "no"}}), process(1)]
+    told = {"calls": 5, "wall_s": 0.5, "operations": {"dot": {"class": "products", "seconds": 0.4}}}
+    told["spans"] = [["dot", 0.0, 0.4]]
+    for name in DIGESTS:
+        processes[0]["events"].append({"event": "profiled", "at_s": 3.0, "program": name, **told})
+    found = replay_cell.profiles([{"replay": one} for one in processes], whole(processes))
+    assert found == {
+        **{"workload": "gemm", "device": "cpu", "compiler": "some-xla", "preset": "smoke"},
+        "repetition": 0,
+        "programs": {"jax": told},
+    }

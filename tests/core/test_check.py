@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stackwars.core import check
-from stackwars.core.check import keyed, operation_in
+from stackwars.core.check import operation_in
 from stackwars.core.client import last_line
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Status
@@ -29,29 +29,35 @@ class Answers:
         return [next(self._results)], 1
 
 
+WRONG = np.where(np.arange(64) == 9, 7, RIGHT)
+
+
 @pytest.mark.parametrize(
-    ("repeat", "status", "wrong"),
+    ("calls", "status", "wrong", "flaky"),
     [
-        (np.where(np.arange(64) == 9, 7, RIGHT), Status.WRONG, 1),
-        (np.nextafter(RIGHT, np.float32(99)), Status.OK, 0),
+        ((RIGHT, 2 * RIGHT, WRONG), Status.WRONG, 1, True),
+        ((RIGHT, 2 * RIGHT, np.nextafter(RIGHT, np.float32(99))), Status.OK, 0, False),
+        ((WRONG, 2 * RIGHT, WRONG), Status.WRONG, 1, False),
+        ((RIGHT, 2 * WRONG, RIGHT), Status.WRONG, 1, False),
     ],
 )
-def test_a_repeat_that_differs_is_flaky_if_it_is_wrong(repeat, status, wrong):
+def test_each_call_is_judged_and_a_repeat_that_differs_is_flaky_if_it_is_wrong(calls, status, wrong, flaky):
     values = {"output0": RIGHT, "output1": 2 * RIGHT}
     expected = Expected("NumPy", limits=dict.fromkeys(values, 1e-5), values=values)
-    found = check.check(Answers(RIGHT, 2 * RIGHT, repeat), Program("some", "text"), expected)
-    assert (found.outcome.status, found.verdict["wrong"], found.verdict["flaky"]) == (
-        status,
-        wrong,
-        bool(wrong),
+    found = check.check(Answers(*calls), Program("some", "text"), expected)
+    assert (found.outcome.status, found.verdict["wrong"], found.verdict["flaky"]) == (status, wrong, flaky)
+    assert found.verdict["where"] == ("9 of axis 1" if wrong else "")
+
+
+@pytest.mark.parametrize(("weight", "status"), [(RIGHT, Status.OK), (WRONG, Status.WRONG)])
+def test_the_state_is_judged_after_the_first_step_alone(weight, status):
+    values = {"state/up.weight": RIGHT, "output0": RIGHT, "output1": RIGHT}
+    expected = Expected("NumPy", limits=dict.fromkeys(values, 1e-5), values=values)
+    steps = [(weight, RIGHT), (0 * RIGHT, RIGHT), (weight, RIGHT)]
+    program = Program(
+        "some", "text", named=lambda results: dict(zip(("up.weight", "output"), results[0], strict=True))
     )
-    assert found.outcome.detail.startswith("flaky: 1 of 64 elements wrong (9 of axis 1)") or not wrong
-
-
-def test_the_state_is_judged_after_the_first_step_alone():
-    results = {"output": 1, "up.weight": 2}
-    assert keyed("first", 0, results) == {"first/output0": 1, "first/state/up.weight": 2}
-    assert keyed("second", 1, results) == {"second/output1": 1}
+    assert check.check(Answers(*steps), program, expected).outcome.status is status
 
 
 @pytest.mark.parametrize(

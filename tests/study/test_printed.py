@@ -7,11 +7,7 @@ from stackwars.study import printed
 from stackwars.study.config import load
 
 BOTH = ["jax", "torch_xla"]
-PAPER = load()["paper"] | {
-    "listings": ["layernorm", "newton"],
-    "graphs": ["gemm"],
-    "forms": ["gemm"],
-}
+PAPER = load()["paper"] | {"listings": ["layernorm", "newton"], "graphs": ["gemm"], "forms": ["gemm"]}
 WORKLOADS = ["gemm", "layernorm", "newton"]
 
 

@@ -9,11 +9,7 @@ from stackwars.study.studies import folder, full_study, measured_studies
 
 CONFIG = load()
 STUDIES = {
-    "tables": {
-        "frameworks": ["jax", "torch_xla"],
-        "programs": ["jax"],
-        "compilers": ["jaxlib-0.7.1"],
-    },
+    "tables": {"frameworks": ["jax", "torch_xla"], "programs": ["jax"], "compilers": ["jaxlib-0.7.1"]},
     "more": {
         "frameworks": ["jax", "numpy"],
         "programs": ["jax", "torch_xla"],
@@ -93,10 +89,7 @@ def test_a_replay_has_the_programs_of_the_studies_that_have_its_compiler():
         ({"measure": ["mroe"]}, 'measure.0: expected one of tables, more, other, got "mroe"'),
         ({"measure": []}, "measure: expected at least 1 of them"),
         ({"measure": ["more", "more"]}, "measure: expected no entry twice"),
-        (
-            {"studies": {"tables": {"frameworks": ["jax"]}}},
-            "studies: expected one that has ",
-        ),
+        ({"studies": {"tables": {"frameworks": ["jax"]}}}, "studies: expected one that has "),
         (
             {"studies": {**STUDIES, "more": {**STUDIES["more"], "programs": ["numpy"]}}},
             "studies.more.programs: expected frameworks that a comparison of programs has",

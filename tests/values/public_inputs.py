@@ -1,6 +1,6 @@
-"""Programs with known faults of compilers: a program file for each, with the report that it is from.
+"""Programs of tests/explain/public with known faults of compilers, and their reports.
 
-Besides its functions, whose default sizes are the smallest with the fault, a file has
+Besides its functions, whose default sizes are the smallest with the fault, the file of a fault has
 
     ISSUE        the public report that the computation is from; "" for one that this project found
     UPSTREAM     the section of docs/upstream.md about a fault that has no public report
@@ -18,7 +18,7 @@ from stackwars.compilers.lower import LowerJob
 from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.workloads.functions import Functions
 
-FOLDER = Path(__file__).parent
+FOLDER = REPOSITORY / "tests" / "explain" / "public"
 RUN = """
 import sys
 from importlib import import_module

@@ -14,7 +14,7 @@ import yaml
 
 import study
 from checkout import OVERLAY
-from made_tables import OLD, check
+from made_tables import OLD, check, outcome
 from stackwars.core.launch import REPOSITORY
 
 CELL = "results/full/cpu/{}/gemm/cell.json"
@@ -118,8 +118,9 @@ def test_a_run_ends_with_its_faulty_programs_whether_it_fails_or_not(tmp_path, a
     made = study.make(tmp_path, ("gemm",))
     folder = tmp_path / "results" / "full" / "checks" / OLD / "gemm" / "base"
     folder.mkdir(parents=True)
-    crash = {"status": "crash", "status_detail": "SIGSEGV in the first call"}
-    (folder / "check.json").write_text(json.dumps(check({"ours": crash, "theirs": {}})))
+    (folder / "check.json").write_text(
+        json.dumps(check({"ours": outcome("crash", "SIGSEGV"), "theirs": outcome()}))
+    )
     study.write(tmp_path / "src" / "stackwars" / "workflow" / "devices.py", addition)
     done = made.quietly("results/full/cpu/found.json")
     assert done.returncode == bool(addition), done.stdout

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from made_tables import OLD, check, values_of
+from made_tables import OLD, check, outcome, values_of
 from measured import config, process, write_cell, write_results
 from stackwars.study.cells import Cell
 from stackwars.workflow import faults, start
@@ -13,11 +13,11 @@ from stackwars.workflow.faults import Fault
 
 DETAIL = "96 of 128 elements wrong (the last 12 of axis 0), largest error 1.0e+00, by NumPy in float64"
 PROGRAMS = {
-    "jax": {"status": "wrong", "status_detail": DETAIL},
-    "torch_xla": {},
-    "torchax": {"status": "crash", "status_detail": "SIGSEGV in the first call;\nlast line: x"},
-    "torch_tpu": {"status": "unsupported", "status_detail": "torch_tpu does not lower it: StopIteration"},
-    "tensorflow_xla": {"status": "timeout", "status_detail": "no end after 60 s in the first call"},
+    "jax": outcome("wrong", DETAIL),
+    "torch_xla": outcome(),
+    "torchax": outcome("crash", "SIGSEGV in the first call;\nlast line: x"),
+    "torch_tpu": outcome("unsupported", "torch_tpu does not lower it: StopIteration"),
+    "tensorflow_xla": outcome("timeout", "no end after 60 s in the first call"),
 }
 
 
@@ -36,7 +36,7 @@ def results(tmp_path):
 
 
 def test_nothing_is_printed_without_a_fault(results):
-    write_check(results, {"jax": {}, "torch_tpu": PROGRAMS["torch_tpu"]})
+    write_check(results, {"jax": outcome(), "torch_tpu": PROGRAMS["torch_tpu"]})
     assert faults.collect(config(), results) == []
     assert faults.table([], "values.csv") == ""
 

@@ -16,7 +16,7 @@ LECTURE = PUBLISHED.with_name("lecture.csv")
 """The numbers of the lecture that some workloads are from."""
 COLUMNS = {schema.FIRST: "first_run_ms", schema.SECOND: "second_run_ms", schema.STEADY: "steady_state_ms"}
 FAULTS = PUBLISHED.with_name("faults.csv")
-"""Known faults of compilers, as the modules of tests/values state them."""
+"""Known faults of compilers, as the modules of tests/explain/public state them."""
 DONE = "done"
 
 

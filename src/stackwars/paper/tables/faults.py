@@ -39,7 +39,7 @@ def fault_rows(sources: Sources) -> pd.DataFrame:
 
 
 def public_rows(sources: Sources) -> pd.DataFrame:
-    """Return a row for each program that tests/values rebuilds from a public report, and outcome that it has."""
+    """Return a row for each outcome of each program of tests/explain/public that has a known fault."""
     known = read_faults().fillna("")
     keys = ["title", "issue", "sizes", "status", "programs"]
     groups = known[known["status"] != "unsupported"].groupby(keys, sort=False)

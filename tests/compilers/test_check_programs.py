@@ -3,15 +3,16 @@
 import handmade
 import pytest
 
+from core.test_check import RIGHT, Answers
 from explain.faulty import PRODUCTS
 from running import check_programs
-from stackwars.compilers.check import EXECUTABLES
+from stackwars.compilers.check import EXECUTABLES, outcome
+from stackwars.core import check as core_check
+from stackwars.core.judge import Expected
+from stackwars.core.program import Program
 
-COMPILERS = {
-    "xla": ("xla-0.10.2", "xla", {}),
-    "iree": ("iree", "iree", {}),
-}
-"""{name: (environment, module, options)}."""
+COMPILERS = {"xla": ("xla-0.10.2", "xla"), "iree": ("iree", "iree")}
+"""{name: (environment, module)}."""
 LOOP = """module @jit_f {
   func.func public @main(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> tensor<16x64xf32> {
     %start = stablehlo.constant dense<0> : tensor<i64>
@@ -43,27 +44,20 @@ class Checks:
     """Checks by one compiler."""
 
     def __init__(self, folder, name: str) -> None:
-        environment, self.module, self.options = COMPILERS[name]
+        environment, self.module = COMPILERS[name]
         self.folder, self.pins = folder, f"envs/{environment}.txt"
 
-    def run(self, programs: dict, timeout_s=120, steps=False, **changes) -> dict:
-        """Return check.json of programs, as the workflow runs it.
-
-        changes: as of `handmade.write_expected`.
-        """
+    def run(self, programs: dict, timeout_s=120, reason: str = "") -> dict:
+        """Return check.json of programs, as the workflow runs it. reason: why there are no expected values."""
         job = {
-            "workload": "gemm", "module": self.module, "options": self.options, "sizes": handmade.SIZES,
-            "programs": programs, "expected": handmade.write_expected(self.folder / "expected", steps, **changes),
+            "workload": "gemm", "module": self.module, "sizes": handmade.SIZES,
+            "programs": programs, "expected": handmade.write_expected(self.folder / "expected", reason=reason),
             "settings": {"seed": handmade.SEED, "memory_cap_gib": 4, "check_timeout_s": timeout_s},
         }  # fmt: skip
         return check_programs(self.pins, job, self.folder / "check")
 
     def write(self, name: str, text: str, **more) -> dict:
         return {name: handmade.write(self.folder, name, text, **more)}
-
-    @property
-    def healthy(self) -> dict:
-        return self.write("jax", handmade.JAX)
 
 
 @pytest.fixture
@@ -80,16 +74,9 @@ NUMBERS = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
 
 
 @pytest.mark.env
-def test_without_expected_values_programs_that_compute_different_things_are_invalid(xla):
-    found = xla.run(xla.healthy, reason="the programs differ", disputed=True)["programs"]["jax"]
-    assert (found["status"], found["status_detail"]) == ("invalid", "the programs differ")
-    assert found["wrong"] is None
-
-
-@pytest.mark.env
 def test_right_wrong_refused_and_missing_programs_each_have_their_outcome(checks):
     programs = {
-        **checks.healthy,
+        **checks.write("jax", handmade.JAX),
         **checks.write("torch_xla", handmade.TORCH),
         **checks.write("jax+constant", handmade.OTHER_CONSTANT),
         **checks.write(
@@ -126,64 +113,29 @@ def test_right_wrong_refused_and_missing_programs_each_have_their_outcome(checks
 
 
 @pytest.mark.env
-@pytest.mark.parametrize("key", ["output0", "output1"])
-def test_one_wrong_element_with_either_inputs_is_found_and_its_place_named(xla, key):
-    right = handmade.expected()[int(key[-1])].copy()
-    right[3, 63] *= 1.01
-    found = xla.run(xla.healthy, **{key: right})["programs"]["jax"]
-    assert (found["status"], found["wrong"], found["total"]) == ("wrong", 1, 1024)
-    assert found["where"] == "3 of axis 0 and the last 1 of axis 1"
-    assert found["status_detail"].startswith(f"1 of 1,024 elements wrong ({found['where']}), largest error ")
-    assert found["repeat_ns"] > 0
-
-
-@pytest.mark.env
-def test_what_a_program_updates_is_judged_too(xla):
+def test_a_crash_a_timeout_and_an_oom_are_those_of_their_programs_alone(xla):
+    products = [{"kind": "zeros", "dtype": "float32", "shape": [2, 1, 2, 2, 8, 8, 8]}] * 2
+    large = [{**OPERANDS[1], "shape": [2**20, 2**12]}, OPERANDS[0]]
     programs = {
-        **xla.write("jax", handmade.JAX_STEP, steps=True),
-        **xla.write("torch_xla", handmade.WRONG_STEP, steps=True),
+        **xla.write("torch_xla+crash", PRODUCTS, rows=products),
+        **xla.write("torch_xla+timeout", LOOP, rows=OPERANDS),
+        **xla.write("torch_xla+oom", handmade.JAX, rows=large),
+        **xla.write("jax", handmade.JAX),
     }
-    found = xla.run(programs, steps=True)["programs"]
-    assert {name: one["status"] for name, one in found.items()} == {"jax": "ok", "torch_xla": "wrong"}
-    assert (found["torch_xla"]["wrong"], found["torch_xla"]["total"]) == (2048, 2048)
+    document = xla.run(programs, timeout_s=6, reason="it took too long")
+    crash, timeout, oom, healthy = document["programs"].values()
+    assert [one["status"] for one in (crash, timeout, oom, healthy)] == ["crash", "timeout", "oom", "ok"]
+    assert crash["status_detail"].startswith("SIGSEGV in call")
+    assert timeout["status_detail"] == "no end after 6 s in call"
+    assert "16.0 GiB" in oom["status_detail"] and "4.0 GiB" in oom["status_detail"]
+    for one in (crash, timeout):
+        assert one["compile_s"] > 0 and one["first_ns"] is one["total"] is None
+    assert document["judge_reason"] == "it took too long" and healthy["repeat_ns"] > 0
 
 
-@pytest.mark.env
-def test_without_expected_values_a_program_that_runs_is_ok_and_nothing_is_said_of_its_values(xla):
-    document = xla.run(xla.healthy, reason="it took too long")
-    found = document["programs"]["jax"]
-    assert (document["judge_reason"], found["status"], found["status_detail"]) == ("it took too long", "ok", "")
+@pytest.mark.parametrize(("disputed", "status", "detail"), [(True, "invalid", "no judge"), (False, "ok", "")])
+def test_without_expected_values_a_program_that_runs_is_ok_unless_they_are_disputed(disputed, status, detail):
+    expected = Expected(reason="no judge", disputed=disputed)
+    found = outcome(core_check.check(Answers(*[RIGHT] * 3), Program("some", "text"), expected))
+    assert (found["status"], found["status_detail"]) == (status, detail)
     assert {found[key] for key in NUMBERS} == {None} and found["repeat_ns"] > 0
-
-
-@pytest.mark.env
-def test_a_crash_is_that_program_s_alone(xla):
-    rows = [{"kind": "zeros", "dtype": "float32", "shape": [2, 1, 2, 2, 8, 8, 8]}] * 2
-    programs = {**xla.write("torch_xla", PRODUCTS, rows=rows), **xla.healthy}
-    found = xla.run(programs)["programs"]
-    assert (found["jax"]["status"], found["jax"]["status_detail"]) == ("ok", "")
-    crashed = found["torch_xla"]
-    assert crashed["status"] == "crash"
-    assert crashed["status_detail"].startswith("SIGSEGV in call")
-    assert crashed["compile_s"] > 0 and crashed["first_ns"] is crashed["total"] is None
-
-
-@pytest.mark.env
-def test_a_call_that_does_not_end_is_a_timeout_of_that_program_alone(xla):
-    programs = {**xla.write("torch_xla", LOOP, rows=OPERANDS), **xla.healthy}
-    found = xla.run(programs, timeout_s=6)["programs"]
-    assert found["jax"]["status"] == "ok"
-    assert (found["torch_xla"]["status"], found["torch_xla"]["status_detail"]) == (
-        "timeout", "no end after 6 s in call",
-    )  # fmt: skip
-    assert found["torch_xla"]["compile_s"] > 0 and found["torch_xla"]["first_ns"] is None
-
-
-@pytest.mark.env
-def test_weights_over_the_cap_are_oom(xla):
-    rows = [{**OPERANDS[1], "shape": [2**20, 2**12]}, OPERANDS[0]]
-    programs = {**xla.write("torch_xla", handmade.JAX, rows=rows), **xla.healthy}
-    found = xla.run(programs)["programs"]
-    assert found["torch_xla"]["status"] == "oom"
-    assert "they are 16.0 GiB, this process may use 4.0 GiB" in found["torch_xla"]["status_detail"]
-    assert found["jax"]["status"] == "ok"
