@@ -62,12 +62,17 @@ def read(data: bytes) -> ir.Module:
     if any(op.operation.name == "vhlo.func_v1" for op in module.body.operations):
         newest = stablehlo.get_current_version()
         run_passes(module, f"builtin.module(vhlo-to-version{{target={newest}}},vhlo-legalize-to-stablehlo)")
-    public = [one for one in functions(module) if "private" not in str(one.attributes.get("sym_visibility"))]
+    public = [function for function in functions(module) if not _is_private(function)]
     if len(public) == 1 and name(public[0]) != "main":
         with module.context:
             ir.SymbolTable.replace_all_symbol_uses(name(public[0]), "main", module.operation)
             ir.SymbolTable.set_symbol_name(public[0], "main")
     return module
+
+
+def _is_private(function: ir.Operation) -> bool:
+    visibility = "sym_visibility"
+    return visibility in function.attributes and "private" in str(function.attributes[visibility])
 
 
 def _parsed(data: bytes) -> ir.Module:
