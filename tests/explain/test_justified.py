@@ -8,14 +8,14 @@ from explain_fixture import right
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Program
-from stackwars.explain import compiler_gap, table
+from stackwars.explain import compiler_gap, console, table
 from stackwars.explain.answer import Interval, Rate, Share
 from stackwars.explain.bench import moved_gap
 from stackwars.explain.cause import find
 from stackwars.explain.hybrids import Hybrids
 from stackwars.explain.kept import Kept
 from stackwars.explain.matching import without_coincidences
-from stackwars.explain.regions import differs, shorten, special, texts, with_peak
+from stackwars.explain.regions import Peak, differs, shorten, special, texts, with_peak
 from stackwars.explain.task import Settings, Task, plain_arguments
 from stackwars.setup.environments import ensure
 
@@ -47,6 +47,8 @@ def test_exchanged_operands_are_named_and_one_number_is_one_tensor_of_both_sides
         texts(part, {(s, v): f"%{v}" for s, v in part.arguments}) for s, part in enumerate(parts)
     )
     assert first.startswith('%2 = "stablehlo.dot_general"(%0, %1)')
+    assert console.operations([first]) == "dot_general"
+    assert console.operations(['%0 = "stablehlo.constant"()', first]) == "dot_general"
     assert second[1].startswith('%3 = "stablehlo.dot_general"(%2, %0)')
 
 
@@ -63,6 +65,16 @@ SORT = """module {
   }
 }
 """
+
+
+def test_types_of_operands_that_differ_are_named():
+    """pytorch/xla 8720: indices as long integers."""
+    graph, found = program({"x": "9xf32", "i": "4x1xi32"}, [("y", "gather", ["x", "i"], "4xf32")], ["y"])
+    lines = [("l", "convert", ["i"], "4x1xi64"), ("y", "gather", ["x", "l"], "4xf32")]
+    other, others = program({"x": "9xf32", "i": "4x1xi32"}, lines, ["y"])
+    classes = [one_class([others[name]], [found[name]]) for name in ("x", "i", "y")]
+    hybrids = Hybrids((other, graph), classes)
+    assert differs(hybrids, [hybrids.region(2, side) for side in (0, 1)]) == "operands of i64 against i32"
 
 
 @pytest.mark.parametrize(
@@ -112,6 +124,15 @@ def test_a_rate_beyond_the_measured_peak_is_not_shown():
     assert with_peak(rate, 450.0).gflops is None and with_peak(rate, 450.0).of_peak is None
     assert with_peak(Rate(1.0, 1.9, 460.0, 3.0), 450.0).of_peak == 1.0
     assert with_peak(rate, 0.0) == rate
+
+
+def test_the_peak_is_measured_again_if_a_rate_is_beyond_it():
+    found = iter([45.0, 90.0])
+    peak = Peak(Kept(), "it", lambda: next(found))
+    rates = [Rate(1.0, 1.0, 27.0, 1.0), None]
+    assert [rate and rate.of_peak for rate in peak.applied(rates)] == [0.6, None]
+    assert peak.applied([Rate(1.0, 1.0, 72.0, 1.0)])[0].of_peak == 0.8
+    assert peak.applied(rates)[0].of_peak == 0.3
 
 
 @pytest.fixture(scope="module")
@@ -241,6 +262,7 @@ SMALL = """func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 
 @pytest.mark.env
+@pytest.mark.alone
 def test_a_gap_that_fresh_processes_do_not_show_has_no_cause_and_both_ratios(worker):
     programs = [Program(name, SMALL, plain_arguments(worker.graph(SMALL), {}, 0)) for name in "ab"]
     spec = worker.spec

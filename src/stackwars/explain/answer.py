@@ -133,13 +133,13 @@ class Cause:
     a_ms: float | None = None
     b_ms: float | None = None
     ratio: Interval | None = None
-    table_ratio: float | None = None
     closed: Share | None = None
     left_ms: float | None = None
     regions: list[Region] = field(default_factory=list)
     options: list[Option] = field(default_factory=list)
     tried: Tried | None = None
     seconds: float = 0.0
+    table_ratio: float | None = None
     schema: int = SCHEMA
 
 

@@ -29,7 +29,7 @@ from stackwars.explain import answer, bench
 from stackwars.explain.ablation import LOOSENING, YNN, ablate
 from stackwars.explain.hybrids import CutProgram
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.regions import MOST_OPS, peak_gflops, rate, sentence, special, texts, with_peak
+from stackwars.explain.regions import MOST_OPS, Peak, peak_gflops, rate, sentence, special, texts
 from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE
 from stackwars.explain.task import Task
 
@@ -180,7 +180,7 @@ class _Finder:
 
     def _time_kinds(self, evaluator: Worker, found: list[list[CutProgram]]) -> list[TimedKind]:
         """Return every kind, timed alone in both compilers on the values that its first region reads."""
-        rows, peak = [], 0.0
+        rows = []
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stackwars-")))
             wanted = {value for kind in found for _, value in kind[0].arguments}
@@ -188,6 +188,7 @@ class _Finder:
             evaluated = evaluate(evaluator, self._graph, values, folder, sets=1, save=wanted)
             evaluator.close()
             workers = [stack.enter_context(Worker(spec, **self._settings.limits)) for spec in self._specs]
+            peak = Peak(self._kept, self._specs, lambda: max(map(peak_gflops, workers)))
             for kind in found:
                 region = kind[0]
                 known = (self._identity, self._specs, region.text, region.arguments, self._settings.seconds)
@@ -198,10 +199,7 @@ class _Finder:
                     rows.append(TimedKind(kind, np.zeros((2, TURNS)), is_refused=True))
                     continue
                 rates = [rate((self._graph,), region, bench.CallTime(*call)) for call in calls]
-                if any(found.gflops for found in rates):
-                    peak = peak or self._kept.once(digest("peak", self._specs), partial(_peak, workers))
-                    rates = [with_peak(found, peak) for found in rates]
-                rows.append(TimedKind(kind, np.array(times), tuple(rates)))
+                rows.append(TimedKind(kind, np.array(times), tuple(peak.applied(rates))))
         self._say("timed every kind alone in both")
         return rows
 
@@ -335,11 +333,6 @@ class _Finder:
 def _ratio(total: np.ndarray) -> Estimate:
     """Return how many times as long the first compiler takes, from pairs of processes."""
     return geometric_mean(list(total[0] / total[1]))
-
-
-def _peak(workers: Sequence[Worker]) -> float:
-    """Return the better compiler's rate of a large product."""
-    return max(peak_gflops(worker) or 0.0 for worker in workers)
 
 
 def account(chosen: list[TimedKind], share: answer.Share) -> str:

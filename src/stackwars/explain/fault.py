@@ -326,6 +326,8 @@ def _doc(fault: Fault) -> str:
         *(f"    {line}" for line in fault.region),
         f"Seen with: pip install {packages}",
     ]
+    if fault.detail:
+        lines.append(f"Cause, by the flags under which it is right: {fault.detail}")
     if fault.judge:
         lines.append(f"Right values: {fault.judge}")
     if fault.cures:
