@@ -109,7 +109,9 @@ def status(times: tuple[float, float], verdict: str = "", ratio: Interval | None
     """Return the exit status of programs a and b with these times, and a search with this verdict and ratio."""
     cells = [cell(name, NEW, right(ms)) for name, ms in zip("ab", times, strict=True)]
     causes = [answers.Cause("x", NEW, "a", "b", None, verdict, "", ratio=ratio)] if verdict else []
-    return page.exit_status(replace(TABLE, compilers=[NEW], cells=cells, **changed), causes)
+    return page.exit_status(
+        replace(TABLE, programs=["a", "b"], compilers=[NEW], cells=cells, **changed), causes
+    )
 
 
 def test_exit_statuses():

@@ -7,10 +7,13 @@ import pytest
 from explain_fixture import ANSWER, BETWEEN, FLAW, FOUND, IREE, NEW, OLD, TABLE, cell, ended, right
 from stackwars.core.check import Checked
 from stackwars.core.outcome import Status
-from stackwars.explain import console
+from stackwars.explain import __main__ as stand_alone
+from stackwars.explain import console, page
 from stackwars.explain.answer import RIGHT, SPREAD, Answer, Cell, Interval
+from stackwars.explain.files import BadInput
 from stackwars.explain.headline import headline
 from stackwars.explain.table import NATIVE
+from stackwars.workflow import explain
 
 
 def answer(*cells: Cell, **changes) -> Answer:
@@ -100,6 +103,44 @@ def test_a_framework_without_a_compiler_that_is_faster_than_all_is_named():
         assert console.slow_everywhere(replace(TABLE, cells=cells)) == []
 
 
+def test_any_gap_of_frontends_and_compilers_counts_for_the_exit_status_and_one_side_s_of_a_pair():
+    table = replace(TABLE, programs=["jax", "torch_xla"], cells=[FAST, SLOW])
+    assert page.exit_status(table, [], is_pair=False) == page.SLOWER
+    assert page.exit_status(table, []) == page.OK
+    assert page.exit_status(replace(table, programs=["torch_xla", "jax"]), []) == page.SLOWER
+    compilers = replace(table, cells=[FAST, SLOWER_RELEASE])
+    assert (page.exit_status(compilers, []), page.exit_status(compilers, [], is_pair=False)) == (
+        page.OK,
+        page.SLOWER,
+    )
+
+
+@pytest.mark.parametrize("command", [stand_alone.parser, explain.parser])
+def test_both_commands_say_their_exit_statuses_and_refuse_options_with_3(command, capsys):
+    for arguments, status in ((["--help"], 0), (["--nothing"], stand_alone.CANNOT)):
+        with pytest.raises(SystemExit) as ended_with:
+            command().parse_args([*(["explain"] if command is stand_alone.parser else []), *arguments])
+        assert ended_with.value.code == status
+    assert stand_alone.STATUSES in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(0, None), (1, None), (2, None), (3, BadInput("x")), (3, KeyError("x"))]
+)
+def test_make_explain_ends_with_the_status_of_its_answer(monkeypatch, status, error):
+    def answered(_):
+        if error:
+            raise error
+        return replace(ANSWER, exit_status=status)
+
+    monkeypatch.setattr(explain, "explain", answered)
+    monkeypatch.setattr(explain.start, "take_lock", lambda: "lock")
+    monkeypatch.setattr(explain.sys, "argv", ["explain", "mha"])
+    with pytest.raises(SystemExit) as ended_with:
+        explain.main()
+    assert ended_with.value.code == status
+
+
 def test_right_names_where_and_what_was_tried():
     alone = answer(FAST, cell("jax", IREE, ended(Status.UNSUPPORTED, "no fft")))
     assert headline(alone) == (
@@ -123,4 +164,4 @@ def test_not_judged_says_why():
 
 def test_an_error_of_the_harness_accuses_nobody():
     broken = cell("jax", OLD, Checked(ended(Status.ERROR, "no disk").outcome))
-    assert headline(answer(broken)) == "Nothing ran: error: jax in jaxlib-0.7.1."
+    assert headline(answer(broken)) == "Nothing ran in a compiler: error: jax in jaxlib-0.7.1."

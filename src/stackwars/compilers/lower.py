@@ -97,7 +97,7 @@ def _lowered(job: LowerJob) -> tuple[Lowered, dict[str, str]]:
             lowered = Lowered(no_program_line(str(error)), [], ())
         except (ImportError, MemoryError):  # of the environment and the machine, not of the program
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             traceback.print_exc()
             why = f"{job.framework} does not lower it: {workloads.description(error)}"
             lowered = Lowered(no_program_line(why), [], ())
@@ -131,10 +131,12 @@ def write_in_child(job: LowerJob, output: Path, timeout_s: float = 0) -> int:
             _leave(1)
         _leave(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if -status not in CRASHES:
+    if -status == signal.SIGALRM:
+        why = f"{job.framework} did not lower it within {timeout_s:.0f} s"
+    elif -status in CRASHES:
+        why = f"{job.framework} ended by {signal.Signals(-status).name} while it lowered it; see the log"
+    else:
         return status
-    name = signal.Signals(-status).name
-    why = f"{job.framework} ended by {name} while it lowered it; see the log"
     lowered = Lowered(no_program_line(why), [], ())
     _write(lowered.text, _document(job, lowered, {}, time.perf_counter() - start), output)
     return 0

@@ -1,8 +1,6 @@
 """`stackwars explain`: one or two StableHLO files in this Python's jaxlib, or a program file in the frontends here.
 
-Exit status: 0 if every program is right and the first is not slower than the second by more than the bound; 1 if one is
-wrong, crashes, hangs, is refused or cannot be judged, or if they compute different things; 2 if the first is slower; 3
-if the command cannot be followed.
+A program file is Python, and is executed.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ import argparse
 import contextlib
 import json
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from importlib import metadata
@@ -24,6 +23,9 @@ from stackwars.explain.files import BadInput, stem
 from stackwars.explain.task import Settings
 
 CANNOT = 3
+STATUSES = """Exit status: 0 if every program is right and there is no gap beyond the bound; 1 if a program is wrong,
+crashes, does not end, is refused or is not judged, or if they compute different things; 2 if there is a gap (of two
+StableHLO files: if the first is slower); 3 if there is no answer."""
 LOADERS = "stackwars.program_files"
 """Entry points that explain a program file: functions of (options, say) that return an answer."""
 
@@ -40,7 +42,10 @@ def parser() -> argparse.ArgumentParser:
     result = Parser(prog="stackwars", description="Explain why programs differ.")
     commands = result.add_subparsers(dest="command", required=True, metavar="explain")
     explain = commands.add_parser(
-        "explain", help="who is slow, wrong, crashed or refused, and why", description=__doc__
+        "explain",
+        help="who is slow, wrong, crashed or refused, and why",
+        description=f"{__doc__}\n{STATUSES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     explain.add_argument(
         "a",
@@ -119,6 +124,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         answer = explain(options, say)
     except BadInput as error:
         print(error, file=sys.stderr)
+        sys.exit(CANNOT)
+    except Exception:
+        # Python's own status of an exception is that of a wrong program.
+        traceback.print_exc()
         sys.exit(CANNOT)
     if options.json:
         print(json.dumps(asdict(answer), indent=1))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 
 from stackwars.core import machine
@@ -9,7 +12,7 @@ from stackwars.core.numbers import milliseconds, percent, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
-from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Fault, Table
+from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Cell, Fault, Table
 from stackwars.explain.table import NATIVE
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
@@ -44,24 +47,50 @@ def written(folder: Path) -> list[str]:
     return [str(folder / name) for name in names if (folder / name).exists()]
 
 
-def exit_status(table: Table, causes: list[Cause]) -> int:
-    """Return NOT_RIGHT if a program is not right or they compute different things, SLOWER if the first is slower than
-    the second by more than the bound, else OK.
+@dataclass(frozen=True)
+class Gap:
+    """A program that is slower than another in its compiler, or than itself in another compiler. cause: of a search."""
+
+    slow: Cell
+    fast: Cell
+    cause: Cause | None
+
+    @property
+    def ratio(self) -> float:
+        return self.slow.ms / self.fast.ms
+
+
+def gaps(table: Table, causes: Sequence[Cause]) -> list[Gap]:
+    """Return the gaps beyond the bound that fresh processes showed too if they were searched, the largest first."""
+    searched = {
+        (cause.compiler, console.program_of(cause), None if cause.other else cause.b, cause.other): cause
+        for cause in causes
+    }
+    timed = [cell for cell in table.cells if cell.timing and cell.compiler != NATIVE]
+    result = []
+    for slow, fast in permutations(timed, 2):
+        in_compiler = slow.compiler == fast.compiler
+        if (in_compiler or slow.program == fast.program) and slow.ms > fast.ms * (1 + table.bound):
+            sides = (fast.program, None) if in_compiler else (None, fast.compiler)
+            cause = searched.get((slow.compiler, slow.program, *sides))
+            if not (cause and has_no_gap(cause)):
+                result.append(Gap(slow, fast, cause))
+    return sorted(result, key=lambda gap: -gap.ratio)
+
+
+def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> int:
+    """Return NOT_RIGHT if a program is not right or they compute different things, SLOWER if there is a gap, else OK.
+
+    is_pair: only a gap counts by which the first of two programs is slower than the second.
     """
     cells = [cell for cell in table.cells if cell.compiler != NATIVE]
     if table.differ or any(cell.status is not Status.OK for cell in cells):
         return NOT_RIGHT
-    return SLOWER if any(_is_slower(compiler, table, causes) for compiler in table.compilers) else OK
-
-
-def _is_slower(compiler: str, table: Table, causes: list[Cause]) -> bool:
-    times = {cell.program: cell.ms for cell in table.cells if cell.compiler == compiler}
-    a, *others = times
-    if not others or times[others[0]] is None or times[a] is None:
-        return False
-    searched = [cause for cause in causes if not cause.other and (cause.compiler, cause.a) == (compiler, a)]
-    is_over = times[a] / times[others[0]] > 1 + table.bound
-    return is_over and not any(map(has_no_gap, searched))
+    first = table.programs[0]
+    found = gaps(table, causes)
+    if is_pair:
+        found = [gap for gap in found if gap.slow.program == first != gap.fast.program]
+    return SLOWER if found else OK
 
 
 def has_no_gap(cause: Cause) -> bool:
