@@ -1,19 +1,24 @@
 """The headline is the most important true sentence, and every command has the same exit statuses."""
 
+import gzip
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from explain_fixture import ANSWER, BETWEEN, FLAW, FOUND, IREE, NEW, OLD, TABLE, cell, ended, right
+from stackwars.core import limits
 from stackwars.core.check import Checked
 from stackwars.core.outcome import Status
 from stackwars.explain import __main__ as stand_alone
-from stackwars.explain import console, page
+from stackwars.explain import console, files, page
 from stackwars.explain.answer import RIGHT, SPREAD, Answer, Cell, Interval
 from stackwars.explain.files import BadInput
 from stackwars.explain.headline import headline
 from stackwars.explain.table import NATIVE
 from stackwars.workflow import explain
+from stackwars.workloads import program_inputs
 
 
 def answer(*cells: Cell, **changes) -> Answer:
@@ -139,6 +144,92 @@ def test_make_explain_ends_with_the_status_of_its_answer(monkeypatch, status, er
     with pytest.raises(SystemExit) as ended_with:
         explain.main()
     assert ended_with.value.code == status
+
+
+def test_a_compiler_s_message_is_no_markdown():
+    hostile = "expected `x` ```` <b>*y*</b> [z](u)"
+    crash = replace(cell("jax", OLD, ended(Status.CRASH, hostile)))
+    lines = page.markdown(answer(crash, headline=f"JAX: {hostile}", title=hostile)).splitlines()
+    assert lines[0] == r"# mha: JAX: expected \`x\` \`\`\`\` \<b\>\*y\*\</b\> \[z\](u)"
+    fences = [number for number, line in enumerate(lines) if line == "`" * 5]
+    shown = next(number for number, line in enumerate(lines) if line.startswith("crash: jax"))
+    assert fences[0] < shown < fences[1] and len(fences) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("", "a folder"), ("..", "a folder"), ("a/b", "a folder"), ("a\nb", "printable"), ("x" * 99, "80")],
+)  # fmt: skip
+def test_names_that_are_no_folder_s_are_refused_in_one_line(name, expected):
+    with pytest.raises(BadInput, match=expected) as refused:
+        files.check_name(name)
+    assert "\n" not in str(refused.value) and "; fix: " in str(refused.value)
+    for usual in ("a b", "it's", "{x}", "a,b", "a.b", "größe", "$HOME"):
+        files.check_name(usual)
+
+
+def test_the_command_that_repeats_it_is_quoted():
+    options = explain.parser().parse_args(["--", "it's {a}.mlir"])
+    assert explain.request(options, print).command == """make explain A='it'"'"'s {a}.mlir'"""
+
+
+def damaged(path: Path) -> dict[str, bytes]:
+    """Return the bytes of files that are no .npz, by what is wrong."""
+    np.savez(path, arg0=np.zeros(300))
+    whole = path.read_bytes()
+    np.savez(path, arg0=np.array([{}], object))
+    return {
+        "empty": b"",
+        "cut": whole[:200],
+        "binary": bytes(range(256)),
+        "text": b"x",
+        "pickled": path.read_bytes(),
+    }
+
+
+@pytest.mark.parametrize("what", ["empty", "cut", "binary", "text", "pickled", "huge"])
+def test_damaged_and_huge_inputs_are_one_line_in_both_commands(tmp_path, monkeypatch, what):
+    path = tmp_path / "x.npz"
+    if what == "huge":
+        np.savez(path, arg0=np.zeros(300))
+        monkeypatch.setattr(limits, "available_memory_bytes", lambda: 4000)
+    else:
+        path.write_bytes(damaged(path)[what])
+    for check in (lambda: files.check_inputs(path, ["tensor<300xf64>"]), lambda: program_inputs.from_npz(path)):
+        with pytest.raises(
+            ValueError, match=r"x.npz: expected an .npz file of arrays, got .+; fix: "
+        ) as refused:
+            check()
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("array", "kind", "expected"),
+    [
+        (np.array([3_000_000_000]), "i32", "expected integers from -2147483648 to 2147483647"),
+        (np.array([-1]), "i8", ""),
+        (np.array([1j]), "f32", "expected tensor<1xf32>, got complex128"),
+        (np.array([1.0]), "bf16", ""),
+        (np.array([9], np.int8), "i4", "expected integers from -8 to 7"),
+    ],
+)
+def test_values_that_a_type_does_not_hold_are_refused(tmp_path, array, kind, expected):
+    pytest.importorskip("ml_dtypes")
+    np.savez(tmp_path / "x.npz", arg0=array)
+    if not expected:
+        return files.check_inputs(tmp_path / "x.npz", [f"tensor<1x{kind}>"])
+    with pytest.raises(BadInput, match=expected):
+        files.check_inputs(tmp_path / "x.npz", [f"tensor<1x{kind}>"])
+
+
+@pytest.mark.parametrize(
+    "data", [b"", gzip.compress(b"module {}")[:12], b"\x1f\x8b\xff", gzip.compress(b" " * 100_000)]
+)
+def test_damaged_and_huge_packed_programs_are_one_line(tmp_path, monkeypatch, data):
+    (tmp_path / "x.mlir.gz").write_bytes(data)
+    monkeypatch.setattr(limits, "available_memory_bytes", lambda: 4000)
+    with pytest.raises(BadInput, match=r"x.mlir.gz: expected a StableHLO program, got .+; fix: "):
+        files.read_text(tmp_path / "x.mlir.gz")
 
 
 def test_right_names_where_and_what_was_tried():

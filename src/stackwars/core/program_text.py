@@ -13,6 +13,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from stackwars.core import limits
+
 NO_PROGRAM = "// no program:"
 """How a file begins that stands in the place of a program and says why there is none."""
 LEGALISE = (
@@ -46,9 +48,16 @@ _FILE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
 def read(path: Path) -> str:
-    """Return the text of a file, unpacked if its name ends in .gz. Raises OSError."""
-    data = path.read_bytes()
-    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+    """Return the text of a file, unpacked if its name ends in .gz.
+
+    :raises OSError: for a file that is not there or too large.
+    """
+    most = limits.available_memory_bytes() // 4
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(f"more than {most:,} bytes, a quarter of the memory that is free")
+    return data.decode()
 
 
 def write(path: Path, text: str) -> None:

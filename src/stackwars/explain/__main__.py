@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shlex
 import sys
 import traceback
 from collections.abc import Callable
@@ -80,13 +81,19 @@ def explain_files(options: argparse.Namespace, say: Callable[[str], None]) -> An
     except metadata.PackageNotFoundError:
         raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
     name = options.name or "-".join(dict.fromkeys(map(stem, paths)))
-    inputs = f" --inputs {options.inputs}" if options.inputs else ""
+    files.check_name(name)
+    command = [
+        "stackwars",
+        "explain",
+        *map(str, paths),
+        *(["--inputs", str(options.inputs)] if options.inputs else []),
+    ]
     return driver.explain(
         files.load(paths, compiler, options.inputs or ""),
         [compiler],
         name=name,
         title=" and ".join(map(str, paths)),
-        command=f"stackwars explain {' '.join(map(str, paths))}{inputs}",
+        command=shlex.join(command),
         evaluator=compiler,
         settings=Settings(bound=options.bound),
         output=options.output or Path("explain", name),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from stackwars.core import program_text
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Graph, GraphError, Program
-from stackwars.core.types import dtype, shape
+from stackwars.core.types import dtype, integer_range, is_float, read_npz, shape
 from stackwars.explain.task import plain_arguments
 
 SEED = 2025
+MOST_NAME = 80
+"""Bytes of a program's name: a question's folder has two of them."""
 SUFFIXES = (".mlir", ".mlir.gz")
 _COMPLAINT = re.compile(r"the parser stopped with: (?:line (\d+): )?(.*?)(?:\. The text begins with .*)?$")
 """The line and the text of a complaint, see `stackwars.core.mlir.parse`."""
@@ -52,6 +55,22 @@ def check_exists(*paths: Path | str) -> None:
             raise BadInput(f"{path}: expected a file, got none; fix: the path")
 
 
+def check_name(name: str) -> None:
+    """Refuse a name that is no folder's, or would make names of files that are too long.
+
+    :raises BadInput: for such a name.
+    """
+    why = ""
+    if not name.strip(".") or "/" in name:
+        why = "the name of a folder"
+    elif not name.isprintable():
+        why = "a name of printable characters"
+    elif len(name.encode()) > MOST_NAME:
+        why = f"a name of at most {MOST_NAME} bytes"
+    if why:
+        raise BadInput(f"{name[:MOST_NAME]!r}: expected {why}, got this; fix: rename the file, or --name")
+
+
 def load(
     paths: Sequence[Path | str], evaluator: CompilerSpec, inputs: Path | str = "", seed: int = SEED
 ) -> list[Program]:
@@ -60,8 +79,10 @@ def load(
     :raises BadInput: for files that are no StableHLO, programs with different arguments, and inputs that do not fit.
     """
     check_exists(*paths, inputs)
+    for path in paths:
+        check_name(stem(path))
     files = labelled(paths)
-    texts = {path: _text(path) for path in files.values()}
+    texts = {path: read_text(path) for path in files.values()}
     with Worker(evaluator) as worker:
         graphs = {path: _parsed(worker, path, text) for path, text in texts.items()}
     types = {path: [graph.types[argument] for argument in graph.arguments] for path, graph in graphs.items()}
@@ -81,11 +102,19 @@ def load(
     ]
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return the text of a program's file.
+
+    :raises BadInput: if it is damaged, empty, too large or no text.
+    """
     try:
         text = program_text.read(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected a StableHLO program, got {error}; fix: that file") from None
+    except (OSError, EOFError, zlib.error, MemoryError, UnicodeDecodeError) as error:
+        raise BadInput(
+            f"{path}: expected a StableHLO program, got {str(error) or type(error).__name__}; fix: that file"
+        ) from None
+    if not text.strip():
+        raise BadInput(f"{path}: expected a StableHLO program, got an empty file; fix: that file")
     if why := program_text.missing_reason(text):
         raise BadInput(f"{path}: expected a StableHLO program, got {why}; fix: that file")
     return text
@@ -112,11 +141,9 @@ def check_inputs(path: Path, types: list[str]) -> None:
     :raises BadInput: naming the array.
     """
     try:
-        arrays = dict(np.load(path))
-    except (OSError, ValueError, TypeError) as error:
-        raise BadInput(
-            f"{path}: expected an .npz file of arrays, got {error}; fix: write it with numpy.savez"
-        ) from None
+        arrays = read_npz(path)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
     names = [f"arg{number}" for number in range(len(types))]
     if list(arrays) == [f"arr_{number}" for number in range(len(arrays))]:
         names = [f"arr_{number}" for number in range(len(types))]
@@ -126,7 +153,21 @@ def check_inputs(path: Path, types: list[str]) -> None:
         )
     for name, kind in zip(names, types, strict=True):
         array = arrays[name]
-        if array.shape != shape(kind) or array.dtype.kind != np.dtype(dtype(kind)).kind:
+        if array.shape != shape(kind) or _class(array.dtype) != _class(dtype(kind)):
             raise BadInput(
                 f"{path}: {name}: expected {kind}, got {array.dtype} of shape {array.shape}; fix: that array"
             )
+        if array.dtype.kind in "iu" and array.size:
+            low, high = integer_range(dtype(kind))
+            least, most = int(array.min()), int(array.max())
+            if least < low or most > high:
+                raise BadInput(
+                    f"{path}: {name}: expected integers from {low} to {high} ({kind}), got {least} to {most}; "
+                    "fix: that array"
+                )
+
+
+def _class(kind: np.dtype) -> str:
+    """Return the letter of a type's class: NumPy has another for bfloat16 and the like."""
+    name = np.dtype(kind).name
+    return "f" if is_float(kind) else name[0] if name.startswith(("int", "uint")) else np.dtype(kind).kind

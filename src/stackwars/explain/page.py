@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -140,17 +141,14 @@ def markdown(answer: Answer) -> str:
     sizes = ", ".join(f"{name} {value}" for name, value in answer.sizes.items())
     inputs = f", with the values of {answer.inputs}" if answer.inputs else ""
     body = [
-        f"# {answer.name}: {answer.headline}",
+        escaped(f"# {answer.name}: {answer.headline}"),
         "",
-        f"{answer.title}{f' ({sizes})' if sizes else ''}{inputs}; `{answer.command}`",
+        escaped(f"{answer.title}{f' ({sizes})' if sizes else ''}{inputs}"),
         "",
-        "```",
-        *console.grid(table),
-        "```",
-        *[f"- {text}" for text in console.below(table)],
+        *fenced([f"$ {answer.command}", *console.grid(table), *_wrapped(console.below(table))]),
     ]
     for found in (*answer.causes, *answer.faults):
-        body += ["", console.paragraph(found), *_regions(found)]
+        body += ["", *fenced([*_wrapped([console.paragraph(found)]), *_regions(found)])]
     versions = "; ".join(
         f"{name}: {', '.join(f'{package} {version}' for package, version in packages.items())}"
         for name, packages in table.versions.items()
@@ -163,16 +161,32 @@ def markdown(answer: Answer) -> str:
     if any(fault.script for fault in answer.faults):
         end.append(f"`python {REPRODUCER}` exits 1 while the fault is there.")
     reduced = next((fault.reduced for fault in answer.faults if fault.reduced), "")
-    listing = ["", "```mlir", *reduced.strip().splitlines(), "```"] if reduced else []
+    listing = ["", *fenced(reduced.strip().splitlines(), "mlir")] if reduced else []
     shown = listing if len(body) + len(listing) + len(end) <= MOST_LINES else []
     return "\n".join([*body, *shown, *end]) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return text in which Markdown and HTML have no meaning, in one line."""
+    return re.sub(r"([\\`*<>\[\]~])", r"\\\1", " ".join(text.split()))
+
+
+def fenced(lines: Sequence[str], language: str = "") -> list[str]:
+    """Return lines in a fence that none of them ends: a compiler's message may have one."""
+    runs = [len(run) for line in lines for run in re.findall("`+", line)]
+    fence = "`" * max([3, *(run + 1 for run in runs)])
+    return [f"{fence}{language}", *lines, fence]
+
+
+def _wrapped(texts: list[str]) -> list[str]:
+    return console.wrapped(texts).splitlines()
 
 
 def _regions(found: Cause | Fault) -> list[str]:
     """Return the operations of a cause's first regions side by side."""
     if isinstance(found, Fault) or not found.regions:
         return []
-    result = ["", "```"]
+    result = [""]
     for region in found.regions[:MOST_REGIONS]:
         sides = (
             (found.a, region.a, region.line_a),
@@ -183,4 +197,4 @@ def _regions(found: Cause | Fault) -> list[str]:
             short = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."
             result.append(f"{label}: {short}{f'  # {line}' if line else ''}")
     more = len(found.regions) - MOST_REGIONS
-    return [*result, "```", *([f"and {more} more kinds, in explain.html"] if more > 0 else [])]
+    return [*result, *([f"and {more} more kinds, in explain.html"] if more > 0 else [])]

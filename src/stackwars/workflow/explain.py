@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import tempfile
 import traceback
@@ -119,6 +120,7 @@ def request(options: argparse.Namespace, say: Say) -> Request:
     words["INPUTS"] = options.inputs
     words |= {what.upper(): ",".join(names[what]) for what in names if names[what] != usual[what]}
     words["BOUND"] = "" if bound == settings.bound else str(bound)
+    files.check_name(name)
     return Request(
         config,
         options.program,
@@ -128,7 +130,9 @@ def request(options: argparse.Namespace, say: Say) -> Request:
         inputs=options.inputs,
         name=name,
         output=options.output or Path(FOLDER, name),
-        command=" ".join(["make explain", *(f"{key}={value}" for key, value in words.items() if value)]),
+        command=" ".join(
+            ["make explain", *(f"{key}={shlex.quote(value)}" for key, value in words.items() if value)]
+        ),
         say=say,
     )
 
@@ -363,10 +367,10 @@ def explain_program_file(options: argparse.Namespace, say: Say) -> Answer:
 
     :raises BadInput: for a file that cannot be explained.
     """
-    given = ["--bound", str(options.bound), *(["--name", options.name] if options.name else [])]
-    own = parser().parse_args([str(options.a), *given])
-    own.output = options.output
-    return explain(replace(request(own, say), command=f"stackwars explain {options.a}"))
+    given = [f"--bound={options.bound}", *([f"--name={options.name}"] if options.name else [])]
+    own = parser().parse_args([*given, "--", str(options.a)])
+    own.output, own.b, own.inputs = options.output, str(options.b or ""), str(options.inputs or "")
+    return explain(replace(request(own, say), command=shlex.join(["stackwars", "explain", str(options.a)])))
 
 
 def parser() -> argparse.ArgumentParser:
