@@ -113,6 +113,8 @@ def test_any_gap_of_frontends_and_compilers_counts_for_the_exit_status_and_one_s
     assert page.exit_status(table, [], is_pair=False) == page.SLOWER
     assert page.exit_status(table, []) == page.OK
     assert page.exit_status(replace(table, programs=["torch_xla", "jax"]), []) == page.SLOWER
+    eager = replace(table, cells=[FAST, cell("torch_eager", NATIVE, right(1.0))])
+    assert (page.exit_status(eager, []), page.exit_status(eager, [], is_pair=False)) == (page.OK, page.SLOWER)
     compilers = replace(table, cells=[FAST, SLOWER_RELEASE])
     assert (page.exit_status(compilers, []), page.exit_status(compilers, [], is_pair=False)) == (
         page.OK,

@@ -91,7 +91,7 @@ def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> 
     found = gaps(table, causes)
     if is_pair:
         found = [gap for gap in found if gap.slow.program == first != gap.fast.program]
-    return SLOWER if found else OK
+    return SLOWER if found or (not is_pair and console.native_gaps(table)) else OK
 
 
 def has_no_gap(cause: Cause) -> bool:
