@@ -32,8 +32,10 @@ ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
 ADDED_STUDIES = 'measure=[tables$(addprefix $(COMMA),$(filter-out tables,$(ASKED_STUDIES)))]'
 CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 # Of make explain: what is explained, and what is chosen of the configuration's frontends and compilers.
-EXPLAINED = $(strip $(PROGRAM) $(A) $(B) $(if $(COMPILERS),--compilers '$(COMPILERS)') \
-    $(if $(FRONTENDS),--frontends '$(FRONTENDS)') $(if $(BOUND),--bound $(BOUND)) $(if $(INPUTS),--inputs $(INPUTS)))
+# A file's name may have any character: `value` leaves the dollar signs, and the shell gets it in quotes.
+quoted = $(if $(value $1),$2'$(subst ','\'',$(value $1))')
+EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--frontends=) $(call quoted,BOUND,--bound=) \
+    $(call quoted,INPUTS,--inputs=) -- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B)
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
 .PHONY: help paper study explain audits smoke test test-faults releases reference report accept archive compare plan debian cluster lint set-up
@@ -52,15 +54,15 @@ smoke: set-up
 	$(SNAKEMAKE) --config preset=smoke $(CHOSEN_WORKLOADS)
 
 explain: set-up
-	$(if $(PROGRAM)$(A),,$(error expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither))
-	@.venv/bin/python -m stackwars.workflow.explain $(EXPLAINED)
+	$(if $(value PROGRAM)$(value A),,$(error expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither))
+	@.venv/bin/python -m stackwars.workflow.explain $(EXPLAINED) || [ $$? -lt 3 ]
 
 audits: set-up
 	$(SNAKEMAKE) audits
 
 releases: set-up
-	$(if $(PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
-	@.venv/bin/python -m stackwars.workflow.releases $(PROGRAM) $(if $(RELEASES),--releases '$(RELEASES)',$(if $(ORDER),--order $(ORDER)))
+	$(if $(value PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
+	@.venv/bin/python -m stackwars.workflow.releases $(call quoted,RELEASES,--releases=) $(if $(RELEASES),,$(call quoted,ORDER,--order=)) -- $(call quoted,PROGRAM)
 
 test-faults: set-up
 	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")

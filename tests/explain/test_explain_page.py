@@ -75,7 +75,7 @@ def test_the_text_for_an_issue_is_short_and_complete(written):
     assert len(text.splitlines()) <= page.MOST_LINES
     for shown in ("# mha: torch_xla's program is wrong in jaxlib-0.10.2",
                   "takes 1.51x the time of jax", "mha.py:41", "func.func public @main",
-                  "Versions: jaxlib-0.7.1: numpy 2.3.2", "Machine: AMD EPYC", "`make explain PROGRAM=mha`",
+                  "Versions: jaxlib-0.7.1: numpy 2.3.2", "Machine: AMD EPYC", "$ make explain PROGRAM=mha",
                   "reproduce.py"):  # fmt: skip
         assert shown in text, shown
     long = page.markdown(replace(ANSWER, faults=[replace(FLAW, reduced="line\n" * 100)]))
@@ -109,7 +109,9 @@ def status(times: tuple[float, float], verdict: str = "", ratio: Interval | None
     """Return the exit status of programs a and b with these times, and a search with this verdict and ratio."""
     cells = [cell(name, NEW, right(ms)) for name, ms in zip("ab", times, strict=True)]
     causes = [answers.Cause("x", NEW, "a", "b", None, verdict, "", ratio=ratio)] if verdict else []
-    return page.exit_status(replace(TABLE, compilers=[NEW], cells=cells, **changed), causes)
+    return page.exit_status(
+        replace(TABLE, programs=["a", "b"], compilers=[NEW], cells=cells, **changed), causes
+    )
 
 
 def test_exit_statuses():

@@ -1,16 +1,24 @@
 """The headline is the most important true sentence, and every command has the same exit statuses."""
 
+import gzip
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from explain_fixture import ANSWER, BETWEEN, FLAW, FOUND, IREE, NEW, OLD, TABLE, cell, ended, right
+from stackwars.core import limits
 from stackwars.core.check import Checked
 from stackwars.core.outcome import Status
-from stackwars.explain import console
+from stackwars.explain import __main__ as stand_alone
+from stackwars.explain import console, files, page
 from stackwars.explain.answer import RIGHT, SPREAD, Answer, Cell, Interval
+from stackwars.explain.files import BadInput
 from stackwars.explain.headline import headline
 from stackwars.explain.table import NATIVE
+from stackwars.workflow import explain
+from stackwars.workloads import program_inputs
 
 
 def answer(*cells: Cell, **changes) -> Answer:
@@ -100,6 +108,132 @@ def test_a_framework_without_a_compiler_that_is_faster_than_all_is_named():
         assert console.slow_everywhere(replace(TABLE, cells=cells)) == []
 
 
+def test_any_gap_of_frontends_and_compilers_counts_for_the_exit_status_and_one_side_s_of_a_pair():
+    table = replace(TABLE, programs=["jax", "torch_xla"], cells=[FAST, SLOW])
+    assert page.exit_status(table, [], is_pair=False) == page.SLOWER
+    assert page.exit_status(table, []) == page.OK
+    assert page.exit_status(replace(table, programs=["torch_xla", "jax"]), []) == page.SLOWER
+    eager = replace(table, cells=[FAST, cell("torch_eager", NATIVE, right(1.0))])
+    assert (page.exit_status(eager, []), page.exit_status(eager, [], is_pair=False)) == (page.OK, page.SLOWER)
+    compilers = replace(table, cells=[FAST, SLOWER_RELEASE])
+    assert (page.exit_status(compilers, []), page.exit_status(compilers, [], is_pair=False)) == (
+        page.OK,
+        page.SLOWER,
+    )
+
+
+@pytest.mark.parametrize("command", [stand_alone.parser, explain.parser])
+def test_both_commands_say_their_exit_statuses_and_refuse_options_with_3(command, capsys):
+    for arguments, status in ((["--help"], 0), (["--nothing"], stand_alone.CANNOT)):
+        with pytest.raises(SystemExit) as ended_with:
+            command().parse_args([*(["explain"] if command is stand_alone.parser else []), *arguments])
+        assert ended_with.value.code == status
+    assert stand_alone.STATUSES in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(0, None), (1, None), (2, None), (3, BadInput("x")), (3, KeyError("x"))]
+)
+def test_make_explain_ends_with_the_status_of_its_answer(monkeypatch, status, error):
+    def answered(_):
+        if error:
+            raise error
+        return replace(ANSWER, exit_status=status)
+
+    monkeypatch.setattr(explain, "explain", answered)
+    monkeypatch.setattr(explain.start, "take_lock", lambda: "lock")
+    monkeypatch.setattr(explain.sys, "argv", ["explain", "mha"])
+    with pytest.raises(SystemExit) as ended_with:
+        explain.main()
+    assert ended_with.value.code == status
+
+
+def test_a_compiler_s_message_is_no_markdown():
+    hostile = "expected `x` ```` <b>*y*</b> [z](u)"
+    crash = replace(cell("jax", OLD, ended(Status.CRASH, hostile)))
+    lines = page.markdown(answer(crash, headline=f"JAX: {hostile}", title=hostile)).splitlines()
+    assert lines[0] == r"# mha: JAX: expected \`x\` \`\`\`\` \<b\>\*y\*\</b\> \[z\](u)"
+    fences = [number for number, line in enumerate(lines) if line == "`" * 5]
+    shown = next(number for number, line in enumerate(lines) if line.startswith("crash: jax"))
+    assert fences[0] < shown < fences[1] and len(fences) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("", "a folder"), ("..", "a folder"), ("a/b", "a folder"), ("a\nb", "printable"), ("x" * 99, "80")],
+)  # fmt: skip
+def test_names_that_are_no_folder_s_are_refused_in_one_line(name, expected):
+    with pytest.raises(BadInput, match=expected) as refused:
+        files.check_name(name)
+    assert "\n" not in str(refused.value) and "; fix: " in str(refused.value)
+    for usual in ("a b", "it's", "{x}", "a,b", "a.b", "größe", "$HOME"):
+        files.check_name(usual)
+
+
+def test_the_command_that_repeats_it_is_quoted():
+    options = explain.parser().parse_args(["--", "it's {a}.mlir"])
+    assert explain.request(options, print).command == """make explain A='it'"'"'s {a}.mlir'"""
+
+
+def damaged(path: Path) -> dict[str, bytes]:
+    """Return the bytes of files that are no .npz, by what is wrong."""
+    np.savez(path, arg0=np.zeros(300))
+    whole = path.read_bytes()
+    np.savez(path, arg0=np.array([{}], object))
+    return {
+        "empty": b"",
+        "cut": whole[:200],
+        "binary": bytes(range(256)),
+        "text": b"x",
+        "pickled": path.read_bytes(),
+    }
+
+
+@pytest.mark.parametrize("what", ["empty", "cut", "binary", "text", "pickled", "huge"])
+def test_damaged_and_huge_inputs_are_one_line_in_both_commands(tmp_path, monkeypatch, what):
+    path = tmp_path / "x.npz"
+    if what == "huge":
+        np.savez(path, arg0=np.zeros(300))
+        monkeypatch.setattr(limits, "available_memory_bytes", lambda: 4000)
+    else:
+        path.write_bytes(damaged(path)[what])
+    for check in (lambda: files.check_inputs(path, ["tensor<300xf64>"]), lambda: program_inputs.from_npz(path)):
+        with pytest.raises(
+            ValueError, match=r"x.npz: expected an .npz file of arrays, got .+; fix: "
+        ) as refused:
+            check()
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("array", "kind", "expected"),
+    [
+        (np.array([3_000_000_000]), "i32", "expected integers from -2147483648 to 2147483647"),
+        (np.array([-1]), "i8", ""),
+        (np.array([1j]), "f32", "expected tensor<1xf32>, got complex128"),
+        (np.array([1.0]), "bf16", ""),
+        (np.array([9], np.int8), "i4", "expected integers from -8 to 7"),
+    ],
+)
+def test_values_that_a_type_does_not_hold_are_refused(tmp_path, array, kind, expected):
+    pytest.importorskip("ml_dtypes")
+    np.savez(tmp_path / "x.npz", arg0=array)
+    if not expected:
+        return files.check_inputs(tmp_path / "x.npz", [f"tensor<1x{kind}>"])
+    with pytest.raises(BadInput, match=expected):
+        files.check_inputs(tmp_path / "x.npz", [f"tensor<1x{kind}>"])
+
+
+@pytest.mark.parametrize(
+    "data", [b"", gzip.compress(b"module {}")[:12], b"\x1f\x8b\xff", gzip.compress(b" " * 100_000)]
+)
+def test_damaged_and_huge_packed_programs_are_one_line(tmp_path, monkeypatch, data):
+    (tmp_path / "x.mlir.gz").write_bytes(data)
+    monkeypatch.setattr(limits, "available_memory_bytes", lambda: 4000)
+    with pytest.raises(BadInput, match=r"x.mlir.gz: expected a StableHLO program, got .+; fix: "):
+        files.read_text(tmp_path / "x.mlir.gz")
+
+
 def test_right_names_where_and_what_was_tried():
     alone = answer(FAST, cell("jax", IREE, ended(Status.UNSUPPORTED, "no fft")))
     assert headline(alone) == (
@@ -123,4 +257,4 @@ def test_not_judged_says_why():
 
 def test_an_error_of_the_harness_accuses_nobody():
     broken = cell("jax", OLD, Checked(ended(Status.ERROR, "no disk").outcome))
-    assert headline(answer(broken)) == "Nothing ran: error: jax in jaxlib-0.7.1."
+    assert headline(answer(broken)) == "Nothing ran in a compiler: error: jax in jaxlib-0.7.1."

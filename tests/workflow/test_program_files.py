@@ -47,7 +47,7 @@ def test_a_file_that_does_not_load_is_one_line(tmp_path, text, expected):
     ("body", "expected"),
     [
         ("while True: pass", "twice.py:3: expected a file that loads within 3 s, got no end"),
-        ("raise SystemExit", "twice.py:3: expected a file that loads and draws its inputs, got SystemExit"),
+        ("raise SystemExit", "twice.py:3: inputs() failed: SystemExit"),
         ('return {"x": (200_000, 200_000)}', "Unable to allocate 149"),
         ('return {"x": __import__("numpy").zeros(3, complex)}', "expected x to have one of the types"),
     ],
@@ -67,6 +67,19 @@ def test_what_a_file_prints_is_not_in_the_output(tmp_path):
     )
     done = python("-c", code)
     assert (done.stdout, done.stderr) == ("(2, 4)\n", "")
+
+
+@pytest.mark.env
+@pytest.mark.slow
+def test_what_functions_do_is_an_outcome(tmp_path):
+    text = FILE.replace("    return 2 * x", "    print(1); raise SystemExit(0)")
+    (tmp_path / "wild.py").write_text(f"{text}def numpy(x):\n    input()\n")
+    chosen = ("--compilers", "jaxlib-0.10.2", "--frontends", "jax,numpy")
+    done = python("-m", "stackwars.workflow.explain", "wild.py", *chosen, cwd=tmp_path, check=False)
+    assert done.returncode == 1, done.stderr
+    shown = " ".join(done.stdout.split())
+    assert "no program: jax: jax does not lower it: wild.py:5: SystemExit: 0" in shown
+    assert "error: numpy: EOFError" in shown and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -21,5 +21,6 @@ rule explain:
         preset=config["preset"],
         version=explain.driver.VERSION,
     shell:
-        "python -m stackwars.workflow.explain {params.program} {params.options} --preset {params.preset}"
-        " --output $(dirname {output[0]}) 2>&1 | tee {log}"
+        # Statuses 1 and 2 are answers.
+        "{{ python -m stackwars.workflow.explain {params.program:q} {params.options} --preset {params.preset}"
+        ' --output "$(dirname {output[0]:q})" || [ $? -lt 3 ]; }} 2>&1 | tee {log:q}'

@@ -99,7 +99,7 @@ def _lowered(job: LowerJob, has_values: bool) -> tuple[Lowered, dict[str, str]]:
             lowered = Lowered(no_program_line(str(error)), [], ())
         except (ImportError, MemoryError):  # of the environment and the machine, not of the program
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             traceback.print_exc()
             why = f"{job.framework} does not lower it: {workloads.description(error)}"
             lowered = Lowered(no_program_line(why), [], ())
@@ -125,13 +125,15 @@ def write_in_child(job: LowerJob, output: Path, timeout_s: float = 0) -> int:
     """
     start = time.perf_counter()
     status = _fork(job, output, timeout_s)
-    if -status not in CRASHES:
-        return status
     framework = import_module(f"stackwars.compilers.lower_{job.framework}")
-    if getattr(framework, "PLACEHOLDERS", False) and _fork(job, output, timeout_s, has_values=True) == 0:
+    if -status == signal.SIGALRM:
+        why = f"{job.framework} did not lower it within {timeout_s:.0f} s"
+    elif -status not in CRASHES:
+        return status
+    elif getattr(framework, "PLACEHOLDERS", False) and _fork(job, output, timeout_s, has_values=True) == 0:
         return 0
-    name = signal.Signals(-status).name
-    why = f"{job.framework} ended by {name} while it lowered it; see the log"
+    else:
+        why = f"{job.framework} ended by {signal.Signals(-status).name} while it lowered it; see the log"
     lowered = Lowered(no_program_line(why), [], ())
     _write(lowered.text, _document(job, lowered, {}, time.perf_counter() - start), output)
     return 0

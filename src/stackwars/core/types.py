@@ -9,10 +9,14 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+
+from stackwars.core import limits
 
 NUMPY = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8,
@@ -134,6 +138,30 @@ def load(path: Path, *, mapped: bool = False) -> np.ndarray:
     array = np.load(path, mmap_mode="r" if mapped else None)
     name = path.with_suffix(".dtype")
     return array.view(dtype_of(name.read_text())) if name.exists() else array
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an .npz file.
+
+    :raises ValueError: naming the file, if it is none, is damaged or pickled, or does not fit in memory.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            size = sum(member.file_size for member in file.infolist())
+        if size > limits.available_memory_bytes() // 2:
+            raise MemoryError(f"{size:,} bytes, more than half of the memory that is free")
+        with np.load(path) as file:
+            arrays = dict(file)
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
+        got = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(
+            f"{path}: expected an .npz file of arrays, got {got}; fix: write it with numpy.savez"
+        ) from None
+    if strange := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
+        raise ValueError(
+            f"{path}: expected arrays, got the member {strange[0]}; fix: write it with numpy.savez"
+        )
+    return arrays
 
 
 def _parts(kind: str) -> tuple[str, str]:

@@ -39,12 +39,16 @@ def serve(commands: Any, otherwise: Status = Status.UNSUPPORTED) -> None:
     outcome that it means. otherwise: the status of an exception whose type has none: what a compiler raises against a
     program has no type that says so.
     """
-    reply = os.fdopen(int(os.environ[REPLY]), "w")
-    for line in sys.stdin:
+    reply, lines = os.fdopen(int(os.environ[REPLY]), "w"), os.fdopen(os.dup(0))
+    # A program that reads standard input would take the next command.
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    for line in lines:
         name, arguments = json.loads(line)
         try:
             answer = {"result": getattr(commands, name)(**arguments)}
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             traceback.print_exc()
             status = Status.ERROR if isinstance(error, OURS) else otherwise
             found = of_exception(type(error).__name__, str(error), status)

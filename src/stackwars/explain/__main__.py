@@ -1,8 +1,6 @@
 """`stackwars explain`: one or two StableHLO files in this Python's jaxlib, or a program file in the frontends here.
 
-Exit status: 0 if every program is right and the first is not slower than the second by more than the bound; 1 if one is
-wrong, crashes, hangs, is refused or cannot be judged, or if they compute different things; 2 if the first is slower; 3
-if the command cannot be followed.
+A program file is Python, and is executed.
 """
 
 from __future__ import annotations
@@ -10,7 +8,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shlex
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from importlib import metadata
@@ -24,6 +24,9 @@ from stackwars.explain.files import BadInput, stem
 from stackwars.explain.task import Settings
 
 CANNOT = 3
+STATUSES = """Exit status: 0 if every program is right and there is no gap beyond the bound; 1 if a program is wrong,
+crashes, does not end, is refused or is not judged, or if they compute different things; 2 if there is a gap (of two
+StableHLO files: if the first is slower); 3 if there is no answer."""
 LOADERS = "stackwars.program_files"
 """Entry points that explain a program file: functions of (options, say) that return an answer."""
 
@@ -40,7 +43,10 @@ def parser() -> argparse.ArgumentParser:
     result = Parser(prog="stackwars", description="Explain why programs differ.")
     commands = result.add_subparsers(dest="command", required=True, metavar="explain")
     explain = commands.add_parser(
-        "explain", help="who is slow, wrong, crashed or refused, and why", description=__doc__
+        "explain",
+        help="who is slow, wrong, crashed or refused, and why",
+        description=f"{__doc__}\n{STATUSES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     explain.add_argument(
         "a",
@@ -75,13 +81,19 @@ def explain_files(options: argparse.Namespace, say: Callable[[str], None]) -> An
     except metadata.PackageNotFoundError:
         raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
     name = options.name or "-".join(dict.fromkeys(map(stem, paths)))
-    inputs = f" --inputs {options.inputs}" if options.inputs else ""
+    files.check_name(name)
+    command = [
+        "stackwars",
+        "explain",
+        *map(str, paths),
+        *(["--inputs", str(options.inputs)] if options.inputs else []),
+    ]
     return driver.explain(
         files.load(paths, compiler, options.inputs or ""),
         [compiler],
         name=name,
         title=" and ".join(map(str, paths)),
-        command=f"stackwars explain {' '.join(map(str, paths))}{inputs}",
+        command=shlex.join(command),
         evaluator=compiler,
         settings=Settings(bound=options.bound),
         output=options.output or Path("explain", name),
@@ -119,6 +131,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         answer = explain(options, say)
     except BadInput as error:
         print(error, file=sys.stderr)
+        sys.exit(CANNOT)
+    except Exception:
+        # Python's own status of an exception is that of a wrong program.
+        traceback.print_exc()
         sys.exit(CANNOT)
     if options.json:
         print(json.dumps(asdict(answer), indent=1))

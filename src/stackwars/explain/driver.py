@@ -125,7 +125,7 @@ def explain(
         # A reader can open the page before the last search has ended.
         known = replace(
             known,
-            exit_status=page.exit_status(table, known.causes),
+            exit_status=page.exit_status(table, known.causes, is_pair=not workload and len(programs) == 2),
         )
         known = replace(known, headline=headline(known))
         page.write(output, known)

@@ -13,10 +13,12 @@ from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.compilers import ARTIFACT
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Graph, GraphError, Program
-from stackwars.core.types import dtype, shape
+from stackwars.core.types import dtype, integer_range, is_float, read_npz, shape
 from stackwars.explain.task import plain_arguments
 
 SEED = 2025
+MOST_NAME = 80
+"""Bytes of a program's name: a question's folder has two of them."""
 SUFFIXES = (".mlir", ".mlir.gz", ".mlirbc")
 _MAIN = re.compile(r"func\.func (?:public )?@main\b")
 _DYNAMIC = re.compile(r"tensor<[^>]*[?*]")
@@ -55,6 +57,22 @@ def check_exists(*paths: Path | str) -> None:
             raise BadInput(f"{path}: expected a file, got none; fix: the path")
 
 
+def check_name(name: str) -> None:
+    """Refuse a name that is no folder's, or would make names of files that are too long.
+
+    :raises BadInput: for such a name.
+    """
+    why = ""
+    if not name.strip(".") or "/" in name:
+        why = "the name of a folder"
+    elif not name.isprintable():
+        why = "a name of printable characters"
+    elif len(name.encode()) > MOST_NAME:
+        why = f"a name of at most {MOST_NAME} bytes"
+    if why:
+        raise BadInput(f"{name[:MOST_NAME]!r}: expected {why}, got this; fix: rename the file, or --name")
+
+
 def load(
     paths: Sequence[Path | str], evaluator: CompilerSpec, inputs: Path | str = "", seed: int = SEED
 ) -> list[Program]:
@@ -63,6 +81,8 @@ def load(
     :raises BadInput: for files that are no StableHLO, programs with different arguments, and inputs that do not fit.
     """
     check_exists(*paths, inputs)
+    for path in paths:
+        check_name(stem(path))
     files = labelled(paths)
     with Worker(evaluator) as worker:
         programs = {path: _program(worker, path) for path in files.values()}
@@ -78,7 +98,7 @@ def load(
             )
     if inputs:
         check_inputs(Path(inputs), wanted)
-    values = dict(np.load(inputs)) if inputs else {}
+    values = read_npz(Path(inputs)) if inputs else {}
     return [
         Program(label, texts[path], plain_arguments(graphs[path], values, seed), file=f"{label}.mlir")
         for label, path in files.items()
@@ -99,7 +119,7 @@ def _program(worker: Worker, path: Path) -> tuple[str, Graph]:
     except (OSError, UnicodeDecodeError) as error:
         got = error if isinstance(error, OSError) else "neither text nor MLIR bytecode"
         raise BadInput(f"{path}: expected a StableHLO program, got {got}; fix: that file") from None
-    if why := program_text.missing_reason(text):
+    if why := program_text.missing_reason(text) or ("" if data.strip() else "an empty file"):
         raise BadInput(f"{path}: expected a StableHLO program, got {why}; fix: that file")
     graph = _graph(worker, path, data)
     if kind := next(filter(_DYNAMIC.search, graph.types.values()), ""):
@@ -134,11 +154,9 @@ def check_inputs(path: Path, types: list[str]) -> None:
     :raises BadInput: naming the array.
     """
     try:
-        arrays = dict(np.load(path))
-    except (OSError, ValueError, TypeError) as error:
-        raise BadInput(
-            f"{path}: expected an .npz file of arrays, got {error}; fix: write it with numpy.savez"
-        ) from None
+        arrays = read_npz(path)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
     names = [f"arg{number}" for number in range(len(types))]
     if list(arrays) == [f"arr_{number}" for number in range(len(arrays))]:
         names = [f"arr_{number}" for number in range(len(types))]
@@ -148,7 +166,21 @@ def check_inputs(path: Path, types: list[str]) -> None:
         )
     for name, kind in zip(names, types, strict=True):
         array = arrays[name]
-        if array.shape != shape(kind) or array.dtype.kind != np.dtype(dtype(kind)).kind:
+        if array.shape != shape(kind) or _class(array.dtype) != _class(dtype(kind)):
             raise BadInput(
                 f"{path}: {name}: expected {kind}, got {array.dtype} of shape {array.shape}; fix: that array"
             )
+        if array.dtype.kind in "iu" and array.size:
+            low, high = integer_range(dtype(kind))
+            least, most = int(array.min()), int(array.max())
+            if least < low or most > high:
+                raise BadInput(
+                    f"{path}: {name}: expected integers from {low} to {high} ({kind}), got {least} to {most}; "
+                    "fix: that array"
+                )
+
+
+def _class(kind: np.dtype) -> str:
+    """Return the letter of a type's class: NumPy has another for bfloat16 and the like."""
+    name = np.dtype(kind).name
+    return "f" if is_float(kind) else name[0] if name.startswith(("int", "uint")) else np.dtype(kind).kind

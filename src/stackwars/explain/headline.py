@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import permutations
 from pathlib import PurePath
 
 from stackwars.core.numbers import percent, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain import console
 from stackwars.explain.answer import CAUSE, LAYOUT, REDUCED, RIGHT, Answer, Cause, Cell, Fault, Region
-from stackwars.explain.page import has_no_gap
+from stackwars.explain.page import gaps, has_no_gap
 from stackwars.explain.table import NATIVE
 
 BAD = (Status.WRONG, Status.CRASH, Status.TIMEOUT)
@@ -140,30 +139,18 @@ def _region(region: Region) -> str:
 
 def _unexplained(answer: Answer) -> Iterator[str]:
     """Yield the gaps of the table that have no cause, the largest first."""
-    table = answer.table
-    searched = {(cause.compiler, console.program_of(cause), cause.b if not cause.other else None, cause.other): cause
-                for cause in answer.causes}  # fmt: skip
-    timed = [cell for cell in table.cells if cell.timing and cell.compiler != NATIVE]
-    found = []
-    for slow, fast in permutations(timed, 2):
-        same_compiler = slow.compiler == fast.compiler
-        if not (same_compiler or slow.program == fast.program) or slow.ms <= fast.ms * (1 + table.bound):
+    asked = [(one.compiler, one.a, one.b, one.other) for one in answer.table.questions]
+    for gap in gaps(answer.table, answer.causes):
+        if gap.cause:
+            detail = _short(gap.cause.detail) or gap.cause.verdict
+            yield f"{_question(answer, gap.cause)}; no cause found: {detail}"
             continue
-        b, other = (fast.program, None) if same_compiler else (None, fast.compiler)
-        cause = searched.get((slow.compiler, slow.program, b, other))
-        if cause and has_no_gap(cause):
-            continue
-        gap = slow.ms / fast.ms
-        if cause:
-            text = f"{_question(answer, cause)}; no cause found: {_short(cause.detail) or cause.verdict}"
-        else:
-            subject = f"{_subject(answer, slow.program)} takes {ratio(gap)} times as long"
-            where = f"as {_other(answer, b)} in {slow.compiler}" if b else f"in {slow.compiler} as in {other}"
-            is_asked = any((one.compiler, one.a, one.b, one.other) == (slow.compiler, slow.program, b, other)
-                           for one in table.questions)  # fmt: skip
-            text = f"{subject} {where}; its cause {'is being' if is_asked else 'was not'} searched"
-        found.append((gap, text))
-    yield from (text for _, text in sorted(found, key=lambda row: -row[0]))
+        slow, fast = gap.slow, gap.fast
+        b, other = (fast.program, None) if slow.compiler == fast.compiler else (None, fast.compiler)
+        where = f"as {_other(answer, b)} in {slow.compiler}" if b else f"in {slow.compiler} as in {other}"
+        state = "is being" if (slow.compiler, slow.program, b, other) in asked else "was not"
+        subject = f"{_subject(answer, slow.program)} takes {ratio(gap.ratio)} times as long"
+        yield f"{subject} {where}; its cause {state} searched"
 
 
 # No fault and no gap
@@ -171,12 +158,16 @@ def _unexplained(answer: Answer) -> Iterator[str]:
 
 def _end(answer: Answer) -> str:
     table = answer.table
-    ran = [cell for cell in table.cells if cell.timing or cell.status in (Status.OK, Status.NOT_JUDGED)]
+    ran = [
+        cell
+        for cell in table.cells
+        if cell.compiler != NATIVE and (cell.timing or cell.status in (Status.OK, Status.NOT_JUDGED))
+    ]
     right = [cell for cell in ran if cell.status is Status.OK]
-    others = _others(cell for cell in table.cells if cell not in ran)
+    others = _others(cell for cell in table.cells if cell not in ran and cell.status is not Status.OK)
     if not ran:
-        return f"Nothing ran: {others}" if others else "Nothing was tried"
-    timed = [cell for cell in ran if cell.timing and cell.compiler != NATIVE]
+        return f"Nothing ran in a compiler: {others}" if others else "Nothing was tried"
+    timed = [cell for cell in ran if cell.timing]
     gap = f", no gap beyond {percent(table.bound)}" if len(timed) > 1 else ""
     rest = f"; {others}" if others else ""
     if len(right) < len(ran):
@@ -186,9 +177,8 @@ def _end(answer: Answer) -> str:
         unjudged = ", ".join(dict.fromkeys(cell.program for cell in ran if cell.status is not Status.OK))
         who = f" ({unjudged})" if right else ""
         return f"Not judged{who}: {_short(reason)}; with {inputs_text(answer)}{gap}{rest}"
-    places = list(dict.fromkeys(cell.compiler for cell in right if cell.compiler != NATIVE))
-    where = " in " + console.listed(places) if places else ""
-    return f"Right{where} with {inputs_text(answer)}{gap}{rest}"
+    places = console.listed(list(dict.fromkeys(cell.compiler for cell in right)))
+    return f"Right in {places} with {inputs_text(answer)}{gap}{rest}"
 
 
 def _others(cells: Iterable[Cell]) -> str:

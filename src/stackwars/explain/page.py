@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 
 from stackwars.core import machine
@@ -9,7 +13,7 @@ from stackwars.core.numbers import milliseconds, percent, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
-from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Fault, Table
+from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Cell, Fault, Table
 from stackwars.explain.table import NATIVE
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
@@ -44,24 +48,50 @@ def written(folder: Path) -> list[str]:
     return [str(folder / name) for name in names if (folder / name).exists()]
 
 
-def exit_status(table: Table, causes: list[Cause]) -> int:
-    """Return NOT_RIGHT if a program is not right or they compute different things, SLOWER if the first is slower than
-    the second by more than the bound, else OK.
+@dataclass(frozen=True)
+class Gap:
+    """A program that is slower than another in its compiler, or than itself in another compiler. cause: of a search."""
+
+    slow: Cell
+    fast: Cell
+    cause: Cause | None
+
+    @property
+    def ratio(self) -> float:
+        return self.slow.ms / self.fast.ms
+
+
+def gaps(table: Table, causes: Sequence[Cause]) -> list[Gap]:
+    """Return the gaps beyond the bound that fresh processes showed too if they were searched, the largest first."""
+    searched = {
+        (cause.compiler, console.program_of(cause), None if cause.other else cause.b, cause.other): cause
+        for cause in causes
+    }
+    timed = [cell for cell in table.cells if cell.timing and cell.compiler != NATIVE]
+    result = []
+    for slow, fast in permutations(timed, 2):
+        in_compiler = slow.compiler == fast.compiler
+        if (in_compiler or slow.program == fast.program) and slow.ms > fast.ms * (1 + table.bound):
+            sides = (fast.program, None) if in_compiler else (None, fast.compiler)
+            cause = searched.get((slow.compiler, slow.program, *sides))
+            if not (cause and has_no_gap(cause)):
+                result.append(Gap(slow, fast, cause))
+    return sorted(result, key=lambda gap: -gap.ratio)
+
+
+def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> int:
+    """Return NOT_RIGHT if a program is not right or they compute different things, SLOWER if there is a gap, else OK.
+
+    is_pair: only a gap counts by which the first of two programs is slower than the second.
     """
     cells = [cell for cell in table.cells if cell.compiler != NATIVE]
     if table.differ or any(cell.status is not Status.OK for cell in cells):
         return NOT_RIGHT
-    return SLOWER if any(_is_slower(compiler, table, causes) for compiler in table.compilers) else OK
-
-
-def _is_slower(compiler: str, table: Table, causes: list[Cause]) -> bool:
-    times = {cell.program: cell.ms for cell in table.cells if cell.compiler == compiler}
-    a, *others = times
-    if not others or times[others[0]] is None or times[a] is None:
-        return False
-    searched = [cause for cause in causes if not cause.other and (cause.compiler, cause.a) == (compiler, a)]
-    is_over = times[a] / times[others[0]] > 1 + table.bound
-    return is_over and not any(map(has_no_gap, searched))
+    first = table.programs[0]
+    found = gaps(table, causes)
+    if is_pair:
+        found = [gap for gap in found if gap.slow.program == first != gap.fast.program]
+    return SLOWER if found or (not is_pair and console.native_gaps(table)) else OK
 
 
 def has_no_gap(cause: Cause) -> bool:
@@ -111,17 +141,14 @@ def markdown(answer: Answer) -> str:
     sizes = ", ".join(f"{name} {value}" for name, value in answer.sizes.items())
     inputs = f", with the values of {answer.inputs}" if answer.inputs else ""
     body = [
-        f"# {answer.name}: {answer.headline}",
+        escaped(f"# {answer.name}: {answer.headline}"),
         "",
-        f"{answer.title}{f' ({sizes})' if sizes else ''}{inputs}; `{answer.command}`",
+        escaped(f"{answer.title}{f' ({sizes})' if sizes else ''}{inputs}"),
         "",
-        "```",
-        *console.grid(table),
-        "```",
-        *[f"- {text}" for text in console.below(table)],
+        *fenced([f"$ {answer.command}", *console.grid(table), *_wrapped(console.below(table))]),
     ]
     for found in (*answer.causes, *answer.faults):
-        body += ["", console.paragraph(found), *_regions(found)]
+        body += ["", *fenced([*_wrapped([console.paragraph(found)]), *_regions(found)])]
     versions = "; ".join(
         f"{name}: {', '.join(f'{package} {version}' for package, version in packages.items())}"
         for name, packages in table.versions.items()
@@ -134,16 +161,32 @@ def markdown(answer: Answer) -> str:
     if any(fault.script for fault in answer.faults):
         end.append(f"`python {REPRODUCER}` exits 1 while the fault is there.")
     reduced = next((fault.reduced for fault in answer.faults if fault.reduced), "")
-    listing = ["", "```mlir", *reduced.strip().splitlines(), "```"] if reduced else []
+    listing = ["", *fenced(reduced.strip().splitlines(), "mlir")] if reduced else []
     shown = listing if len(body) + len(listing) + len(end) <= MOST_LINES else []
     return "\n".join([*body, *shown, *end]) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return text in which Markdown and HTML have no meaning, in one line."""
+    return re.sub(r"([\\`*<>\[\]~])", r"\\\1", " ".join(text.split()))
+
+
+def fenced(lines: Sequence[str], language: str = "") -> list[str]:
+    """Return lines in a fence that none of them ends: a compiler's message may have one."""
+    runs = [len(run) for line in lines for run in re.findall("`+", line)]
+    fence = "`" * max([3, *(run + 1 for run in runs)])
+    return [f"{fence}{language}", *lines, fence]
+
+
+def _wrapped(texts: list[str]) -> list[str]:
+    return console.wrapped(texts).splitlines()
 
 
 def _regions(found: Cause | Fault) -> list[str]:
     """Return the operations of a cause's first regions side by side."""
     if isinstance(found, Fault) or not found.regions:
         return []
-    result = ["", "```"]
+    result = [""]
     for region in found.regions[:MOST_REGIONS]:
         sides = (
             (found.a, region.a, region.line_a),
@@ -154,4 +197,4 @@ def _regions(found: Cause | Fault) -> list[str]:
             short = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."
             result.append(f"{label}: {short}{f'  # {line}' if line else ''}")
     more = len(found.regions) - MOST_REGIONS
-    return [*result, "```", *([f"and {more} more kinds, in explain.html"] if more > 0 else [])]
+    return [*result, *([f"and {more} more kinds, in explain.html"] if more > 0 else [])]

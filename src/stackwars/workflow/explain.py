@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from stackwars import frameworks, workloads
 from stackwars.compilers import expected
@@ -30,6 +32,7 @@ from stackwars.core.launch import REPOSITORY, RUNNER
 from stackwars.core.outcome import Outcome, Status
 from stackwars.core.program import Program
 from stackwars.explain import driver, files
+from stackwars.explain.__main__ import CANNOT, STATUSES, Parser
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import SUFFIXES, BadInput, stem
 from stackwars.explain.kept import Kept, digest
@@ -44,7 +47,6 @@ from stackwars.workloads import sized
 FOLDER = "explain"
 NATIVES = ("torch_eager", "numpy")
 """Frameworks that run a workload without a compiler."""
-CANNOT = 3
 STOPPED = "stopped; what was measured is kept; run the same command again"
 Say = Callable[[str], None]
 
@@ -118,6 +120,7 @@ def request(options: argparse.Namespace, say: Say) -> Request:
     words["INPUTS"] = options.inputs
     words |= {what.upper(): ",".join(names[what]) for what in names if names[what] != usual[what]}
     words["BOUND"] = "" if bound == settings.bound else str(bound)
+    files.check_name(name)
     return Request(
         config,
         options.program,
@@ -127,7 +130,9 @@ def request(options: argparse.Namespace, say: Say) -> Request:
         inputs=options.inputs,
         name=name,
         output=options.output or Path(FOLDER, name),
-        command=" ".join(["make explain", *(f"{key}={value}" for key, value in words.items() if value)]),
+        command=" ".join(
+            ["make explain", *(f"{key}={shlex.quote(value)}" for key, value in words.items() if value)]
+        ),
         say=say,
     )
 
@@ -362,14 +367,18 @@ def explain_program_file(options: argparse.Namespace, say: Say) -> Answer:
 
     :raises BadInput: for a file that cannot be explained.
     """
-    given = ["--bound", str(options.bound), *(["--name", options.name] if options.name else [])]
-    own = parser().parse_args([str(options.a), *given])
-    own.output = options.output
-    return explain(replace(request(own, say), command=f"stackwars explain {options.a}"))
+    given = [f"--bound={options.bound}", *([f"--name={options.name}"] if options.name else [])]
+    own = parser().parse_args([*given, "--", str(options.a)])
+    own.output, own.b, own.inputs = options.output, str(options.b or ""), str(options.inputs or "")
+    return explain(replace(request(own, say), command=shlex.join(["stackwars", "explain", str(options.a)])))
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(description=__doc__)
+    result = Parser(
+        prog="make explain",
+        description=f"{__doc__}\n{STATUSES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     result.add_argument("program", metavar="PROGRAM", help="a program file, a workload or a StableHLO file")
     result.add_argument(
         "b", metavar="B", nargs="?", default="", help="a StableHLO file that it is compared with"
@@ -384,19 +393,22 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def main() -> None:
+def main() -> NoReturn:
     options = parser().parse_args()
     try:
         # A run of the workflow holds the lock for its jobs.
         lock = None if RUNNER in os.environ else start.take_lock()
         if lock is None and RUNNER not in os.environ:
-            sys.exit(start.TAKEN)
-        explain(request(options, lambda text: print(text, flush=True)))
+            raise BadInput(start.TAKEN)
+        sys.exit(explain(request(options, lambda text: print(text, flush=True))).exit_status)
     except (BadInput, ConfigError) as error:
         print(error, file=sys.stderr)
-        sys.exit(CANNOT)
     except KeyboardInterrupt:
-        sys.exit(f"\n{STOPPED}")
+        print(f"\n{STOPPED}", file=sys.stderr)
+    except Exception:
+        # Python's own status of an exception is that of a wrong program.
+        traceback.print_exc()
+    sys.exit(CANNOT)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ def main() -> None:
         config = configured(options.order, options.releases)
         if options.program not in config["workloads"]:
             files.check_exists(options.program)
+            files.check_name(files.stem(options.program))
         measure(config, options.program, Path(explain.FOLDER, files.stem(options.program)))
     except (BadInput, ConfigError, BuildError) as error:
         sys.exit(str(error))

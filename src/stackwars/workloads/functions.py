@@ -163,7 +163,7 @@ class Functions(Workload):
             return call()
         except ProgramFileError:
             raise
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             said = f"{name}() failed: {type(problem).__name__}: {problem}"
             at = workloads.user_line(problem) or f"{self.path.name}:{line(self.function(name))}: "
             raise ProgramFileError(f"{at}{said}; fix: that line") from problem

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stackwars.core.types import read_npz
 from stackwars.workloads import values
+from stackwars.workloads.base import ProgramFileError
 from stackwars.workloads.values import BFLOAT16, BFloat16
 
 FLOATS = ("float32", "float16", BFLOAT16, "float64")
@@ -75,9 +77,14 @@ def is_wide(one: Spec | np.ndarray) -> bool:
 
 
 def from_npz(path: Path) -> Mapping[str, np.ndarray]:
-    """Return the arrays of an .npz file."""
-    with np.load(path) as file:
-        return dict(file)
+    """Return the arrays of an .npz file.
+
+    :raises ProgramFileError: for a file of another kind.
+    """
+    try:
+        return read_npz(path)
+    except ValueError as error:
+        raise ProgramFileError(str(error)) from None
 
 
 def _is_shape(given: Any) -> bool:
