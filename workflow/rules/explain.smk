@@ -6,9 +6,9 @@ rule explain:
     input:
         lambda wildcards: explain.source(explain.find_program(wildcards.name)),
     output:
-        f"{explain.FOLDER}/{{name}}/explain.json",
-        f"{explain.FOLDER}/{{name}}/explain.html",
-        f"{explain.FOLDER}/{{name}}/explain.md",
+        answer=f"{explain.FOLDER}/{{name}}/explain.json",
+        page=f"{explain.FOLDER}/{{name}}/explain.html",
+        text=f"{explain.FOLDER}/{{name}}/explain.md",
     log:
         f"{explain.FOLDER}/{{name}}/explain.log",
     # What is timed runs alone.
@@ -22,4 +22,4 @@ rule explain:
         version=explain.driver.VERSION,
     shell:
         "python -m stackwars.workflow.explain {params.program} {params.options} --preset {params.preset}"
-        " --output $(dirname {output[0]}) 2>&1 | tee {log}"
+        " --output $(dirname {output.answer}) 2>&1 | tee {log}"
