@@ -48,7 +48,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Checked:
-    """How a program ended, and what is known of it.
+    """The outcome of a program, and what is known of it.
 
     operation: that at which a compiler refuses it. is_emitted: whether there is a program. verdict: on its values, see
     `judge.judge`; None if they were not judged. first_ns, repeat_ns: of its first and its last call.
@@ -65,7 +65,7 @@ class Checked:
 
     @property
     def ran(self) -> bool:
-        """Whether its time means something: its values are right, or nothing says what they should be."""
+        """Its time means something: its values are right, or nothing says what they should be."""
         return self.outcome.status in (Status.OK, Status.NOT_JUDGED)
 
     def dump(self) -> dict[str, Any]:
