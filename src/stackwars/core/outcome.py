@@ -45,10 +45,6 @@ class Outcome:
     detail: str = ""
     signature: str = ""
 
-    @property
-    def is_ok(self) -> bool:
-        return self.status is Status.OK
-
 
 class Failed(Exception):
     """A command of a worker did not succeed; a crash or a timeout ended its process."""
