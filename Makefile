@@ -8,7 +8,7 @@
 # make report       builds report.html alone, of the full run made here (or RESULTS=reference)
 # make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES)
 # make audits       checks the harness for the run made here: fences, mutants, A/A, power; the next paper shows it
-# make explain      PROGRAM=softmax.py: which frontend and compiler is slow, wrong, crashed or refused, and why
+# make explain      PROGRAM=softmax.py: in which frontend and compiler it is slow, wrong or fails, and why
 #                   (or A=slow.mlir B=fast.mlir; COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz)
 # make compare      RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces
 # make accept       adds the full run made here (or RUN=<folder>) to the committed runs

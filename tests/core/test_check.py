@@ -83,5 +83,5 @@ def test_the_last_line_is_what_was_printed_before_a_trace(log, line):
         ("no operation", ""),
     ],
 )
-def test_the_operation_of_a_refusal_is_named(message, operation):
+def test_the_unsupported_operation_is_named(message, operation):
     assert operation_in(message) == operation

@@ -161,13 +161,13 @@ def test_drawn_values_have_their_type_and_range(name: str) -> None:
         ("module attributes {mhlo.num_partitions = 1 : i32} {", ""),
     ],
 )
-def test_what_no_worker_can_run_is_refused_in_one_line(text: str, reason: str) -> None:
+def test_what_no_worker_can_run_is_unsupported_in_one_line(text: str, reason: str) -> None:
     found = refusal(text)
     assert (reason in found and "\n" not in found) if reason else not found
 
 
 @pytest.mark.env
-def test_a_refused_program_is_not_run(worker: Worker) -> None:
+def test_an_unsupported_program_is_not_run(worker: Worker) -> None:
     found = check.check(worker, Program("callback", CALLBACK), Expected(reason="not asked"))
     assert found.outcome.status is Status.UNSUPPORTED and "Python process" in found.outcome.detail
     with pytest.raises(Failed, match="got HLO"):

@@ -120,7 +120,7 @@ def test_wrong_values_are_wrong_and_without_expected_values_nothing_is_judged(wo
     assert check.check(worker, program(), disputed).outcome.status is Status.INVALID
 
 
-def test_a_refusal_names_the_operation_and_no_program_is_no_refusal(worker: Worker) -> None:
+def test_an_unsupported_outcome_names_the_operation_unless_there_is_no_program(worker: Worker) -> None:
     found = check.check(worker, program(REFUSED), expected())
     assert (found.outcome.status, found.operation) == (Status.UNSUPPORTED, "stablehlo.nothing")
     absent = check.check(worker, Program("none", missing="torch says no"), expected())
@@ -143,7 +143,7 @@ def test_a_process_that_hangs_or_crashes_is_replaced(worker: Worker) -> None:
         assert check.check(other, program(), expected()).outcome.status is Status.OK
 
 
-def test_too_little_memory_is_no_refusal(worker: Worker) -> None:
+def test_too_little_memory_is_oom_and_not_unsupported(worker: Worker) -> None:
     text = "func.func @main() -> tensor<40000x40000xf32> {\n  %0 = stablehlo.iota dim = 0 : tensor<40000x40000xf32>\n"
     with Worker(worker.spec, cap_gib=2) as small:
         found = check.check(

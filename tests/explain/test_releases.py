@@ -143,6 +143,14 @@ def test_an_outcome_that_differs_is_a_change_and_so_is_its_repair():
     assert "one of 2 releases up to 3: wrong" in broken.sentence
 
 
+def test_the_console_prints_intervals_and_the_changes_that_they_do_not_exclude():
+    rows = [timed("2", [1.0, 1.0, 1.0]), timed("1", [0.7, 1.5, 1.2])]
+    summarise(rows)
+    text = console(Releases("p", "jaxlib", "all", SETTINGS, "1.0.0", "", rows, [], "", 1.0))
+    assert " 1.080 (" in text
+    assert "the intervals do not exclude a change beyond 10 % in 1; repeat it" in text
+
+
 def test_the_console_says_the_change_or_that_there_is_none():
     def text(outcomes: dict[str, object], reason: str = "") -> str:
         found, _ = search("bisect", outcomes)
@@ -150,6 +158,7 @@ def test_the_console_says_the_change_or_that_there_is_none():
         document = ("p", "jaxlib", "bisect", SETTINGS, "1.0.0", reason, rows, found.changes(), "", 1.0)
         return console(Releases(*document))
 
-    assert "no change among 4 releases" in text({"rest": 1.0}) and "not run" in text({"rest": 1.0})
+    assert "no change found among 4 releases" in text({"rest": 1.0}) and "not run" in text({"rest": 1.0})
+    assert "not exclude" not in text({"rest": 1.0})
     assert text({"rest": 1.0, "15": 2.0}).splitlines()[-1].startswith("15 takes 2.00 times as long as 14")
     assert text({"rest": 1.0}, "the program was not written").splitlines()[-1] == "the program was not written"

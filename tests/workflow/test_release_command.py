@@ -3,7 +3,8 @@
 import pytest
 
 from stackwars.core import documents
-from stackwars.study.config import ConfigError, load
+from stackwars.explain.files import BadInput
+from stackwars.study.config import load
 from stackwars.workflow.releases import configured, measure
 
 NEGATE = """
@@ -28,7 +29,7 @@ def test_the_command_chooses_the_order_or_releases_of_jaxlib():
         "jaxlib": ["0.10.2", "0.7.2 --xla_a=1"],
         "iree": [],
     }
-    with pytest.raises(ConfigError, match=r"lock_releases.py jaxlib-0\.3\.0"):
+    with pytest.raises(BadInput, match=r"^RELEASES: .* got 0\.3\.0; fix: .*lock_releases.py jaxlib-0\.3\.0$"):
         configured(None, "0.3.0")
 
 

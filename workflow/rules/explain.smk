@@ -6,9 +6,9 @@ rule explain:
     input:
         lambda wildcards: explain.source(explain.find_program(wildcards.name)),
     output:
-        f"{explain.FOLDER}/{{name}}/explain.json",
-        f"{explain.FOLDER}/{{name}}/explain.html",
-        f"{explain.FOLDER}/{{name}}/explain.md",
+        answer=f"{explain.FOLDER}/{{name}}/explain.json",
+        page=f"{explain.FOLDER}/{{name}}/explain.html",
+        text=f"{explain.FOLDER}/{{name}}/explain.md",
     log:
         f"{explain.FOLDER}/{{name}}/explain.log",
     # What is timed runs alone.
@@ -23,4 +23,4 @@ rule explain:
     shell:
         # Statuses 1 and 2 are answers.
         "{{ python -m stackwars.workflow.explain {params.program:q} {params.options} --preset {params.preset}"
-        ' --output "$(dirname {output[0]:q})" || [ $? -lt 3 ]; }} 2>&1 | tee {log:q}'
+        ' --output "$(dirname {output.answer:q})" || [ $? -lt 3 ]; }} 2>&1 | tee {log:q}'

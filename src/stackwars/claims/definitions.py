@@ -13,6 +13,7 @@ from stackwars.audits import audit_entries
 from stackwars.claims.verdicts import OURS
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
+from stackwars.explain.answer import LAYOUT, OPERATIONS
 from stackwars.results import causes, verdicts
 from stackwars.results import schema as tables
 from stackwars.results.schema import Column
@@ -128,7 +129,7 @@ def _vocabularies() -> dict[str, dict]:
     """Return the words and names that the schema allows. A misspelt verdict would vote for nothing."""
     words = {word for name, word in vars(verdicts).items() if name.isupper() and isinstance(word, str)}
     words |= {*Status, audit_entries.PASS, audit_entries.FAIL}
-    words |= {causes.LAYOUT, causes.OPERATIONS, causes.BOTH}
+    words |= {LAYOUT, OPERATIONS, causes.BOTH}
     return {
         "table": {"enum": list(COLUMNS)},
         "verdict": {"enum": sorted(words)},

@@ -48,7 +48,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Checked:
-    """How a program ended, and what is known of it.
+    """The outcome of a program, and what is known of it.
 
     operation: that at which a compiler refuses it. is_emitted: whether the frontend
     emitted a program of the computation, not an odd one (`judge.Expected`). verdict: on its values, see
@@ -66,7 +66,7 @@ class Checked:
 
     @property
     def ran(self) -> bool:
-        """Whether its time means something: its values are right, or nothing says what they should be."""
+        """Its time means something: its values are right, or nothing says what they should be."""
         return self.outcome.status in (Status.OK, Status.NOT_JUDGED)
 
     def dump(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How long this process wanted a core and did not get one, as the kernel counts it: see docs/protocol.md.
+"""Time that this process waited for a core, as the kernel counts it: see docs/protocol.md.
 
 The run-queue wait of every thread is in /proc/self/task/*/schedstat (Documentation/scheduler/sched-stats.rst). What
 others used of the cores (/proc/stat, proc(5)), and what the host took away, is known for the whole steady state
@@ -27,7 +27,7 @@ SHARE_OF_A_WORKER = 0.01
 
 
 class Usage(NamedTuple):
-    """What the threads of this process did since the meter was last read, in ns of thread time.
+    """Times of the threads of this process since the meter was last read, in ns of thread time.
 
     run: on a core; wait: runnable, in a queue; steal: taken from the cores of this process by the host
     (of all that ran there; the kernel counts it in ticks of 10 ms, so a short block sees it late).

@@ -130,7 +130,7 @@ def unit_roundoff(text: str) -> float:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a worker evaluates.
+    """An order to a worker to evaluate a program.
 
     texts: {key: [the operation in float64, as it is]}. steps: [{key, reads, results, free, most}] in order; most: the
     size from which a result is an infinity in its own type, or None. arguments:

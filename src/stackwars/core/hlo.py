@@ -178,7 +178,7 @@ def _arrays(text: str) -> list[Array]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the parenthesis that opens at `start` closes."""
+    """Return where the parenthesis that opens at `start` closes."""
     depth = 0
     for match in re.compile(r"[()]").finditer(text, start):
         depth += 1 if match.group() == "(" else -1

@@ -50,7 +50,7 @@ ARRAYS, DOCUMENT = "expected.npz", "expected.json"
 OUTPUT = "output"
 """The name of the result that a call returns; of several, the others are output/1, output/2 and so on."""
 OUTPUTS = "values.npz"
-"""What a process leaves of its outputs: {"<call>/<key of the expected values>": array}."""
+"""File of the outputs of a process: {"<call>/<key of the expected values>": array}."""
 
 
 def output_names(count: int) -> list[str]:

@@ -60,7 +60,7 @@ Sample = tuple[float, int]
 
 @dataclass(frozen=True)
 class ExitReport:
-    """How a child ended.
+    """The end of a child process.
 
     exit_code: negative for a signal, as in `subprocess`; None if it was not started, and `not_started` says
     why. log_tail: the last lines of its output. timed_out, over_cap, stopped: its parent killed it, for its

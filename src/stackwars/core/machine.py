@@ -61,7 +61,7 @@ def huge_pages(path: Path = Path("/sys/kernel/mm/transparent_hugepage/enabled"))
 
 
 def described(record: dict) -> str:
-    """What tells a machine from another: node, processor, cores, memory.
+    """Return what identifies a machine: node, processor, cores, memory.
 
     Updates of the system leave it the same.
     """

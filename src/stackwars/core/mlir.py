@@ -22,7 +22,7 @@ from stackwars.core.types import DTYPES
 
 _register_passes = cache(stablehlo.register_stablehlo_passes)
 LOOP = 100
-"""How often a loop is assumed to run."""
+"""Number of times that a loop is assumed to run."""
 
 # Their bodies are programs of their own; any other region is the scalar combiner of a reduction.
 CONTROL_FLOW = {"stablehlo.while", "stablehlo.case", "stablehlo.if"}

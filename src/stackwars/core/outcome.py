@@ -1,4 +1,4 @@
-"""How a program, a call or a process ended: one set of words, and one way to them from an exception or a death.
+"""Outcomes of programs, calls and processes: one set of words, derived from an exception or from how a process died.
 
 ok           it ran, and its values are right if they could be judged
 wrong        its values are not the expected ones
@@ -7,7 +7,7 @@ unsupported  the frontend, the compiler or the runtime says that it does not tak
 crash        a signal ended its process, or its compiler's
 timeout      it took too long
 oom          it had too little memory
-invalid      its numbers would mean nothing: not finite, or refused by a check of the harness
+invalid      its numbers would mean nothing: not finite, or rejected by a check of the harness
 error        a fault of this harness or of its environment
 not run      it was not tried here
 """
@@ -44,10 +44,6 @@ class Outcome:
     status: Status
     detail: str = ""
     signature: str = ""
-
-    @property
-    def is_ok(self) -> bool:
-        return self.status is Status.OK
 
 
 class Failed(Exception):

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 NO_PROGRAM = "// no program:"
-"""How a file begins that stands in the place of a program and says why there is none."""
+"""First words of a file that says why there is no program."""
 MOST_BYTES = 1 << 30
 """The largest file that is read: a small packed one may unpack to any size."""
 LEGALISE = (
@@ -37,7 +37,7 @@ _DONATED = re.compile(
         r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true|mhlo\.input_output_alias = \[[^\]]*\])"
     )
 )
-"""What says of an argument that a result takes over its memory."""
+"""Attribute of an argument whose memory a result takes over."""
 _CALLBACK = re.compile(r"\bxla\w*_python_\w*callback\b")
 _PARTITIONS = re.compile(r"mhlo\.num_partitions = (\d+)")
 _BITS = re.compile(r'dense<"0x([0-9A-Fa-f]+)"> : tensor<((?:\d+x)+)i1>')

@@ -56,7 +56,10 @@ class LogRatio:
 
     @classmethod
     def of_rounds(cls, ratios: Sequence[float]) -> LogRatio:
-        """Of one ratio a round. Raises ValueError where there is none, or one is not over zero."""
+        """Return the estimate from one ratio a round.
+
+        :raises ValueError: if there is none, or one is not over zero.
+        """
         if not ratios or min(ratios) <= 0:
             raise ValueError(f"expected at least one ratio and all over zero; got {list(ratios)}")
         logs = np.log(ratios)
@@ -134,5 +137,5 @@ def _student() -> ModuleType:
 
 
 def _exp(value: float) -> float:
-    """Of two rounds an end can lie beyond every number there is."""
+    """Return a finite exponential: with two rounds, the end of an interval can exceed every float."""
     return math.exp(min(value, 700.0))

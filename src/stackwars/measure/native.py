@@ -49,7 +49,7 @@ class NativeWorker(Worker):
 
     @property
     def program(self) -> Program:
-        """What `check` and `time_together` are called with: the names of the workload's results, and no text."""
+        """The program to give to `check` and `time_together`: the names of the workload's results, and no text."""
         return Program(self.spec.name, named=self._named)
 
     def load(self, name: str, program: str | bytes = "", options: dict[str, Any] | None = None) -> float:

@@ -10,6 +10,7 @@ import pandas as pd
 from stackwars.audits import audit_entries
 from stackwars.claims import definitions, stability
 from stackwars.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
+from stackwars.explain.answer import CAUSE, LAYOUT
 from stackwars.paper import latex, sizes
 from stackwars.paper.tables import products
 from stackwars.results import causes, effects, names, runs, schema, variance
@@ -94,11 +95,11 @@ def _machines(data: Dataset) -> Named:
 def _causes(data: Dataset) -> Named:
     """Yield how many gaps between the main programs were searched and explained, and what each explanation closes."""
     every = causes.main_gaps(data, effects.STUDY)
-    found = [row for row in every if row["verdict"] == causes.CAUSE]
+    found = [row for row in every if row["verdict"] == CAUSE]
     yield "causes/gaps", len(every)
     yield "causes/searched", sum(row["verdict"] != "" for row in every)
     yield "causes/found", len(found)
-    yield "causes/layouts", sum(row["what"] == causes.LAYOUT for row in found)
+    yield "causes/layouts", sum(row["what"] == LAYOUT for row in found)
     for row in found:
         key = f"causes/{row['workload']}/{row['compiler']}"
         yield f"{key}/closed", latex.significant_percent(row["closed"])
@@ -111,7 +112,7 @@ def _causes(data: Dataset) -> Named:
     yield "causes/again", len(again)
     yield (
         "causes/agree",
-        sum(set(rows["verdict"]) == {causes.CAUSE} and rows["what"].nunique() == 1 for rows in again),
+        sum(set(rows["verdict"]) == {CAUSE} and rows["what"].nunique() == 1 for rows in again),
     )
 
 

@@ -12,10 +12,10 @@ from stackwars import workloads
 from stackwars.core.hlo import CLASSES
 from stackwars.core.numbers import shortened
 from stackwars.core.ratio import geometric_mean
+from stackwars.explain.answer import CAUSE
 from stackwars.report import operations, ratios, sentences
 from stackwars.report.ratios import having, mark_of, numbers_of, ratio_of
 from stackwars.results import schema
-from stackwars.results.causes import CAUSE
 from stackwars.results.dataset import Sources
 from stackwars.results.effects import ALL
 from stackwars.setup.device import CPU

@@ -14,6 +14,7 @@ import pandas as pd
 
 from stackwars import workloads
 from stackwars.core.ratio import Estimate, is_gap
+from stackwars.explain.answer import LAYOUT, OPERATIONS
 from stackwars.results import schema
 from stackwars.results.dataset import Dataset, of_study
 from stackwars.results.raw import Raw
@@ -21,11 +22,8 @@ from stackwars.results.schema import is_missing
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons
 
-CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
-NO_GAP, DIFFERENT, FAILED, UNSUPPORTED = "no gap", "different values", "failed", "unsupported"
-"""Verdicts of a search."""
-LAYOUT, OPERATIONS, BOTH = "argument layout", "operations", "argument layout and operations"
-"""What a cause is made of."""
+BOTH = f"{LAYOUT} and {OPERATIONS}"
+"""What the regions of a cause differ in, if it is not the same for all."""
 _NAME = re.compile(r"\b(?:stablehlo|chlo)\.(\w+)")
 _TYPE = re.compile(r"tensor<[^>]*>(?!.*tensor<)")
 

@@ -66,7 +66,7 @@ class Raw:
 
     @cached_property
     def round_seconds(self) -> Counter[tuple[str, str, int]]:
-        """How long all processes of a round took, by workload, device and round."""
+        """Seconds that all processes of a round took, by workload, device and round."""
         found: Counter[tuple[str, str, int]] = Counter()
         for key, result in (*self.cells.items(), *self.replays.items()):
             for process in result["processes"]:

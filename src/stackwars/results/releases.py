@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from stackwars import workloads
+from stackwars.core.outcome import Status
 from stackwars.results import schema
 from stackwars.results.raw import Raw
 
@@ -35,7 +36,7 @@ def rows(document: dict) -> Iterator[dict[str, Any]]:
             **{"ratio": ratio.get("value"), "low": ratio.get("low"), "high": ratio.get("high")},
         }
         if document["reason"]:
-            row |= {"status": "unsupported", "status_detail": document["reason"]}
+            row |= {"status": Status.UNSUPPORTED, "status_detail": document["reason"]}
         yield row | _change(changes.get(release["version"]))
 
 

@@ -1,4 +1,4 @@
-"""How much times and ratios vary between rounds, runs and kinds of machine, and whether runs predict each other.
+"""Variation of times and ratios between rounds, runs and kinds of machine, and whether runs predict each other.
 
 Moments of a nested design, on logarithms, pooled over the workloads and not under 0 (Searle, Casella &
 McCulloch, Variance Components, 1992, ch. 3)."""

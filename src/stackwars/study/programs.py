@@ -1,4 +1,4 @@
-"""Which programs go to which compilers, and where their files live: the counterpart of `cells`."""
+"""Programs and the compilers that they go to, and where their files live: the counterpart of `cells`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stackwars.study.studies import folder, preset, studies
 from stackwars.workloads import parallel, sized
 
 STATE_BLOCKS = 11
-"""Of a replay whose results are what a workload keeps: a few in fresh memory are slow."""
+"""Calls of a replay whose results are the state of its workload: the first, in fresh memory, are slow."""
 
 
 @dataclass(frozen=True, order=True)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from stackwars.compilers.arguments import load_program
-from stackwars.core import documents, judge
+from stackwars.core import documents, judge, numbers
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.compilers import XLA
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program as CoreProgram
-from stackwars.explain.releases import ALL, Releases, ReleaseSettings, releases
+from stackwars.explain.releases import ALL, Release, Releases, ReleaseSettings, releases
 from stackwars.setup import environments
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs
@@ -143,21 +143,35 @@ def evaluator(pins_file: str, limits: ReleaseSettings) -> Worker:
 
 
 def console(document: Releases) -> str:
-    """Return a document as a table for a terminal, and its answer."""
+    """Return a document as a table for a terminal, and its answer: what changed, or what is not excluded."""
     lines = [f"{document.label} in {document.project}, StableHLO {document.stablehlo or 'none'}"]
     if document.reason:
         return "\n".join([*lines, document.reason])
     width = max(10, *(len(row.version) for row in document.releases))
     for row in document.releases:
-        ratio = f"{row.ratio.value:7.2f}" if row.ratio else " " * 7
-        ms = f"{row.ms:10.3f} ms {ratio}" if row.ms else " " * 21
+        ratio = numbers.ratio_interval(*astuple(row.ratio)) if row.ratio else ""
+        ms = f"{row.ms:10.3f} ms  {ratio:22}" if row.ms else " " * 37
         compile_s = f"{row.compile_s:8.2f} s" if row.compile_s else " " * 10
         lines.append(
             f"  {row.version:{width}} {row.status:12}{compile_s}{ms}  {row.status_detail[:120]}".rstrip()
         )
     measured = sum(row.status != Status.NOT_RUN for row in document.releases)
     answer = [change.sentence for change in document.changes]
-    return "\n".join([*lines, *(answer or [f"no change among {measured} releases that were tried"])])
+    if not answer:
+        answer = [f"no change found among {measured} releases that were tried"]
+        bound = document.settings.bound
+        if unclear := [row.version for row in document.releases if _is_unclear(row, bound)]:
+            answer.append(
+                f"the intervals do not exclude a change beyond {numbers.percent(bound)} in {', '.join(unclear)}; "
+                "repeat it with nothing else running"
+            )
+    return "\n".join([*lines, *answer])
+
+
+def _is_unclear(row: Release, bound: float) -> bool:
+    """Return whether a release may be slower or faster than the newest by more than the bound, by its interval."""
+    known = row.ratio is not None and row.ratio.low is not None
+    return known and (row.ratio.high > 1 + bound or row.ratio.low < 1 / (1 + bound))
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from stackwars.compilers.arguments import load_program
 from stackwars.core import documents, machine
 from stackwars.core.client import CompilerSpec
 from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import Estimate, LogRatio, is_gap
 from stackwars.explain import answer
 from stackwars.explain.driver import search
@@ -56,7 +57,7 @@ def ratio(replay: dict, one: str, other: str) -> Estimate | None:
     A round's ratio is the median over the pairs of neighbouring loops.
     """
     sides = [replay["programs"].get(name) for name in (one, other)]
-    if any(side is None or side["status"] != "ok" for side in sides):
+    if any(side is None or side["status"] != Status.OK for side in sides):
         return None
     rounds = [
         loops.round_ratio(loops.pairs(*pair)) for pair in zip(*(side["loops"] for side in sides), strict=True)
@@ -72,7 +73,7 @@ def gaps(replay: dict, names: Iterable[str], pair: list[str], bound: float) -> l
     times = {
         name: statistics.median(map(loops.side_ms, program["loops"]))
         for name, program in replay["programs"].items()
-        if name in names and program["status"] == "ok"
+        if name in names and program["status"] == Status.OK
     }
     pairs = [tuple(pair)]
     if len(times) > 1:
@@ -109,14 +110,14 @@ def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
     """Return causes.json, and write the answers to a folder of each gap under `output`."""
     started, start = datetime.now(UTC), time.monotonic()
     found = gaps(replay, job.programs, job.pair, job.bound)
-    status, detail, specs = "ok", "", []
+    status, detail, specs = Status.OK, "", []
     try:
         specs = [
             CompilerSpec(**row, python=str(ensure(REPOSITORY / job.pins[role])))
             for role, row in (("compiler", job.compiler), ("evaluator", job.evaluator))
         ]
     except Unavailable as error:
-        status, detail = "unsupported", str(error)
+        status, detail = Status.UNSUPPORTED, str(error)
     for gap in found:
         gap["cause"] = None
         if gap["is_gap"] and specs:

@@ -23,7 +23,7 @@ from stackwars.explain.releases import ALL, ORDERS, releases
 from stackwars.setup.environments import BuildError
 from stackwars.study import cells, programs
 from stackwars.study.config import ConfigError, read, validate
-from stackwars.study.releases import console, evaluator, loaded, settings, spec_of
+from stackwars.study.releases import console, evaluator, loaded, pins, settings, spec_of
 from stackwars.workflow import explain, program_files, start
 
 
@@ -54,13 +54,20 @@ def main() -> None:
 def configured(order: str | None, versions: str | None) -> dict[str, Any]:
     """Return the configuration with this order, or with these releases of jaxlib alone.
 
-    :raises ConfigError: for a release without pins.
+    :raises BadInput: for a release without pins.
+    :raises ConfigError: for a wrong configuration.
     """
     config = read(REPOSITORY / "config" / "config.yaml")
     if order:
         config["releases"]["order"] = order
     if versions:
         listed = [one.strip() for one in versions.split(",")]
+        for version in listed:
+            if not pins("jaxlib", version).is_file():
+                raise BadInput(
+                    f"RELEASES: expected releases of jaxlib with pins in envs/releases, got {version}; "
+                    f"fix: .venv/bin/python envs/lock_releases.py jaxlib-{version.partition(' ')[0]}"
+                )
         config["releases"] |= {"order": ALL, "versions": {"jaxlib": listed, "iree": []}}
     return validate(config)
 
@@ -68,8 +75,8 @@ def configured(order: str | None, versions: str | None) -> dict[str, Any]:
 def measure(config: dict[str, Any], program: str, folder: Path) -> None:
     """Measure a program, of each framework if they lower it, in the releases of each project."""
     limit, rows = settings(config), config["releases"]
-    pins = programs.compiler_pins(config, programs.judge_compiler(config))
-    with evaluator(pins, limit) as worker:
+    judge_pins = programs.compiler_pins(config, programs.judge_compiler(config))
+    with evaluator(judge_pins, limit) as worker:
         for label, found in programs_of(config, program, folder / "programs", worker):
             for project, versions in rows["versions"].items():
                 if not versions:
@@ -127,9 +134,12 @@ def programs_of(
             "matmul_precision": cells.settings(config)["matmul_precision"],
         }
         limit = settings(config)
-        pins, cap = REPOSITORY / programs.lower_pins(config, framework), limits.cap_bytes(limit.memory_cap_gib)
+        lower_pins, cap = (
+            REPOSITORY / programs.lower_pins(config, framework),
+            limits.cap_bytes(limit.memory_cap_gib),
+        )
         try:
-            with Lowering(pins, job, limit.timeout_s, cap) as lower:
+            with Lowering(lower_pins, job, limit.timeout_s, cap) as lower:
                 path = lower(sizes, folder / framework)
         except (OSError, BuildError) as error:
             yield framework, Program(label, missing=f"{framework} did not lower it: {error}")

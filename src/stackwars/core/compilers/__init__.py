@@ -37,7 +37,7 @@ XLA = "xla"
 INPUT_SETS = 2
 """Sets of inputs on which every program is called: a result that ignores its inputs shows."""
 ARTIFACT = b"ML\xefR"
-"""How MLIR's bytecode begins, and so a portable artifact."""
+"""First bytes of MLIR's bytecode, and so of a portable artifact."""
 FACTS = {
     "fusions": "fusions in the optimised program, YNN's too; this and the next five of XLA",
     "products": "dots and convolutions in it, fused ones too",
@@ -47,7 +47,7 @@ FACTS = {
     "copies": "copies in it, fused ones too",
     "dispatches": "kernels that one call dispatches; of compilers that are not XLA",
 }
-"""What is counted in an optimised program, and what a column of that name has."""
+"""Counts of an optimised program by column, with their meanings."""
 Types = list[tuple[tuple[int, ...], np.dtype]]
 """Shape and element type of each argument."""
 

@@ -40,7 +40,7 @@ FLAGS = (
     "--iree-input-demote-f64-to-f32=false",
 )
 TIMEOUT_S = 300
-"""How long one program may take to compile."""
+"""Seconds that one program may take to compile."""
 _UNKNOWN_FLAG = re.compile(r"Unknown command line argument '(--[\w-]+)")
 _SAME_BITS = re.compile(
     r"stablehlo\.(?:constant|add|subtract|multiply|and|or|xor|not|select|gather|slice|concatenate|reshape"

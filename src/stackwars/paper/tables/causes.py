@@ -9,6 +9,7 @@ import pandas as pd
 from stackwars import workloads
 from stackwars.core.hlo import CLASSES
 from stackwars.core.numbers import percent_interval
+from stackwars.explain.answer import CAUSE
 from stackwars.frameworks import title
 from stackwars.paper.latex import Latex, significant_percent
 from stackwars.paper.tables.spec import RAGGED, Column, Ratio, Table, frame, set_marks
@@ -62,7 +63,7 @@ def _cause_row(row: dict, profile: dict) -> dict:
 
 def cause_text(row: dict) -> str:
     """Return the cause of a gap in words, or why there is none and what was tried."""
-    if row["verdict"] == causes.CAUSE:
+    if row["verdict"] == CAUSE:
         forms = f"{row['subject_operations']} for {row['baseline_operations']}"
         reason = row["reason"][:1].upper() + row["reason"][1:]
         return shorten(f"{row['count']:.0f} x {row['what']}: {forms}. {reason}", DETAIL, placeholder=" ...")
