@@ -59,7 +59,7 @@ def test_missing_module_is_an_error(package):
 def test_real_package_is_followed():
     found = imported_files("stackwars.measure.cell")
     names = {path.relative_to(Path(imports.__file__).parents[1]).as_posix() for path in found}
-    assert {"measure/cell.py", "measure/rounds.py", "ir/program_text.py"} <= names
+    assert {"measure/cell.py", "measure/rounds.py", "core/program_text.py"} <= names
     assert "measure/child.py" not in names
 
 
