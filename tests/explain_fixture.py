@@ -94,7 +94,8 @@ REGION = Region(
 )  # fmt: skip
 FOUND = Cause(
     GAP.id, OLD, "torch_xla", "jax", None, CAUSE, "97 % of the gap of 3 ms", 8.81, 5.82, Interval(1.51, 1.48, 1.55),
-    Share(0.97, 0.91, 1.04), 0.09, [REGION], tried=Tried([39, 28], 20, 20, {"1": 0.97}), seconds=41.0,
+    closed=Share(0.97, 0.91, 1.04), left_ms=0.09, regions=[REGION], tried=Tried([39, 28], 20, 20, {"1": 0.97}),
+    seconds=41.0,
 )  # fmt: skip
 BETWEEN = replace(
     FOUND, a=f"jax in {OLD}", b=f"jax in {NEW}", other=NEW,

@@ -1,14 +1,18 @@
 """Documents for the report's page, made up: a small one with something in every view, and one of many cells."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import explain_fixture
 import hlo_pair
 import measured
 from made_tables import accepted, cell, checked, comparison, program, replay
 from stackwars.core import documents
 from stackwars.core.hlo import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
+from stackwars.explain.answer import Share
+from stackwars.report import explained
 from stackwars.report.align import form, hlo_side, side
 from stackwars.report.gather import gather
 from stackwars.report.raw import POINTS
@@ -115,11 +119,11 @@ CAUSE = {
 STEADY = {"ratio": 1.5, "low": 1.4, "high": 1.6, "verdict": "slower"}
 REPLAYED_PAIR = {**STEADY, "ratio": 1.25, "compiler": "an XLA", "subject": "torch_xla", "baseline": "jax"}
 WHY = {
-    **{"title": "MHA", "not_optimised": ""},
+    "title": "MHA", "not_optimised": "",
     "sentences": ["torch_xla is slower than JAX: 1.50.", "The program does more of that. \N{DAGGER}"],
     "native": {**STEADY, "rounds": 3},
     "waterfall": {
-        **{"compiler": "an XLA", "run": ""},
+        "compiler": "an XLA", "run": "",
         "steps": [
             {"name": "baseline", "from": 0, "to": 2.0},
             {"name": "program", "from": 2.0, "to": 2.5, **STEADY, "ratio": 1.25},
@@ -128,23 +132,19 @@ WHY = {
         ],
     },
     "compilers": [REPLAYED_PAIR, {**REPLAYED_PAIR, "compiler": "another", "reference": True}],
-    "classes": [
-        {
-            **{"compiler": "an-xla", "run": "", "consistent": False},
-            "rows": [
-                {"class": PRODUCTS, "baseline_ms": 1.5, "subject_ms": 2.1, "difference_ms": 0.6},
-                {"class": ELEMENTWISE, "baseline_ms": 0.4, "subject_ms": 0.3, "difference_ms": -0.1},
-            ],
-        }
-    ],
+    "classes": [{
+        "compiler": "an-xla", "run": "", "consistent": False,
+        "rows": [
+            {"class": PRODUCTS, "baseline_ms": 1.5, "subject_ms": 2.1, "difference_ms": 0.6},
+            {"class": ELEMENTWISE, "baseline_ms": 0.4, "subject_ms": 0.3, "difference_ms": -0.1},
+        ],
+    }],
     "operations": {
-        **{"compiler": "an-xla", "matched": True},
+        "compiler": "an-xla", "matched": True,
         "rows": [
             {
-                "baseline": {
-                    **{"operation": "dot.3: dot f32[2,2]", "class": PRODUCTS, "ms": 1.5},
-                    "source": "mha/in_jax.py:31",
-                },
+                "baseline": {"operation": "dot.3: dot f32[2,2]", "class": PRODUCTS, "ms": 1.5,
+                             "source": "mha/in_jax.py:31"},
                 "subject": {"operation": "dot.8: dot f32[2,2]", "class": PRODUCTS, "ms": 2.1, "source": None},
             },
             {
@@ -162,97 +162,34 @@ WHY = {
     },
     "frameworks": [
         {"framework": "torch_xla", "over_baseline": STEADY},
-        {
-            "framework": "torchax",
-            "over_subject": {**STEADY, "ratio": 0.7, "verdict": "faster", "reference": True},
-        },
+        {"framework": "torchax", "over_subject": {**STEADY, "ratio": 0.7, "verdict": "faster", "reference": True}},
     ],
     "memory": [{**COMPILED, "study": "tables"}],
     "fits": ["On a TPU (an XLA): JAX: fits and needs 3.00 MiB."],
     "times": [
-        {
-            "what": "own calls",
-            "study": "tables",
-            "compiler": "",
-            "baseline_ms": 2.0,
-            "subject_ms": 3.0,
-            "run": "",
-        },
-        {
-            "what": "own calls",
-            "study": "stacks",
-            "compiler": "",
-            "baseline_ms": 7.0,
-            "run": RUN,
-            "reference": True,
-        },
+        {"what": "own calls", "study": "tables", "compiler": "", "baseline_ms": 2.0, "subject_ms": 3.0, "run": ""},
+        {"what": "own calls", "study": "stacks", "compiler": "", "baseline_ms": 7.0, "run": RUN, "reference": True},
     ],
     "commands": [["Measure both", ".venv/bin/snakemake --cores 1 results/full/cpu/jax/mha/cell.json"]],
-}
+}  # fmt: skip
 RELEASED = {
     **{"workload": "mha", "title": "MHA", "framework": "torch_xla", "project": "jaxlib", "version": "0.4.33"},
     **{"status": "ok", "ms": 4.0, "ratio": 2.0, "change": "slower", "change_ratio": 2.13, "previous": "0.4.31"},
 }
-ANSWER = {
-    **{
-        "name": "mha",
-        "title": "MHA",
-        "workload": "mha",
-        "command": "make explain PROGRAM=mha",
-        "kind": "cause",
-    },
-    **{"compiler": "jaxlib-0.7.1", "subject": "torch_xla", "baseline": "jax", "other": "", "verdict": "cause"},
-    **{"sentence": "It is the layout of one weight.", "share": 0.86, "low": 0.85, "high": 0.87},
-    **{"cures": [], "reduced": "", "script": ""},
-    "regions": [
-        {
-            **{"what": "argument layout", "count": 1, "share": 0.84, "subject_line": "program.mlir:7"},
-            **{
-                "baseline_line": "workloads/mha.py:62",
-                "subject_ms": 3.05,
-                "baseline_ms": 1.26,
-                "why": "1.6 cores",
-            },
-            **{"subject": ["argument : tensor<3x2xf32>"], "baseline": ["argument : tensor<2x3xf32>"]},
-        }
-    ],
-}
-FAULT = {
-    **ANSWER,
-    **{"name": "shift", "title": HOSTILE, "workload": "", "kind": "fault", "subject": "jax", "regions": []},
-    **{"cures": ["xla_disable_hlo_passes=algsimp"], "reduced": "module @part {}", "script": HOSTILE},
-    **{"sentence": "It is wrong.", "share": None},
-}
+_REGION = replace(explain_fixture.REGION, line_a="program.mlir:7", line_b="workloads/mha.py:62")
+_FOUND = replace(explain_fixture.FOUND, regions=[_REGION], closed=Share(0.86, 0.85, 0.87))
+ANSWER, FAULT = explained._rows(replace(explain_fixture.ANSWER, causes=[_FOUND]))
+ANSWER |= {"title": "MHA", "sentence": "It is the layout of one weight."}
+FAULT |= {"name": "shift", "title": HOSTILE, "workload": "", "reduced": "module @part {}", "script": HOSTILE}
 AGAINST = {
-    **{
-        "summary": "Of 3 claims 2 are reproduced.",
-        "machines": ["this one", ["a machine"]],
-        "untested": 1,
-        "counts": [3, 2, 4],
-    },
-    "claims": [
-        {
-            "id": "x",
-            "sentence": "It holds.",
-            "reference": "contradicted",
-            "run": "supported",
-            "outcome": "not reproduced",
-        }
-    ],
-    "ratios": [
-        {
-            **{
-                "workload": "mha",
-                "quantity": "steady",
-                "subject": "torch_xla",
-                "baseline": "jax",
-                "device": "cpu",
-            },
-            **{"run": 1.5, "reference": 2.5, "predicted": [2.0, 3.0], "inside": False},
-        }
-    ],
+    "summary": "Of 3 claims 2 are reproduced.", "machines": ["this one", ["a machine"]], "untested": 1,
+    "counts": [3, 2, 4],
+    "claims": [{"id": "x", "sentence": "It holds.", "reference": "contradicted", "run": "supported",
+                "outcome": "not reproduced"}],
+    "ratios": [{"workload": "mha", "quantity": "steady", "subject": "torch_xla", "baseline": "jax", "device": "cpu",
+                "run": 1.5, "reference": 2.5, "predicted": [2.0, 3.0], "inside": False}],
     "cells": [{"workload": "mha", "framework": "jax", "device": "cpu", "reference": "oom", "run": "ok"}],
-}
+}  # fmt: skip
 DOCUMENT: dict[str, Any] = {
     "name": "full of 2026-01-02 03:04",
     **{"mark": "\N{DAGGER}", "pair": {"subject": "torch_xla", "baseline": "jax"}, "why": {"mha": WHY}},

@@ -4,7 +4,7 @@ import handmade
 import pytest
 
 from core.test_check import RIGHT, Answers
-from explain.faulty import PRODUCTS
+from explain.faulty import FOREVER, PRODUCTS
 from running import check_programs
 from stackwars.compilers.check import EXECUTABLES, outcome
 from stackwars.core import check as core_check
@@ -13,31 +13,6 @@ from stackwars.core.program import Program
 
 COMPILERS = {"xla": ("xla-0.10.2", "xla"), "iree": ("iree", "iree")}
 """{name: (environment, module)}."""
-LOOP = """module @jit_f {
-  func.func public @main(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> tensor<16x64xf32> {
-    %start = stablehlo.constant dense<0> : tensor<i64>
-    %zero = stablehlo.constant dense<0.0> : tensor<16x64xf32>
-    %end:2 = stablehlo.while(%k = %start, %all = %zero) : tensor<i64>, tensor<16x64xf32>
-      cond {
-        %many = stablehlo.constant dense<1000000000000> : tensor<i64>
-        %more = stablehlo.compare LT, %k, %many : (tensor<i64>, tensor<i64>) -> tensor<i1>
-        stablehlo.return %more : tensor<i1>
-      } do {
-        %one = stablehlo.constant dense<1> : tensor<i64>
-        %next = stablehlo.add %k, %one : tensor<i64>
-        %again = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-          : (tensor<16x32xf32>, tensor<32x64xf32>) -> tensor<16x64xf32>
-        %sum = stablehlo.add %all, %again : tensor<16x64xf32>
-        stablehlo.return %next, %sum : tensor<i64>, tensor<16x64xf32>
-      }
-    return %end#1 : tensor<16x64xf32>
-  }
-}
-"""
-OPERANDS = [
-    {"kind": "input", "name": "left"},
-    {"kind": "weight", "name": "up.weight", "shape": [64, 32], "axes": [1, 0]},
-]
 
 
 class Checks:
@@ -115,10 +90,11 @@ def test_right_wrong_refused_and_missing_programs_each_have_their_outcome(checks
 @pytest.mark.env
 def test_a_crash_a_timeout_and_an_oom_are_those_of_their_programs_alone(xla):
     products = [{"kind": "zeros", "dtype": "float32", "shape": [2, 1, 2, 2, 8, 8, 8]}] * 2
-    large = [{**OPERANDS[1], "shape": [2**20, 2**12]}, OPERANDS[0]]
+    weight = {"kind": "weight", "name": "up.weight", "shape": [2**20, 2**12], "axes": [1, 0]}
+    large = [weight, {"kind": "input", "name": "left"}]
     programs = {
         **xla.write("torch_xla+crash", PRODUCTS, rows=products),
-        **xla.write("torch_xla+timeout", LOOP, rows=OPERANDS),
+        **xla.write("torch_xla+timeout", FOREVER, rows=[{"kind": "zeros", "dtype": "int32", "shape": []}]),
         **xla.write("torch_xla+oom", handmade.JAX, rows=large),
         **xla.write("jax", handmade.JAX),
     }

@@ -1,4 +1,4 @@
-"""Programs with faults that were reported in public."""
+"""Programs with faults: those of two public reports, and one that does not end."""
 
 SHIFT = """
 func.func @main(%x: tensor<{n}x1xf32>) -> tensor<1x{n}x1xf32> {{
@@ -28,3 +28,14 @@ func.func @main(%u: tensor<2x1x2x2x8x8x8xf32>, %v: tensor<2x1x2x2x8x8x8xf32>) ->
 }
 """
 """jax-ml/jax issue 40412: a sum over an axis of an array of rank 7 ends the process."""
+FOREVER = """
+func.func @main(%x: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.while(%i = %x) : tensor<i32>
+    cond { %t = stablehlo.compare EQ, %i, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+           stablehlo.return %t : tensor<i1> }
+    do { %j = stablehlo.add %i, %i : tensor<i32>
+         stablehlo.return %j : tensor<i32> }
+  return %0 : tensor<i32>
+}
+"""
+"""A loop that does not end."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from explain.faulty import SHIFT
+from explain.faulty import FOREVER, SHIFT
 from stackwars.core.client import Worker
 from stackwars.core.judge import Expected
 from stackwars.core.program import Program
@@ -120,19 +120,9 @@ def test_flags_of_xla_stand_behind_a_release(worker):
 
 
 def test_a_process_that_takes_too_long_is_a_timeout_and_disputed_values_do_not_judge(worker):
-    loop = """
-    func.func public @main(%x: tensor<i32>) -> tensor<i32> {
-      %0 = stablehlo.while(%i = %x) : tensor<i32>
-        cond { %t = stablehlo.compare EQ, %i, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
-               stablehlo.return %t : tensor<i1> }
-        do { %j = stablehlo.add %i, %i : tensor<i32>
-             stablehlo.return %j : tensor<i32> }
-      return %0 : tensor<i32>
-    }
-    """
     expected = Expected(reason="two programs differ", disputed=True)
     options = {"settings": replace(SETTINGS, timeout_s=10), "expected": expected}
-    [row] = measure(worker, loop, "jaxlib", ["0.10.2"], **options).releases
+    [row] = measure(worker, FOREVER, "jaxlib", ["0.10.2"], **options).releases
     assert row.status == "timeout"
     [row] = measure(worker, BROADCAST, "jaxlib", ["0.10.2"], expected=expected).releases
     assert row.status == "not judged" and row.ms

@@ -15,93 +15,38 @@ CONDITIONS = {
 }
 
 
-def _compiled(levels: np.ndarray, calls: int = 1) -> np.ndarray:
-    """The series with its first calls many times slower."""
-    levels[:calls] *= 10.0
+def _step(begin: int, end: int, level: float, points: int = POINTS) -> np.ndarray:
+    """A steady series but for the points between two places."""
+    levels = np.ones(points)
+    levels[begin:end] = level
     return levels
-
-
-def _flat(random: np.random.Generator) -> np.ndarray:
-    return _compiled(np.ones(POINTS))
-
-
-def _two_run(random: np.random.Generator) -> np.ndarray:
-    return _compiled(np.ones(POINTS), 2)
-
-
-def _warming(random: np.random.Generator) -> np.ndarray:
-    """A fifth slower for the first sixth to third of the series."""
-    levels = np.ones(POINTS)
-    levels[: random.integers(POINTS // 6, POINTS // 3)] = 1.2
-    return _compiled(levels)
-
-
-def _drift(random: np.random.Generator) -> np.ndarray:
-    return _compiled(np.linspace(1.0, 1.2, POINTS))
-
-
-def _throttled(random: np.random.Generator) -> np.ndarray:
-    """A fifth slower from somewhere in the middle half of the series on."""
-    levels = np.ones(POINTS)
-    levels[random.integers(POINTS // 4, 3 * POINTS // 4) :] = 1.2
-    return _compiled(levels)
 
 
 def _bimodal(random: np.random.Generator) -> np.ndarray:
     """Each point in one of two modes, the slower by a seventh; 3 to 7 of 10 in the slower."""
-    slower = random.random(POINTS) < random.uniform(0.3, 0.7)
-    return _compiled(np.where(slower, 1.15, 1.0))
-
-
-def _spike(random: np.random.Generator) -> np.ndarray:
-    """One point three times slower; not call 2, which would be two-run stabilising."""
-    levels = np.ones(POINTS)
-    levels[random.integers(2, POINTS)] = 3.0
-    return _compiled(levels)
-
-
-def _burst(random: np.random.Generator) -> np.ndarray:
-    """A neighbour that slows a run of 5 of the points by a half."""
-    levels = np.ones(POINTS)
-    begin = random.integers(5, POINTS - 5)
-    levels[begin : begin + 5] = 1.5
-    return _compiled(levels)
-
-
-def _wandering(random: np.random.Generator) -> np.ndarray:
-    """Four levels, the last neither the first of its height nor higher than all before."""
-    return _compiled(np.repeat([1.0, 1.25, 1.0, 1.25], POINTS // 4))
-
-
-def _falling(random: np.random.Generator) -> np.ndarray:
-    """Still getting faster when the series ends."""
-    return _compiled(np.linspace(1.4, 1.0, POINTS))
-
-
-def _short_flat(random: np.random.Generator) -> np.ndarray:
-    return _compiled(np.ones(SHORT))
-
-
-def _short_two_run(random: np.random.Generator) -> np.ndarray:
-    levels = _compiled(np.ones(SHORT), 2)
-    levels[1] = 2.0
-    return levels
+    return np.where(random.random(POINTS) < random.uniform(0.3, 0.7), 1.15, 1.0)
 
 
 SERIES: dict[str, tuple[str, Callable[[np.random.Generator], np.ndarray]]] = {
-    "steady at once": (AT_ONCE, _flat),
+    "steady at once": (AT_ONCE, lambda random: np.ones(POINTS)),
     "bimodal noise": (AT_ONCE, _bimodal),
-    "lone spike": (AT_ONCE, _spike),
-    "burst": (AT_ONCE, _burst),
-    "two-run stabilising": (WARM_UP, _two_run),
-    "long warm-up": (WARM_UP, _warming),
-    "drift": (SLOWING, _drift),
-    "throttled": (SLOWING, _throttled),
-    "wandering": (NONE, _wandering),
-    "falling to the end": (NONE, _falling),
-    "steady at once, short": (AT_ONCE, _short_flat),
-    "two-run stabilising, short": (WARM_UP, _short_two_run),
+    # Not call 2, which would be two-run stabilising.
+    "lone spike": (AT_ONCE, lambda random: _step(at := random.integers(2, POINTS), at + 1, 3.0)),
+    # A neighbour slows a run of points by a half.
+    "burst": (AT_ONCE, lambda random: _step(at := random.integers(5, POINTS - 5), at + 5, 1.5)),
+    "two-run stabilising": (WARM_UP, lambda random: _step(1, 2, 10.0)),
+    # A fifth slower for the first sixth to third of the series.
+    "long warm-up": (WARM_UP, lambda random: _step(0, random.integers(POINTS // 6, POINTS // 3), 1.2)),
+    "drift": (SLOWING, lambda random: np.linspace(1.0, 1.2, POINTS)),
+    # A fifth slower from somewhere in the middle half on.
+    "throttled": (SLOWING, lambda random: _step(random.integers(POINTS // 4, 3 * POINTS // 4), POINTS, 1.2)),
+    # The last of four levels is neither the first of its height nor higher than all before.
+    "wandering": (NONE, lambda random: np.repeat([1.0, 1.25, 1.0, 1.25], POINTS // 4)),
+    "falling to the end": (NONE, lambda random: np.linspace(1.4, 1.0, POINTS)),
+    "steady at once, short": (AT_ONCE, lambda random: np.ones(SHORT)),
+    "two-run stabilising, short": (WARM_UP, lambda random: _step(1, 2, 20.0, SHORT)),
 }
+"""{name: (class, levels of a series)}; the first call, which compiles, takes ten times its level."""
 
 
 def rates(trials: int, noise: float, spikes: float, seed: int) -> dict[str, float]:
@@ -121,6 +66,7 @@ def rates(trials: int, noise: float, spikes: float, seed: int) -> dict[str, floa
 
 def _noisy(levels: np.ndarray, noise: float, spikes: float, random: np.random.Generator):
     series = levels * np.exp(random.normal(0, noise, len(levels)))
+    series[0] *= 10
     struck = random.random(len(levels)) < spikes
     struck[:2] = False
     return np.where(struck, series * random.uniform(1.3, 3.0, len(levels)), series)

@@ -1,45 +1,23 @@
 """causes.csv, from made-up answers of searches; and the gaps that no run has searched."""
 
 import math
+from dataclasses import asdict, replace
 
 import pytest
 
+from explain_fixture import FOUND, REGION
 from made_tables import NEW, OLD
+from stackwars.explain.answer import OPERATIONS, Tried
 from stackwars.results import causes, schema
 from stackwars.results.causes import explained, shortened
 from stackwars.results.raw import Raw
 
-ANSWER = {
-    "verdict": "cause",
-    "detail": "84 % of the gap",
-    "a_ms": 8.8,
-    "b_ms": 5.8,
-    "left_ms": 0.5,
-    "closed": {"share": 0.84, "low": 0.7, "high": 0.98},
-    "regions": [
-        {
-            **{"what": "argument layout", "count": 3, "line_a": "mha.py:9", "line_b": ""},
-            "a": [
-                "argument : tensor<2304x768xf32>",
-                '"stablehlo.dot_general"(%1, %2) : (...) -> tensor<128x2304xf32>',
-            ],
-            "b": ["argument : tensor<768x2304xf32>"],
-            "reason": {"sentence": "This product uses 1.3 cores."},
-        },
-        {
-            **{"what": "operations", "count": 2, "line_a": "", "line_b": "", "reason": {}},
-            "a": [
-                '%2 = "stablehlo.transpose"(%1) : (tensor<2x3xf32>) -> tensor<3x2xf32>',
-                "chlo.erf %2 : tensor<3x2xf32>",
-            ],
-            "b": [],
-        },
-    ],
-    "tried": {"operations": [39, 28], "classes": 20, "kinds": 19, "curve": {"1": 0.84, "2": 1.04}},
-    "seconds": 41.5,
-}
-
-
+_TEXTS = ['"stablehlo.transpose"(%1) : tensor<3x2xf32>', "chlo.erf %2 : tensor<3x2xf32>"]
+REGIONS = [
+    replace(REGION, count=3, line_b=""),
+    replace(REGION, what=OPERATIONS, count=2, line_a="", line_b="", a=_TEXTS, b=[]),
+]
+ANSWER = asdict(replace(FOUND, regions=REGIONS, tried=Tried([39, 28], 20, 19, {"1": 0.84, "2": 1.04})))
 PAIR = {"workload": "mha", "title": "MHA", "compiler": OLD, "device": "cpu"}
 PAIR |= {"subject": "torch_xla", "baseline": "jax"}
 
@@ -51,13 +29,8 @@ def document(*gaps: dict, workload: str = "mha", compiler: str = OLD, **changes:
 
 def gap(cause: dict | None, is_gap: bool = True, **changes: object) -> dict:
     ratio = {"value": 1.5, "low": 1.4, "high": 1.6}
-    return {
-        "subject": "torch_xla",
-        "baseline": "jax",
-        "ratio": ratio,
-        "is_gap": is_gap,
-        "cause": cause,
-    } | changes
+    names = {"subject": "torch_xla", "baseline": "jax"}
+    return {**names, "ratio": ratio, "is_gap": is_gap, "cause": cause, **changes}
 
 
 def built(*documents: dict):
@@ -66,24 +39,16 @@ def built(*documents: dict):
 
 def test_an_answer_is_a_row():
     [row] = built(document(gap(ANSWER))).to_dict("records")
-    assert (row["title"], row["compiler"], row["subject"], row["baseline"]) == ("MHA", OLD, "torch_xla", "jax")
-    assert (row["ratio"], row["low"], row["high"]) == (1.5, 1.4, 1.6)
-    assert (row["verdict"], row["kinds"], row["count"], row["closed"], row["closed_high"]) == (
-        "cause",
-        2,
-        5,
-        0.84,
-        0.98,
-    )
-    assert row["what"] == "argument layout and operations"
-    assert row["subject_operations"] == "argument 2304x768xf32; transpose, erf 3x2xf32"
-    assert row["baseline_operations"] == "argument 768x2304xf32; none"
-    assert row["lines"] == "mha.py:9; "
-    assert row["reason"] == "This product uses 1.3 cores."
-    assert (row["subject_ms"], row["baseline_ms"], row["left_ms"], row["seconds"]) == (8.8, 5.8, 0.5, 41.5)
-    assert row["tried"].startswith("39 and 28 operations, 20 classes") and row["tried"].endswith(
-        "1: 84 %, 2: 104 %"
-    )
+    known = {
+        "title": "MHA", "compiler": OLD, "subject": "torch_xla", "baseline": "jax", "ratio": 1.5, "low": 1.4,
+        "high": 1.6, "verdict": "cause", "kinds": 2, "count": 5, "closed": 0.97, "closed_high": 1.04,
+        "what": "argument layout and operations", "lines": "mha.py:41; ", "reason": REGION.reason.sentence,
+        "subject_operations": "argument 2304x768xf32; transpose, erf 3x2xf32",
+        "baseline_operations": "argument 768x2304xf32; none",
+        "subject_ms": 8.81, "baseline_ms": 5.82, "left_ms": 0.09, "seconds": 41.0,
+    }  # fmt: skip
+    assert {key: row[key] for key in known} == known
+    assert row["tried"].startswith("39 and 28 operations, 20 classes") and row["tried"].endswith("2: 104 %")
 
 
 def test_what_has_no_gap_has_no_row_and_what_could_not_be_asked_says_why():

@@ -12,20 +12,18 @@ from stackwars.results.raw import Raw
 from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
 
-XLA = "jaxlib-0.7.1"
-
 
 def profiled(classes: dict[str, float], workload="gemm", wall_ms=10.0) -> dict:
     """A profile.json of JAX's program, with one operation of each class that takes these ms."""
     operations = {f"{kind}.1": {"class": kind, "seconds": ms / 1e3} for kind, ms in classes.items()}
     program = {"calls": 5, "wall_s": wall_ms / 1e3, "operations": operations}
-    where = {"workload": workload, "compiler": XLA, "device": "cpu", "repetition": 0}
+    where = {"workload": workload, "compiler": OLD, "device": "cpu", "repetition": 0}
     return {**where, "programs": {"jax": program}}
 
 
 def replayed(ms: float) -> Raw:
     """A replay of JAX's program whose loops take so long."""
-    return Raw(replays={ReplayCell("cpu", XLA, "gemm"): measured_replay({"jax": (ms,)})})
+    return Raw(replays={ReplayCell("cpu", OLD, "gemm"): measured_replay({"jax": (ms,)})})
 
 
 def table(*profiles: dict, raw: Raw | None = None):

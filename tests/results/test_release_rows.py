@@ -1,26 +1,31 @@
 """releases.csv and its figure: from the documents of programs in releases."""
 
+from dataclasses import asdict
+
+from stackwars.core.outcome import Status
+from stackwars.explain.answer import Interval
+from stackwars.explain.releases import Change, Release, Releases, ReleaseSettings
 from stackwars.paper.figures.of_compilers import draw_releases
 from stackwars.results import releases, schema
 from stackwars.results.raw import Raw
 
 RELEASES = [
-    {"version": "3", "status": "unsupported", "status_detail": "needs Python >=3.12", "ms": None, "ratio": None},
-    {"version": "2", "status": "ok", "ms": 2.0, "ratio": {"value": 1.0, "low": None, "high": None}},
-    {"version": "1", "status": "ok", "ms": 1.0, "ratio": {"value": 0.5, "low": 0.4, "high": 0.6}},
-    {"version": "0", "status": "wrong", "status_detail": "1 of 3 elements wrong", "ms": None, "ratio": None},
-]  # fmt: skip
-CHANGES = [
-    {"newer": "2", "older": "1", "kind": "slower", "detail": "", "ratio": [2.0, 1.8, 2.2], "between": 0},
-    {"newer": "1", "older": "0", "kind": "fixed", "detail": "1 of 3", "ratio": None, "between": 0},
+    Release("3", Status.UNSUPPORTED, "needs Python >=3.12"),
+    Release("2", Status.OK, ms=2.0, ratio=Interval(1.0, None, None), compile_rounds_s=[1.0, 3.0]),
+    Release("1", Status.OK, ms=1.0, ratio=Interval(0.5, 0.4, 0.6)),
+    Release("0", Status.WRONG, "1 of 3 elements wrong"),
 ]
+CHANGES = [
+    Change("2", "1", "slower", "", Interval(2.0, 1.8, 2.2), 0, ""),
+    Change("1", "0", "fixed", "1 of 3", None, 0, ""),
+]
+KNOWN = Releases(
+    "mha of jax", "jaxlib", "all", ReleaseSettings(), "1.0.0", "", RELEASES, CHANGES, "", 1.0, {}, {}, "jax", "mha",
+)  # fmt: skip
 
 
 def document(**changes: object) -> dict:
-    timed = {"compile_rounds_s": [1.0, 3.0]}
-    rows = [{"status_detail": "", **(timed if row["ms"] else {}), **row} for row in RELEASES]
-    names = {"project": "jaxlib", "workload": "mha", "framework": "jax", "stablehlo": "1.0.0", "reason": ""}
-    return {**names, "releases": rows, "changes": CHANGES, **changes}
+    return {**asdict(KNOWN), **changes}
 
 
 def table(**changes: object):
@@ -37,10 +42,9 @@ def test_a_row_has_the_outcome_the_time_and_the_change():
     assert frame["title"].eq("MHA").all()
 
 
-def test_a_document_of_schema_2_has_the_same_change():
-    ratio = {"value": 2.0, "low": 1.8, "high": 2.2}
-    frame = table(schema=2, changes=[CHANGES[0] | {"ratio": ratio}, CHANGES[1]])
-    assert frame.equals(table())
+def test_a_document_of_schema_1_has_the_same_change():
+    slower, fixed = document()["changes"]
+    assert table(schema=1, changes=[slower | {"ratio": [2.0, 1.8, 2.2]}, fixed]).equals(table())
 
 
 def test_a_program_that_could_not_be_written_is_unsupported_everywhere():

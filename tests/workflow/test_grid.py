@@ -362,7 +362,7 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
     job = content(command[command.index("--job") + 1])
     assert (job["module"], job["dialect"], job["lower_pins"]) == ("iree", "jax", "envs/jax.txt")
     files = jobs.sources(wildcards)
-    for name in ("audits/mutants", "compilers/iree", "compilers/lower_jax", "workloads/gemm"):
+    for name in ("audits/mutants", "core/compilers/iree", "compilers/lower_jax", "workloads/gemm"):
         assert f"src/stackwars/{name}.py" in files
     with pytest.raises(WorkflowError, match="expected one of mutants of a replay, got fences"):
         jobs.pins(audit("fences", "jax-iree-3.13"))
@@ -435,8 +435,9 @@ def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
     files = made.sources(kind)(SimpleNamespace(**wildcards))
     # What is right is decided by the comparison itself.
     compared = {"src/stackwars/core/judge.py"} if kind in ("expected", "check") else set()
-    folders = {Path(file).parts[2] for file in {*files} - compared}
-    assert folders <= {"workloads", "frameworks", "compilers", "explain"}
+    folders = {Path(file).parts[2:4] for file in {*files} - compared}
+    assert {folder for folder, _ in folders} <= {"workloads", "frameworks", "compilers", "explain", "core"}
+    assert {inner for folder, inner in folders if folder == "core"} <= {"compilers"}
     assert made.version(kind) == KINDS[kind].version != ""
     assert Path(REPOSITORY, made.pins(kind)(SimpleNamespace(**wildcards))).is_file()
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from snakemake.exceptions import WorkflowError
 
-from stackwars import compilers, frameworks, workloads
+from stackwars import frameworks, workloads
 from stackwars.audits import pairs
 from stackwars.audits.depth_scaling import NAME as DEPTH_SCALING
 from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.audits.pairs import Pair
 from stackwars.audits.third_party import HARNESSES
+from stackwars.core import compilers
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study import cells, imports, programs
@@ -149,8 +150,8 @@ class AuditJobs:
             declared = "gemm" if audit.name == "mutants" else depth_scaling
             modules += workloads.sources(declared, audit.dialect)
         if audit.compiler:
-            names = (f"lower_{audit.framework}", programs.compiler_module(self._config, audit.compiler))
-            modules += [f"{compilers.__name__}.{name}" for name in names]
+            compiler = programs.compiler_module(self._config, audit.compiler)
+            modules += [f"stackwars.compilers.lower_{audit.framework}", f"{compilers.__name__}.{compiler}"]
         else:
             modules.append(f"stackwars.frameworks.{audit.framework}")
         return imports.measured_sources(*modules)
