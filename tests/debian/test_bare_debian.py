@@ -11,7 +11,7 @@ from subprocess import CompletedProcess, check_output
 import pytest
 
 from machine import Debian, available
-from stackwars import compilers
+from stackwars.core.compilers import XLA
 from stackwars.setup import needed
 from stackwars.study.config import load
 
@@ -64,7 +64,7 @@ def programs() -> dict[str, str]:
     """Return what must load, and say of which kind its device is, in each environment: {environment: code}."""
     found = {}
     for row in CONFIG["compilers"].values():
-        module = f"compilers.{row.get('module', compilers.XLA)}"
+        module = f"core.compilers.{row.get('module', XLA)}"
         found[row["environment"]] = CODE.format(module, "Compiler", row.get("options", {}))
     for name, row in CONFIG["frameworks"].items():
         if "environments" in row:

@@ -98,8 +98,8 @@ def test_only_what_an_edit_touches_is_measured_again(ended):
         file.write_text(text)
 
     # What the protocol's version stands for measures nothing again by itself.
-    for name in ("supervisor", "conduct", "limits", "child", "rounds"):
-        study.write(package / "measure" / f"{name}.py", '"""A remark."""\n')
+    for name in ("measure/supervisor", "measure/conduct", "core/limits", "measure/child", "measure/rounds"):
+        study.write(package / f"{name}.py", '"""A remark."""\n')
     planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
     assert not {"cell", "peak", "replay"} & set(planned)
 

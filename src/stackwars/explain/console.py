@@ -156,8 +156,10 @@ def cause_text(cause: Cause) -> str:
             return head + cause.detail
         return f"{head}{cause.verdict}. {cause.detail.removeprefix(cause.verdict).lstrip(':. ')}"
     more = len(cause.regions) - MOST_REGIONS
+    moved = f"{ratio(cause.table_ratio)}x in the table, which times one process." if cause.table_ratio else ""
     parts = [
         closed_text(cause),
+        *([moved] if moved else []),
         *map(region_text, cause.regions[:MOST_REGIONS]),
         *([f"And {more} more kinds: see the page."] if more > 0 else []),
         *map(option_text, cause.options[:1]),
@@ -200,6 +202,7 @@ def region_text(region: Region) -> str:
     line = region.line_a or region.line_b
     a, b = operations(region.a), operations(region.b)
     what = a if region.a == region.b else f"{a} against {b}"
+    what += f" ({region.differs})" if region.differs else ""
     reason = region.reason.sentence.rstrip(".")
     because = f" {reason[0].upper()}{reason[1:]}." if reason else ""
     return f"{number}{region.what}{f' ({line})' if line else ''}: {what}.{because}"
@@ -223,7 +226,8 @@ def fault_text(fault: Fault) -> str:
     )
     cures = f" Right with {' or '.join(fault.cures[:2])}." if fault.cures else ""
     alone = "" if fault.reproduced else " reproduce.py did not show it in a fresh process; see reproduce.log."
-    return f"{head} {reduced} {fault.error}.{cures}{alone}"
+    because = f" {fault.detail[0].upper()}{fault.detail[1:]}." if fault.detail else ""
+    return f"{head} {reduced} {fault.error}.{because}{cures}{alone}"
 
 
 def operations(texts: list[str]) -> str:

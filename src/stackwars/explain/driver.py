@@ -31,7 +31,7 @@ from stackwars.explain.kept import Kept, digest
 from stackwars.explain.table import NATIVE
 from stackwars.explain.task import Lower, Settings, Task
 
-VERSION = 1
+VERSION = 2
 """Number of the protocol by which steps are done; another one redoes all of them."""
 LOG = "search.txt"
 CERTAIN = "certain.npz"
