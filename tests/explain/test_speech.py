@@ -230,7 +230,7 @@ def test_right_names_where_and_what_was_tried():
     )
     two = (cell("a", NEW, right(1.0)), cell("b", NEW, right(1.0)))
     assert headline(answer(*two, inputs="/tmp/x.npz", workload="")) == (
-        "Right in jaxlib-0.10.2 with the inputs of x.npz, no gap beyond 10 %."
+        "Right in jaxlib-0.10.2 with the inputs of x.npz, no gap beyond 10 % and 0.05 ms."
     )
     assert "the inputs of x.py at seed" in headline(answer(*two, workload="y/x.py"))
 

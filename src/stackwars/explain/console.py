@@ -10,7 +10,7 @@ from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, REDUCED, Cause, Cell, Fault, Option, Region, Share, Table
-from stackwars.explain.table import NATIVE
+from stackwars.explain.table import NATIVE, is_gap
 
 WIDTH = 76
 """Columns: a run of the workflow indents by four."""
@@ -18,8 +18,6 @@ GAP = "  "
 MOST_NAMES = 3
 MOST_REGIONS = 4
 """Operations of a region that are named."""
-SMALL_MS = 0.05
-"""Below it a time is mostly the cost of a call."""
 NAMES = {"jax": "JAX", "torch_eager": "eager PyTorch", "numpy": "NumPy", "torch_inductor": "TorchInductor"}
 """Names of frameworks in sentences."""
 ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
@@ -60,7 +58,7 @@ def native_gaps(table: Table) -> list[NativeGap]:
             f"{display_name(cell.program)} ({milliseconds(best)} and {milliseconds(cell.ms)} ms)",
         )
         for cell in sorted(natives, key=lambda cell: cell.ms)
-        if best > max(SMALL_MS, (1 + table.bound) * cell.ms)
+        if is_gap(best, cell.ms, table.bound)
     ]
 
 

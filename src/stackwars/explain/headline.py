@@ -10,7 +10,7 @@ from stackwars.core.outcome import Status
 from stackwars.explain import console
 from stackwars.explain.answer import CAUSE, LAYOUT, REDUCED, RIGHT, Answer, Cause, Cell, Fault, Region
 from stackwars.explain.page import gaps, has_no_gap
-from stackwars.explain.table import NATIVE
+from stackwars.explain.table import CALL_MS, NATIVE
 
 BAD = (Status.WRONG, Status.CRASH, Status.TIMEOUT)
 """Outcomes that accuse a compiler or a program, most urgent first."""
@@ -168,7 +168,7 @@ def _end(answer: Answer) -> str:
     if not ran:
         return f"Nothing ran in a compiler: {others}" if others else "Nothing was tried"
     timed = [cell for cell in ran if cell.timing]
-    gap = f", no gap beyond {percent(table.bound)}" if len(timed) > 1 else ""
+    gap = f", no gap beyond {percent(table.bound)} and {CALL_MS} ms" if len(timed) > 1 else ""
     rest = f"; {others}" if others else ""
     if len(right) < len(ran):
         reason = table.judge_reason or next(

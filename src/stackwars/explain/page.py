@@ -14,7 +14,7 @@ from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
 from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Cell, Fault, Table
-from stackwars.explain.table import NATIVE
+from stackwars.explain.table import NATIVE, is_gap
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
 """Exit statuses of `stackwars explain`."""
@@ -71,7 +71,7 @@ def gaps(table: Table, causes: Sequence[Cause]) -> list[Gap]:
     result = []
     for slow, fast in permutations(timed, 2):
         in_compiler = slow.compiler == fast.compiler
-        if (in_compiler or slow.program == fast.program) and slow.ms > fast.ms * (1 + table.bound):
+        if (in_compiler or slow.program == fast.program) and is_gap(slow.ms, fast.ms, table.bound):
             sides = (fast.program, None) if in_compiler else (None, fast.compiler)
             cause = searched.get((slow.compiler, slow.program, *sides))
             if not (cause and has_no_gap(cause)):

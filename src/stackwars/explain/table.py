@@ -16,6 +16,8 @@ NATIVE = "itself"
 """In the place of a compiler, for what has none: eager PyTorch and NumPy."""
 FAULTS = (Status.CRASH, Status.WRONG, Status.TIMEOUT, Status.UNSUPPORTED)
 """Outcomes that a search explains, most urgent first."""
+CALL_MS = 0.05
+"""Times that differ by less may differ in the cost of a call alone."""
 _VERDICT = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
 
 
@@ -63,6 +65,11 @@ def joined(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(text for text in texts if text))
 
 
+def is_gap(slow_ms: float, fast_ms: float, bound: float) -> bool:
+    """Return whether two times differ by more than the bound, and by more than calls can."""
+    return slow_ms > (1 + bound) * fast_ms and slow_ms - fast_ms > CALL_MS
+
+
 def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings: Settings) -> list[Question]:
     """Return what is worth explaining: the largest gaps, and the faults of each family of compilers."""
     gaps = sorted(
@@ -82,8 +89,8 @@ def _program_gaps(cells: Sequence[Cell], bound: float) -> list[Question]:
     result = []
     for compiler in dict.fromkeys(one.compiler for one in cells):
         timed = _timed(one for one in cells if one.compiler == compiler)
-        if len(timed) > 1 and (gap := timed[-1].ms / timed[0].ms) > 1 + bound:
-            result.append(_gap(gap, timed[-1], b=timed[0].program))
+        if timed and is_gap(timed[-1].ms, timed[0].ms, bound):
+            result.append(_gap(timed[-1].ms / timed[0].ms, timed[-1], b=timed[0].program))
     return result
 
 
@@ -95,8 +102,8 @@ def _compiler_gaps(cells: Sequence[Cell], bound: float) -> list[Question]:
     result: dict[tuple[str, str], Question] = {}
     for program in dict.fromkeys(one.program for one in cells):
         timed = _timed(one for one in cells if one.program == program)
-        if len(timed) > 1 and (gap := timed[-1].ms / timed[0].ms) > 1 + bound:
-            pair = timed[-1].compiler, timed[0].compiler
+        if timed and is_gap(timed[-1].ms, timed[0].ms, bound):
+            pair, gap = (timed[-1].compiler, timed[0].compiler), timed[-1].ms / timed[0].ms
             if pair not in result or gap > result[pair].gap:
                 result[pair] = _gap(gap, timed[-1], other=timed[0].compiler)
     return list(result.values())
