@@ -68,6 +68,8 @@ def test_the_state_is_judged_after_the_first_step_alone(weight, status):
             "F0000 check failed: a == b\n*** Check failure stack trace: ***\n    @  0x1\n\n",
             "F0000 check failed: a == b",
         ),
+        ("F1128 21:27:00.428704   26453 map_util.h:50] Key not found\n***\n", "map_util.h:50] Key not found"),
+        ("2026-11-28 21:23:09.508130: F xla/map_util.h:50] Key not found", "xla/map_util.h:50] Key not found"),
         ('one\nFatal Python error: Segmentation fault\n  File "x.py", line 1 in f\n', "one"),
     ],
 )

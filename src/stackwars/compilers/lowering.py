@@ -7,7 +7,7 @@ from typing import Any
 
 from stackwars.compilers import lower
 from stackwars.core import limits
-from stackwars.core.client import Process, last_line
+from stackwars.core.client import Process
 from stackwars.core.outcome import Failed
 from stackwars.setup.environments import ensure
 
@@ -47,7 +47,7 @@ class Lowering(Process):
             raise OSError(failed.outcome.detail) from None
         if status:
             # The last line names the error; those before it have a whole program's tensors in them.
-            raise OSError(f"exit status {status} in lower; last line: {last_line(self.log()) or 'none'}")
+            raise OSError(f"exit status {status} in lower; last line: {self.last_words() or 'none'}")
         return folder / "program.mlir.gz"
 
     def _start(self) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import select
 import shutil
 import signal
@@ -32,6 +33,9 @@ from stackwars.core.program import Argument, Graph
 
 _TAIL = 200
 """Characters of the last line that a crashed process printed."""
+_TRACE_LINES = 1000
+"""Lines of a stack trace in which the last line before it is searched."""
+_TIME = re.compile(r"^(F\d{4} [\d:.]+ +\d+ |\d{4}-\d\d-\d\d [\d:.]+: F )")
 
 
 class Process:
@@ -105,10 +109,14 @@ class Process:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def log(self) -> str:
+    def log(self, **lines: int) -> str:
         """Return the last lines that the process printed."""
         path = self.folder / "log.txt"
-        return launch.tail(path) if path.exists() else ""
+        return launch.tail(path, **lines) if path.exists() else ""
+
+    def last_words(self) -> str:
+        """Return what a process that crashed printed last, before a library's stack trace; "" if nothing."""
+        return last_line(self.log(lines=_TRACE_LINES))
 
     def _start(self) -> None:
         reader, writer = os.pipe()
@@ -142,17 +150,17 @@ class Process:
 
     def _died(self, command: str) -> Failed:
         code = self._child.wait()
-        said = last_line(self.log())
+        said = self.last_words()
         self.stop()
         return Failed(of_death(code, command, said))
 
 
 def last_line(log: str) -> str:
-    """Return what a process that crashed printed last, before a library's stack trace; "" if nothing."""
+    """Return the last line before a library's stack trace, without the time at which it was printed; "" if none."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     trace = ("@", "***", "Fatal Python", "Extension modules", "File")
     said = [line for line in lines if not line.startswith(trace)]
-    return said[-1][:_TAIL] if said else ""
+    return _TIME.sub("", said[-1])[:_TAIL] if said else ""
 
 
 @dataclass(frozen=True)
