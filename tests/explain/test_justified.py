@@ -1,13 +1,16 @@
 """What an answer may say: shares, ratios and words that the measurements justify."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from explain.pairs import DOT, one_class, program
-from explain_fixture import right
+from explain_fixture import TABLE, right
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
-from stackwars.core.program import Program
+from stackwars.core.judge import expected_values
+from stackwars.core.program import Program, fixed
 from stackwars.explain import compiler_gap, console, table
 from stackwars.explain.answer import Interval, Rate, Share
 from stackwars.explain.bench import moved_gap
@@ -15,6 +18,7 @@ from stackwars.explain.cause import find
 from stackwars.explain.hybrids import Hybrids
 from stackwars.explain.kept import Kept
 from stackwars.explain.matching import without_coincidences
+from stackwars.explain.page import exit_status
 from stackwars.explain.regions import Peak, differs, shorten, special, texts, with_peak
 from stackwars.explain.task import Settings, Task, plain_arguments
 from stackwars.setup.environments import ensure
@@ -165,6 +169,50 @@ def test_the_comparator_of_a_sort_is_counted_and_shown(worker):
     assert "({abs, compare})" in shorten(op)
 
 
+# What rounding decides
+
+VARIANCE = """func.func @main(%x: tensor<1x3xf32>) -> tensor<1xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.constant dense<3.0> : tensor<1xf32>
+  %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+    : (tensor<1x3xf32>, tensor<f32>) -> tensor<1xf32>
+  %m = stablehlo.divide %s, %n : tensor<1xf32>
+  %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<1xf32>) -> tensor<1x3xf32>
+  %d = stablehlo.subtract %x, %b : tensor<1x3xf32>
+  %q = stablehlo.multiply %d, %d : tensor<1x3xf32>
+  %v = stablehlo.reduce(%q init: %z) applies stablehlo.add across dimensions = [1]
+    : (tensor<1x3xf32>, tensor<f32>) -> tensor<1xf32>
+  return %v : tensor<1xf32>
+}
+"""
+FLOOR = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.atan2 %x, %x : tensor<4xf32>
+  %t = stablehlo.tan %a : tensor<4xf32>
+  %f = stablehlo.floor %t : tensor<4xf32>
+  return %f : tensor<4xf32>
+}
+"""
+EXACT = FLOOR.replace("atan2 %x, %x", "add %x, %x").replace("tan %a", "multiply %a, %x")
+
+
+@pytest.mark.env
+@pytest.mark.parametrize(
+    ("text", "x", "is_judged"),
+    [
+        (VARIANCE, np.full((1, 3), 7.5e10), False),
+        (VARIANCE, np.asarray([[1.0, 2.0, 4.0]]), True),
+        (FLOOR, np.ones(4), False),
+        (FLOOR, np.full(4, 1.5), False),
+        (EXACT, np.ones(4), True),
+    ],
+)
+def test_a_program_that_rounding_decides_is_not_judged(worker, text, x, is_judged):
+    """tensorflow/tensorflow 120234: a variance of equal numbers; 120622: floor(tan(atan(1)))."""
+    found = expected_values(worker, worker.graph(text), [fixed(x.astype(np.float32))], text=text)
+    assert bool(found.values) == is_judged
+    assert found.reason.startswith("rounding decides") == (not is_judged)
+
+
 # Shares of a gap
 
 
@@ -278,3 +326,18 @@ def test_gaps_between_compilers_have_the_bound_of_programs():
         return [question.other for question in table.questions(cells, [], Settings(bound=0.1))]
 
     assert asked(1.2) == ["jaxlib-2"] and asked(1.09) == []
+
+
+def test_times_that_differ_by_the_cost_of_a_call_are_no_gap():
+    """pytorch/pytorch 191499: 0.076 ms in one compiler and 0.030 in another, 18 bytes being read."""
+
+    def found(slow, fast):
+        cells = [table.cell("p", name, right(ms)) for name, ms in (("jaxlib-1", slow), ("iree-1", fast))]
+        asked = table.questions(cells, [], Settings(bound=0.1))
+        return len(asked), exit_status(
+            replace(TABLE, cells=cells, programs=["p"], differ=""), [], is_pair=False
+        )
+
+    assert found(0.076, 0.030) == (0, 0)
+    assert found(0.095, 0.030) == (1, 2)
+    assert found(1.076, 1.030) == (0, 0)

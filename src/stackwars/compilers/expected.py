@@ -125,6 +125,15 @@ class Evaluation:
         version = self._worker.versions()["jaxlib"]
         return values, f"jaxlib {version}, {how} in {'float64' if double else 'float32'}"
 
+    def unsettled(self, exact: Values) -> str:
+        """Return why rounding alone decides the program's results; "" if it does not. exact: its values."""
+        program = self._program
+        results = judge.shaken_results(self._worker, self.graph, program.arguments, program.text)
+        named = program.named(results) if results else {}
+        moved = {judge.value_key(name, 0): value for name, value in named.items()}
+        pairs = [(value, exact[key]) for key, value in moved.items() if key in exact]
+        return judge.unsettled(pairs, self.least_limit)
+
 
 def expected_of(job: ExpectedJob, evaluator: CompilerSpec) -> Expected:
     """Return the expected values of a workload. evaluator: an XLA that is no suspect."""
@@ -240,6 +249,8 @@ def _evaluated(
     sets = 1 if by_numpy or hasattr(workloads.load(job.workload), "STATE") else INPUT_SETS
     exact, judged_by = evaluation.outputs(double, sets)
     rounding = {}
+    if reason := evaluation.unsettled(exact):
+        return exact, {"reason": reason}
     if double:
         rounded, _ = evaluation.outputs(False, 1)
         rounding = {key: worst_error(value, exact[key]) for key, value in rounded.items()}

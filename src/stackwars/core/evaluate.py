@@ -132,8 +132,8 @@ def unit_roundoff(text: str) -> float:
 class Evaluation:
     """An order to a worker to evaluate a program.
 
-    texts: {key: [the operation in float64, as it is]}. steps: [{key, reads, results, free, most}] in order; most: the
-    size from which a result is an infinity in its own type, or None. arguments:
+    texts: {key: [the operation in float64, as it is]}. steps: [{key, reads, results, free, most, roundoff}] in order;
+    most: the size from which a result is an infinity in its own type, or None; roundoff: by which it is shaken. arguments:
     {value: [file for each set]}. sets: of inputs. save: values whose arrays are written as "<set>-<value>.npy" into the
     folder; save_informative: and those that can be told from others.
     """
@@ -189,12 +189,13 @@ def evaluate(
     double: bool = True,
     sets: int = INPUT_SETS,
     save: Iterable[int] | None = None,
+    shaken: bool = False,
 ) -> Evaluated:
     """Evaluate every operation alone in XLA.
 
     worker: of an XLA that is not the suspect if values are to be judged. folder: for the arrays, a few times the size
     of the values; must exist. double: floats in float64. save: values whose arrays are wanted; by default informative
-    ones and the program's results.
+    ones and the program's results. shaken: see `results`.
 
     :raises Failed: for an operation that the compiler does not take alone.
     """
@@ -211,8 +212,10 @@ def evaluate(
             texts[key] = [float64_text(plain) if double else plain, plain]
         free = list(last[op.number])
         most = [_most(graph.types[value]) if double else None for value in op.results]
+        roundoff = [UNIT_ROUNDOFF.get(element(graph.types[one]), 0.0) * shaken for one in op.results]
         steps.append(
             {"key": key, "reads": list(op.reads), "results": list(op.results), "free": free, "most": most}
+            | {"roundoff": roundoff}
         )
     job = Evaluation(
         texts=texts,
@@ -236,15 +239,17 @@ def results(
     sets: int = INPUT_SETS,
     text: str = "",
     alone: bool = False,
+    shaken: bool = False,
 ) -> tuple[list[list[np.ndarray]], str]:
     """Return a program's results in each set of inputs, and what evaluated them: the interpreter, or single operations.
 
-    text: the program as it was emitted; "" for a part of one. alone: not by the interpreter.
+    text: the program as it was emitted; "" for a part of one. alone: not by the interpreter. shaken: likewise, and every
+    number that its type would round is moved by one unit of roundoff, as another implementation may round it.
 
     :raises Failed: if neither takes it.
     """
     text = readable(not_donated(with_chlo_erf(text or graph.module())))
-    if not alone and is_interpretable(graph, text):
+    if not alone and not shaken and is_interpretable(graph, text):
         try:
             wanted = float64_text(text) if double else text
             found = [worker.interpret(wanted, [get(number) for get in values]) for number in range(sets)]
@@ -253,7 +258,8 @@ def results(
             if error.outcome.status not in (Status.UNSUPPORTED, Status.CRASH):
                 raise
     with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
-        done = evaluate(worker, graph, values, Path(folder), double=double, sets=sets, save=graph.results)
+        options = {"double": double, "sets": sets, "save": graph.results, "shaken": shaken}
+        done = evaluate(worker, graph, values, Path(folder), **options)
         return [
             [np.array(done.array(value, number)).reshape(shape(graph.types[value])) for value in graph.results]
             for number in range(sets)
@@ -360,9 +366,11 @@ class Evaluator:
                 # Such as a call of LAPACK in float32, which refuses float64 as it runs.
                 self._single[step["key"]] = self._compiler.compile(job["texts"][step["key"]][1])
                 arrays = self._call(self._single[step["key"]], given)
-            for value, array, most in zip(step["results"], arrays, step["most"], strict=True):
+            columns = (step["results"], arrays, step["most"], step["roundoff"])
+            for value, array, most, roundoff in zip(*columns, strict=True):
                 if is_float(array.dtype):
                     array = array.astype(np.float64)
+                    array = shake(array, roundoff, value) if roundoff else array
                     if most is not None:
                         array = np.where(np.abs(array) >= most, np.copysign(np.inf, array), array)
                 values[value] = array
@@ -387,6 +395,19 @@ class Evaluator:
         is_wanted = value in job["save"] or (job["save_informative"] and prints[str(value)]["informative"])
         if is_wanted and str(value) not in job["arguments"]:
             types.save(Path(job["folder"], f"{number}-{value}.npy"), array)
+
+
+def shake(array: np.ndarray, roundoff: float, seed: int) -> np.ndarray:
+    """Return float64 numbers moved up or down by a type's unit roundoff, but for those that the type has.
+
+    >>> shake(np.array([0.5, 3.0]), 2.0**-24, 1).tolist()
+    [0.5, 3.0]
+    """
+    with np.errstate(invalid="ignore"):
+        units = np.frexp(array)[0] / roundoff
+        is_rounded = np.isfinite(array) & (units != np.floor(units))
+        signs = np.random.default_rng(seed).choice((-1, 1), array.shape)
+        return np.where(is_rounded, array * (1 + signs * roundoff), array)
 
 
 def fingerprint(array: np.ndarray) -> dict[str, Any]:

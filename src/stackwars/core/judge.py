@@ -17,7 +17,7 @@ on are further results), and `state/<name>`, what the first call leaves of a wor
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -207,6 +207,10 @@ def expected_values(
     names = names or output_names(len(graph.results))
     roundoff = evaluate.unit_roundoff(text or graph.module())
     least = least_limit(roundoff, graph.accumulation)
+    # A part of a program is judged as its whole was.
+    shaken = shaken_results(worker, graph, values, text) if text else None
+    if reason := unsettled(zip(shaken or [], exact[0], strict=False), least):
+        return Expected(reason=reason)
     found = Expected(f"jaxlib {worker.versions()['jaxlib']}, {by} in float64")
     # Rounding was measured with the first set of inputs.
     found.rounding.update(zip(names, map(worst_error, rounded, exact[0]), strict=True))
@@ -222,6 +226,31 @@ def expected_values(
             if number == 0 and right.dtype.kind in "biu" and not np.array_equal(right, other):
                 found.certain[key] = right == other
     return found
+
+
+def shaken_results(worker: Worker, graph: Graph, values: evaluate.Values, text: str) -> list[np.ndarray] | None:
+    """Return the results of a small program whose rounded numbers are moved by one roundoff; None of another."""
+    if sum(op.work for op in graph.ops) > evaluate.INTERPRETED_WORK:
+        return None
+    try:
+        return evaluate.results(worker, graph, values, double=True, sets=1, text=text, shaken=True)[0][0]
+    except Failed:  # an operation that XLA does not take alone
+        return None
+
+
+def unsettled(pairs: Iterable[tuple[np.ndarray, np.ndarray]], least: float) -> str:
+    """Return why rounding alone decides results, so that they are not judged; "" if it does not.
+
+    pairs: of results with rounded numbers moved, and of exact ones. least: the least limit of errors.
+    """
+    error = max(
+        # Few whole numbers of many may turn.
+        (worst_error(*pair) if _have_rounding(*pair) else agreement(*pair, np.inf).l2 for pair in pairs),
+        default=0.0,
+    )
+    if error <= max(MOST, least):
+        return ""
+    return f"rounding decides this program's result: moved by a roundoff, its numbers give another (error {error:.1g})"
 
 
 def _overflows(rounded: np.ndarray, exact: np.ndarray) -> bool:
