@@ -125,14 +125,15 @@ class Evaluation:
         version = self._worker.versions()["jaxlib"]
         return values, f"jaxlib {version}, {how} in {'float64' if double else 'float32'}"
 
-    def unsettled(self, exact: Values) -> str:
-        """Return why rounding alone decides the program's results; "" if it does not. exact: its values."""
+    def undecided(self, exact: Values) -> str:
+        """Return why the program's results are an implementation's choice; "" if they are not. exact: its values."""
         program = self._program
-        results = judge.shaken_results(self._worker, self.graph, program.arguments, program.text)
-        named = program.named(results) if results else {}
-        moved = {judge.value_key(name, 0): value for name, value in named.items()}
-        pairs = [(value, exact[key]) for key, value in moved.items() if key in exact]
-        return judge.unsettled(pairs, self.least_limit)
+
+        def paired(results: list[np.ndarray]) -> judge.Pairs:
+            named = {judge.value_key(name, 0): value for name, value in program.named(results).items()}
+            return [(value, exact[key]) for key, value in named.items() if key in exact]
+
+        return judge.undecided(self._worker, self.graph, program.arguments, program.text, paired)
 
 
 def expected_of(job: ExpectedJob, evaluator: CompilerSpec) -> Expected:
@@ -249,14 +250,14 @@ def _evaluated(
     sets = 1 if by_numpy or hasattr(workloads.load(job.workload), "STATE") else INPUT_SETS
     exact, judged_by = evaluation.outputs(double, sets)
     rounding = {}
-    if reason := evaluation.unsettled(exact):
-        return exact, {"reason": reason}
     if double:
         rounded, _ = evaluation.outputs(False, 1)
         rounding = {key: worst_error(value, exact[key]) for key, value in rounded.items()}
     allowed = _limits(job, evaluation.least_limit, rounding, by_numpy or exact)
     if any(map(math.isinf, allowed.values())):
         reason = judge.amplified(max(rounding.values(), default=0.0), evaluation.roundoff)
+        return exact, {"reason": reason, "rounding": rounding}
+    if double and not by_numpy and (reason := evaluation.undecided(exact)):
         return exact, {"reason": reason, "rounding": rounding}
     return exact, {
         "judge": NUMPY if by_numpy else judged_by, "limits": allowed, "rounding": rounding,

@@ -58,6 +58,8 @@ UNIT_ROUNDOFF = {
 """By element type, half of the distance between 1 and the next number."""
 SAMPLE = 1 << 16
 """Elements by which an array is told to be informative."""
+ROUNDED, OPEN = "rounded", "open"
+"""Freedoms of an implementation, see `results`."""
 LEAST = 8
 """Elements that an array needs to be told from another."""
 Values = Sequence[Argument]
@@ -132,10 +134,10 @@ def unit_roundoff(text: str) -> float:
 class Evaluation:
     """An order to a worker to evaluate a program.
 
-    texts: {key: [the operation in float64, as it is]}. steps: [{key, reads, results, free, most, roundoff}] in order;
-    most: the size from which a result is an infinity in its own type, or None; roundoff: by which it is shaken. arguments:
-    {value: [file for each set]}. sets: of inputs. save: values whose arrays are written as "<set>-<value>.npy" into the
-    folder; save_informative: and those that can be told from others.
+    texts: {key: [the operation in float64, as it is]}. steps: [{key, reads, results, free, most, roundoff, is_open}]
+    in order; most: the size from which a result is an infinity in its own type, or None; roundoff, is_open: by which a
+    result is shaken, see `results`. arguments: {value: [file for each set]}. sets: of inputs. save: values whose
+    arrays are written as "<set>-<value>.npy" into the folder; save_informative: and those that can be told from others.
     """
 
     texts: dict[str, list[str]]
@@ -189,7 +191,7 @@ def evaluate(
     double: bool = True,
     sets: int = INPUT_SETS,
     save: Iterable[int] | None = None,
-    shaken: bool = False,
+    shaken: str = "",
 ) -> Evaluated:
     """Evaluate every operation alone in XLA.
 
@@ -212,10 +214,12 @@ def evaluate(
             texts[key] = [float64_text(plain) if double else plain, plain]
         free = list(last[op.number])
         most = [_most(graph.types[value]) if double else None for value in op.results]
-        roundoff = [UNIT_ROUNDOFF.get(element(graph.types[one]), 0.0) * shaken for one in op.results]
+        kinds = [element(graph.types[one]) for one in op.results]
+        roundoff = [UNIT_ROUNDOFF.get(kind, 0.0) if shaken == ROUNDED else 0.0 for kind in kinds]
+        is_open = shaken == OPEN and is_conversion(graph, op)
         steps.append(
             {"key": key, "reads": list(op.reads), "results": list(op.results), "free": free, "most": most}
-            | {"roundoff": roundoff}
+            | {"roundoff": roundoff, "is_open": is_open}
         )
     job = Evaluation(
         texts=texts,
@@ -239,12 +243,13 @@ def results(
     sets: int = INPUT_SETS,
     text: str = "",
     alone: bool = False,
-    shaken: bool = False,
+    shaken: str = "",
 ) -> tuple[list[list[np.ndarray]], str]:
     """Return a program's results in each set of inputs, and what evaluated them: the interpreter, or single operations.
 
-    text: the program as it was emitted; "" for a part of one. alone: not by the interpreter. shaken: likewise, and every
-    number that its type would round is moved by one unit of roundoff, as another implementation may round it.
+    text: the program as it was emitted; "" for a part of one. alone: not by the interpreter. shaken: likewise, and a
+    number is another that an implementation may choose: ROUNDED, one unit of roundoff away if its type rounds it; OPEN,
+    another integer if a float beyond the integer's type is converted.
 
     :raises Failed: if neither takes it.
     """
@@ -305,6 +310,14 @@ def _last_reads(graph: Graph) -> dict[int, list[int]]:
         if value not in graph.results:
             result[number].append(value)
     return result
+
+
+def is_conversion(graph: Graph, op: Op) -> bool:
+    """Return whether an operation converts floats to integers; StableHLO has no rule for a float beyond them."""
+    if op.name != "stablehlo.convert":
+        return False
+    source, target = (graph.types[one] for one in (op.reads[0], op.results[0]))
+    return is_float(dtype(source)) and re.fullmatch(r"u?i(8|16|32|64)", element(target)) is not None
 
 
 def unsupported(graph: Graph) -> Op | None:
@@ -373,6 +386,8 @@ class Evaluator:
                     array = shake(array, roundoff, value) if roundoff else array
                     if most is not None:
                         array = np.where(np.abs(array) >= most, np.copysign(np.inf, array), array)
+                elif step["is_open"]:
+                    array = np.where(_is_beyond(given[0], array.dtype), ~array, array)
                 values[value] = array
                 self._note(job, number, value, array, prints)
             for value in step["free"]:
@@ -408,6 +423,12 @@ def shake(array: np.ndarray, roundoff: float, seed: int) -> np.ndarray:
         is_rounded = np.isfinite(array) & (units != np.floor(units))
         signs = np.random.default_rng(seed).choice((-1, 1), array.shape)
         return np.where(is_rounded, array * (1 + signs * roundoff), array)
+
+
+def _is_beyond(floats: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """Return which floats have no value in a type of integers."""
+    limits, whole = np.iinfo(kind), np.trunc(floats.astype(np.float64))
+    return ~((whole >= limits.min) & (whole <= limits.max))
 
 
 def fingerprint(array: np.ndarray) -> dict[str, Any]:

@@ -17,7 +17,7 @@ on are further results), and `state/<name>`, what the first call leaves of a wor
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -27,6 +27,7 @@ import numpy as np
 
 from stackwars.core import documents, evaluate
 from stackwars.core.compilers import INPUT_SETS
+from stackwars.core.outcome import Failed
 from stackwars.core.program import Graph, GraphError
 from stackwars.core.program_text import refusal
 from stackwars.core.types import is_float
@@ -51,6 +52,9 @@ OUTPUT = "output"
 """The name of the result that a call returns; of several, the others are output/1, output/2 and so on."""
 OUTPUTS = "values.npz"
 """File of the outputs of a process: {"<call>/<key of the expected values>": array}."""
+
+
+Pairs = Iterable[tuple[np.ndarray, np.ndarray]]
 
 
 def output_names(count: int) -> list[str]:
@@ -207,16 +211,17 @@ def expected_values(
     names = names or output_names(len(graph.results))
     roundoff = evaluate.unit_roundoff(text or graph.module())
     least = least_limit(roundoff, graph.accumulation)
-    # A part of a program is judged as its whole was.
-    shaken = shaken_results(worker, graph, values, text) if text else None
-    if reason := unsettled(zip(shaken or [], exact[0], strict=False), least):
-        return Expected(reason=reason)
     found = Expected(f"jaxlib {worker.versions()['jaxlib']}, {by} in float64")
     # Rounding was measured with the first set of inputs.
     found.rounding.update(zip(names, map(worst_error, rounded, exact[0]), strict=True))
     worst = max(found.rounding.values(), default=0.0)
     if math.isinf(limit(least, worst)):
         return Expected(reason=amplified(worst, roundoff), rounding=found.rounding)
+    # A part of a program is judged as its whole was.
+    if text and (
+        reason := undecided(worker, graph, values, text, lambda results: zip(results, exact[0], strict=True))
+    ):
+        return Expected(reason=reason)
     for number, arrays in enumerate(exact):
         for name, right, other in zip(names, arrays, rounded, strict=True):
             if not (key := value_key(name, number)):
@@ -228,29 +233,42 @@ def expected_values(
     return found
 
 
-def shaken_results(worker: Worker, graph: Graph, values: evaluate.Values, text: str) -> list[np.ndarray] | None:
-    """Return the results of a small program whose rounded numbers are moved by one roundoff; None of another."""
-    if sum(op.work for op in graph.ops) > evaluate.INTERPRETED_WORK:
-        return None
-    try:
-        return evaluate.results(worker, graph, values, double=True, sets=1, text=text, shaken=True)[0][0]
-    except Failed:  # an operation that XLA does not take alone
-        return None
+def undecided(
+    worker: Worker,
+    graph: Graph,
+    values: evaluate.Values,
+    text: str,
+    paired: Callable[[list[np.ndarray]], Pairs],
+) -> str:
+    """Return why a small program's results are an implementation's choice; "" if they are not, or of another program.
 
-
-def unsettled(pairs: Iterable[tuple[np.ndarray, np.ndarray]], least: float) -> str:
-    """Return why rounding alone decides results, so that they are not judged; "" if it does not.
-
-    pairs: of results with rounded numbers moved, and of exact ones. least: the least limit of errors.
+    paired: returns other results that are as good, and the exact ones.
     """
-    error = max(
-        # Few whole numbers of many may turn.
-        (worst_error(*pair) if _have_rounding(*pair) else agreement(*pair, np.inf).l2 for pair in pairs),
-        default=0.0,
-    )
-    if error <= max(MOST, least):
+    if sum(op.work for op in graph.ops) > evaluate.INTERPRETED_WORK:
         return ""
-    return f"rounding decides this program's result: moved by a roundoff, its numbers give another (error {error:.1g})"
+    least = least_limit(evaluate.unit_roundoff(text), graph.accumulation)
+    freedoms = {
+        evaluate.ROUNDED: "rounding decides the result: moved by one roundoff, its numbers give another"
+    }
+    if any(evaluate.is_conversion(graph, op) for op in graph.ops):
+        why = "it converts floats to integers whose type does not have them, for which StableHLO has no rule"
+        freedoms = {evaluate.OPEN: why, **freedoms}
+    for freedom, why in freedoms.items():
+        try:
+            (results,), _ = evaluate.results(
+                worker, graph, values, double=True, sets=1, text=text, shaken=freedom
+            )
+        except Failed:  # an operation that XLA does not take alone
+            return ""
+        error = max(map(_apart, paired(results)), default=0.0)
+        if error > max(MOST, least):
+            return f"{why} (error {error:.1g})"
+    return ""
+
+
+def _apart(pair: tuple[np.ndarray, np.ndarray]) -> float:
+    """Return the error of a result; of integers, few of which may turn, the share that differs."""
+    return worst_error(*pair) if _have_rounding(*pair) else agreement(*pair, np.inf).l2
 
 
 def _overflows(rounded: np.ndarray, exact: np.ndarray) -> bool:
