@@ -128,3 +128,11 @@ def test_a_fault_is_a_paragraph():
 def test_constants_are_not_among_the_operations_that_are_named():
     region = ["stablehlo.constant : () -> tensor<f32>", *FLAW.region]
     assert "at rows 3: dot_general, reduce." in console.fault_text(replace(FLAW, region=region))
+
+
+def test_a_fault_that_nothing_could_be_left_out_of_was_not_reduced():
+    """openxla/xla 47370: "1 operations reduce to 1: sort"; 41579: "3 operations reduce to 3"."""
+    one, three = (console.reduced_text(replace(FLAW, operations=[count, count])) for count in (1, 3))
+    assert "reduce to" not in one + three
+    assert "one operation" in one and "all 3 operations" in three
+    assert "4 operations reduce to 3" in console.reduced_text(replace(FLAW, operations=[4, 3]))

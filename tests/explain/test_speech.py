@@ -47,6 +47,17 @@ def test_a_file_has_its_name_and_a_crash_its_signal():
     assert headline(answer(crash, workload="")) == "suspect crashes in jaxlib-0.7.1: SIGSEGV in call."
 
 
+def test_a_program_that_is_the_odd_one_is_blamed_on_no_compiler():
+    """tensorflow/tensorflow 116992, of which torch_xla's program has no maximum."""
+    odd = ended(
+        Status.WRONG, "torch_xla is the odd one, jax, numpy() agree", is_emitted=False, verdict={"wrong": 1}
+    )
+    text = headline(answer(FAST, *(cell("torch_xla", name, odd) for name in (OLD, NEW))))
+    assert "the odd one" in text and "jaxlib" not in text and "more outcome" not in text
+    text = headline(answer(cell("jax", OLD, ended(Status.CRASH)), cell("torch_xla", OLD, odd)))
+    assert text.endswith("1 more outcome below.")
+
+
 def test_a_fault_that_did_not_show_again_is_seen_once_and_no_more_urgent_than_a_gap():
     once = replace(FLAW, verdict=RIGHT, reproduced=False)
     wrong = next(one for one in TABLE.cells if one.status is Status.WRONG)

@@ -217,15 +217,21 @@ def fault_text(fault: Fault) -> str:
     head = f"{fault.program} in {fault.compiler}: {fault.kind}."
     if fault.verdict != REDUCED:
         return f"{head} {fault.verdict}: {fault.detail}"
-    before, after = fault.operations
     sizes = ", ".join(f"{name} {value}" for name, value in fault.shapes.items())
-    reduced = (
-        f"{before} operations reduce to {after}{f' at {sizes}' if sizes else ''}: {operations(fault.region)}."
-    )
+    reduced = f"{reduced_text(fault, f' at {sizes}' if sizes else '')}."
+    reduced = reduced[0].upper() + reduced[1:]
     cures = f" Right with {' or '.join(fault.cures[:2])}." if fault.cures else ""
     alone = "" if fault.reproduced else " reproduce.py did not show it in a fresh process; see reproduce.log."
     because = f" {fault.detail[0].upper()}{fault.detail[1:]}." if fault.detail else ""
     return f"{head} {reduced} {fault.error}.{because}{cures}{alone}"
+
+
+def reduced_text(fault: Fault, at: str = "") -> str:
+    """Return which operations of a fault's program have it. at: words on its sizes."""
+    (before, after), names = fault.operations, operations(fault.region)
+    if after < before:
+        return f"{before} operations reduce to {after}{at}: {names}"
+    return f"{f'all {before} operations are' if before > 1 else 'its one operation is'} needed{at}: {names}"
 
 
 def operations(texts: list[str]) -> str:

@@ -56,17 +56,23 @@ def _bad(answer: Answer) -> str:
     if not bad:
         return ""
     first = min(bad, key=urgency)
-    others = len(bad) - 1
+    others = sum(not (_is_odd(cell) and cell.program == first.program) for cell in bad) - (not _is_odd(first))
     more = f"; {others} more outcome{'s' * (others > 1)} below" if others else ""
     fault = fault_of(first)
     reduced = ""
     if fault and fault.verdict == REDUCED:
-        names = console.operations(fault.region)
-        reduced = f" ({fault.operations[0]} operations reduce to {fault.operations[1]}: {names})"
+        reduced = f" ({console.reduced_text(fault)})"
     return f"{_fault(answer, first, STATES[first.status])}{reduced}{more}"
 
 
+def _is_odd(cell: Cell) -> bool:
+    """Return whether a program is wrong in every compiler: other programs and the reference agree on other values."""
+    return cell.status is Status.WRONG and not cell.is_emitted
+
+
 def _fault(answer: Answer, cell: Cell, state: str) -> str:
+    if _is_odd(cell):
+        return f"{_subject(answer, cell.program)} {state} before any compiler has it: {_short(cell.detail)}"
     if cell.status is Status.WRONG and cell.wrong:
         what = f"{cell.wrong:,} of {cell.total:,} elements"
         what += f" ({cell.where})" if cell.where else ""
