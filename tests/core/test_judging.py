@@ -68,6 +68,60 @@ CALLBACK = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }"""
 
+SLICES = """func.func @main(%x: tensor<9xi32>, %a: tensor<i32>, %b: tensor<i32>) -> tensor<4xi32> {
+  %0 = stablehlo.dynamic_slice %x, %a, sizes = [6] : (tensor<9xi32>, tensor<i32>) -> tensor<6xi32>
+  %1 = stablehlo.dynamic_slice %0, %b, sizes = [4] : (tensor<6xi32>, tensor<i32>) -> tensor<4xi32>
+  return %1 : tensor<4xi32>
+}"""
+"""openxla/xla issue 49121: the second slice starts past its last possible place."""
+ANGLE = """func.func @main(%a: tensor<5xi32>) -> tensor<5xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<5xi32>
+  %0 = stablehlo.compare NE, %a, %zero : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
+  %1 = stablehlo.compare NE, %a, %zero : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
+  %2 = stablehlo.xor %0, %1 : tensor<5xi1>
+  %3 = stablehlo.convert %2 : (tensor<5xi1>) -> tensor<5xf32>
+  %4 = stablehlo.atan2 %3, %3 : tensor<5xf32>
+  return %4 : tensor<5xf32>
+}"""
+"""openxla/xla issue 44705: the angle of two zeros."""
+LOG1P = """func.func @main(%x: tensor<1001xf64>) -> tensor<1001xf64> {
+  %0 = stablehlo.log_plus_one %x : tensor<1001xf64>
+  return %0 : tensor<1001xf64>
+}"""
+"""jax-ml/jax issue 39707: log1p of float64 is 129 units in the last place off."""
+WIDE_PADDING = """func.func @main(%x: tensor<3x10x3xbf16>, %w: tensor<5x3x2xbf16>) -> tensor<3x14x2xbf16> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[4, 4]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<3x10x3xbf16>, tensor<5x3x2xbf16>) -> tensor<3x14x2xbf16>
+  return %0 : tensor<3x14x2xbf16>
+}"""
+"""iree-org/iree issue 7612: a convolution of bfloat16 arguments."""
+RATIOS = """func.func @main(%a: tensor<4xcomplex<f32>>, %b: tensor<4xf32>) -> tensor<8xcomplex<f32>> {
+  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %0 = stablehlo.complex %b, %zero : tensor<4xcomplex<f32>>
+  %1 = stablehlo.divide %a, %0 : tensor<4xcomplex<f32>>
+  %2 = stablehlo.concatenate %1, %0, dim = 0
+    : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<8xcomplex<f32>>
+  return %2 : tensor<8xcomplex<f32>>
+}"""
+"""jax-ml/jax issue 23958: joined complex ratios."""
+CLAMP = """func.func @main(%x: tensor<3xf32>, %low: tensor<f32>) -> tensor<3xf32> {
+  %high = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.clamp %low, %x, %high : (tensor<f32>, tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}"""
+"""r-xla/anvl issue 545: a limit that is not a number."""
+TO_INTEGER = """func.func @main(%x: tensor<4xf32>) -> tensor<4xi32> {
+  %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}"""
+"""tensorflow issue 126212: not-a-number as a whole number."""
+QUOTIENT = """func.func @main(%a: tensor<4xi32>, %b: tensor<4xi32>) -> tensor<4xi32> {
+  %0 = stablehlo.divide %a, %b : tensor<4xi32>
+  return %0 : tensor<4xi32>
+}"""
+"""openxla/xla issue 49248: whole numbers divided by zero."""
+
 
 def spec(pins: str, module: str = "xla") -> CompilerSpec:
     return CompilerSpec(pins, module, python=str(ensure(Path("envs", f"{pins}.txt"))))
@@ -88,7 +142,8 @@ def iree() -> Iterator[Worker]:
 def expected(worker: Worker, text: str, *arrays: np.ndarray) -> tuple[Program, Expected]:
     """Return a program, on these arrays or on drawn ones, and its expected values."""
     graph = worker.graph(text)
-    arguments: tuple[Argument, ...] = tuple(fixed(array, str(place)) for place, array in enumerate(arrays))
+    # A worker places equal keys once.
+    arguments: tuple[Argument, ...] = tuple(fixed(array, f"{array.dtype} {array.tobytes()}") for array in arrays)
     arguments = arguments or plain_arguments(graph, {}, 1)
     return Program("program", text, arguments), judge.expected_values(worker, graph, arguments, text=text)
 
@@ -137,6 +192,54 @@ def test_a_file_s_integers_cover_their_range_and_the_interpreter_judges(worker: 
     assert "the StableHLO interpreter" in right.judge
     assert check.check(worker, program, right).outcome.status is Status.WRONG
     assert check.check(iree, program, right).outcome.status is Status.OK
+
+
+@pytest.mark.env
+@pytest.mark.parametrize(
+    ("text", "arrays", "status"),
+    [
+        (SLICES, [np.arange(9, dtype=np.int32), np.int32(1), np.int32(12)], Status.WRONG),
+        (ANGLE, [np.arange(5, dtype=np.int32)], Status.WRONG),
+        (LOG1P, [np.linspace(-0.53, -0.28, 1001)], Status.WRONG),
+        (WIDE_PADDING, [], Status.OK),
+        (RATIOS, [], Status.OK),
+        (CLAMP, [np.array([-1, 0.5, 2], np.float32), np.float32(np.nan)], Status.OK),
+    ],
+    ids=["slices", "angle", "log1p", "padding", "ratios", "clamp"],
+)
+def test_programs_of_public_reports_are_judged_as_the_specification_says(
+    worker: Worker, text: str, arrays: list[np.ndarray], status: Status
+) -> None:
+    program, right = expected(worker, text, *map(np.asarray, arrays))
+    found = check.check(worker, program, right)
+    assert found.outcome.status is status, found.outcome.detail
+
+
+@pytest.mark.env
+def test_a_convolution_of_bfloat16_arguments_runs_in_iree(worker: Worker, iree: Worker) -> None:
+    assert check.check(iree, *expected(worker, WIDE_PADDING)).outcome.status is Status.OK
+
+
+@pytest.mark.env
+@pytest.mark.parametrize(
+    ("text", "open_values", "plain_values"),
+    [
+        (TO_INTEGER, [[1, np.nan, 2, 3]], [[1, -1.5, 2, 3]]),
+        (TO_INTEGER, [[1, 2.0**31, 2, 3]], [[1, -(2.0**31), 2, 3]]),
+        (QUOTIENT, [[1, 2, 3, 4], [1, 0, 2, 2]], [[1, 2, 3, 4], [1, 3, 2, 2]]),
+        (QUOTIENT, [[-(2**31), 2, 3, 4], [-1, 1, 2, 2]], [[-(2**31), 2, 3, 4], [1, 1, 2, 2]]),
+    ],
+)
+def test_values_that_the_specification_leaves_open_accuse_nobody(
+    worker: Worker, text: str, open_values: list, plain_values: list
+) -> None:
+    kind = np.float32 if text is TO_INTEGER else np.int32
+    for values, is_open in ((open_values, True), (plain_values, False)):
+        program, right = expected(worker, text, *(np.array(one, kind) for one in values))
+        assert bool(right.left_open) == is_open
+        assert check.check(worker, program, right).outcome.status is Status.OK
+        other = {f"first/{key}": value + 1 for key, value in right.values.items()}
+        assert (judge.judge(other, right) is None) == is_open
 
 
 @pytest.mark.parametrize("name", sorted(DTYPES))

@@ -142,6 +142,15 @@ def test_a_program_that_ends_the_timing_of_all_costs_the_others_nothing(tmp_path
     assert [cell.ms for cell in found.table.cells] == [2.0, None, 1.0]
 
 
+def test_a_program_that_is_refused_here_is_no_fault_of_a_compiler(tmp_path, fakes):
+    texts = {"a": "2", "b": "1 module attributes {mhlo.num_partitions = 2 : i32}"}
+    found, _ = explain(tmp_path, texts)
+    assert statuses(found)["b jaxlib-1"] == Status.UNSUPPORTED
+    assert "2 devices" in found.table.cells[1].detail and not fakes
+    found, _ = explain(tmp_path, {"b": texts["b"]})
+    assert found.headline.startswith("Nothing ran in a compiler: unsupported: b in jaxlib-1 (it is divided")
+
+
 def test_the_second_time_nothing_is_measured_and_an_edit_redoes_what_depends_on_it(tmp_path, fakes):
     texts = {"slow": "3", "fast": "1"}
     first, _ = explain(tmp_path, texts, (XLA, IREE))

@@ -78,6 +78,7 @@ def fake(path, body):
         ("return lambda arrays: arrays", 0, "no fault"),
         ("return lambda arrays: [arrays[0] + 1]", 1, "element [0]: expected 1.5, got 2.5"),
         ("raise RuntimeError('no such operation')", 1, "no such operation"),
+        ("return lambda arrays: arrays[1]", 1, "the compiler or its runtime refuses it"),
         ("import os; os.abort()", 1, "SIGABRT"),
         ("import time; time.sleep(60)", 1, "no end after 1 s"),
         ("import no_such_package", 2, "no_such_package"),

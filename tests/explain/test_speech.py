@@ -257,4 +257,14 @@ def test_not_judged_says_why():
 
 def test_an_error_of_the_harness_accuses_nobody():
     broken = cell("jax", OLD, Checked(ended(Status.ERROR, "no disk").outcome))
-    assert headline(answer(broken)) == "Nothing ran in a compiler: error: jax in jaxlib-0.7.1."
+    assert headline(answer(broken)) == "Nothing ran in a compiler: error: jax in jaxlib-0.7.1 (no disk)."
+
+
+def test_programs_of_other_computations_ran_and_are_not_judged():
+    cells = [cell(name, NEW, ended(Status.INVALID, "x")) for name in ("jax", "torch_xla")]
+    found = answer(
+        *cells, judge="", judge_reason="the programs of jax and torch_xla are not of one computation"
+    )
+    assert headline(found).startswith(
+        "Not judged: the programs of jax and torch_xla are not of one computation"
+    )

@@ -40,7 +40,7 @@ NO_PROGRAM = 1e-5
 """The limit if there is no program to derive it from, as of a workload that reads values back."""
 NOTHING = {
     "judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None, "disputed": False, "odd": {},
-    "difference": "",
+    "difference": "", "left_open": "",
 }  # fmt: skip
 """What expected.json has if nothing is known."""
 ENDS = {Status.TIMEOUT: "took too long", Status.OOM: "needed too much memory"}
@@ -66,7 +66,12 @@ class ExpectedJob:
 
 
 class Evaluation:
-    """A frontend's program that a worker evaluates."""
+    """A frontend's program that a worker evaluates.
+
+    alone: whether only single operations evaluate it, which keep the range of their types.
+    """
+
+    alone = False
 
     def __init__(self, name: str, paths: dict[str, str], job: ExpectedJob, worker: Worker) -> None:
         files = (Path(paths["program"]), Path(paths["arguments"]))
@@ -84,6 +89,14 @@ class Evaluation:
         if op := evaluate.unsupported(graph):
             raise GraphError(f"{op.name} has a result that is no tensor of known extents")
         return graph
+
+    @property
+    def random_operations(self) -> set[str]:
+        """The operations that draw random numbers; empty if the program cannot be read."""
+        try:
+            return self.graph.names & judge.RANDOM
+        except (Failed, GraphError):
+            return set()
 
     @property
     def result_types(self) -> dict[str, str]:
@@ -109,12 +122,17 @@ class Evaluation:
         """The least limit of its results' errors."""
         return judge.least_limit(self.roundoff, self.graph.accumulation)
 
+    def left_open(self, sets: int) -> str:
+        """Return why StableHLO leaves a result to the implementation; "" if it leaves none."""
+        return evaluate.left_open(self._worker, self.graph, self._program.arguments, sets)
+
     def outputs(self, double: bool, sets: int) -> tuple[Values, str]:
         """Return (the values by key of the first sets of inputs, what evaluated them)."""
         program = self._program
         found, how = evaluate.results(
-            *(self._worker, self.graph, program.arguments), double=double, sets=sets, text=program.text
-        )
+            *(self._worker, self.graph, program.arguments),
+            double=double, sets=sets, text=program.text, alone=self.alone and double,
+        )  # fmt: skip
         named = [program.named(results) for results in found]
         values = {
             key: value
@@ -139,7 +157,7 @@ class Evaluation:
 def expected_of(job: ExpectedJob, evaluator: CompilerSpec) -> Expected:
     """Return the expected values of a workload. evaluator: an XLA that is no suspect."""
     values, document = expected(job, evaluator)
-    names = ("judge", "reason", "limits", "disputed", "rounding", "odd", "difference")
+    names = ("judge", "reason", "limits", "disputed", "rounding", "odd", "difference", "left_open")
     return Expected(values=values, **{name: document[name] for name in names})
 
 
@@ -192,6 +210,10 @@ def _by_program(
 ) -> tuple[Values, dict[str, Any]]:
     """Return (the values that NumPy, or else most of the programs, agree on, what is known of them)."""
     workload, (first, *others) = workloads.load(job.workload), known
+    if random := {one.name: names for one in known if (names := one.random_operations)}:
+        return {}, {
+            "reason": judge.drawn(f"the program of {' and '.join(random)}", set().union(*random.values()))
+        }
     exact, found = _evaluated(job, first, by_numpy, double=double)
     if "reason" in found:
         return {}, found
@@ -207,6 +229,7 @@ def _by_program(
         if not by_numpy and len(values) == 2 and len(agreeing(values, found["limits"])) == 1:
             break
         try:
+            other.alone = first.alone
             values[other.name] = other.outputs(double, 1)[0]
         except (Failed, GraphError) as error:
             print(f"{other.name} is no witness: {error}")
@@ -224,9 +247,7 @@ def _by_program(
         both = f"{job.workload}: {reference} and the program of {strange}"
         if not by_numpy:
             both = f"the programs of {reference} and {strange}"
-        random = [one.name for one in known if one.name in values and one.graph.names & judge.RANDOM]
-        drawn = f"; random numbers are drawn by {', '.join(random)}" if random else ""
-        reason = f"{both} are not of one computation: {how}{drawn}"
+        reason = f"{both} are not of one computation: {how}"
         return {}, found | {"disputed": True, "reason": reason}
     odd = {
         label: f"{label} is the odd one, {', '.join(most)} agree: {how}"
@@ -252,6 +273,9 @@ def _evaluated(
     rounding = {}
     if double:
         rounded, _ = evaluation.outputs(False, 1)
+        if not by_numpy and any(judge.overflows(value, exact[key]) for key, value in rounded.items()):
+            evaluation.alone = True
+            exact, judged_by = evaluation.outputs(double, sets)
         rounding = {key: worst_error(value, exact[key]) for key, value in rounded.items()}
     allowed = _limits(job, evaluation.least_limit, rounding, by_numpy or exact)
     if any(map(math.isinf, allowed.values())):
@@ -262,6 +286,7 @@ def _evaluated(
     return exact, {
         "judge": NUMPY if by_numpy else judged_by, "limits": allowed, "rounding": rounding,
         "accumulation": evaluation.graph.accumulation, "program": evaluation.name,
+        "left_open": evaluation.left_open(sets),
     }  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def check(worker: Worker, program: Program, expected: Expected) -> Checked:
     verdict = judge.judge(outputs, expected)
     if verdict is None:
         status = Status.INVALID if expected.disputed else Status.NOT_JUDGED
-        return Checked(Outcome(status, expected.reason), **known)
+        return Checked(Outcome(status, expected.reason or expected.left_open), **known)
     if problem := judge.problem(verdict):
         odd = expected.odd.get(program.label, "")
         outcome = Outcome(Status.WRONG, odd or problem, "wrong")

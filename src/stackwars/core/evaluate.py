@@ -8,11 +8,12 @@ time a value beyond the range of its type still is an infinity.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -323,6 +324,40 @@ def is_conversion(graph: Graph, op: Op) -> bool:
 def unsupported(graph: Graph) -> Op | None:
     """Return the first operation with a result that is no tensor of known extents, such as a token."""
     return next((op for op in graph.ops if not all(is_tensor(graph.types[one]) for one in op.results)), None)
+
+
+def left_open(worker: Worker, graph: Graph, values: Values, sets: int = INPUT_SETS) -> str:
+    """Return why StableHLO leaves a result of these inputs to the implementation; "" if it leaves none.
+
+    Such are a number converted to an integer type that cannot hold it, and a division of integers by zero.
+
+    :raises Failed: if the operations before cannot be evaluated.
+    """
+    tests = {op: test for op in graph.ops if (test := _is_left_open(op, graph.types))}
+    if not tests:
+        return ""
+    save = {value for op in tests for value in op.operands}
+    with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+        done = evaluate(worker, graph, values, Path(folder), sets=sets, save=save)
+        for (op, test), number in itertools.product(tests.items(), range(sets)):
+            if test(*(np.asarray(done.array(value, number)) for value in op.operands)):
+                kind = graph.types[op.results[0]]
+                return f"{op.name} to {kind} has values whose result StableHLO leaves to the implementation"
+    return ""
+
+
+def _is_left_open(op: Op, kinds: Mapping[int, str]) -> Callable[..., bool] | None:
+    """Return whether operands of an operation have such values, as a function; None if none can have."""
+    name, result = op.name.rpartition(".")[2], kinds[op.results[0]] if op.results else ""
+    bits = re.search(r"[x<](u?)i(\d+)>$", result)
+    if not bits or bits[2] == "1":
+        return None
+    low, high = (0, 2 ** int(bits[2])) if bits[1] else (-(2 ** (int(bits[2]) - 1)), 2 ** (int(bits[2]) - 1))
+    if name == "convert" and _FLOATS.search(kinds[op.operands[0]]):
+        return lambda array: not bool(((np.trunc(array) >= low) & (np.trunc(array) < high)).all())
+    if name in ("divide", "remainder"):
+        return lambda a, b: bool(((b == 0) | ((low < 0) & (a == low) & (b == -1))).any())
+    return None
 
 
 # The evaluation: in the process of a worker

@@ -22,6 +22,7 @@ from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Failed, Outcome, Status, of_exception
 from stackwars.core.program import GraphError, Program
+from stackwars.core.program_text import refusal
 from stackwars.explain import answer as answers
 from stackwars.explain import cause, console, fault, page
 from stackwars.explain import table as tables
@@ -90,6 +91,8 @@ def explain(
         cells += column.cells
         say(f"{label}: {', '.join(f'{cell.program} {console.cell_text(cell)}' for cell in column.cells)}")
     cells = tables.with_ratios(cells)
+    # No compiler is asked about these.
+    refused = [one.label for one in programs if isinstance(one.text, str) and refusal(one.text)]
     table = Table(
         name=name,
         title=title,
@@ -101,7 +104,9 @@ def explain(
         if expected is None
         else tables.joined(one.difference for one in judges.values()),
         cells=cells,
-        questions=tables.questions(cells, compilers, run.settings),
+        questions=tables.questions(
+            [cell for cell in cells if cell.program not in refused], compilers, run.settings
+        ),
         not_tried=dict(not_tried or {}),
         bound=run.settings.bound,
         versions=versions,
@@ -366,7 +371,7 @@ def expected_digest(expected: Expected) -> str:
         for key, array in arrays.items()
     }
     return digest(
-        *(document["judge"], document["reason"], sorted(document["odd"].items())),
+        *(document["judge"], document["reason"], document["left_open"], sorted(document["odd"].items())),
         *(sorted(document["limits"].items()), sorted(hashes.items())),
     )
 

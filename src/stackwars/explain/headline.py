@@ -167,12 +167,14 @@ def _end(answer: Answer) -> str:
     ran = [
         cell
         for cell in table.cells
-        if cell.compiler != NATIVE and (cell.timing or cell.status in (Status.OK, Status.NOT_JUDGED))
+        if cell.compiler != NATIVE
+        and (cell.timing or cell.status in (Status.OK, Status.NOT_JUDGED, Status.INVALID))
     ]
     right = [cell for cell in ran if cell.status is Status.OK]
     others = _others(cell for cell in table.cells if cell not in ran and cell.status is not Status.OK)
     if not ran:
-        return f"Nothing ran in a compiler: {others}" if others else "Nothing was tried"
+        said = next((f" ({_short(cell.detail)})" for cell in table.cells if cell.detail), "")
+        return f"Nothing ran in a compiler: {others}{said}" if others else "Nothing was tried"
     timed = [cell for cell in ran if cell.timing]
     gap = f", no gap beyond {percent(table.bound)} and {CALL_MS} ms" if len(timed) > 1 else ""
     rest = f"; {others}" if others else ""

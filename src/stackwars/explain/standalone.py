@@ -77,17 +77,18 @@ def wrong_elements(values, expected):
 
 def check(case, compile_program):
     """Compile the program and run it three times; exit with WRONG, REFUSED or 0."""
+    tries = []
     try:
         run = compile_program(case["program"], case["options"])
+        print("compiled", flush=True)
+        tries = [run(case["arguments"]) for _ in range(3)]
     except ImportError:
         raise
     except Exception as error:
         print(f"{type(error).__name__}: {str(error)[:2000]}", flush=True)
         sys.exit(REFUSED)
-    print("compiled", flush=True)
     lines = []
-    for _ in range(3):
-        results = run(case["arguments"])
+    for results in tries:
         found = [
             f"result {number}, {line}"
             for number, expected in enumerate(case["expected"])
@@ -112,6 +113,6 @@ def main(case, compile_program, timeout_s):
     if status < 0:
         sys.exit(f"FAULT: {signal.Signals(-status).name} ended the process")
     if status in (WRONG, REFUSED):
-        sys.exit("FAULT: wrong values" if status == WRONG else "FAULT: the compiler refuses the program")
+        sys.exit("FAULT: wrong values" if status == WRONG else "FAULT: the compiler or its runtime refuses it")
     print("no fault" if status == 0 else "expected jaxlib or IREE, and NumPy; fix: install them")
     sys.exit(2 if status else 0)

@@ -59,6 +59,8 @@ def judged(calls: Sequence[list[np.ndarray]], expected: Expected) -> Trial:
         judge.judge(check.keyed("call", 0, dict(zip(names, results, strict=True))), expected)
         for results in calls
     ]
+    if None in verdicts:
+        return Trial(Outcome(Status.NOT_JUDGED, expected.left_open), None, calls[0])
     worst = max(range(len(calls)), key=lambda call: verdicts[call]["wrong"])
     verdict = judge.worst(verdicts)
     if problem := judge.problem(verdict):
