@@ -8,7 +8,7 @@ import pytest
 from explain.pairs import DOT, one_class, program
 from explain_fixture import TABLE, right
 from stackwars.core.client import CompilerSpec, Worker
-from stackwars.core.judge import expected_values
+from stackwars.core.judge import expected_values, judge
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Program, fixed
 from stackwars.explain import compiler_gap, console, table
@@ -169,7 +169,7 @@ def test_the_comparator_of_a_sort_is_counted_and_shown(worker):
     assert "({abs, compare})" in shorten(op)
 
 
-# What an implementation decides
+# What rounding decides
 
 VARIANCE = """func.func @main(%x: tensor<1x3xf32>) -> tensor<1xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
@@ -192,31 +192,24 @@ FLOOR = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %f : tensor<4xf32>
 }
 """
-CAST = """func.func @main(%x: tensor<4xf32>) -> tensor<4xui8> {
-  %y = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xui8>
-  return %y : tensor<4xui8>
-}
-"""
 EXACT = FLOOR.replace("atan2 %x, %x", "add %x, %x").replace("tan %a", "multiply %a, %x")
 
 
 @pytest.mark.env
 @pytest.mark.parametrize(
-    ("text", "x", "why"),
+    ("text", "x", "is_open"),
     [
-        (VARIANCE, np.full((1, 3), 7.5e10), "rounding decides"),
-        (VARIANCE, np.asarray([[1.0, 2.0, 4.0]]), ""),
-        (FLOOR, np.ones(4), "rounding decides"),
-        (CAST, np.asarray([-1.0, 0.5, 255.0, 256.0]), "it converts floats"),
-        (CAST, np.asarray([np.nan, 0.5, 2.0, 3.0]), "it converts floats"),
-        (CAST, np.asarray([-0.5, 0.5, 255.0, 255.5]), ""),
-        (EXACT, np.ones(4), ""),
+        (VARIANCE, np.full((1, 3), 7.5e10), True),
+        (VARIANCE, np.asarray([[1.0, 2.0, 4.0]]), False),
+        (FLOOR, np.ones(4), True),
+        (EXACT, np.ones(4), False),
     ],
 )
-def test_results_that_are_an_implementations_choice_are_not_judged(worker, text, x, why):
-    """tensorflow/tensorflow 120234: a variance of equal numbers; 120622: floor(tan(atan(1))); 121242: 256 as a byte."""
+def test_results_that_rounding_decides_accuse_nobody(worker, text, x, is_open):
+    """tensorflow/tensorflow 120234: a variance of equal numbers; 120622: floor(tan(atan(1)))."""
     found = expected_values(worker, worker.graph(text), [fixed(x.astype(np.float32))], text=text)
-    assert found.reason.startswith(why) and bool(found.reason) == bool(why) != bool(found.values)
+    other = {"0/output0": np.full(1 if text is VARIANCE else 4, 6.7e7, np.float32)}
+    assert (judge(other, found) is None) == is_open
 
 
 # Shares of a gap

@@ -59,8 +59,6 @@ UNIT_ROUNDOFF = {
 """By element type, half of the distance between 1 and the next number."""
 SAMPLE = 1 << 16
 """Elements by which an array is told to be informative."""
-ROUNDED, OPEN = "rounded", "open"
-"""Freedoms of an implementation, see `results`."""
 LEAST = 8
 """Elements that an array needs to be told from another."""
 Values = Sequence[Argument]
@@ -135,10 +133,10 @@ def unit_roundoff(text: str) -> float:
 class Evaluation:
     """An order to a worker to evaluate a program.
 
-    texts: {key: [the operation in float64, as it is]}. steps: [{key, reads, results, free, most, roundoff, is_open}]
-    in order; most: the size from which a result is an infinity in its own type, or None; roundoff, is_open: by which a
-    result is shaken, see `results`. arguments: {value: [file for each set]}. sets: of inputs. save: values whose
-    arrays are written as "<set>-<value>.npy" into the folder; save_informative: and those that can be told from others.
+    texts: {key: [the operation in float64, as it is]}. steps: [{key, reads, results, free, most, roundoff}] in order;
+    most: the size from which a result is an infinity in its own type, or None; roundoff: by which it is moved, or 0.
+    arguments: {value: [file for each set]}. sets: of inputs. save: values whose arrays are written as
+    "<set>-<value>.npy" into the folder; save_informative: and those that can be told from others.
     """
 
     texts: dict[str, list[str]]
@@ -192,7 +190,7 @@ def evaluate(
     double: bool = True,
     sets: int = INPUT_SETS,
     save: Iterable[int] | None = None,
-    shaken: str = "",
+    shaken: bool = False,
 ) -> Evaluated:
     """Evaluate every operation alone in XLA.
 
@@ -215,12 +213,10 @@ def evaluate(
             texts[key] = [float64_text(plain) if double else plain, plain]
         free = list(last[op.number])
         most = [_most(graph.types[value]) if double else None for value in op.results]
-        kinds = [element(graph.types[one]) for one in op.results]
-        roundoff = [UNIT_ROUNDOFF.get(kind, 0.0) if shaken == ROUNDED else 0.0 for kind in kinds]
-        is_open = shaken == OPEN and is_conversion(graph, op)
+        roundoff = [UNIT_ROUNDOFF.get(element(graph.types[one]), 0.0) * shaken for one in op.results]
         steps.append(
             {"key": key, "reads": list(op.reads), "results": list(op.results), "free": free, "most": most}
-            | {"roundoff": roundoff, "is_open": is_open}
+            | {"roundoff": roundoff}
         )
     job = Evaluation(
         texts=texts,
@@ -244,18 +240,17 @@ def results(
     sets: int = INPUT_SETS,
     text: str = "",
     alone: bool = False,
-    shaken: str = "",
+    shaken: bool = False,
 ) -> tuple[list[list[np.ndarray]], str]:
     """Return a program's results in each set of inputs, and what evaluated them: the interpreter, or single operations.
 
-    text: the program as it was emitted; "" for a part of one. alone: not by the interpreter. shaken: likewise, and a
-    number is another that an implementation may choose: ROUNDED, one unit of roundoff away if its type rounds it; OPEN,
-    another integer if a float beyond the integer's type is converted.
+    text: the program as it was emitted; "" for a part of one. alone: not by the interpreter. shaken: likewise, and
+    every number that its type rounds is moved by one roundoff, as another implementation may round it.
 
     :raises Failed: if neither takes it.
     """
     text = readable(not_donated(with_chlo_erf(text or graph.module())))
-    if not alone and not shaken and is_interpretable(graph, text):
+    if not (alone or shaken) and is_interpretable(graph, text):
         try:
             wanted = float64_text(text) if double else text
             found = [worker.interpret(wanted, [get(number) for get in values]) for number in range(sets)]
@@ -311,14 +306,6 @@ def _last_reads(graph: Graph) -> dict[int, list[int]]:
         if value not in graph.results:
             result[number].append(value)
     return result
-
-
-def is_conversion(graph: Graph, op: Op) -> bool:
-    """Return whether an operation converts floats to integers; StableHLO has no rule for a float beyond them."""
-    if op.name != "stablehlo.convert":
-        return False
-    source, target = (graph.types[one] for one in (op.reads[0], op.results[0]))
-    return is_float(dtype(source)) and re.fullmatch(r"u?i(8|16|32|64)", element(target)) is not None
 
 
 def unsupported(graph: Graph) -> Op | None:
@@ -421,8 +408,6 @@ class Evaluator:
                     array = shake(array, roundoff, value) if roundoff else array
                     if most is not None:
                         array = np.where(np.abs(array) >= most, np.copysign(np.inf, array), array)
-                elif step["is_open"]:
-                    array = np.where(_is_beyond(given[0], array.dtype), ~array, array)
                 values[value] = array
                 self._note(job, number, value, array, prints)
             for value in step["free"]:
@@ -458,12 +443,6 @@ def shake(array: np.ndarray, roundoff: float, seed: int) -> np.ndarray:
         is_rounded = np.isfinite(array) & (units != np.floor(units))
         signs = np.random.default_rng(seed).choice((-1, 1), array.shape)
         return np.where(is_rounded, array * (1 + signs * roundoff), array)
-
-
-def _is_beyond(floats: np.ndarray, kind: np.dtype) -> np.ndarray:
-    """Return which floats have no value in a type of integers."""
-    limits, whole = np.iinfo(kind), np.trunc(floats.astype(np.float64))
-    return ~((whole >= limits.min) & (whole <= limits.max))
 
 
 def fingerprint(array: np.ndarray) -> dict[str, Any]:
