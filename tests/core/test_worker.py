@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stackwars.core import check, judge, types
+from stackwars.core import check, evaluate, judge, types
 from stackwars.core.client import CompilerSpec, Process, Worker
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Failed, Status
@@ -227,6 +227,18 @@ def test_expected_values_come_from_the_interpreter_or_from_single_operations(wor
     arguments = [fixed(np.ones((4, 8), np.float32)), fixed(np.eye(8, dtype=np.float32))]
     single = judge.expected_values(worker, worker.graph(LOOP), arguments)
     assert single.values["output0"].sum() == 32
+
+
+def test_a_loop_that_the_interpreter_takes_long_for_is_evaluated_by_single_operations(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """jax-ml/jax 40101: a value written into a long array in each of many steps."""
+    monkeypatch.setattr(evaluate, "INTERPRETED_S", 1)
+    patience, text = worker.timeout_s, LOOP.replace("dense<3>", "dense<1000000>")
+    arguments = [fixed(np.ones((4, 8), np.float32)), fixed(np.eye(8, dtype=np.float32))]
+    found, how = evaluate.results(worker, worker.graph(text), arguments, double=True, sets=1, text=text)
+    assert how == "operation by operation" and found[0][0].sum() == 32
+    assert worker.timeout_s == patience
 
 
 def test_a_module_that_cannot_start_says_so() -> None:

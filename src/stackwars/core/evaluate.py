@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 INTERPRETED_WORK = 1e7
 """Most scalar operations that the interpreter is given: it takes a few microseconds for each."""
+INTERPRETED_S = 60
+"""Seconds that it may take: in each step of a loop it copies whole arrays."""
 NOT_INTERPRETED = {
     f"stablehlo.{name}"
     for name in (
@@ -251,13 +253,16 @@ def results(
     """
     text = readable(not_donated(with_chlo_erf(text or graph.module())))
     if not (alone or shaken) and is_interpretable(graph, text):
+        patience, worker.timeout_s = worker.timeout_s, min(worker.timeout_s, INTERPRETED_S)
         try:
             wanted = float64_text(text) if double else text
             found = [worker.interpret(wanted, [get(number) for get in values]) for number in range(sets)]
             return found, "the StableHLO interpreter"
         except Failed as error:
-            if error.outcome.status not in (Status.UNSUPPORTED, Status.CRASH):
+            if error.outcome.status not in (Status.UNSUPPORTED, Status.CRASH, Status.TIMEOUT):
                 raise
+        finally:
+            worker.timeout_s = patience
     with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
         options = {"double": double, "sets": sets, "save": graph.results, "shaken": shaken}
         done = evaluate(worker, graph, values, Path(folder), **options)
