@@ -203,3 +203,11 @@ def test_whole_numbers_are_compared_exactly_even_with_floating_point_values():
     assert found.where == "7 to 8 of axis 0; the right values in another order, as of equal keys in a sort"
     large = indices * 2**40
     assert agreement(large + (indices == 999_999), large, 1.0).where == "the last 1 of axis 0"
+
+
+def test_a_long_sum_of_a_narrow_type_is_judged():
+    """pytorch/pytorch 183815: a convolution in bfloat16 adds 784 terms, and differs from float64 by 0.003."""
+    least = judge.least_limit(2.0**-8, 784)
+    assert judge.limit(least, 0.003) <= judge.USEFUL
+    assert judge.limit(least, 0.3) == np.inf
+    assert judge.limit(judge.least_limit(2.0**-4, 1), 0.1) == np.inf
