@@ -232,7 +232,7 @@ def _by_program(
     (reference, right), (name, second), *_ = values.items()
     found["witness"] = {"program": name, "largest": _compared(right, second, found["limits"])[0]}
     groups = agreeing(values, found["limits"])
-    if len(groups) == 1:
+    if len(groups) == 1 or found["left_open"]:  # programs of one computation may differ in what is left open
         return right, found
     most, second_most, *_ = sorted(groups, key=len, reverse=True)
     if len(most) == len(second_most):
