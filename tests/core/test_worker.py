@@ -239,6 +239,9 @@ def test_a_loop_that_the_interpreter_takes_long_for_is_evaluated_by_single_opera
     found, how = evaluate.results(worker, worker.graph(text), arguments, double=True, sets=1, text=text)
     assert how == "operation by operation" and found[0][0].sum() == 32
     assert worker.timeout_s == patience
+    # It is not asked again.
+    monkeypatch.setattr(worker, "interpret", None)
+    assert evaluate.results(worker, worker.graph(text), arguments, double=False, sets=1, text=text)[1] == how
 
 
 def test_a_module_that_cannot_start_says_so() -> None:

@@ -65,6 +65,8 @@ LEAST = 8
 """Elements that an array needs to be told from another."""
 Values = Sequence[Argument]
 """The arguments of a program, in order."""
+_TOO_LONG: set[int] = set()
+"""Hashes of the programs that the interpreter took too long for."""
 _NOTHING = "func.func @main() { return }"
 _LAYOUT = re.compile(r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>)')
 _HEXADECIMAL = re.compile(r'dense<("?)0x([0-9A-Fa-f]+)"?> : tensor<((?:\d+x)*(?:complex<)?)(f32|f16|bf16)>')
@@ -252,7 +254,7 @@ def results(
     :raises Failed: if neither takes it.
     """
     text = readable(not_donated(with_chlo_erf(text or graph.module())))
-    if not (alone or shaken) and is_interpretable(graph, text):
+    if not (alone or shaken) and hash(text) not in _TOO_LONG and is_interpretable(graph, text):
         patience, worker.timeout_s = worker.timeout_s, min(worker.timeout_s, INTERPRETED_S)
         try:
             wanted = float64_text(text) if double else text
@@ -261,6 +263,8 @@ def results(
         except Failed as error:
             if error.outcome.status not in (Status.UNSUPPORTED, Status.CRASH, Status.TIMEOUT):
                 raise
+            if error.outcome.status is Status.TIMEOUT:
+                _TOO_LONG.add(hash(text))
         finally:
             worker.timeout_s = patience
     with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
