@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from explain.pairs import DOT, one_class, program
+from explain.planted_pairs import inside_pairs
 from explain_fixture import right
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
@@ -103,7 +104,7 @@ def test_types_of_operands_that_differ_are_named():
         (
             "window_strides = array<i64: 2>",
             "window_strides = array<i64: 1>",
-            "window_strides array<i64: 2> against array<i64: 1>",
+            "window_strides [2] against default",
         ),
         ("", "", ""),
     ],
@@ -159,9 +160,30 @@ def test_products_with_the_zeros_of_dilation_and_padding_are_not_counted(worker)
 
 
 @pytest.mark.env
+@pytest.mark.parametrize("pair", [*inside_pairs()], ids=lambda pair: pair.name)
+def test_what_differs_inside_an_operation_is_named(worker, pair):
+    graphs = [worker.graph(text) for text in (pair.slow, pair.fast)]
+    nodes = zip(*([*graph.arguments, *graph.results] for graph in graphs), strict=True)
+    hybrids = Hybrids(graphs, [one_class([a], [b]) for a, b in nodes])
+    parts = [hybrids.region(len(graphs[0].arguments), side) for side in (0, 1)]
+    assert pair.inside in differs(hybrids, parts)
+
+
+@pytest.mark.env
+def test_the_order_that_a_comparator_has_is_named(worker):
+    """A total order of numbers is four times slower than one of floats."""
+    one = SORT.replace("%c = stablehlo.abs %a : tensor<f32>\n", "").replace("LT, %c", "LT, %a")
+    graphs = [worker.graph(one), worker.graph(one.replace("TOTALORDER", "FLOAT"))]
+    nodes = zip(*([*graph.arguments, *graph.results] for graph in graphs), strict=True)
+    hybrids = Hybrids(graphs, [one_class([a], [b]) for a, b in nodes])
+    words = differs(hybrids, [hybrids.region(1, side) for side in (0, 1)])
+    assert words == "inner compare: compare_type TOTALORDER against FLOAT"
+
+
+@pytest.mark.env
 def test_the_comparator_of_a_sort_is_counted_and_shown(worker):
     (op,) = worker.graph(SORT).ops
-    assert special(op) == "comparator of two operations"
+    assert special(op) == "comparator of two operations (abs, compare)"
     assert "({abs, compare})" in shorten(op)
 
 
