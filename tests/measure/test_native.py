@@ -1,4 +1,4 @@
-"""A workload in eager PyTorch and NumPy is checked and timed as a compiled program is."""
+"""A workload in eager PyTorch, TorchInductor and NumPy is checked and timed as a compiled program is."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from stackwars.study import cells, config
 
 pytestmark = pytest.mark.env
 SEED = 2025
-PINS = {"torch_eager": "torch_xla", "numpy": "numpy"}
+PINS = {"torch_eager": "torch_xla", "torch_inductor": "torch_xla", "numpy": "numpy"}
 SMOKE = {**config.load(), "preset": "smoke"}
 
 
