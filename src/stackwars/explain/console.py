@@ -10,6 +10,7 @@ from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, REDUCED, Cause, Cell, Fault, Option, Region, Share, Table
+from stackwars.explain.search import MOST_SHARE
 from stackwars.explain.table import NATIVE
 
 WIDTH = 76
@@ -210,8 +211,13 @@ def region_text(region: Region) -> str:
 
 def option_text(option: Option) -> str:
     """Return how much of a gap between compilers an option of one of them closes."""
-    took = f"{ratio(option.ratio)}x the time, {percent(option.share)} of the gap"
+    took = f"{ratio(option.ratio)}x the time, {option_share(option)}"
     return f"With {option.flag} {option.compiler} takes {took}."
+
+
+def option_share(option: Option) -> str:
+    """Return the share of a gap that an option closes; no number beyond the gap, which says nothing."""
+    return "more than the gap" if option.share > MOST_SHARE else f"{percent(option.share)} of the gap"
 
 
 def fault_text(fault: Fault) -> str:
