@@ -53,6 +53,23 @@ def test_a_wrong_state_is_wrong():
         assert check.check(native, native.program, wrong).outcome.status is Status.WRONG
 
 
+BRANCH = """def inputs(rows=4):
+    return {"x": (rows, 8)}
+def torch(x):
+    return x * 2 if x.sum().item() > 0 else x
+"""
+
+
+def test_what_inductor_does_not_take_is_unsupported(tmp_path):
+    path = tmp_path / "branch.py"
+    path.write_text(BRANCH)
+    with NativeWorker(
+        "torch_inductor", ensure(Path("envs/torch_xla.txt")), str(path), {"rows": 4}, SEED
+    ) as native:
+        found = check.check(native, native.program, Expected(reason="none"))
+    assert found.outcome.status is Status.UNSUPPORTED and "Unsupported" in found.outcome.detail, found.outcome
+
+
 def test_a_workload_without_a_form_is_unsupported():
     with worker("numpy", "bert_base") as native:
         found = check.check(native, native.program, Expected(reason="none"))
