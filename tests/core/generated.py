@@ -3,7 +3,7 @@
     PYTHONPATH=src:tests .venv/bin/python tests/core/generated.py 200 60
 
 prints how many right programs are accused in jaxlib 0.10.2 and IREE and how many planted faults are found, each with
-its 95 % interval (Wilson).
+its 95 % interval (Clopper and Pearson's).
 """
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ def _differs(reader: Worker, wrong: Made, graph: object, arguments: tuple, expec
 
 
 def interval(count: int, total: int) -> str:
-    low, high = binomtest(count, total).proportion_ci(method="wilson")
+    low, high = binomtest(count, total).proportion_ci(method="exact")
     return f"{count} of {total} ({100 * low:.1f} to {100 * high:.1f} %)"
 
 

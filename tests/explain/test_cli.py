@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import tomllib
+from html import unescape
 from importlib import import_module
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import typing_extensions
 
+from explain.planted_pairs import inside_pairs
 from running import python
 from stackwars.core.launch import REPOSITORY
 from stackwars.explain import __main__ as command
@@ -103,6 +105,18 @@ def test_a_program_against_itself_has_no_gap_and_json_is_all_of_standard_output(
     assert document["name"] == "same" and document["table"]["programs"] == ["first", "second"]
     assert document == json.loads((tmp_path / "answer" / "explain.json").read_text())
     assert "program" in done.stderr and "first" in done.stderr
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("name", ["comparator of a sort", "dilation of a window"])
+def test_what_differs_inside_an_operation_is_on_console_and_page(name, tmp_path):
+    """The gaps are 12 and 200 times: a busy machine shows them too."""
+    pair = next(pair for pair in inside_pairs() if pair.name == f"inside: {name}")
+    done = run(tmp_path, *write(tmp_path, slow=pair.slow, fast=pair.fast))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert pair.inside in " ".join(done.stdout.split())
+    page = (tmp_path / "explain" / "slow-fast" / "explain.html").read_text()
+    assert pair.inside[1:] in unescape(page)
 
 
 @pytest.mark.env

@@ -111,6 +111,18 @@ def test_kinds_that_are_not_in_the_account_are_counted():
     assert compiler_gap.format_left_out(rows[1:2]) == ""
 
 
+def test_fast_math_is_no_option_of_a_gap(tmp_path, monkeypatch):
+    names = ("xla_cpu_enable_fast_math=True", "xla_x=1")
+    rows = [{"variant": name, "flag": name, "ratio": 0.5, "outcome": "ok"} for name in names]
+    monkeypatch.setattr(compiler_gap._Finder, "_ablate", lambda finder, spec: rows)
+    specs = CompilerSpec("slow"), CompilerSpec("fast")
+    task = Task("t", Program("p"), specs[0], specs[0], other=specs[1])
+    finder = compiler_gap._Finder(task, print, Kept(tmp_path))
+    finder._identity = "it"
+    found = finder._options(np.outer([2e6, 1e6], np.ones(5)))
+    assert [(option.compiler, option.flag, option.share) for option in found] == [("slow", "xla_x=1", 1.0)]
+
+
 SLOW = """func.func @main(%x: tensor<256x1024xf32>) -> tensor<256xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %t = stablehlo.tanh %x : tensor<256x1024xf32>

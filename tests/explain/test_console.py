@@ -100,6 +100,8 @@ def test_a_gap_between_compilers_names_both_and_an_option_that_closes_it():
         "make up 97 % [91, 104] of the gap. 2 x operations (mha.py:41): dot_general. "
     )
     assert text.endswith("With xla_x= jaxlib-0.7.1 takes 0.66x the time, 96 % of the gap.")
+    beyond = replace(BETWEEN, options=[replace(BETWEEN.options[0], ratio=0.02, share=3.09)])
+    assert console.paragraph(beyond).endswith("takes 0.02x the time, more than the gap.")
 
 
 @pytest.mark.parametrize("verdict", ["spread", "no gap", "not separable", "failed"])

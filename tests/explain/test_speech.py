@@ -107,7 +107,10 @@ def test_a_gap_between_compilers_below_the_bound_of_searches_is_seen():
 
 def test_a_framework_without_a_compiler_that_is_faster_than_all_is_named():
     eager = cell("torch_eager", NATIVE, right(0.0318))
-    sentence = "Slow in every compiler tried: the fastest takes 183 times as long as eager PyTorch (5.82 and 0.0318 ms)"
+    sentence = (
+        "Slow in every StableHLO compiler tried: the fastest takes 183 times as long as eager PyTorch "
+        "(5.82 and 0.0318 ms)"
+    )
     found = answer(FAST, SLOW, eager, causes=[FOUND])
     assert f"{sentence}." in console.below(found.table)
     assert headline(found).startswith(f"{sentence}; torch_xla's program takes 1.51 times")

@@ -1,4 +1,4 @@
-"""A workload in eager PyTorch and NumPy is checked and timed as a compiled program is."""
+"""A workload in eager PyTorch, TorchInductor and NumPy is checked and timed as a compiled program is."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from stackwars.study import cells, config
 
 pytestmark = pytest.mark.env
 SEED = 2025
-PINS = {"torch_eager": "torch_xla", "numpy": "numpy"}
+PINS = {"torch_eager": "torch_xla", "torch_inductor": "torch_xla", "numpy": "numpy"}
 SMOKE = {**config.load(), "preset": "smoke"}
 
 
@@ -51,6 +51,23 @@ def test_a_wrong_state_is_wrong():
     wrong.values[name] = wrong.values[name] + 1
     with worker("torch_eager", "train_mlp") as native:
         assert check.check(native, native.program, wrong).outcome.status is Status.WRONG
+
+
+BRANCH = """def inputs(rows=4):
+    return {"x": (rows, 8)}
+def torch(x):
+    return x * 2 if x.sum().item() > 0 else x
+"""
+
+
+def test_what_inductor_does_not_take_is_unsupported(tmp_path):
+    path = tmp_path / "branch.py"
+    path.write_text(BRANCH)
+    with NativeWorker(
+        "torch_inductor", ensure(Path("envs/torch_xla.txt")), str(path), {"rows": 4}, SEED
+    ) as native:
+        found = check.check(native, native.program, Expected(reason="none"))
+    assert found.outcome.status is Status.UNSUPPORTED and "Unsupported" in found.outcome.detail, found.outcome
 
 
 def test_a_workload_without_a_form_is_unsupported():

@@ -63,13 +63,18 @@ def explained(monkeypatch, tmp_path):
 def test_a_workload_has_the_preset_s_sizes_and_a_file_its_own(explained, tmp_path):
     tried, compilers, rest, _ = explained("mha")
     assert rest["sizes"] == {"batch": 2, "sequence": 64, "features": 768, "heads": 12}
-    assert (tried, list(rest["natives"])) == (["jax", "torch_xla"], ["torch_eager", "numpy"])
+    assert (tried, list(rest["natives"])) == (["jax", "torch_xla"], ["torch_eager", "torch_inductor", "numpy"])
     assert compilers == load()["explain"]["compilers"] and set(rest["expected"]) == {*tried, *rest["natives"]}
     assert explained("gemm", "--preset", "smoke")[2]["sizes"] == {"m": 16, "k": 32, "n": 64}
     (tmp_path / "twice.py").write_text(PROGRAM)
     tried, _, rest, _ = explained(str(tmp_path / "twice.py"))
     assert (rest["sizes"], rest["title"], tried) == ({"rows": 8}, "Twice", ["jax"])
-    assert rest["not_tried"]["frontends without a function"] == ["torch_xla", "torch_eager", "numpy"]
+    assert rest["not_tried"]["frontends without a function"] == [
+        "torch_xla",
+        "torch_eager",
+        "torch_inductor",
+        "numpy",
+    ]
 
 
 def test_programs_are_lowered_again_only_after_an_edit(explained, tmp_path):

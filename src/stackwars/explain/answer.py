@@ -189,7 +189,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Cell:
-    """A program in a compiler, or in a framework that has none (compiler is NATIVE).
+    """A program in a compiler, or in a framework without StableHLO (compiler is NATIVE).
 
     detail, operation: of a compiler that refuses it. is_emitted: whether there is a program. wrong, total: elements.
     ratio: of its time to the best of the table.

@@ -10,6 +10,7 @@ from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, REDUCED, Cause, Cell, Fault, Option, Region, Share, Table
+from stackwars.explain.search import MOST_SHARE
 from stackwars.explain.table import NATIVE, is_gap
 
 WIDTH = 76
@@ -38,7 +39,7 @@ def below(table: Table) -> list[str]:
 
 
 class NativeGap(NamedTuple):
-    """A framework without a compiler that is faster than every compiler. ratio: of the best compiler's time."""
+    """A framework without StableHLO that is faster than every compiler. ratio: of the best compiler's time."""
 
     ratio: float
     sentence: str
@@ -54,7 +55,7 @@ def native_gaps(table: Table) -> list[NativeGap]:
     return [
         NativeGap(
             best / cell.ms,
-            f"Slow in every compiler tried: the fastest takes {ratio(best / cell.ms)} times as long as "
+            f"Slow in every StableHLO compiler tried: the fastest takes {ratio(best / cell.ms)} times as long as "
             f"{display_name(cell.program)} ({milliseconds(best)} and {milliseconds(cell.ms)} ms)",
         )
         for cell in sorted(natives, key=lambda cell: cell.ms)
@@ -63,8 +64,8 @@ def native_gaps(table: Table) -> list[NativeGap]:
 
 
 def slow_everywhere(table: Table) -> list[str]:
-    """Return a sentence about the fastest framework without a compiler, if it is faster than every compiler."""
-    return [f"{gap.sentence}." for gap in native_gaps(table)[:1]]
+    """Return a sentence about each framework without StableHLO that is faster than every compiler."""
+    return [f"{gap.sentence}." for gap in native_gaps(table)]
 
 
 def display_name(label: str) -> str:
@@ -208,8 +209,13 @@ def region_text(region: Region) -> str:
 
 def option_text(option: Option) -> str:
     """Return how much of a gap between compilers an option of one of them closes."""
-    took = f"{ratio(option.ratio)}x the time, {percent(option.share)} of the gap"
+    took = f"{ratio(option.ratio)}x the time, {option_share(option)}"
     return f"With {option.flag} {option.compiler} takes {took}."
+
+
+def option_share(option: Option) -> str:
+    """Return the share of a gap that an option closes; no number beyond the gap, which says nothing."""
+    return "more than the gap" if option.share > MOST_SHARE else f"{percent(option.share)} of the gap"
 
 
 def fault_text(fault: Fault) -> str:

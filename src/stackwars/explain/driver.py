@@ -74,8 +74,8 @@ def explain(
     """Return the answer about programs of one computation, and write it to a folder as it becomes known.
 
     evaluator: an XLA that computes expected values and parses programs. expected: the values of each program and
-    native by name; None for programs that are judged by their own operations. natives: workers of frameworks without a
-    compiler, with a `program`. lower: makes a program with other sizes. unavailable: why a compiler, a program or a
+    native by name; None for programs that are judged by their own operations. natives: workers of frameworks without
+    StableHLO, with a `program`. lower: makes a program with other sizes. unavailable: why a compiler, a program or a
     native cannot be tried, by name. say: takes a line of progress or of the answer. inputs: the .npz that the
     arguments are from. source: what decides the natives' computation.
     """
@@ -240,7 +240,7 @@ class _Run:
         return Column(cells, versions)
 
     def _native(self, name: str, worker: Worker, expected: Expected) -> Column:
-        """Try a framework that has no compiler."""
+        """Try a framework without StableHLO."""
         if outcome := self.unavailable.get(name):
             return Column([tables.cell(name, NATIVE, Checked(outcome))], {})
         with worker:

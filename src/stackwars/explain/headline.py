@@ -21,7 +21,7 @@ MOST_DETAIL = 160
 
 def headline(answer: Answer) -> str:
     """Return the first of these that holds: programs compute different things; a wrong value, crash or timeout; a gap
-    with its cause, or against a framework without a compiler if that is larger; a gap without a cause; a fault that did
+    with its cause, or against a framework without StableHLO if that is larger; a gap without a cause; a fault that did
     not show again; right or not judged, with what was tried.
     """
     for find in (_different, _bad, _gap, _seen_once):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from stackwars.core.client import Worker
+from stackwars.core.layout import split
 from stackwars.core.numbers import digits, percent
 from stackwars.core.outcome import Failed
 from stackwars.core.program import Graph, Op, Program
@@ -37,9 +38,23 @@ _NOISE = re.compile(
     r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>|mhlo\.\w+ = [^,}]*)'
 )
 _LONG = re.compile(r'dense<("0x[0-9A-F]{32})[0-9A-F]*">')
-_INNER = re.compile(r'^\s*(?:%\S+ = )?"(?:stablehlo|chlo)\.(?!return)', re.MULTILINE)
-_ATTRIBUTES = ("window_strides", "rhs_dilation", "dot_dimension_numbers", "dimension_numbers", "is_stable")
-"""Attributes that are compared as they are."""
+_INNER = re.compile(r'^\s*(?:%\S+ = )?("(?:stablehlo|chlo)\.(?!return")(\w+)".*)', re.MULTILINE)
+_PROPERTIES = re.compile(r'"[\w.]+"\([^)]*\) <\{(.*?)\}>(?= : \(| \(\{| \{)', re.DOTALL)
+_VALUES = (
+    (re.compile(r"#stablehlo<\w+ (\w+)>"), r"\1"),
+    (re.compile(r"array<\w+: ([^>]*)>"), r"[\1]"),
+    (re.compile(r" : (tensor<\w+>|i\d+)$"), ""),
+)
+"""How values of attributes are shortened."""
+_DEFAULT = re.compile(r"(strides|dilations?) \[1(, 1)*\]$|padding dense<0>|\w+ (false|\[\]|dense<false>)$")
+_BODIES = {
+    "sort": "comparator", "reduce": "reducer", "reduce_window": "reducer", "scatter": "combiner", "while": "loop",
+}  # fmt: skip
+"""What the inner operations of an operation are called."""
+_IN_WORDS = ("feature_group_count", "batch_group_count", "lhs_dilation", "rhs_dilation", "precision_config")
+"""Attributes that `traits` puts into words."""
+MOST_INNER = 3
+"""Inner operations that are named."""
 TOLERANCE = 1.25
 """A rate beyond the measured peak by this factor is a wrong count of the work and not shown."""
 _PEAK_SIDE = 1536
@@ -241,10 +256,10 @@ def _ran(side: Rate | None) -> str:
 
 
 def by_cost(part: CutProgram) -> list[Op]:
-    """Return a region's operations, products and other heavy ones before those that move elements."""
-    heavy = ("dot_general", "convolution", "while", "sort", "scatter", "gather", "reduce", "custom_call")
+    """Return a region's operations, products and other heavy ones before those that move elements, most work first."""
+    heavy = (*NOUNS, "dot", "fft", "cholesky", "triangular_solve", "select_and_scatter")
     ops = [op for _, op in part.ops]
-    return sorted(ops, key=lambda op: not op.name.endswith(heavy))
+    return sorted(ops, key=lambda op: (op.name.rpartition(".")[2] not in heavy, -op.work))
 
 
 def texts(part: CutProgram, arguments: Mapping[Node, str]) -> list[str]:
@@ -314,7 +329,10 @@ def differs(hybrids: Hybrids, parts: Sequence[CutProgram]) -> str:
     only = [" and ".join(sorted(kinds[side] - kinds[1 - side])) for side in (A, B)]
     if any(only):
         words.append(f"operands of {only[A] or 'no other type'} against {only[B] or 'no other type'}")
-    return "; ".join(words or _attributes(a, b))
+    # Dimensions and padding follow from the order of the operands, the groups and the dilation.
+    if not any(word.startswith(("operands exchanged", "grouped", "dilated", "no ")) for word in words):
+        words += _attributes(a, b)
+    return "; ".join(words)
 
 
 def _origin(part: CutProgram, value: int) -> int:
@@ -326,25 +344,49 @@ def _origin(part: CutProgram, value: int) -> int:
 
 
 def _attributes(a: Op, b: Op) -> list[str]:
-    """Return attributes of two operations that differ."""
-    found = [{name: _attribute(op, name) for name in _ATTRIBUTES} for op in (a, b)]
-    return [
-        f"{name} {found[0][name] or 'none'} against {found[1][name] or 'none'}"
-        for name in _ATTRIBUTES
-        if found[0][name] != found[1][name]
-    ]
+    """Return attributes that differ, of two operations and of their inner ones."""
+    texts = a.form(), b.form()
+    inner = list(map(_inner, texts))
+    pairs = [("", *texts)]
+    if [name for _, name in inner[0]] == [name for _, name in inner[1]]:
+        pairs += [(f"inner {name}: ", x, y) for (x, name), (y, _) in zip(*inner, strict=True)]
+    result = []
+    for head, *ends in pairs:
+        x, y = map(attributes, ends)
+        result += [
+            f"{head}{name} {x.get(name, 'default')} against {y.get(name, 'default')}"
+            for name in dict.fromkeys([*x, *y])
+            if x.get(name) != y.get(name) and name not in _IN_WORDS
+        ]
+    return list(dict.fromkeys(result))
 
 
-def _attribute(op: Op, name: str) -> str:
-    text = next((piece for piece in op.pieces if isinstance(piece, str) and f"{name} = " in piece), "")
-    found = re.search(rf"\b{name} = (#stablehlo\.\w+<(?:->|[^>])*>|\w+<[^>]*>(?: : [^,}}]+)?|[^,}}]+)", text)
-    return found[1].strip() if found else ""
+def _inner(text: str) -> list[tuple[str, str]]:
+    """Return text and name of each operation inside an operation."""
+    return _INNER.findall(text.partition("({")[2])
+
+
+def attributes(text: str) -> dict[str, str]:
+    """Return the attributes of an operation by name, without defaults; those of a structure by their own names."""
+    found = _PROPERTIES.match(text)
+    result = {}
+    for part in split(found[1]) if found else []:
+        name, _, value = part.strip().partition(" = ")
+        structure = re.fullmatch(r"#stablehlo\.(\w+)<(.*)>", value, re.DOTALL)
+        if structure and structure[1] != "conv":
+            result |= dict(field.strip().split(" = ", 1) for field in split(structure[2]))
+            continue
+        for pattern, short in _VALUES:
+            value = pattern.sub(short, value)
+        if not _DEFAULT.search(f"{name} {value}"):
+            result[name] = structure[2] if structure else value
+    return result
 
 
 def traits(op: Op) -> dict[str, str]:
     """Return what makes an operation special, in words by name."""
     result = {}
-    text = op.form()
+    text, kind = op.form(), op.name.rpartition(".")[2]
     for name in ("feature_group_count", "batch_group_count"):
         found = re.search(rf"{name} = (\d+)", text)
         if found and int(found[1]) > 1:
@@ -358,12 +400,13 @@ def traits(op: Op) -> dict[str, str]:
     found = re.search(r"rhs_dilation = array<i64: ([\d, ]+)>", text)
     if found and prod(map(int, found[1].split(","))) > 1:
         result["dilation of the kernel"] = f"convolution with a kernel dilated by {found[1]}"
-    if op.name.endswith(".sort"):
-        inner = len(_INNER.findall(text[text.index("({") :]))
-        result["comparator"] = f"comparator of {_number(inner)} operation{'s' * (inner != 1)}"
+    if body := _BODIES.get(kind):
+        inner = [name for _, name in _inner(text)]
+        names = f" ({', '.join(inner)})" if 0 < len(inner) <= MOST_INNER else ""
+        result[body] = f"{body} of {_number(len(inner))} operation{'s' * (len(inner) != 1)}{names}"
     if found := set(re.findall(r"#stablehlo<precision (\w+)>", text)):
         result["precision"] = f"precision {' and '.join(sorted(found))}"
-    elif op.name.endswith((".dot_general", ".convolution")):
+    elif kind in ("dot_general", "convolution"):
         result["precision"] = "precision DEFAULT"
     return result
 
@@ -389,6 +432,5 @@ def _number(value: int) -> str:
 
 def special(op: Op) -> str:
     """Return what is special about an operation that two compilers run; "" if nothing is."""
-    found = traits(op)
-    is_plain = {"precision": True, "comparator": found.get("comparator") == "comparator of one operation"}
-    return "; ".join(words for name, words in found.items() if not is_plain.get(name))
+    plain = ("precision ", "loop ", *(f"{body} of one operation" for body in _BODIES.values()))
+    return "; ".join(words for words in traits(op).values() if not words.startswith(plain))

@@ -13,7 +13,7 @@ from stackwars.explain.answer import Cell, Question
 from stackwars.explain.task import Settings
 
 NATIVE = "itself"
-"""In the place of a compiler, for what has none: eager PyTorch and NumPy."""
+"""In the place of a compiler, for what has no StableHLO: eager PyTorch, TorchInductor and NumPy."""
 FAULTS = (Status.CRASH, Status.WRONG, Status.TIMEOUT, Status.UNSUPPORTED)
 """Outcomes that a search explains, most urgent first."""
 CALL_MS = 0.05

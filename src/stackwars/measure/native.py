@@ -1,4 +1,4 @@
-"""A worker with a workload in a framework that has no program, such as eager PyTorch or NumPy.
+"""A worker with a workload in a framework that has no StableHLO program: eager PyTorch, TorchInductor or NumPy.
 
 Slow programs of every compiler are slow against it. It has the methods of a compiler's worker by which
 `stackwars.core.check` checks and times a program.
@@ -10,7 +10,8 @@ import gc
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -87,12 +88,18 @@ class Commands(worker.Commands):
         return {"versions": versions, "device_kind": self._session.device_kind()}
 
     def load(self, name: str) -> dict[str, Any]:
-        """Build the workload; return the seconds that it took, and the names of what its calls update."""
+        """Build the workload; return the seconds that it took, and the names of what its calls update.
+
+        A framework that compiles does so here, unless the workload updates itself: then its first call compiles.
+        """
         session, start = self._session, time.perf_counter()
         build = workloads.build(self._workload, self._framework.DIALECT)
         inputs = workloads.load(self._workload).input_sets(self._sizes, self._seed)
         session.build(build, self._sizes, self._seed, inputs)
         session.settle()
+        if session.counters().compiles is not None and not self._updates:
+            with _refusals():
+                session.fence(session.call(0))
         self._programs[name], self._calls = session, 0
         gc.collect()
         return {"seconds": time.perf_counter() - start, "state": list(session.state()) if self._updates else []}
@@ -103,7 +110,8 @@ class Commands(worker.Commands):
         What an updating workload gives after its first call depends on how many there were: it has no results then.
         """
         session = self._programs[name]
-        output, _, ns = timed_call(session, which)
+        with _refusals():
+            output, _, ns = timed_call(session, which)
         self._calls += 1
         arrays: list[np.ndarray] = []
         if self._calls == 1 or not self._updates:
@@ -115,6 +123,17 @@ class Commands(worker.Commands):
     @property
     def _updates(self) -> bool:
         return hasattr(workloads.load(self._workload), "STATE")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn what TorchInductor raises against a program into a refusal; other exceptions are the program's own."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.startswith(("torch._dynamo.", "torch._inductor.")):
+            raise NotImplementedError(f"{type(error).__name__}: {error}") from error
+        raise
 
 
 def main() -> None:

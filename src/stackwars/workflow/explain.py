@@ -45,8 +45,8 @@ from stackwars.workflow import program_files, start
 from stackwars.workloads import sized
 
 FOLDER = "explain"
-NATIVES = ("torch_eager", "numpy")
-"""Frameworks that run a workload without a compiler."""
+NATIVES = ("torch_eager", "torch_inductor", "numpy")
+"""Frameworks that run a workload without StableHLO."""
 STOPPED = "stopped; what was measured is kept; run the same command again"
 Say = Callable[[str], None]
 
@@ -150,7 +150,7 @@ def _check(what: str, names: Iterable[str], known: Iterable[str]) -> None:
 
 
 def known_frontends(config: dict[str, Any]) -> list[str]:
-    """Return the frameworks that lower programs, and those that run without a compiler."""
+    """Return the frameworks that lower programs, and those that run without StableHLO."""
     folder = Path(imports.SOURCE, imports.PACKAGE, "compilers")
     lowered = [name for name in config["frameworks"] if (folder / f"lower_{name}.py").is_file()]
     return [*lowered, *(name for name in NATIVES if name in config["frameworks"])]
