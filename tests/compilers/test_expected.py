@@ -118,20 +118,20 @@ def test_a_program_that_is_missing_is_passed_over_and_what_cannot_be_evaluated_l
 
 @pytest.mark.env
 def test_a_program_too_large_for_the_interpreter_is_evaluated_operation_by_operation(interpreted, tmp_path):
-    # A sum for nothing, of 4e7 terms.
+    # A sum for nothing, of 1e7 terms.
     large = PRODUCT.replace(
         "    return",
-        "    %o = stablehlo.constant dense<1.0> : tensor<1024x40000xf32>\n"
+        "    %o = stablehlo.constant dense<1.0> : tensor<1024x10000xf32>\n"
         "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
         "    %s = stablehlo.reduce(%o init: %z) applies stablehlo.add across dimensions = [0, 1]\n"
-        "      : (tensor<1024x40000xf32>, tensor<f32>) -> tensor<f32>\n"
+        "      : (tensor<1024x10000xf32>, tensor<f32>) -> tensor<f32>\n"
         "    return",
     )
     found, document = compute(tmp_path, {"jax": large}, "vit_b16", MODEL, WEIGHTED)
     assert (found.judge, found.reason) == (f"{XLA}, operation by operation in float64", "")
-    assert document["accumulation"] == 1024 * 40000
+    assert document["accumulation"] == 1024 * 10000
     # Limits grow with the longest sum.
-    assert found.limits["output0"] >= judge.DEVIATIONS * (1024 * 40000) ** 0.5 * 2.0**-24
+    assert found.limits["output0"] >= judge.DEVIATIONS * (1024 * 10000) ** 0.5 * 2.0**-24
     assert found.limits["output0"] > interpreted[0].limits["output0"]
     for key, value in interpreted[0].values.items():
         np.testing.assert_allclose(found.values[key], value, rtol=1e-6)
