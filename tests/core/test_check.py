@@ -47,6 +47,7 @@ def test_each_call_is_judged_and_a_repeat_that_differs_is_flaky_if_it_is_wrong(c
     found = check.check(Answers(*calls), Program("some", "text"), expected)
     assert (found.outcome.status, found.verdict["wrong"], found.verdict["flaky"]) == (status, wrong, flaky)
     assert found.verdict["where"] == ("9 of axis 1" if wrong else "")
+    assert found.outcome.detail.startswith(("flaky: " if flaky else "") + ("1 of 64 elements" if wrong else ""))
 
 
 @pytest.mark.parametrize(("weight", "status"), [(RIGHT, Status.OK), (WRONG, Status.WRONG)])
@@ -64,10 +65,7 @@ def test_the_state_is_judged_after_the_first_step_alone(weight, status):
     ("log", "line"),
     [
         ("", ""),
-        (
-            "F0000 check failed: a == b\n*** Check failure stack trace: ***\n    @  0x1\n\n",
-            "F0000 check failed: a == b",
-        ),
+        ("F0000 a == b\n*** Check failure stack trace: ***\n    @  0x1\n\n", "F0000 a == b"),
         ('one\nFatal Python error: Segmentation fault\n  File "x.py", line 1 in f\n', "one"),
     ],
 )
