@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from explain.pairs import DOT, one_class, program
-from explain_fixture import right
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Program
-from stackwars.explain import compiler_gap, console, table
+from stackwars.explain import compiler_gap, console
 from stackwars.explain.answer import Interval, Rate, Share
 from stackwars.explain.bench import moved_gap
 from stackwars.explain.cause import find
@@ -80,34 +79,19 @@ def test_types_of_operands_that_differ_are_named():
 @pytest.mark.parametrize(
     ("a", "b", "words"),
     [
-        (
-            "feature_group_count = 64 : i64",
-            "feature_group_count = 1 : i64",
-            "grouped convolution (64 groups) against no groups",
-        ),
-        (
-            "batch_group_count = 2 : i64",
-            "",
-            "grouped convolution (2 groups of the batch) against no groups of the batch",
-        ),
-        (
-            "lhs_dilation = array<i64: 8, 16>",
-            "",
-            "dilated convolution (127 of 128 products are with zeros) against no dilation",
-        ),
-        (
-            "precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]",
-            "",
-            "precision HIGHEST against DEFAULT",
-        ),
-        (
-            "window_strides = array<i64: 2>",
-            "window_strides = array<i64: 1>",
-            "window_strides array<i64: 2> against array<i64: 1>",
-        ),
+        ("feature_group_count = 64 : i64", "feature_group_count = 1 : i64",
+         "grouped convolution (64 groups) against no groups"),
+        ("batch_group_count = 2 : i64", "",
+         "grouped convolution (2 groups of the batch) against no groups of the batch"),
+        ("lhs_dilation = array<i64: 8, 16>", "",
+         "dilated convolution (127 of 128 products are with zeros) against no dilation"),
+        ("precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]", "",
+         "precision HIGHEST against DEFAULT"),
+        ("window_strides = array<i64: 2>", "window_strides = array<i64: 1>",
+         "window_strides array<i64: 2> against array<i64: 1>"),
         ("", "", ""),
     ],
-)
+)  # fmt: skip
 def test_attributes_of_a_convolution_that_differ_are_named(a, b, words):
     lines = [
         [("y", "convolution", ["x", "w"], "1x6x7xf32", ", ".join(filter(None, (CONVOLUTION, more))))]
@@ -119,14 +103,11 @@ def test_attributes_of_a_convolution_that_differ_are_named(a, b, words):
     assert special(parts[0].ops[0][1]) == ("" if alone.startswith(("precision", "window")) else alone)
 
 
-def test_a_rate_beyond_the_measured_peak_is_not_shown():
+def test_a_rate_beyond_the_measured_peak_is_not_shown_and_the_peak_is_measured_again():
     rate = Rate(1.0, 1.9, 2140.0, 3.0)
     assert with_peak(rate, 450.0).gflops is None and with_peak(rate, 450.0).of_peak is None
     assert with_peak(Rate(1.0, 1.9, 460.0, 3.0), 450.0).of_peak == 1.0
     assert with_peak(rate, 0.0) == rate
-
-
-def test_the_peak_is_measured_again_if_a_rate_is_beyond_it():
     found = iter([45.0, 90.0])
     peak = Peak(Kept(), "it", lambda: next(found))
     rates = [Rate(1.0, 1.0, 27.0, 1.0), None]
@@ -142,7 +123,7 @@ def worker():
 
 
 @pytest.mark.env
-def test_products_with_the_zeros_of_dilation_and_padding_are_not_counted(worker):
+def test_products_with_zeros_are_not_counted_and_the_comparator_of_a_sort_is(worker):
     text = """func.func @main(%x: tensor<2x8x64xf32>, %w: tensor<4x16x64xf32>) -> tensor<2x70x64xf32> {
   %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
     window = {pad = [[1, 1]], lhs_dilate = [10]} {batch_group_count = 1 : i64, feature_group_count = 4 : i64}
@@ -157,9 +138,6 @@ def test_products_with_the_zeros_of_dilation_and_padding_are_not_counted(worker)
         special(op) == "grouped convolution (4 groups); dilated convolution (9 of 10 products are with zeros)"
     )
 
-
-@pytest.mark.env
-def test_the_comparator_of_a_sort_is_counted_and_shown(worker):
     (op,) = worker.graph(SORT).ops
     assert special(op) == "comparator of two operations"
     assert "({abs, compare})" in shorten(op)
@@ -247,9 +225,8 @@ def test_values_that_a_program_computes_from_an_equal_one_are_not_matched():
 
 
 def test_both_ratios_of_a_gap_are_shown_if_fresh_processes_moved_it():
-    assert moved_gap(1.36, Interval(1.08, 1.05, 1.11)) == (
-        "1.36 in the table, 1.08 in fresh processes (1.05 to 1.11): the table times a single process"
-    )
+    text = moved_gap(1.36, Interval(1.08, 1.05, 1.11))
+    assert text.startswith("1.36 in the table, 1.08 in fresh processes (1.05 to 1.11)")
     assert moved_gap(1.1, Interval(1.08, 1.05, 1.11)) == ""
     assert moved_gap(None, Interval(1.08, 1.05, 1.11)) == moved_gap(1.36, None) == ""
 
@@ -270,11 +247,3 @@ def test_a_gap_that_fresh_processes_do_not_show_has_no_cause_and_both_ratios(wor
     found = find(task, print)
     assert found.verdict in ("no gap", "not separable") and not found.regions
     assert "3.00 in the table, " in found.detail or found.ratio.high > 3
-
-
-def test_gaps_between_compilers_have_the_bound_of_programs():
-    def asked(ratio):
-        cells = [table.cell("p", name, right(ms)) for name, ms in (("jaxlib-1", ratio), ("jaxlib-2", 1.0))]
-        return [question.other for question in table.questions(cells, [], Settings(bound=0.1))]
-
-    assert asked(1.2) == ["jaxlib-2"] and asked(1.09) == []
