@@ -318,8 +318,8 @@ def main() -> None:
             names = ("verdict", "detail", "ratio", "closed", "seconds")
             row = {"pair": pair.name, "planted": pair.planted, "right": right}
             rows.append(row | {name: asdict(cause)[name] for name in names})
-            told = (pair.name, "|", cause.verdict, "|", cause.detail[:150])
-            print("right" if right else "WRONG", *told, flush=True)
+            line = ("right" if right else "WRONG", pair.name, cause.verdict, cause.detail[:150])
+            print(*line, sep=" | ", flush=True)
             Path(output).write_text(json.dumps(rows, indent=1) + "\n")
 
 

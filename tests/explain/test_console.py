@@ -11,11 +11,11 @@ from stackwars.explain.table import NATIVE
 
 
 def test_the_table_and_a_paragraph_for_each_answer():
-    unseen, kept = (
+    unseen, unreduced = (
         replace(FLAW, reproduced=False),
         replace(FLAW, verdict="not reduced", detail="no time is left"),
     )
-    paragraphs = [console.paragraph(one) for one in (FOUND, BETWEEN, FLAW, unseen, kept)]
+    paragraphs = [console.paragraph(one) for one in (FOUND, BETWEEN, FLAW, unseen, unreduced)]
     assert_snapshot("console.txt", console.wrapped("\n".join([*console.lines(TABLE), *paragraphs]).split("\n")))
     assert "a differs." in console.below(replace(TABLE, differ="a differs"))
 
