@@ -15,48 +15,40 @@ from stackwars.workloads import values
 SEED = 7
 
 
-def given_back(view):
-    """The values of the entry that a placeholder, transposed by `view`, leaves behind."""
-    shape = (3, 4, 5)
-    entry = arguments.of_array(view(arguments.leaf("w", shape, SEED)))
-    return entry, entry.value(SEED, {}), view(values.leaf("w", shape, SEED))
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        *(((3, 4, 5), axes) for axes in ((0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1))),
+        # A square matrix is told from its transpose, and axes of one keep torch's shape.
+        *(((6, 6), axes) for axes in ((0, 1), (1, 0))),
+        *(
+            (shape, axes)
+            for shape in ((7, 1, 3, 3), (1, 7, 3, 3), (7, 3, 1, 1), (1, 1, 3, 1), (5, 1, 1, 4))
+            for axes in ((0, 1, 2, 3), (2, 3, 1, 0), (3, 1, 0, 2))
+        ),
+    ],
+)
+def test_transposed_weight_comes_back_transposed(shape, axes):
+    entry = arguments.of_array(arguments.leaf("w", shape, 1).transpose(axes))
+    assert (entry.kind, entry.name, entry.shape) == ("weight", "w", shape)
+    assert 1 in shape or entry.axes == axes
+    np.testing.assert_array_equal(entry.value(SEED, {}), values.leaf("w", shape, SEED).transpose(axes))
 
 
-@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)])
-def test_transposed_weight_comes_back_transposed(axes):
-    entry, ours, real = given_back(lambda leaf: leaf.transpose(axes))
-    assert entry == Entry("weight", "w", (3, 4, 5), axes)
-    assert np.array_equal(ours, real)
-
-
-def test_square_matrix_is_told_from_its_transpose():
-    straight = arguments.of_array(arguments.leaf("w", (6, 6), SEED))
-    transposed = arguments.of_array(arguments.leaf("w", (6, 6), SEED).T)
-    assert straight.axes == (0, 1)
-    assert transposed.axes == (1, 0)
-    assert np.array_equal(transposed.value(SEED, {}), values.leaf("w", (6, 6), SEED).T)
-
-
-def test_constant_keeps_its_values_and_type():
-    mask = np.tril(np.ones((4, 4), dtype=bool))
-    entry = arguments.of_array(mask)
+@pytest.mark.parametrize(
+    ("array", "kind"),
+    [
+        (np.tril(np.ones((4, 4), bool)), "constant"),
+        (np.array(0.125, np.float32), "constant"),
+        (np.zeros((2, 3), np.int32), "zeros"),
+    ],
+)
+def test_array_that_is_no_weight_keeps_its_values_shape_and_type(array, kind):
+    entry = arguments.of_array(array)
     back = entry.value(SEED, {})
-    assert entry.kind == "constant"
-    assert back.dtype == bool
-    assert np.array_equal(back, mask)
-
-
-def test_scalar_constant_has_no_extents():
-    back = arguments.of_array(np.array(0.125, np.float32)).value(SEED, {})
-    assert back.shape == ()
-    assert back == np.float32(0.125)
-
-
-def test_zeros_are_told_without_their_values():
-    entry = arguments.of_array(np.zeros((2, 3), np.int32))
-    assert entry == Entry("zeros", shape=(2, 3), dtype="int32")
-    back = entry.value(SEED, {})
-    assert (back.dtype, back.shape, back.any()) == (np.int32, (2, 3), False)
+    assert (entry.kind, back.dtype, back.shape) == (kind, array.dtype, array.shape)
+    np.testing.assert_array_equal(back, array)
+    assert bool(entry.base64) == (kind == "constant")
 
 
 def test_results_have_their_names_and_torchs_axes():
@@ -116,11 +108,3 @@ def test_unknown_kind_is_refused(tmp_path):
     path.write_text(json.dumps({"arguments": [{"kind": "weigth", "name": "w"}]}))
     with pytest.raises(ValueError, match="got 'weigth'"):
         arguments.load(path)
-
-
-@pytest.mark.parametrize("shape", [(7, 1, 3, 3), (1, 7, 3, 3), (7, 3, 1, 1), (1, 1, 3, 1), (5, 1, 1, 4)])
-@pytest.mark.parametrize("axes", [(0, 1, 2, 3), (2, 3, 1, 0), (3, 1, 0, 2)])
-def test_transposed_leaf_with_axes_of_one_has_the_shape_of_torch(shape, axes):
-    entry = arguments.of_array(arguments.leaf("conv.weight", shape, 1).transpose(axes))
-    assert entry.shape == shape
-    np.testing.assert_array_equal(entry.value(3, {}), values.leaf("conv.weight", shape, 3).transpose(axes))

@@ -22,8 +22,15 @@ class Checks:
         environment, self.module = COMPILERS[name]
         self.folder, self.pins = folder, f"envs/{environment}.txt"
 
-    def run(self, programs: dict, timeout_s=120, reason: str = "") -> dict:
-        """Return check.json of programs, as the workflow runs it. reason: why there are no expected values."""
+    def run(self, texts: dict, rows: dict | None = None, timeout_s=120, reason: str = "") -> dict:
+        """Return check.json of programs, as the workflow runs it.
+
+        rows: of programs with other arguments. reason: why there are no expected values.
+        """
+        programs = {
+            name: handmade.write(self.folder, name, text, rows=(rows or {}).get(name))
+            for name, text in texts.items()
+        }
         job = {
             "workload": "gemm", "module": self.module, "sizes": handmade.SIZES,
             "programs": programs, "expected": handmade.write_expected(self.folder / "expected", reason=reason),
@@ -31,35 +38,23 @@ class Checks:
         }  # fmt: skip
         return check_programs(self.pins, job, self.folder / "check")
 
-    def write(self, name: str, text: str, **more) -> dict:
-        return {name: handmade.write(self.folder, name, text, **more)}
-
-
-@pytest.fixture
-def xla(tmp_path):
-    return Checks(tmp_path, "xla")
-
-
-@pytest.fixture(params=COMPILERS)
-def checks(tmp_path, request):
-    return Checks(tmp_path, request.param)
-
 
 NUMBERS = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
 
 
 @pytest.mark.env
-def test_right_wrong_refused_and_missing_programs_each_have_their_outcome(checks):
-    programs = {
-        **checks.write("jax", handmade.JAX),
-        **checks.write("torch_xla", handmade.TORCH),
-        **checks.write("jax+constant", handmade.OTHER_CONSTANT),
-        **checks.write(
-            "jax+refused", handmade.JAX.replace("stablehlo.multiply", "stablehlo.no_such_operation")
-        ),
-        **checks.write("jax+none", "// no program: StopIteration: no such model\n"),
-    }
-    document = checks.run(programs)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_right_wrong_refused_and_missing_programs_each_have_their_outcome(tmp_path, compiler):
+    checks = Checks(tmp_path, compiler)
+    document = checks.run(
+        {
+            "jax": handmade.JAX,
+            "torch_xla": handmade.TORCH,
+            "jax+constant": handmade.OTHER_CONSTANT,
+            "jax+refused": handmade.JAX.replace("stablehlo.multiply", "stablehlo.no_such_operation"),
+            "jax+none": "// no program: StopIteration: no such model\n",
+        }
+    )
     assert (document["judge"], document["judge_reason"]) == ("NumPy in float64", "")
     assert (document["compiler"], document["variant"], document["sizes"]) == ("some", "base", handmade.SIZES)
     # Only what is right is kept for the replay.
@@ -88,17 +83,15 @@ def test_right_wrong_refused_and_missing_programs_each_have_their_outcome(checks
 
 
 @pytest.mark.env
-def test_a_crash_a_timeout_and_an_oom_are_those_of_their_programs_alone(xla):
-    products = [{"kind": "zeros", "dtype": "float32", "shape": [2, 1, 2, 2, 8, 8, 8]}] * 2
+def test_a_crash_a_timeout_and_an_oom_are_those_of_their_programs_alone(tmp_path):
     weight = {"kind": "weight", "name": "up.weight", "shape": [2**20, 2**12], "axes": [1, 0]}
-    large = [weight, {"kind": "input", "name": "left"}]
-    programs = {
-        **xla.write("torch_xla+crash", PRODUCTS, rows=products),
-        **xla.write("torch_xla+timeout", FOREVER, rows=[{"kind": "zeros", "dtype": "int32", "shape": []}]),
-        **xla.write("torch_xla+oom", handmade.JAX, rows=large),
-        **xla.write("jax", handmade.JAX),
+    rows = {
+        "torch_xla+crash": [{"kind": "zeros", "dtype": "float32", "shape": [2, 1, 2, 2, 8, 8, 8]}] * 2,
+        "torch_xla+timeout": [{"kind": "zeros", "dtype": "int32", "shape": []}],
+        "torch_xla+oom": [weight, {"kind": "input", "name": "left"}],
     }
-    document = xla.run(programs, timeout_s=6, reason="it took too long")
+    texts = dict(zip(rows, (PRODUCTS, FOREVER, handmade.JAX), strict=True)) | {"jax": handmade.JAX}
+    document = Checks(tmp_path, "xla").run(texts, rows, timeout_s=6, reason="it took too long")
     crash, timeout, oom, healthy = document["programs"].values()
     assert [one["status"] for one in (crash, timeout, oom, healthy)] == ["crash", "timeout", "oom", "ok"]
     assert crash["status_detail"].startswith("SIGSEGV in call")

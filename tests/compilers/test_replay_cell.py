@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -43,13 +44,6 @@ def asked(home: Path, programs: dict, sizes: dict = handmade.SIZES, **settings) 
     return ReplayJob(**common, **own, settings={**SETTINGS, **settings})
 
 
-def written(records: list[dict], job: ReplayJob, seed: int, output: Path) -> dict:
-    """The result that is made of these rounds."""
-    output.mkdir(parents=True, exist_ok=True)
-    replay_cell.write(ReplayCellJob(asdict(job), {}), records, seed, None, output)
-    return documents.read(output / "replay.json")
-
-
 @pytest.fixture
 def job(tmp_path):
     texts = {"jax": handmade.JAX, "torch_xla": handmade.TORCH}
@@ -66,16 +60,10 @@ def started(monkeypatch):
         started.seeds.append(rng.random())
         if len(result) == started.killed_in:
             raise KeyboardInterrupt
-        ends = started.ends | {"basis": "interleaved"}
-        machine = {"machine": {}, "wall_s": 1.0, "peak_rss_bytes": 1, "events": []}
+        base = {"workload": "gemm", "device": "cpu", "compiler": OLD, "basis": "interleaved", "machine": {}}
+        base |= {"status_detail": "", "wall_s": 1.0, "peak_rss_bytes": 1, "events": []}
         return {
-            one.name: {
-                "status": ends.get(one.name, "ok"),
-                "status_detail": "",
-                **machine,
-                "basis": "interleaved",
-            }
-            | {"repetition": one.job.repetition, "workload": "gemm", "device": "cpu", "compiler": OLD}
+            one.name: {**base, "status": started.ends.get(one.name, "ok"), "repetition": one.job.repetition}
             for one in participants
         }
 
@@ -89,20 +77,19 @@ def started(monkeypatch):
     return started
 
 
-def test_a_replay_of_its_own_has_no_other_process_in_its_rounds(job, started, tmp_path):
+def test_a_replay_of_its_own_has_no_other_process_in_its_rounds_until_one_is_not_ok(job, started, tmp_path):
     records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
     assert started() == [["replay"]] * 3
     assert [one["replay"]["repetition"] for one in records] == [0, 1, 2]
     assert len(set(started.seeds)) == 3
+    started.ends["replay"] = "timeout"
+    records, _ = replay_cell.measure(job, PINS, tmp_path / "bad")
+    assert len(records) == 1 and len(started()) == 3 + 1
 
 
-def test_a_round_whose_replay_is_not_ok_is_the_last(job, started, tmp_path):
-    started.ends |= {"replay": "timeout"}
-    records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
-    assert len(records) == len(started()) == 1
-
-
-def test_a_killed_job_goes_on_after_the_rounds_that_it_had_finished(job, started, tmp_path):
+def test_a_killed_job_goes_on_after_its_finished_rounds_and_takes_over_none_of_other_programs(
+    job, started, tmp_path
+):
     started.killed_in = 2
     with pytest.raises(KeyboardInterrupt):
         replay_cell.measure(job, PINS, tmp_path / "replay")
@@ -111,13 +98,9 @@ def test_a_killed_job_goes_on_after_the_rounds_that_it_had_finished(job, started
     # The round that was killed is drawn as it was.
     assert started.seeds[1] == started.seeds[2] != started.seeds[3]
     assert done.seed == json.loads((tmp_path / "replay" / "rounds" / "job.json").read_text())["seed"]
-
-
-def test_rounds_of_other_programs_are_not_taken_over(job, started, tmp_path):
-    replay_cell.measure(job, PINS, tmp_path / "replay")
     (REPOSITORY / job.programs["jax"]["program"]).write_bytes(b"another")
     replay_cell.measure(job, PINS, tmp_path / "replay")
-    assert len(started()) == 6
+    assert len(started()) == 4 + 3
 
 
 SIZES = {"m": 384, "k": 384, "n": 384}
@@ -130,41 +113,39 @@ def lowered(home: Path, framework: str) -> dict[str, str]:
     return lower_program(ensure(REPOSITORY / "envs" / f"{framework}.txt"), asdict(own), home)
 
 
-def measured_beside(tmp_path, programs: dict, **settings) -> dict:
-    """What the rounds of torch_xla's cell give beside it, with a replay of these programs."""
-    replay = asked(tmp_path, programs, SIZES, **settings)
+@pytest.mark.env
+def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path):
+    with ThreadPoolExecutor() as pool:
+        folders = [tmp_path / "programs" / name for name in NATIVES]
+        programs = dict(zip(NATIVES, pool.map(lowered, folders, NATIVES), strict=True))
+    replay = asked(tmp_path, programs, SIZES, rounds=2)
     partner = {"framework": "jax", "dialect": "jax", "writes_files": True}
     job = ProcessJob("torch_xla", "torch", "gemm", "cpu", "smoke", 0, SIZES, replay.settings, partner)
     pins = [REPOSITORY / "envs" / f"{name}.txt" for name in ("torch_xla", "jax")]
-    beside = tmp_path / "beside"
-    found = measure_cell(job, *pins, tmp_path / "cell", beside, replay, PINS)
-    assert found["status"] == "ok"
-    rounds_ = documents.read(beside / "rounds.json")
-    return {
-        "torch_xla": found,
-        "jax": documents.read(beside / "baseline" / "cell.json"),
-        "replay": written(rounds_["rounds"], replay, rounds_["seed"], tmp_path / "replay"),
-    }
-
-
-@pytest.mark.env
-def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path):
-    programs = {name: lowered(tmp_path / "programs" / name, name) for name in NATIVES}
-    beside = measured_beside(tmp_path, programs, rounds=2, loop_pairs=4)
-    found = beside["replay"]
+    subject = measure_cell(job, *pins, tmp_path / "cell", tmp_path / "beside", replay, PINS)
+    assert subject["status"] == "ok"
+    records = {"torch_xla": subject, "jax": documents.read(tmp_path / "beside" / "baseline" / "cell.json")}
+    rounds_ = documents.read(tmp_path / "beside" / "rounds.json")
+    (tmp_path / "replay").mkdir(exist_ok=True)
+    replay_cell.write(
+        ReplayCellJob(asdict(replay), {}), rounds_["rounds"], rounds_["seed"], None, tmp_path / "replay"
+    )
+    found = documents.read(tmp_path / "replay" / "replay.json")
     assert sorted(path.name for path in (tmp_path / "replay").iterdir()) == ["profile.json", "replay.json"]
-    assert found["status"] == "ok" and found["run_seed"] == beside["jax"]["run_seed"]
+    assert found["status"] == "ok" and found["run_seed"] == records["jax"]["run_seed"]
     everybody = {"subject", "partner", "replay jax", "replay torch_xla"}
     orders = [process["order"]["loop"] for process in found["processes"]]
     assert [set(order) for order in orders] == [everybody] * 2
     for name in NATIVES:
         assert [process["status"] for process in found["natives"][name]] == ["ok"] * 2
-        assert [len(one) for one in found["programs"][name]["loops"]] == [4, 4]
+        assert [len(one) for one in found["programs"][name]["loops"]] == [2, 2]
         # The controls of the replay are the processes of the cells, which have every step of a cell.
-        own = beside[name]["processes"]
-        assert [loops.loops_of(one) for one in own] == [loops.loops_of(one) for one in found["natives"][name]]
-        assert {"first", "second", "steady", "dispatch"} <= {event["event"] for event in own[0]["events"]}
-        assert beside[name]["ir"]["same_in_every_process"]
+        processes = records[name]["processes"]
+        assert [loops.loops_of(one) for one in processes] == [
+            loops.loops_of(one) for one in found["natives"][name]
+        ]
+        assert {"first", "second", "steady", "dispatch"} <= {event["event"] for event in processes[0]["events"]}
+        assert records[name]["ir"]["same_in_every_process"]
     place = ReplayCell("cpu", OLD, "gemm")
     cells = [cell(name, baseline="") for name in NATIVES]  # their own rounds are not in this folder
     config = {
@@ -295,18 +276,17 @@ def test_a_native_process_that_is_not_ok_has_no_times_and_costs_the_programs_not
         assert found["natives"]["torch_xla"][0]["events"]
 
 
-def test_values_are_the_worst_of_all_processes_and_of_the_check():
+def test_values_are_the_worst_of_all_processes_and_of_the_check_and_null_if_nobody_judged():
     processes = [process(n, values={**RIGHT, "largest": error}) for n, error in enumerate((3e-6, 2e-6))]
     assert combined(processes)["torch_xla"]["values"] == {**RIGHT, "largest": 3e-6}
-    check = handmade.checked(DIGESTS, torch_xla=outcome(largest=5e-6))
-    assert combined(processes, check)["torch_xla"]["values"]["largest"] == 5e-6
-    judged = handmade.checked(DIGESTS, torch_xla=outcome())
-    assert combined([process(2, values=None)], judged)["torch_xla"]["values"]["total"] == 128
-
-
-def test_values_that_nobody_judged_are_null():
-    unjudged = handmade.checked(DIGESTS, torch_xla=outcome("not judged"))
-    assert combined([process(0, values=None)], unjudged)["torch_xla"]["values"] is None
+    for values, outcome_, expected in (
+        (RIGHT, outcome(largest=5e-6), {"largest": 5e-6}),
+        (None, outcome(), {"total": 128}),
+        (None, outcome("not judged"), None),
+    ):
+        check = handmade.checked(DIGESTS, torch_xla=outcome_)
+        found = combined([process(0, values=values)], check)["torch_xla"]["values"]
+        assert (found and found | expected) == found and (found is None) == (expected is None)
 
 
 @pytest.mark.parametrize("status", ["oom", "timeout", "error"])
@@ -330,12 +310,12 @@ def test_program_that_is_wrong_once_is_wrong_and_flaky_and_the_other_keeps_its_t
     assert programs["jax"]["struck_ns"] is None
 
 
-def test_program_whose_check_is_not_ok_has_its_status_and_no_time_but_the_struck_one():
-    for status, struck in (("wrong", 70), ("crash", None)):
-        bad = {"torch_xla": outcome(status, "96 of 128 elements wrong")}
-        refused = {"torch_xla": {"status": status, "detail": "96 of 128 elements wrong"}}
-        torch = combined([process(0, refused=refused)], handmade.checked(DIGESTS, **bad))["torch_xla"]
-        assert (torch["status"], torch["steady"], torch["struck_ns"]) == (status, [], struck)
+@pytest.mark.parametrize(("status", "struck"), [("wrong", 70), ("crash", None)])
+def test_program_whose_check_is_not_ok_has_its_status_and_no_time_but_the_struck_one(status, struck):
+    refused = {"torch_xla": {"status": status, "detail": "all wrong"}}
+    check = handmade.checked(DIGESTS, torch_xla=outcome(status, "all wrong"))
+    torch = combined([process(0, refused=refused)], check)["torch_xla"]
+    assert (torch["status"], torch["steady"], torch["struck_ns"]) == (status, [], struck)
 
 
 def test_process_below_the_floor_leaves_no_time():
@@ -355,21 +335,17 @@ def test_process_below_the_floor_leaves_no_time():
     assert whole(processes, peak=peak)["status_detail"].startswith("floor: ")
 
 
-def test_program_of_its_cell_is_ok(tmp_path):
-    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", "torch_xla")}
-    assert combined([process(0)], cells=cells)["torch_xla"]["status"] == "ok"
-
-
-def test_another_program_than_its_cell_ran_is_invalid(tmp_path):
-    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", "jax")}
+@pytest.mark.parametrize(
+    ("digest_of", "cell_status", "status"),
+    [("torch_xla", "ok", "ok"), ("jax", "ok", "invalid"), ("jax", "oom", "ok")],
+)
+def test_another_program_than_its_cell_ran_is_invalid_unless_the_cell_failed(
+    tmp_path, digest_of, cell_status, status
+):
+    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", digest_of, cell_status)}
     found = combined([process(0)], cells=cells)["torch_xla"]
-    detail = "the program's digest is {torch_xla:.12}, its cell's is {jax:.12}".format(**DIGESTS)
-    assert (found["status"], found["status_detail"], found["steady"]) == ("invalid", detail, [])
-
-
-def test_cell_that_is_not_ok_is_compared_with_nothing(tmp_path):
-    cells = {"torch_xla": handmade.write_cell(tmp_path / "cell", "jax", "oom")}
-    assert combined([process(0)], cells=cells)["torch_xla"]["status"] == "ok"
+    assert (found["status"], bool(found["steady"])) == (status, status == "ok")
+    assert all(f"{DIGESTS[name]:.12}" in found["status_detail"] for name in DIGESTS) == (status == "invalid")
 
 
 def test_result_keeps_to_its_schema():

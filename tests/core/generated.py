@@ -38,15 +38,8 @@ BINARY = {
     "i": ("add", "subtract", "multiply", "maximum", "minimum", "and", "or", "xor"),
     "b": ("and", "or", "xor"), "c": ("add", "subtract", "multiply"),
 }  # fmt: skip
-SWAPPED = {
-    "add": "subtract",
-    "subtract": "add",
-    "maximum": "minimum",
-    "minimum": "maximum",
-    "and": "or",
-    "or": "and",
-    "xor": "or",
-}
+SWAPPED = {"add": "subtract", "maximum": "minimum", "and": "or"}
+SWAPPED |= {other: name for name, other in SWAPPED.items()} | {"xor": "or"}
 
 
 @dataclass(frozen=True)
@@ -62,11 +55,8 @@ class Made:
 
     @property
     def text(self) -> str:
-        given = ", ".join(
-            f"%a{number}: {tensor(shape, self.kind)}" for number, shape in enumerate(self.arguments)
-        )
-        result = tensor(self.shape, self.kind)
-        body = "\n  ".join(self.lines)
+        given = ", ".join(f"%a{n}: {tensor(shape, self.kind)}" for n, shape in enumerate(self.arguments))
+        result, body = tensor(self.shape, self.kind), "\n  ".join(self.lines)
         return f"func.func @main({given}) -> {result} {{\n  {body}\n  return {self.value} : {result}\n}}\n"
 
 
@@ -98,9 +88,8 @@ class Builder:
         return value or f"%v{self.count}"
 
     def scalar(self, number: int) -> str:
-        text = {"b": "true" if number else "false", "c": f"({number}.0, 0.0)", "f": f"{number}.0"}.get(
-            self.group, str(number)
-        )
+        floats = {"b": "true" if number else "false", "c": f"({number}.0, 0.0)", "f": f"{number}.0"}
+        text = floats.get(self.group, str(number))
         return self.write(f"stablehlo.constant dense<{text}> : {tensor((), self.kind)}")
 
     def unary(self) -> None:
@@ -141,12 +130,12 @@ class Builder:
 
     def pad(self) -> None:
         low = [int(one) for one in self.rng.integers(0, 3, len(self.shape))]
-        zero, rank = self.scalar(0), len(self.shape)
+        zero, none = self.scalar(0), [0] * len(self.shape)
         shape = tuple(extent + one for extent, one in zip(self.shape, low, strict=True))
-        text = (
-            f"stablehlo.pad {self.value}, {zero}, low = {low}, high = {[0] * rank}, interior = {[0] * rank} : "
+        text = f"stablehlo.pad {self.value}, {zero}, low = {low}, high = {none}, interior = {none}"
+        self.value = self.write(
+            f"{text} : ({self.type}, {tensor((), self.kind)}) -> {tensor(shape, self.kind)}"
         )
-        self.value = self.write(f"{text}({self.type}, {tensor((), self.kind)}) -> {tensor(shape, self.kind)}")
         self.shape = shape
 
     def reduce(self) -> None:
@@ -172,13 +161,11 @@ class Builder:
         if self.group == "c":
             return
         mask = tensor(self.shape, "i1")
-        kind = {"f": "FLOAT", "b": "UNSIGNED"}.get(
-            self.group, "UNSIGNED" if self.kind.startswith("u") else "SIGNED"
-        )
+        sign = "UNSIGNED" if self.kind.startswith("u") or self.group == "b" else "SIGNED"
+        kind = "FLOAT" if self.group == "f" else sign
         other = "%a1" if self.shape == self.arguments[1] else self.value
-        chosen = self.write(
-            f"stablehlo.compare GT, {self.value}, {other}, {kind} : ({self.type}, {self.type}) -> {mask}"
-        )
+        compared = f"{self.value}, {other}, {kind} : ({self.type}, {self.type}) -> {mask}"
+        chosen = self.write(f"stablehlo.compare GT, {compared}")
         self.value = self.write(f"stablehlo.select {chosen}, {self.value}, {other} : {mask}, {self.type}")
 
     def reshaped(self, text: str, shape: tuple[int, ...]) -> None:
@@ -271,9 +258,8 @@ def run(count: int, faults: int, compilers: list[CompilerSpec], evaluator: Compi
                 checked = check.check(worker, Program(made.name, made.text, arguments), expected)
                 found.right[f"{worker.spec.name}: {checked.outcome.status}"] += 1
                 if checked.outcome.status is Status.WRONG:
-                    found.details.append(
-                        f"accused: {made.name} in {worker.spec.name}: {checked.outcome.detail}\n{made.text}"
-                    )
+                    detail = f"{made.name} in {worker.spec.name}: {checked.outcome.detail}"
+                    found.details.append(f"accused: {detail}\n{made.text}")
                 worker.clear()
             wrong = planted(made, rng) if sum(found.faults.values()) < faults and not expected.reason else None
             if wrong and _differs(reader, wrong, graph, arguments, expected):
@@ -312,13 +298,10 @@ def main() -> None:
     for spec in specs:
         tried = {key: value for key, value in found.right.items() if key.startswith(f"{spec.name}:")}
         judged = sum(value for key, value in tried.items() if key.endswith((": ok", ": wrong")))
-        print(
-            f"accused in {spec.name}: {interval(tried.get(f'{spec.name}: wrong', 0), judged)} of those judged"
-        )
-    print(
-        f"planted faults found: {interval(found.faults['wrong'], sum(found.faults.values()))}",
-        dict(found.faults),
-    )
+        accused = interval(tried.get(f"{spec.name}: wrong", 0), judged)
+        print(f"accused in {spec.name}: {accused} of those judged")
+    total = interval(found.faults["wrong"], sum(found.faults.values()))
+    print(f"planted faults found: {total}", dict(found.faults))
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ def test_each_call_is_judged_and_a_repeat_that_differs_is_flaky_if_it_is_wrong(c
     found = check.check(Answers(*calls), Program("some", "text"), expected)
     assert (found.outcome.status, found.verdict["wrong"], found.verdict["flaky"]) == (status, wrong, flaky)
     assert found.verdict["where"] == ("9 of axis 1" if wrong else "")
+    assert found.outcome.detail.startswith(("flaky: " if flaky else "") + ("1 of 64 elements" if wrong else ""))
 
 
 @pytest.mark.parametrize(("weight", "status"), [(RIGHT, Status.OK), (WRONG, Status.WRONG)])

@@ -208,12 +208,6 @@ def test_programs_that_the_interpreter_aborts_at_or_takes_long_for_are_not_given
     assert {name: evaluated[0][name][1] for name in wanted} == wanted
 
 
-def test_floats_become_float64_and_nothing_else():
-    text = "%0 = f(%a, %b, %c, %d) : (tensor<2x3xf32>, tensor<f16>, tensor<4xi32>, tensor<2xcomplex<f32>>)"
-    wide = "%0 = f(%a, %b, %c, %d) : (tensor<2x3xf64>, tensor<f64>, tensor<4xi32>, tensor<2xcomplex<f64>>)"
-    assert float64_text(text) == wide
-
-
 @pytest.mark.parametrize(("name", "bits"), [("f32", "FF800000"), ("f16", "FC00"), ("bf16", "FF80")])
 def test_hexadecimal_constants_are_widened(name, bits):
     assert float64_text(f"dense<0x{bits}> : tensor<3x{name}>") == "dense<0xFFF0000000000000> : tensor<3xf64>"
@@ -224,9 +218,12 @@ def test_hexadecimal_constants_are_widened(name, bits):
     assert float64_text(f'dense<"0x{one}"> : tensor<1x{name}>') == wide
 
 
-def test_what_fixes_a_layout_of_float32_goes():
-    text = '%0 = f() {xla_shape = "f32[2]{0}", x = 1} : tensor<2xi32>'
-    assert "xla_shape" not in float64_text(text) and "x = 1" in float64_text(text)
+def test_floats_become_float64_without_the_layout_of_float32_and_nothing_else():
+    text = "%0 = f(%a, %b, %c, %d) : (tensor<2x3xf32>, tensor<f16>, tensor<4xi32>, tensor<2xcomplex<f32>>)"
+    wide = "%0 = f(%a, %b, %c, %d) : (tensor<2x3xf64>, tensor<f64>, tensor<4xi32>, tensor<2xcomplex<f64>>)"
+    assert float64_text(text) == wide
+    layout = float64_text('%0 = f() {xla_shape = "f32[2]{0}", x = 1} : tensor<2xi32>')
+    assert "xla_shape" not in layout and "x = 1" in layout
 
 
 def test_unit_roundoff_is_that_of_the_least_precise_type():

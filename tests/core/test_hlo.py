@@ -31,12 +31,9 @@ def test_operations_are_counted_once_wherever_they_stand() -> None:
     assert sum(kinds.values()) == 4 + 9 + 4 + 11
 
 
-def test_a_program_without_estimates_has_no_cycles() -> None:
+def test_a_program_without_estimates_has_no_cycles_and_a_text_that_is_no_module_is_refused() -> None:
     text = hlo_texts.entry("%x = f32[4]{0} parameter(0)", "ROOT %y = f32[4]{0} add(%x, %x)")
     assert facts(text)["estimated_cycles"] is None
-
-
-def test_a_text_that_is_no_module_is_refused() -> None:
     with pytest.raises(ValueError, match="ENTRY"):
         hlo.read("// no optimised HLO")
 
@@ -89,20 +86,19 @@ DIVIDED = hlo_texts.entry(
 )
 
 
-def test_emitted_collectives_and_the_bytes_of_their_results():
-    found = hlo.emitted_collectives(EMITTED)
-    assert {kind: count for kind, count in found.items() if count} == {
-        **{"all_reduce": 1, "all_gather": 1},
-        "bytes": 4 * (8 * 16 + 16 * 16),
-    }
-
-
-def test_one_that_is_started_and_awaited_is_one():
-    found = hlo.partitioned_collectives(hlo.read(DIVIDED))
-    assert {kind: count for kind, count in found.items() if count} == {
-        **{"all_reduce": 1, "all_gather": 1, "collective_permute": 1},
-        "bytes": 4 * (4 + 1 + 8 + 4),
-    }
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (hlo.emitted_collectives(EMITTED), {"all_reduce": 1, "all_gather": 1, "bytes": 4 * (8 * 16 + 16 * 16)}),
+        # A collective that is started and awaited is one.
+        (
+            hlo.partitioned_collectives(hlo.read(DIVIDED)),
+            {"all_reduce": 1, "all_gather": 1, "collective_permute": 1, "bytes": 4 * (4 + 1 + 8 + 4)},
+        ),
+    ],
+)
+def test_collectives_and_the_bytes_of_their_results(found, expected) -> None:
+    assert {kind: count for kind, count in found.items() if count} == expected
 
 
 BODIES = """\
@@ -165,25 +161,17 @@ backend_config={"fusion_config":{"kind":"__ynn_fusion"}}
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    {
-        "product": "products",
-        "reduction": "reductions",
-        "moves": "transposes",
-        "more": "elementwise",
-        "called": "transposes",
-        "alone": "elementwise",
-        "copy": "transposes",
-        "multiplied": "products",
-        "normed": "reductions",
-        "other": "library",
-        "fourier": "library",
-    }.items(),
-)
-def test_the_class_is_of_the_work_in_the_operation(name: str, expected: str) -> None:
+CLASSES = {
+    "products": ("product", "multiplied"), "reductions": ("reduction", "normed"), "library": ("other", "fourier"),
+    "transposes": ("moves", "called", "copy"), "elementwise": ("more", "alone"),
+}  # fmt: skip
+
+
+def test_the_class_is_of_the_work_in_the_operation() -> None:
     module = hlo.read(BODIES)
-    assert class_of(module, module.computations["main"].instructions[name]) == expected
+    operations = module.computations["main"].instructions
+    for expected, names in CLASSES.items():
+        assert {name: class_of(module, operations[name]) for name in names} == dict.fromkeys(names, expected)
 
 
 def test_a_loop_s_own_work_is_dispatch_and_it_calls_what_its_body_holds() -> None:

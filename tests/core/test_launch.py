@@ -94,26 +94,6 @@ def test_a_process_that_is_gone():
     assert limits.alive(os.getpid())
 
 
-class Kernel:
-    """A made-up /proc, /sys and /dev in which processes are killed for memory."""
-
-    def __init__(self, root: Path, groups: str = "0::/step\n") -> None:
-        self.root = root
-        self.write("proc/self/cgroup", groups)
-        self.kills = limits.OomKills(root)
-
-    def write(self, path: str, text: str) -> None:
-        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).write_text(text)
-
-
-def test_kill_elsewhere_on_the_machine_is_no_evidence(tmp_path):
-    kernel = Kernel(tmp_path)
-    kernel.write("proc/vmstat", "nr_free_pages 7\noom_kill 2\n")
-    assert kernel.kills.on_machine()
-    assert not kernel.kills.in_group()
-
-
 @pytest.mark.parametrize(
     ("groups", "counter"),
     [
@@ -121,11 +101,19 @@ def test_kill_elsewhere_on_the_machine_is_no_evidence(tmp_path):
         ("4:memory:/step\n1:cpu:/\n0::/\n", "sys/fs/cgroup/memory/step/memory.oom_control"),
     ],
 )
-def test_kill_in_the_own_control_group_is_evidence(tmp_path, groups, counter):
-    kernel = Kernel(tmp_path, groups)
-    kernel.write("proc/vmstat", "oom_kill 2\n")
-    kernel.write(counter, "under_oom 0\noom_kill 1\n")
-    assert kernel.kills.in_group()
+def test_kill_in_the_own_control_group_is_evidence_and_elsewhere_on_the_machine_is_not(
+    tmp_path, groups, counter
+):
+    def write(path: str, text: str) -> None:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    write("proc/self/cgroup", groups)
+    kills = limits.OomKills(tmp_path)
+    write("proc/vmstat", "nr_free_pages 7\noom_kill 2\n")
+    assert kills.on_machine() and not kills.in_group()
+    write(counter, "under_oom 0\noom_kill 1\n")
+    assert kills.in_group()
 
 
 def test_thinning_keeps_the_peak_and_the_order():

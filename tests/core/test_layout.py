@@ -16,30 +16,25 @@ TRANSPOSE = (
 )
 
 
-def test_layout_attributes_become_an_ellipsis():
-    text, names = elide(TRANSPOSE)
-    assert "dims = [1, 0] {...} : (tensor" in text
-    assert names == {"result_layout", "xla_shape"}
-
-
-def test_other_attributes_stay():
-    text, names = elide("%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, mhlo.x = {}} : t")
-    assert (text, names) == ("%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, ...} : t", {"mhlo.x"})
-    kept = '"stablehlo.batch_norm_training"(%0) <{epsilon = 1.0 : f32, feature_index = 1 : i64}> : t'
-    assert elide(kept) == (kept, set())
-
-
-def test_the_brace_that_opens_a_body_stays():
-    text, names = elide("module @jit_f attributes {mhlo.num_replicas = 1 : i32} {")
-    assert (text, names) == ("module @jit_f attributes {...} {", {"mhlo.num_replicas"})
-    assert elide("func.func @main(%arg0: tensor<f32>) {")[0].endswith(") {")
-
-
-def test_nested_and_quoted_braces():
-    line = '%arg0: t {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %arg1: u {jax.x = "}, {"}) -> v {'
-    text, names = elide(line)
-    assert text == "%arg0: t {...}, %arg1: u {...}) -> v {"
-    assert names == {"sdy.sharding", "jax.x"}
+@pytest.mark.parametrize(
+    ("line", "text", "names"),
+    [
+        (TRANSPOSE, TRANSPOSE[: TRANSPOSE.index("{result")] + "{...} : (tensor<1024x256xf32>) -> tensor<256x1024xf32>",
+         {"result_layout", "xla_shape"}),
+        ("%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, mhlo.x = {}} : t",
+         "%0 = stablehlo.convolution(%a, %b) {groups = 1 : i64, ...} : t", {"mhlo.x"}),
+        ('"stablehlo.batch_norm_training"(%0) <{epsilon = 1.0 : f32}> : t',
+         '"stablehlo.batch_norm_training"(%0) <{epsilon = 1.0 : f32}> : t', set()),
+        # The brace that opens a body stays.
+        ("module @jit_f attributes {mhlo.num_replicas = 1 : i32} {", "module @jit_f attributes {...} {",
+         {"mhlo.num_replicas"}),
+        ("func.func @main(%arg0: tensor<f32>) {", "func.func @main(%arg0: tensor<f32>) {", set()),
+        ('%arg0: t {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %arg1: u {jax.x = "}, {"}) -> v {',
+         "%arg0: t {...}, %arg1: u {...}) -> v {", {"sdy.sharding", "jax.x"}),
+    ],
+)  # fmt: skip
+def test_attributes_of_layouts_and_frameworks_become_an_ellipsis(line, text, names):
+    assert elide(line) == (text, names)
 
 
 def test_split_heeds_brackets_arrows_and_strings():
@@ -65,11 +60,8 @@ def test_breaks_come_after_commas_and_colons_and_before_arrows():
     ]
 
 
-def test_a_continued_comment_is_a_comment():
+def test_a_continued_comment_is_a_comment_and_beyond_ascii_is_escaped():
     assert all(part.startswith(" // ") for part in wrap("// " + "word " * 40, 50, 1))
-
-
-def test_beyond_ascii_is_escaped():
     assert wrap("// caf\u00e9", 40, 0) == ["// caf\\xe9"]
 
 

@@ -32,12 +32,9 @@ def came_to(
     return status(ExitReport(**{"exit_code": 1, **report}), events, environment)
 
 
-def test_ok_has_no_detail():
-    assert came_to("end", exit_code=0) == ("ok", "")
-
-
 KILLED, ABORTED = {"exit_code": -signal.SIGKILL}, {"exit_code": -signal.SIGABRT}
 ENDS = {
+    "ok": ("end", None, {"exit_code": 0}, "ok", ""),
     "exit without the end": (
         "second", None, {"exit_code": 0, "log_tail": "last line"},
         "error", "exit code 0 before its work was done (phase: second); log: last line"),
@@ -79,6 +76,7 @@ ENDS = {
     "values not finite": (
         "first", ("FloatingPointError", "expected finite values from the first call"), {},
         "invalid", "expected finite values from the first call"),
+    "compiler whose process crashed": ("run", ("CompilerCrash", "SIGSEGV in it"), {}, "crash", "SIGSEGV in it"),
 }  # fmt: skip
 """{name: (last phase, what was raised, how it ended, status, what the detail contains)}."""
 
@@ -88,7 +86,7 @@ def test_every_end_has_its_status_and_detail(name):
     phase, raised, report, expected, part = ENDS[name]
     found, detail = came_to(phase, raised, **report)
     assert found == expected
-    assert part in detail
+    assert part in detail and bool(detail) == (expected != "ok")
 
 
 def test_package_that_an_environment_lacks_is_told_with_what_to_do():
@@ -132,8 +130,3 @@ def test_detail_has_only_what_a_table_and_a_terminal_take():
     message = "a\x1b[2J\x00b\udcff\r\nc\u00e9"
     assert came_to("first", ("ValueError", message)) == (
         "error", "ValueError: a?[2J?b?\nc\u00e9 (phase: first)")  # fmt: skip
-
-
-def test_compiler_whose_process_crashed_is_a_crash():
-    events = [{"event": "compile"}, {"event": "raised", "type": "CompilerCrash", "message": "SIGSEGV in it"}]
-    assert status(ExitReport(1), events) == ("crash", "SIGSEGV in it")

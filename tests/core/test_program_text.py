@@ -33,35 +33,25 @@ module @jit_f {
 """
 
 
-@pytest.mark.parametrize("why", ["oom: refused at build", "no such model"])
-def test_reason_comes_back(why):
-    assert missing_reason(no_program_line(why)) == why
-
-
-def test_reason_of_several_lines_is_cut_to_the_first():
+def test_reason_comes_back_as_one_line_and_a_program_is_not_missing():
+    assert missing_reason(no_program_line("oom: refused at build")) == "oom: refused at build"
     assert no_program_line("error: it stopped\nhere and there") == "// no program: error: it stopped\n"
-
-
-def test_program_is_not_missing():
     assert missing_reason("module @main {\n  // no program: a comment\n}") is None
 
 
-@pytest.mark.parametrize("workload", ["gemm", "ffn", "mha", "conv"])
-@pytest.mark.parametrize("framework", ["jax", "torch_xla"])
-def test_products_of_both_frameworks(workload, framework):
-    text = (FIXTURES / f"{workload}_{framework}.mlir").read_text()
-    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
-
-
-def test_product_in_its_short_form():
-    text = (FIXTURES / "ffn_torch_tpu.mlir").read_text()
-    assert "stablehlo.dot " in text
-    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
-
-
-def test_without_a_product_the_result_tells_the_type():
-    text = (FIXTURES / "layernorm_jax.mlir").read_text()
-    assert readback(text) == {"precision": "", "dtype": "f32"}
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [
+        *((f"{workload}_{framework}", "HIGHEST") for workload in ("gemm", "ffn", "mha", "conv")
+          for framework in ("jax", "torch_xla")),
+        ("ffn_torch_tpu", "HIGHEST"),  # has a product in its short form
+        ("layernorm_jax", ""),  # has none: its result has the type
+    ],
+)  # fmt: skip
+def test_precision_and_type_are_read_back(name, precision):
+    text = (FIXTURES / f"{name}.mlir").read_text()
+    assert ("stablehlo.dot " in text) == (name == "ffn_torch_tpu")
+    assert readback(text) == {"precision": precision, "dtype": "f32"}
 
 
 def test_mixed_and_missing_precision():
@@ -70,9 +60,6 @@ def test_mixed_and_missing_precision():
     text = f"{dot}, precision = [HIGHEST, DEFAULT] : {types}\n{dot} : {types}"
     assert readback(text) == {"precision": "DEFAULT+HIGHEST", "dtype": "bf16+f32"}
     assert readback(f"{dot} : {types}")["precision"] == "DEFAULT"
-
-
-def test_no_program():
     assert readback("// no program: timeout") == {"precision": "", "dtype": ""}
 
 
@@ -85,12 +72,13 @@ def test_a_location_is_followed_to_its_file():
     ]
 
 
-def test_a_text_without_locations_has_none():
-    assert source_lines("%0 = stablehlo.tanh %a : tensor<2xf32>\nreturn %0") is None
-
-
-def test_a_location_that_refers_to_itself_is_unknown():
-    assert source_lines("%0 = a.b %a loc(#loc1)\n#loc1 = loc(#loc2)\n#loc2 = loc(#loc1)") is None
+@pytest.mark.parametrize(
+    "text",
+    ["%0 = stablehlo.tanh %a : tensor<2xf32>\nreturn %0",
+     "%0 = a.b %a loc(#loc1)\n#loc1 = loc(#loc2)\n#loc2 = loc(#loc1)"],
+)  # fmt: skip
+def test_a_text_without_locations_or_with_one_that_refers_to_itself_has_none(text):
+    assert source_lines(text) is None
 
 
 def test_a_text_without_locations_takes_those_of_the_same_text_with_them():
@@ -116,19 +104,21 @@ def test_donated_memory_is_taken_back_and_nothing_else():
     assert not_donated(f"module @m attributes {{a = [], {alias}}} {{") == "module @m attributes {a = []} {"
 
 
-def test_packed_truth_values_are_spelled_out_and_nothing_else():
-    packed = 'dense<"0x0DFF01"> : tensor<3x6xi1>'
-    assert readable(packed).startswith("dense<[[true, false, true, true, false, false], [")
-    for other in ('dense<"0x01"> : tensor<4x2xi32>', 'dense<"0x000102"> : tensor<2xi1>'):
-        assert readable(other) == other
-
-
-def test_truth_values_of_a_byte_each_are_spelled_out_as_well():
-    # A byte each, as jaxlib 0.10.2 prints them, which jaxlib 0.7.1 refuses.
-    text = 'value = dense<"0x0100010001000101"> : tensor<2x4xi1>'
-    assert readable(text) == (
-        "value = dense<[[true, false, true, false], [true, false, true, true]]> : tensor<2x4xi1>"
-    )
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        # Eight a byte, as jaxlib 0.7.1 packs them.
+        ('dense<"0x0DFF01"> : tensor<3x6xi1>',
+         "dense<[[true, false, true, true, false, false], [false, false, true, true, true, true], "
+         "[true, true, true, true, true, false]]> : tensor<3x6xi1>"),
+        # A byte each, as jaxlib 0.10.2 prints them, which jaxlib 0.7.1 refuses.
+        ('value = dense<"0x0100010001000101"> : tensor<2x4xi1>',
+         "value = dense<[[true, false, true, false], [true, false, true, true]]> : tensor<2x4xi1>"),
+        *((other, other) for other in ('dense<"0x01"> : tensor<4x2xi32>', 'dense<"0x000102"> : tensor<2xi1>')),
+    ],
+)  # fmt: skip
+def test_truth_values_are_spelled_out_and_nothing_else(text, read):
+    assert readable(text) == read
 
 
 def test_the_error_function_is_chlo_s_and_no_other_call_is():

@@ -100,22 +100,23 @@ func.func @main(%x: tensor<{rows}x{width}xf32>) -> tensor<{rows}xf32> {{
 }}
 """
 SHAPES = ((768, 3072), (512, 2048), (1024, 4096), (640, 2560))
+FAMILIES = {
+    "softmax": (SOFTMAX, ((512, 1024), (64, 16384))),
+    "thin": (THIN, ((8192, 512), (4096, 1024), (16384, 256), (8192, 1024))),
+    "norm": (NORM, ((512, 1024), (64, 16384), (4096, 256), (2048, 768))),
+    "gelu": (GELU, ((512, 1024), (256, 4096), (2048, 512), (1024, 1024))),
+}
 BASES = {
-    **{f"softmax {r}x{w}": SOFTMAX.format(rows=r, width=w) for r, w in ((512, 1024), (64, 16384))},
     **{
-        f"thin {r}x{w}": THIN.format(rows=r, width=w)
-        for r, w in ((8192, 512), (4096, 1024), (16384, 256), (8192, 1024))
+        f"{family} {r}x{w}": text.format(rows=r, width=w)
+        for family, (text, extents) in FAMILIES.items()
+        for r, w in extents
     },
     **{
-        f"norm {r}x{w}": NORM.format(rows=r, width=w)
-        for r, w in ((512, 1024), (64, 16384), (4096, 256), (2048, 768))
+        f"{family} {k}x{n}": MLP.format(rows=rows, k=k, n=n)
+        for family, rows in (("mlp", 128), ("narrow", 8))
+        for k, n in SHAPES
     },
-    **{
-        f"gelu {r}x{w}": GELU.format(rows=r, width=w)
-        for r, w in ((512, 1024), (256, 4096), (2048, 512), (1024, 1024))
-    },
-    **{f"mlp {k}x{n}": MLP.format(rows=128, k=k, n=n) for k, n in SHAPES},
-    **{f"narrow {k}x{n}": MLP.format(rows=8, k=k, n=n) for k, n in SHAPES},
 }
 
 
@@ -142,11 +143,11 @@ def rewritten(graph: Graph, change: Change) -> str:
     return emitter.module([(names[value], graph.types[value]) for value in graph.results])
 
 
-def transposed(emitter: Emitter, name: str, kind: str) -> tuple[str, str]:
-    """Write a transpose of a matrix; return its name and type."""
+def transposed(emitter: Emitter, name: str, kind: str) -> str:
+    """Write a transpose of a matrix; return its name."""
     turned = tensor(shape(kind)[::-1], element(kind))
     order = "<{permutation = array<i64: 1, 0>}>"
-    return emitter.line(f'"stablehlo.transpose"({name}) {order} : ({kind}) -> {turned}'), turned
+    return emitter.line(f'"stablehlo.transpose"({name}) {order} : ({kind}) -> {turned}')
 
 
 def with_transposes(graph: Graph) -> str:
@@ -242,14 +243,12 @@ def slow_gelu(graph: Graph) -> str:
 
 def other_layout(graph: Graph) -> str:
     """Plant the first weight in the other layout, which the program transposes at every call."""
-    emitter = Emitter()
-    weight = graph.arguments[1]
-    names = {}
+    emitter, weight, names = Emitter(), graph.arguments[1], {}
     for value in graph.arguments:
         kind = graph.types[value]
         if value == weight:
             turned = tensor(shape(kind)[::-1], element(kind))
-            names[value] = transposed(emitter, emitter.argument(turned), turned)[0]
+            names[value] = transposed(emitter, emitter.argument(turned), turned)
         else:
             names[value] = emitter.argument(kind)
     for op in graph.ops:

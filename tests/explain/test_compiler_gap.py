@@ -45,11 +45,15 @@ def test_a_region_begins_at_a_product_and_takes_what_follows(layers):
     assert "transpose" in names(second)
 
 
-def test_regions_read_earlier_ones_alone(layers):
+def test_regions_read_earlier_ones_alone_and_are_written_as_programs(layers):
     made: set[int] = set(layers.arguments)
     for region in compiler_gap.regions(layers):
         assert {value for _, value in region.arguments} <= made
         made |= {value for _, value in region.results}
+        again = Graph.read(region.text)
+        assert [op.name for op in again.ops] == [op.name for _, op in region.ops]
+        assert len(again.arguments) == len(region.arguments)
+        assert len(again.results) == len(region.results)
     assert set(layers.results) <= made
 
 
@@ -70,40 +74,23 @@ def test_a_program_without_such_operations_is_one_region():
     assert {value for _, value in region.arguments} == set(graph.arguments)
 
 
-def test_regions_written_alone_compute_the_program(layers):
-    for region in compiler_gap.regions(layers):
-        again = Graph.read(region.text)
-        assert [op.name for op in again.ops] == [op.name for _, op in region.ops]
-        assert len(again.arguments) == len(region.arguments)
-        assert len(again.results) == len(region.results)
-
-
 def timed(count, first, second, refused=False):
     times = np.array([[first] * compiler_gap.TURNS, [second] * compiler_gap.TURNS])
     return compiler_gap.TimedKind([None] * count, times, is_refused=refused)
 
 
-def test_difference_counts_every_region_of_the_kind():
-    assert timed(3, 5.0, 2.0).difference().tolist() == [9.0] * compiler_gap.TURNS
-
-
 @pytest.mark.parametrize(
     ("share", "verdict"),
-    [
-        ((0.93, -0.11, 1.97), "not separable"),
-        ((0.93, 0.8, 1.06), "cause"),
-        ((0.5, 0.4, 0.6), "spread"),
-        ((7.06, 0.26, 13.86), "not separable"),
-        ((1.3, 1.2, 1.4), "not separable"),
-        ((1.0, None, None), "cause"),
-    ],
-)
+    [((0.93, -0.11, 1.97), "not separable"), ((0.93, 0.8, 1.06), "cause"), ((0.5, 0.4, 0.6), "spread"),
+     ((7.06, 0.26, 13.86), "not separable"), ((1.3, 1.2, 1.4), "not separable"), ((1.0, None, None), "cause")],
+)  # fmt: skip
 def test_a_share_whose_interval_holds_nothing_or_beyond_the_gap_is_no_cause(share, verdict):
     assert compiler_gap.account([timed(1, 5.0, 2.0)], Share(*share)) == verdict
     assert compiler_gap.account([], Share(0.0, 0.0, 0.0)) == "spread"
 
 
-def test_kinds_that_are_not_in_the_account_are_counted():
+def test_every_region_of_a_kind_counts_and_kinds_that_are_not_in_the_account_are_counted():
+    assert timed(3, 5.0, 2.0).difference().tolist() == [9.0] * compiler_gap.TURNS
     rows = [timed(1, 0.0, 0.0, refused=True), timed(1, 5e6, 2e6), timed(1, 4e4, 3e4)]
     assert compiler_gap.format_left_out(rows) == (
         "; 1 of 3 kinds could not be timed alone; 1 of 3 kinds take less than 0.05 ms alone, the cost of a call"
@@ -138,9 +125,8 @@ SLOW = """func.func @main(%x: tensor<256x1024xf32>) -> tensor<256xf32> {
 def test_the_region_and_the_option_that_make_a_compiler_slow_are_named(tmp_path):
     python = str(ensure(REPOSITORY / "envs/xla-0.7.1.txt"))
     fast = CompilerSpec("fast", python=python)
-    slow = CompilerSpec(
-        "slow", options={"xla_cpu_prefer_vector_width": "128", "xla_cpu_max_isa": "SSE4_2"}, python=python
-    )
+    options = {"xla_cpu_prefer_vector_width": "128", "xla_cpu_max_isa": "SSE4_2"}
+    slow = CompilerSpec("slow", options=options, python=python)
     with Worker(fast) as worker:
         program = Program("program", SLOW, plain_arguments(worker.graph(SLOW), {}, 0))
     task = Task("case", program, fast, fast, other=slow, settings=Settings(seconds=0.1))

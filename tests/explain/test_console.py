@@ -1,36 +1,22 @@
 """The table at 80 columns, and a paragraph for each answer."""
 
-import re
 from dataclasses import replace
 
 import pytest
 
-from explain_fixture import BETWEEN, FLAW, FOUND, IREE, NEW, OLD, TABLE, cell, ended, right
+from explain_fixture import BETWEEN, FLAW, FOUND, NEW, OLD, TABLE, assert_snapshot, cell, ended, right
 from stackwars.core.outcome import Status
 from stackwars.explain import console
 from stackwars.explain.table import NATIVE
 
 
-def test_every_cell_says_its_outcome():
-    lines = console.lines(TABLE)
-    assert lines[0] == "mha: Multi-head attention"
-    header, first, second, eager = lines[1:5]
-    assert header.split() == ["program", OLD, NEW, IREE, NATIVE]
-    assert re.split(" {2,}", first) == ["torch_xla", "8.81 ms 1.60x", "wrong 3/98304", "unsupported fft", "-"]
-    assert second.split()[:5] == ["jax", "5.82", "ms", "1.06x", "crash"]
-    assert eager.split()[-3:] == ["5.50", "ms", "1.00x"]
-
-
-def test_what_judged_what_failed_and_what_was_not_tried_is_below():
-    below = "\n".join(console.lines(TABLE)[5:])
-    for text in (
-        "Judged by NumPy in float64.",
-        "wrong: torch_xla in jaxlib-0.10.2: 3 of 98,304 elements wrong (the last 1 of axis 0)",
-        "crash: jax in jaxlib-0.10.2: SIGSEGV",
-        "unsupported: torch_xla in iree-3.13: failed to legalize",
-    ):
-        assert text in below
-    assert below.endswith("Not tried: frontends torchax.")
+def test_the_table_and_a_paragraph_for_each_answer():
+    unseen, unreduced = (
+        replace(FLAW, reproduced=False),
+        replace(FLAW, verdict="not reduced", detail="no time is left"),
+    )
+    paragraphs = [console.paragraph(one) for one in (FOUND, BETWEEN, FLAW, unseen, unreduced)]
+    assert_snapshot("console.txt", console.wrapped("\n".join([*console.lines(TABLE), *paragraphs]).split("\n")))
     assert "a differs." in console.below(replace(TABLE, differ="a differs"))
 
 
@@ -44,17 +30,15 @@ def test_times_of_a_busy_machine_have_a_warning():
 
 def test_a_program_that_fails_alike_in_two_compilers_has_one_note():
     cells = [cell("jax", compiler, ended(Status.WRONG, "all wrong")) for compiler in (OLD, NEW)]
-    assert console.notes(replace(TABLE, cells=cells)) == [
-        "wrong: jax in jaxlib-0.7.1, jaxlib-0.10.2: all wrong"
-    ]
+    (note,) = console.notes(replace(TABLE, cells=cells))
+    assert OLD in note and NEW in note
 
 
 def test_a_program_that_its_frontend_does_not_emit_is_refused_by_no_compiler():
     missing = ended(Status.UNSUPPORTED, "jax does not lower it: x.py:9: TypeError", is_emitted=False)
     cells = [cell("jax", compiler, missing) for compiler in TABLE.compilers]
     assert console.cell_text(cells[0]) == "no program"
-    notes = console.notes(replace(TABLE, cells=cells))
-    assert notes == ["no program: jax: jax does not lower it: x.py:9: TypeError"]
+    assert len(console.notes(replace(TABLE, cells=cells))) == 1
 
 
 def test_values_without_a_reference_are_marked():
@@ -83,27 +67,6 @@ def test_a_block_of_columns_has_only_the_programs_that_it_has():
     assert sum(line.startswith("numpy") for line in lines) == 1
 
 
-def test_a_cause_is_a_paragraph():
-    text = console.paragraph(FOUND)
-    assert text.startswith("torch_xla in jaxlib-0.7.1 takes 1.51x the time of jax: ")
-    assert "1 place of 1 kind closes 97 % [91, 104] of the gap." in text
-    assert "argument layout (mha.py:41): tensor<2304x768xf32> against tensor<768x2304xf32>" in text
-    assert text.endswith(
-        "A product takes 4.1 ms on 1.3 of 2 cores at 18 % of peak; in the other layout 1.2 ms."
-    )
-
-
-def test_a_gap_between_compilers_names_both_and_an_option_that_closes_it():
-    text = console.paragraph(BETWEEN)
-    assert text.startswith(
-        "jax in jaxlib-0.7.1 takes 1.51x the time that it takes in jaxlib-0.10.2: 2 places of 1 kind, timed alone, "
-        "make up 97 % [91, 104] of the gap. 2 x operations (mha.py:41): dot_general. "
-    )
-    assert text.endswith("With xla_x= jaxlib-0.7.1 takes 0.66x the time, 96 % of the gap.")
-    beyond = replace(BETWEEN, options=[replace(BETWEEN.options[0], ratio=0.02, share=3.09)])
-    assert console.paragraph(beyond).endswith("takes 0.02x the time, more than the gap.")
-
-
 @pytest.mark.parametrize("verdict", ["spread", "no gap", "not separable", "failed"])
 def test_a_search_without_a_cause_says_why(verdict):
     def paragraph(detail: str) -> str:
@@ -114,17 +77,6 @@ def test_a_search_without_a_cause_says_why(verdict):
         paragraph("over 5 kinds") == paragraph(f"{verdict}: over 5 kinds") == f"{head}{verdict}. over 5 kinds"
     )
     assert paragraph(f"{verdict} to tell") == f"{head}{verdict} to tell"
-
-
-def test_a_fault_is_a_paragraph():
-    assert console.paragraph(FLAW) == (
-        "torch_xla in jaxlib-0.10.2: wrong. 13 operations reduce to 2 at rows 3: dot_general, reduce. "
-        "1 of 3 elements wrong. Right with xla_disable_hlo_passes=algsimp."
-    )
-    unseen = console.paragraph(replace(FLAW, reproduced=False))
-    assert unseen.endswith("reproduce.py did not show it in a fresh process; see reproduce.log.")
-    kept = console.paragraph(replace(FLAW, verdict="not reduced", detail="no time is left"))
-    assert kept.endswith("not reduced: no time is left")
 
 
 def test_constants_are_not_among_the_operations_that_are_named():

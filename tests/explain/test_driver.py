@@ -58,10 +58,9 @@ class FakeWorker:
         return {name: Times(np.full(5, 1e6 * value), np.full(5, 1e6 * value)) for name, value in ms.items()}
 
     def _end(self, command: str, name: str, status: Status) -> None:
-        if command in self._texts[name]:
-            raise Failed(
-                Outcome(Status.ERROR if "ours" in self._texts[name] else status, f"{command} of {name}")
-            )
+        text = self._texts[name]
+        if command in text:
+            raise Failed(Outcome(Status.ERROR if "ours" in text else status, f"{command} of {name}"))
 
 
 @pytest.fixture(autouse=True)
@@ -74,9 +73,8 @@ def fakes(monkeypatch):
         searched.append(task)
         if task.a.text.startswith("9"):
             raise RuntimeError("no idea")
-        return Cause(
-            task.name, task.compiler.name, task.a.label, task.b and task.b.label, None, "spread", "wide"
-        )
+        b = task.b and task.b.label
+        return Cause(task.name, task.compiler.name, task.a.label, b, None, "spread", "wide")
 
     def find_fault(task, folder, say):
         searched.append(task)
@@ -94,16 +92,8 @@ def explain(folder: Path, texts: dict[str, str], compilers=(XLA,), **options) ->
     said: list[str] = []
     programs = [Program(label, text, (fixed(np.ones(3), "x"),)) for label, text in texts.items()]
     usual = {"expected": dict.fromkeys([*texts, *options.get("natives", {})], RIGHT), "evaluator": XLA}
-    found = driver.explain(
-        programs,
-        compilers,
-        name="x",
-        title="X",
-        command="explain x",
-        output=folder,
-        say=said.append,
-        **usual | options,
-    )
+    usual |= {"name": "x", "title": "X", "command": "explain x", "output": folder, "say": said.append}
+    found = driver.explain(options.pop("programs", programs), compilers, **usual | options)
     return found, "\n".join(said)
 
 
@@ -124,14 +114,14 @@ def test_every_program_is_tried_timed_and_searched_and_all_is_written(tmp_path, 
     assert [task.suspect for task in fakes] == ["", "crash", "wrong", "unsupported"]
     assert found.table.versions == {"jaxlib-1": {"jaxlib-1": "1"}, "numpy": {"numpy": "1"}}
     assert answers.read(Answer, tmp_path / "explain.json") == found
-    for file in (
+    files = (
         "table.json",
         "explain.html",
         "explain.md",
         "faults/jaxlib-1.wrong/fault.json",
         "programs/slow/slow.mlir",
-    ):
-        assert (tmp_path / file).exists(), file
+    )
+    assert all((tmp_path / file).exists() for file in files)
     log = tmp_path / "causes/jaxlib-1.slow.fast/search.txt"
     assert log.read_text() == "looking\n" and str(log) in said and "slow in jaxlib-1 takes longer" in said
 
@@ -176,10 +166,8 @@ def test_an_error_of_the_harness_is_not_kept(tmp_path, fakes):
         found, _ = explain(tmp_path / "search", {"broken": "9", "b": "1"})
         (cause,) = found.causes
         assert cause.verdict == "failed" and cause.detail == "the search failed: RuntimeError: no idea"
-        assert (
-            len(fakes) == count
-            and "Traceback" in (tmp_path / "search/causes/jaxlib-1.broken.b/search.txt").read_text()
-        )
+        assert len(fakes) == count
+        assert "Traceback" in (tmp_path / "search/causes/jaxlib-1.broken.b/search.txt").read_text()
 
 
 def test_what_is_unavailable_is_an_outcome_and_starts_no_process(tmp_path):
@@ -198,23 +186,12 @@ def test_what_is_unavailable_is_an_outcome_and_starts_no_process(tmp_path):
 
 
 def test_a_missing_program_and_one_without_expected_values_say_why(tmp_path):
-    (tmp_path / "one").mkdir()
     unknown = Expected(reason="no memory")
     found, said = explain(tmp_path, {"a": "1"}, expected={"a": unknown})
     assert statuses(found) == {"a jaxlib-1": "not judged"} and found.table.cells[0].ms == 1.0
     assert "Not judged: no memory." in " ".join(said.split()) and found.exit_status == 1
-    program = Program("a", missing="torch says no")
-    found = driver.explain(
-        [program],
-        [XLA],
-        name="x",
-        title="X",
-        command="",
-        evaluator=XLA,
-        output=tmp_path,
-        expected={"a": unknown},
-        say=str,
-    )
+    missing = [Program("a", missing="torch says no")]
+    found, _ = explain(tmp_path, {}, programs=missing, expected={"a": unknown})
     assert not found.table.cells[0].is_emitted and found.faults == []
 
 

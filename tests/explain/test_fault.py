@@ -12,7 +12,7 @@ from stackwars.core.judge import expected_values
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Argument, Program, fixed
 from stackwars.core.types import dtype, shape
-from stackwars.explain import fault, reproducer, trials
+from stackwars.explain import ablation, fault, reproducer, trials
 from stackwars.explain.task import Task, drawn
 from stackwars.setup.environments import ensure
 
@@ -76,6 +76,14 @@ def program(text, sizes=None):
     return Program("it", text, tuple(arguments), file="program.mlir", sizes=sizes or {})
 
 
+@pytest.fixture
+def few_flags(monkeypatch):
+    """Try four flags: each with which a program crashes starts a process again. SQUARES is tried with all."""
+    flags = [(ablation.YNN, ""), (ablation.YNN, "LIBRARY_FUSION_TYPE_REDUCE")]
+    flags += [("xla_backend_optimization_level", "0"), ("xla_cpu_enable_fast_math", True)]
+    monkeypatch.setattr(ablation, "XLA_FLAGS", flags)
+
+
 def heads(fault):
     return [line.split(" ")[0].partition(".")[2] for line in fault.region if "constant" not in line]
 
@@ -100,7 +108,7 @@ def test_wrong_values_are_reduced_to_the_reported_operations(tmp_path):
     assert status == 0, printed
 
 
-def test_a_crash_is_reduced_each_trial_in_a_process_of_its_own(tmp_path):
+def test_a_crash_is_reduced_each_trial_in_a_process_of_its_own(tmp_path, few_flags):
     found = fault.find(task(PRODUCTS, "xla-0.10.2"), tmp_path)
     assert (found.kind, found.reproduced) == ("crash", True)
     assert heads(found) == ["multiply", "reduce"]
@@ -118,7 +126,7 @@ CANCELLED = """func.func @main(%a: tensor<1xf32>, %b: tensor<1xf32>, %x: tensor<
 """
 
 
-def test_a_contracted_product_is_named_and_fast_math_is_no_cure(tmp_path):
+def test_a_contracted_product_is_named_and_fast_math_is_no_cure(tmp_path, few_flags):
     """openxla/xla 41579: a sum of two products that cancel."""
     asked = task(CANCELLED, "xla-0.7.1")
     values = [np.float32([value]) for value in (1e20, -1e20, 1e10)]
@@ -131,7 +139,7 @@ def test_a_contracted_product_is_named_and_fast_math_is_no_cure(tmp_path):
     assert not any("fast_math" in cure for cure in found.cures)
 
 
-def test_sizes_are_the_smallest_with_the_fault(tmp_path):
+def test_sizes_are_the_smallest_with_the_fault(tmp_path, few_flags):
     def lower(sizes):
         rows = sizes["rows"]
         return program(SHIFT.format(n=rows, m=rows - 1)) if rows > 1 else None
@@ -144,13 +152,13 @@ def test_sizes_are_the_smallest_with_the_fault(tmp_path):
     assert found.reproduced and "1 of 3 elements wrong" in found.error
 
 
-def test_a_fault_in_a_loop_is_reduced_in_its_body(tmp_path):
+def test_a_fault_in_a_loop_is_reduced_in_its_body(tmp_path, few_flags):
     found = fault.find(task(LOOP, "xla-0.10.2"), tmp_path)
     assert heads(found) == ["dot_general", "multiply", "reduce"]
     assert found.lines == ["program.mlir:4"] and found.reproduced
 
 
-def test_a_refusal_is_reduced_to_the_operation(tmp_path):
+def test_a_refusal_is_reduced_to_the_operation(tmp_path, few_flags):
     text = SQUARES.replace(
         "stablehlo.sqrt %s :", "stablehlo.custom_call @no_such_target(%s) : (tensor<32769xf32>) ->"
     )
@@ -166,7 +174,7 @@ def test_a_fault_of_the_text_that_its_operations_do_not_have_is_not_reduced(tmp_
     assert (found.kind, found.verdict) == ("unsupported", "not reduced"), found.error
 
 
-def test_the_interpreter_finds_what_an_xla_computes_wrongly_alone(tmp_path, monkeypatch):
+def test_the_interpreter_finds_what_an_xla_computes_wrongly_alone(tmp_path, few_flags, monkeypatch):
     def expected(worker, graph, values, **more):
         """Return expected values as if both XLAs negated wrongly, which the interpreter alone sees."""
         found = expected_values(worker, graph, values, **more)

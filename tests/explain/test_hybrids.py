@@ -50,15 +50,11 @@ def test_without_a_choice_the_hybrid_is_the_program(product):
     assert all(side == A for side, _ in part.arguments)
 
 
-def test_an_argument_in_the_other_layout_is_a_choice(product):
+def test_an_argument_in_the_other_layout_is_a_choice_and_all_choices_are_the_other_program(product):
     part = product.hybrid([1])
     assert moved(part) == ["dot_general", "add"]
     assert (B, product.classes[1].first[B]) in part.arguments
-    assert "tensor<4x6xf32>" in part.text
-    assert "tensor<6x4xf32>" not in part.text
-
-
-def test_a_base_program_with_all_from_the_other_reads_only_the_others_arguments(product):
+    assert "tensor<4x6xf32>" in part.text and "tensor<6x4xf32>" not in part.text
     part = product.hybrid(range(5))
     assert names(part) == [("B", "dot_general"), ("B", "add")]
     assert {side for side, _ in part.arguments} == {B}
@@ -71,18 +67,18 @@ def test_a_region_starts_at_the_first_values_of_other_classes(product):
     assert names(product.region(4, A)) == [("A", "add")]
 
 
-def test_kinds_say_what_is_a_layout_and_what_is_the_same(product):
+def test_kinds_are_layouts_or_the_same_know_what_they_read_and_are_families(product):
     kinds = {kind.classes: kind for kind in product.kinds}
     assert kinds[1,].is_layout and not kinds[1,].is_same
     assert kinds[0,].is_same and kinds[4,].is_same
     assert not kinds[3,].is_layout and not kinds[3,].is_same
-
-
-def test_a_kind_knows_the_layouts_that_it_reads_and_a_layout_its_readers(product):
-    multiply = next(kind for kind in product.kinds if 3 in kind.classes)
-    layouts = {c for kind in product.layouts_read(multiply) for c in kind.classes}
+    layouts = {c for kind in product.layouts_read(kinds[3,]) for c in kind.classes}
     assert 1 in layouts and 2 not in layouts
-    assert product.readers(1) == {multiply.number}
+    assert product.readers(1) == {kinds[3,].number}
+    # Kinds that differ in shape alone are a family.
+    assert product.family(kinds[1,]) == "layout (1, 0)"
+    assert "lhs_contracting_dimensions = [1]" in product.family(kinds[3,])
+    assert product.family(kinds[4,]) == f"kind {kinds[4,].number}"
 
 
 def test_layers_are_one_kind():
@@ -99,13 +95,10 @@ def test_layers_are_one_kind():
 def test_a_copy_of_a_result_belongs_to_the_region_of_the_tensor():
     a, va = program(
         {"x": "4x6xf32"},
-        [
-            ("y", "sine", ["x"], "4x6xf32"),
-            ("t", "transpose", ["y"], "6x4xf32", TRANSPOSE),
-            ("u", "transpose", ["t"], "4x6xf32", TRANSPOSE),
-        ],
+        [("y", "sine", ["x"], "4x6xf32"), ("t", "transpose", ["y"], "6x4xf32", TRANSPOSE),
+         ("u", "transpose", ["t"], "4x6xf32", TRANSPOSE)],
         ["u"],
-    )
+    )  # fmt: skip
     b, vb = program({"x": "4x6xf32"}, [("y", "sine", ["x"], "4x6xf32")], ["y"])
     hybrids = Hybrids(
         (a, b), [one_class([va["x"]], [vb["x"]]), one_class([va["y"], va["t"], va["u"]], [vb["y"]])]
@@ -128,10 +121,3 @@ def test_opposite_orders_are_refused():
     hybrids = Hybrids((a, b), [one_class([va["p"]], [vb["p"]]), one_class([va["q"]], [vb["q"]])])
     with pytest.raises(CyclicChoiceError):
         hybrids.hybrid([0])
-
-
-def test_kinds_that_differ_in_shape_alone_are_a_family(product):
-    kinds = {kind.classes: kind for kind in product.kinds}
-    assert product.family(kinds[1,]) == "layout (1, 0)"
-    assert "lhs_contracting_dimensions = [1]" in product.family(kinds[3,])
-    assert product.family(kinds[4,]) == f"kind {kinds[4,].number}"

@@ -112,7 +112,7 @@ def test_types_of_operands_that_differ_are_named():
         ),
         ("", "", ""),
     ],
-)
+)  # fmt: skip
 def test_attributes_of_a_convolution_that_differ_are_named(a, b, words):
     lines = [
         [("y", "convolution", ["x", "w"], "1x6x7xf32", ", ".join(filter(None, (CONVOLUTION, more))))]
@@ -124,14 +124,11 @@ def test_attributes_of_a_convolution_that_differ_are_named(a, b, words):
     assert special(parts[0].ops[0][1]) == ("" if alone.startswith(("precision", "window")) else alone)
 
 
-def test_a_rate_beyond_the_measured_peak_is_not_shown():
+def test_a_rate_beyond_the_measured_peak_is_not_shown_and_the_peak_is_measured_again():
     rate = Rate(1.0, 1.9, 2140.0, 3.0)
     assert with_peak(rate, 450.0).gflops is None and with_peak(rate, 450.0).of_peak is None
     assert with_peak(Rate(1.0, 1.9, 460.0, 3.0), 450.0).of_peak == 1.0
     assert with_peak(rate, 0.0) == rate
-
-
-def test_the_peak_is_measured_again_if_a_rate_is_beyond_it():
     found = iter([45.0, 90.0])
     peak = Peak(Kept(), "it", lambda: next(found))
     rates = [Rate(1.0, 1.0, 27.0, 1.0), None]
@@ -147,7 +144,7 @@ def worker():
 
 
 @pytest.mark.env
-def test_products_with_the_zeros_of_dilation_and_padding_are_not_counted(worker):
+def test_products_with_zeros_are_not_counted_and_the_comparator_of_a_sort_is(worker):
     text = """func.func @main(%x: tensor<2x8x64xf32>, %w: tensor<4x16x64xf32>) -> tensor<2x70x64xf32> {
   %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
     window = {pad = [[1, 1]], lhs_dilate = [10]} {batch_group_count = 1 : i64, feature_group_count = 4 : i64}
@@ -319,9 +316,8 @@ def test_values_that_a_program_computes_from_an_equal_one_are_not_matched():
 
 
 def test_both_ratios_of_a_gap_are_shown_if_fresh_processes_moved_it():
-    assert moved_gap(1.36, Interval(1.08, 1.05, 1.11)) == (
-        "1.36 in the table, 1.08 in fresh processes (1.05 to 1.11): the table times a single process"
-    )
+    text = moved_gap(1.36, Interval(1.08, 1.05, 1.11))
+    assert text.startswith("1.36 in the table, 1.08 in fresh processes (1.05 to 1.11)")
     assert moved_gap(1.1, Interval(1.08, 1.05, 1.11)) == ""
     assert moved_gap(None, Interval(1.08, 1.05, 1.11)) == moved_gap(1.36, None) == ""
 

@@ -67,13 +67,9 @@ def test_a_map_is_found_for_a_reshape_and_a_transpose(target, change):
     found = MapFinder().find(source, change(source))
     assert found.apply(source).shape == target
     np.testing.assert_array_equal(found.apply(source), change(source))
-
-
-def test_a_map_is_found_though_the_last_digits_differ():
-    source = normal(64, 48)
-    target = source.reshape(8, 8, 48).transpose(1, 2, 0).copy()
-    found = MapFinder().find(source, target * (1 + 1e-13))
-    np.testing.assert_array_equal(found.apply(source), target)
+    # The last digits may differ.
+    close = MapFinder().find(source, change(source) * (1 + 1e-13))
+    np.testing.assert_array_equal(close.apply(source), change(source))
 
 
 def test_a_map_of_distinct_integers_is_found_and_equal_integers_have_none():
@@ -112,15 +108,11 @@ def test_close_needs_exact_integers_and_equal_infinities():
     assert not is_close(np.array([1, 2]), np.array([1.0, 2.0]))
 
 
-def test_values_of_one_tensor_are_one_class_and_its_first_values_are_the_cuts():
+def test_values_of_one_tensor_with_both_sets_of_inputs_are_one_class():
     a = {0: both(), 1: both(lambda x: x.transpose(2, 0, 1)), 2: both(np.exp)}
     b = {0: both(lambda x: x.reshape(24, 10)), 5: both(np.exp)}
     assert classes(a, b) == [([0, 1], [0]), ([2], [5])]
-
-
-def test_values_that_agree_on_one_set_of_inputs_alone_are_different():
-    same = normal(4, 6, 10)
-    assert classes({0: [same, normal(4, 6, 10, seed=3)]}, {0: [same, normal(4, 6, 10, seed=4)]}) == []
+    assert classes({0: both(seeds=(0, 3))}, {0: both(seeds=(0, 4))}) == []
 
 
 def test_masks_constants_and_small_arrays_are_no_cuts_unless_they_are_results():
@@ -131,9 +123,7 @@ def test_masks_constants_and_small_arrays_are_no_cuts_unless_they_are_results():
 
 
 def test_two_tensors_with_equal_moments_are_two_classes():
-    def turned(x):
-        return x.reshape(-1)[::-1].reshape(x.shape)
-
+    turned = np.flip
     a = {0: both(), 1: both(turned)}
     b = {0: both(turned), 1: both()}
     assert classes(a, b) == [([0], [1]), ([1], [0])]
@@ -152,14 +142,11 @@ def test_values_of_a_narrow_type_are_matched():
     assert classes(narrow, {0: both(lambda x: x.astype(DTYPES["bf16"]).astype(np.float64).T)}) == [([0], [0])]
 
 
-def test_results_in_another_layout_or_order_are_the_same():
+def test_results_in_another_layout_or_order_are_the_same_and_of_one_distribution_are_different():
     x = normal(4, 6, 5).astype(np.float32)
     assert not results_differ([x, x + 1], [x.transpose(2, 0, 1) + 1, x * (1 + 1e-6)])
     assert not results_differ([np.arange(4)], [np.arange(4)])
     assert not results_differ([x.astype(DTYPES["bf16"])], [x])
-
-
-def test_results_of_one_distribution_are_different():
     assert "result 0 of A" in results_differ([normal(500, 400)], [normal(500, 400, seed=1)])
     assert results_differ([np.arange(4)], [np.arange(1, 5)])
     # One of a thousand integers.
@@ -167,14 +154,11 @@ def test_results_of_one_distribution_are_different():
     assert results_differ([np.array([1.0, np.nan])], [np.array([1.0, 2.0])])
 
 
-def test_the_layout_of_a_plain_argument_is_guessed_from_the_shapes():
+def test_the_layout_of_a_plain_argument_is_guessed_from_the_shapes_at_first_as_it_is():
     assert orders((2, 3), (3, 2)) == [(1, 0)]
     assert orders((3, 3), (3, 3)) == [(0, 1), (1, 0)]
     assert orders((2, 3), (2, 4)) == []
     assert (2, 3, 1, 0) in orders((8, 4, 3, 3), (3, 3, 4, 8))
-
-
-def test_guesses_of_all_arguments_start_with_what_fits_as_it_is():
     lines = [("y", "custom_call", ["x", "w"], "2xf32")]
     a, _ = program({"x": "3x3xf32", "w": "2x5xf32"}, lines, ["y"])
     b, _ = program({"x": "3x3xf32", "w": "5x2xf32"}, lines, ["y"])

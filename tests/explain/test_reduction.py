@@ -1,5 +1,6 @@
 """Reduction of programs: what is left is the smallest subset on which a predicate holds, and it is a program."""
 
+import itertools
 import re
 
 import numpy as np
@@ -54,12 +55,6 @@ def test_one_bad_operation_of_a_long_chain_is_found_in_few_trials():
     assert text.count('"stablehlo.') == 1 and f"(tensor<{KIND}>) -> (tensor<{KIND}>)" in text
 
 
-def test_operations_that_must_be_fused_stay_together():
-    """As if the compiler fused them: the fault vanishes if the value between them becomes a result."""
-    subsets, subset, _ = reduced(module(*CHAIN), needs=["op40", "op42"], fuse=["op40", "op41"])
-    assert names(subsets, subset) == ["op40", "op41", "op42"]
-
-
 def test_operations_of_two_chains_lose_what_is_between_them():
     other = [line.replace("v", "w").replace("op", "other") for line in CHAIN[:50]]
     subsets, subset, _ = reduced(
@@ -70,17 +65,27 @@ def test_operations_of_two_chains_lose_what_is_between_them():
     assert len(subsets.arguments(subset)) == 2
 
 
-def test_unused_results_and_arguments_are_dropped():
-    graph = module("s = add a0 a1", "t = tanh a0", "u = multiply s t", arguments=2)
-    subsets, subset, _ = reduced(graph, needs=["tanh"])
-    assert names(subsets, subset) == ["tanh"]
-    assert subsets.arguments(subset) == [subsets.graph.arguments[0]]
-    assert len(subset.results) == 1
-
-
-def test_a_program_that_cannot_be_made_smaller_stays_whole():
-    subsets, subset, _ = reduced(module("s = add a0 a0", "t = tanh s"), needs=["add", "tanh"])
-    assert subset == subsets.whole()
+@pytest.mark.parametrize(
+    ("lines", "needs", "fuse", "left", "arguments"),
+    [
+        (
+            CHAIN,
+            ["op40", "op42"],
+            ["op40", "op41"],
+            ["op40", "op41", "op42"],
+            1,
+        ),  # as if the compiler fused them
+        (["s = add a0 a1", "t = tanh a0", "u = multiply s t"], ["tanh"], [], ["tanh"], 1),
+        (["s = add a0 a1", "t = tanh s"], ["add", "tanh"], [], ["add", "tanh"], 2),
+    ],
+)
+def test_what_the_fault_does_not_need_is_dropped_with_its_results_and_arguments(
+    lines, needs, fuse, left, arguments
+):
+    subsets, subset, _ = reduced(module(*lines, arguments=2), needs=needs, fuse=fuse)
+    assert names(subsets, subset) == left
+    assert (len(subsets.arguments(subset)), len(subset.results)) == (arguments, 1)
+    assert (subset == subsets.whole()) == (len(left) == len(lines))
 
 
 CONSTANTS = module("c = constant", "d = negate c", "e = exponential d", "s = add a0 e", "t = tanh s")
@@ -94,21 +99,15 @@ def test_constants_and_what_is_made_of_them_are_never_arguments():
     assert subsets.arguments(subset) == subsets.graph.arguments
 
 
-def test_an_expression_of_constants_alone_is_found():
+def test_an_expression_of_constants_alone_is_found_and_values_are_spelled_out_where_the_fault_allows():
     subsets, subset, _ = reduced(CONSTANTS, needs=["exponential", "negate"])
     assert names(subsets, subset) == ["constant", "negate", "exponential"]
     assert subset.chosen == () and subsets.arguments(subset) == []
-
-
-def test_values_of_constants_are_spelled_out_where_the_fault_allows():
     subsets, subset, _ = reduced(CONSTANTS, needs=["add"])
     assert names(subsets, subset) == ["add"] and len(subset.literals) == 1
-    [value] = subset.literals
-    text = subsets.text(subset, {value: np.array([1, 2.5, np.inf, -0.0], np.float32)})
-    assert (
-        "dense<[1.00000000000000000e+00, 2.50000000000000000e+00, 0x7F800000, -0.00000000000000000e+00]>"
-        in text
-    )
+    text = subsets.text(subset, {next(iter(subset.literals)): np.array([1, 2.5, np.inf, -0.0], np.float32)})
+    numbers = ("1.00000000000000000e+00", "2.50000000000000000e+00", "0x7F800000", "-0.00000000000000000e+00")
+    assert f"dense<[{', '.join(numbers)}]>" in text
 
 
 def test_random_numbers_are_no_constants():
@@ -116,19 +115,24 @@ def test_random_numbers_are_no_constants():
     assert [op.name for op in subsets.graph.ops if subsets.is_constant(op)] == ["stablehlo.constant"]
 
 
-def test_the_smallest_part_so_far_is_the_answer_once_time_is_up():
+def until(count, is_faulty, error=TimeoutError):
+    """Return a predicate that raises an error, by default that time is up, after so many calls."""
+    calls = itertools.count()
+
+    def limited(one):
+        if next(calls) >= count:
+            raise error
+        return is_faulty(one)
+
+    return limited
+
+
+def test_the_smallest_so_far_is_the_answer_once_time_is_up():
     subsets = Subsets(module(*CHAIN))
-    count = 0
-
-    def is_faulty(subset):
-        nonlocal count
-        count += 1
-        if count > 3:
-            raise TimeoutError
-        return "op90" in names(subsets, subset)
-
-    subset = Reduction(subsets, is_faulty).run()
-    assert 1 < len(names(subsets, subset)) < 100 and "op90" in names(subsets, subset)
+    is_faulty = until(3, lambda subset: "op90" in names(subsets, subset))
+    found = names(subsets, Reduction(subsets, is_faulty).run())
+    assert 1 < len(found) < 100 and "op90" in found
+    assert 10 < smallest_sizes({"rows": 1000}, until(6, lambda sizes: sizes["rows"] > 10))["rows"] < 1000
 
 
 @pytest.mark.parametrize("needed", [[], [0], [99], [3, 50, 51], list(range(0, 100, 7)), list(range(100))])
@@ -163,18 +167,6 @@ def test_a_part_knows_results_made_elsewhere():
     assert subset == Subset((first.number,), first.results)
 
 
-def search_sizes(sizes, is_faulty, limit=60):
-    count = 0
-
-    def counted(one):
-        nonlocal count
-        count += 1
-        assert count <= limit, "too many programs are lowered"
-        return is_faulty(one)
-
-    return smallest_sizes(sizes, counted)
-
-
 @pytest.mark.parametrize(
     ("sizes", "is_faulty", "least"),
     [
@@ -188,26 +180,12 @@ def search_sizes(sizes, is_faulty, limit=60):
     ],
 )
 def test_none_can_be_made_smaller_alone(sizes, is_faulty, least):
-    found = search_sizes(sizes, is_faulty)
+    found = smallest_sizes(sizes, until(60, is_faulty, AssertionError))
     assert is_faulty(found)
     if least is None:
         assert not any(is_faulty({**found, name: extent - 1}) for name, extent in found.items())
     else:
         assert list(found.values()) == least
-
-
-def test_the_smallest_sizes_so_far_are_the_answer_once_time_is_up():
-    count = 0
-
-    def is_faulty(sizes):
-        nonlocal count
-        count += 1
-        if count > 6:
-            raise TimeoutError
-        return sizes["rows"] > 10
-
-    found = smallest_sizes({"rows": 1000}, is_faulty)
-    assert 10 < found["rows"] < 1000
 
 
 LOOP = """\
@@ -239,11 +217,7 @@ LOOP = """\
 def test_a_body_takes_what_it_carries_and_what_it_captures():
     graph = Graph.read(LOOP)
     inner = Graph.read(loop_body(graph, graph.ops[1]))
-    assert [inner.types[value] for value in inner.arguments] == [
-        "tensor<i32>",
-        "tensor<2xf32>",
-        "tensor<2xf32>",
-    ]
+    assert [inner.types[value] for value in inner.arguments] == ["tensor<i32>", *["tensor<2xf32>"] * 2]
     assert [op.name for op in inner.ops] == ["stablehlo.add", "stablehlo.negate"]
     assert inner.ops[0].reads == (inner.arguments[1], inner.arguments[2])
     assert inner.results == [inner.ops[1].results[0], inner.ops[0].results[0]]

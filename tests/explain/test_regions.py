@@ -69,13 +69,11 @@ def test_the_sentence_compares_the_two_sides(graph):
     assert sentence(OPERATIONS, graph.ops, a, None).endswith("in the other program it does nothing")
 
 
-def test_an_operation_is_shown_on_one_line_without_noise():
+def test_an_operation_is_shown_on_one_line_without_noise_and_bfloat16_has_two_bytes():
     text = 'dense<"0x' + "AB" * 64 + '"> : tensor<16xf32>, xla_shape = "f32[16]{0}"'
     found, _ = program({"x": "16xf32"}, [("y", "custom_call", ["x"], "16xf32", f"value = {text}")], ["y"])
     shown = shorten(found.ops[0])
     assert "xla_shape" not in shown and f'dense<"0x{"AB" * 16}..."' in shown
 
-
-def test_bfloat16_has_two_bytes():
     found, _ = program({"x": "3xbf16"}, [("y", "convert", ["x"], "3xf32")], ["y"])
     assert bytes_moved((found, found), Hybrids((found, found), []).hybrid([])) == 3 * 2 + 3 * 4

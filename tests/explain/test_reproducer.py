@@ -35,24 +35,16 @@ def checks(right, found=None, **more):
 
 @pytest.mark.parametrize(
     ("values", "right", "wrong"),
-    [
-        ([1.0, 2.0], [1.0, 2.0], 0),
-        ([1.0, 2.5], [1.0, 2.0], 1),
-        ([1.0, 2.0 + 1e-7], [1.0, 2.0], 0),
-        ([np.nan, np.inf], [np.nan, np.inf], 0),
-        ([0.0, np.inf], [np.nan, -np.inf], 2),
-        ([1.0, 1.0], [np.inf, 1.0], 1),
-    ],
-)
-def test_elements_are_compared_as_values(values, right, wrong):
-    lines = standalone.wrong_elements(np.array(values), checks(np.array(right)))
-    assert len(lines) == wrong
-
-
-def test_integers_must_be_equal_unless_rounding_decides_them():
-    values, right = np.array([1, 2]), np.array([1, 3])
-    assert standalone.wrong_elements(values, checks(right, limit=1.0))
-    assert not standalone.wrong_elements(values, checks(right, certain={"output0/0": np.array([True, False])}))
+    [([1.0, 2.0], [1.0, 2.0], 0), ([1.0, 2.5], [1.0, 2.0], 1), ([1.0, 2.0 + 1e-7], [1.0, 2.0], 0),
+     ([np.nan, np.inf], [np.nan, np.inf], 0), ([0.0, np.inf], [np.nan, -np.inf], 2), ([1.0, 1.0], [np.inf, 1.0], 1)],
+)  # fmt: skip
+def test_elements_are_compared_as_values_and_integers_must_be_equal(values, right, wrong):
+    assert len(standalone.wrong_elements(np.array(values), checks(np.array(right)))) == wrong
+    # Unless rounding decides an integer.
+    integers, other = np.array([1, 2]), np.array([1, 3])
+    assert standalone.wrong_elements(integers, checks(other, limit=1.0))
+    certain = {"output0/0": np.array([True, False])}
+    assert not standalone.wrong_elements(integers, checks(other, certain=certain))
 
 
 def test_a_large_result_is_checked_at_elements_that_were_wrong():

@@ -53,12 +53,8 @@ def test_a_share_has_the_error_of_its_blocks():
     disturbed = share(a, b, times(*[7.0] * 10, *[30.0] * 10), WALL)
     assert disturbed.value == pytest.approx(0.75) and disturbed.error < 0.01
     assert len(blocks(a, WALL)) == 5
-
-
-def test_a_program_without_a_gap_has_no_share():
-    same = times(*[10.0] * 20)
-    found = share(same, same, same, WALL)
-    assert math.isnan(found.value) and not is_enough(found)
+    without = share(a, a, a, WALL)
+    assert math.isnan(without.value) and not is_enough(without)
 
 
 def test_the_interval_of_a_share_widens_with_the_processes_scatter():
@@ -70,17 +66,9 @@ def test_the_interval_of_a_share_widens_with_the_processes_scatter():
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
-    [
-        (0.97, 1.04, NO_GAP),
-        (1.02, 1.08, NO_GAP),
-        (0.9, 1.15, NO_GAP),
-        (0.7, 1.6, NOT_SEPARABLE),
-        (1.05, 1.3, None),
-        (1.05, 1.13, NO_GAP),
-        (0.88, 0.95, NO_GAP),
-        (0.6, 0.8, None),
-    ],
-)
+    [(0.97, 1.04, NO_GAP), (1.02, 1.08, NO_GAP), (0.9, 1.15, NO_GAP), (0.7, 1.6, NOT_SEPARABLE), (1.05, 1.3, None),
+     (1.05, 1.13, NO_GAP), (0.88, 0.95, NO_GAP), (0.6, 0.8, None)],
+)  # fmt: skip
 def test_a_gap_has_an_interval_beyond_the_bound_and_without_one(low, high, verdict):
     assert gap_verdict(Estimate((low * high) ** 0.5, low, high), 0.1) == verdict
 
@@ -93,22 +81,23 @@ def test_the_processors_time_is_the_clock_if_the_machine_is_busy():
     assert choose_clock({"A": Times(busy, busy), "B": Times(busy, busy)}) == (WALL, True)
 
 
-def retimed(clock=WALL, **by_clock):
-    """Return times of processes. by_clock: {clock: {program: ns in each process}}."""
-    by = {CPU: by_clock[WALL], **by_clock}
-    rows = [
-        {name: CallTime(wall, cpu, cpu) for name, wall, cpu in zip(by[WALL], walls, cpus, strict=True)}
-        for walls, cpus in zip(
-            zip(*by[WALL].values(), strict=True), zip(*by[CPU].values(), strict=True), strict=True
-        )
-    ]
-    return Retimed(rows, clock)
+def retimed(wall, cpu=None):
+    """Return times of processes from {program: ns in each process} by the clock, and by the processors' time."""
+    rows = zip(zip(*wall.values(), strict=True), zip(*(cpu or wall).values(), strict=True), strict=True)
+    return Retimed(
+        [dict(zip(wall, (CallTime(w, c, c) for w, c in zip(*row, strict=True)), strict=True)) for row in rows],
+        WALL,
+    )
 
 
-def test_fresh_processes_are_compared_each_with_itself():
-    found = retimed(wall={"A": [10.0, 20.0], "B": [5.0, 10.0], "cause": [6.0, 12.0]})
+def test_fresh_processes_are_compared_each_with_itself_by_the_clearer_clock():
+    found = retimed({"A": [10.0, 20.0], "B": [5.0, 10.0], "cause": [6.0, 12.0]})
     assert found.closed("cause").share == pytest.approx(0.8)
     assert found.ratio().value == pytest.approx(2)
+    scattered = {"A": [10.0, 20, 15, 30], "B": [5.0, 5, 5, 5], "cause": [6.0, 19, 8, 25]}
+    steady = {"A": [10.0, 11, 12, 13], "B": [5.0, 5.5, 6, 6.5], "cause": [6.0, 6.6, 7.2, 7.9]}
+    assert retimed(scattered, steady).clearest("cause").clock == CPU
+    assert retimed(steady, scattered).clearest("cause").clock == WALL
 
 
 class Model:
@@ -151,16 +140,11 @@ def chain(count):
     tail = [(f"y{k}", op, [f"y{k - 1}" if k else "y"], "2x6xf32") for k, op in enumerate(names)]
     other = [(f"y{k}", "negate", [f"y{k - 1}" if k else "y"], "2x6xf32") for k in range(count)]
     turn = ("t", "transpose", ["w"], "4x6xf32", TRANSPOSE)
-    a, va = program(
-        {"x": "2x4xf32", "w": "6x4xf32"},
-        [turn, ("y", "dot_general", ["x", "t"], "2x6xf32", DOT), *tail],
-        [f"y{count - 1}"],
-    )
-    b, vb = program(
-        {"x": "2x4xf32", "w": "4x6xf32"},
-        [("y", "dot_general", ["x", "w"], "2x6xf32", DOT), *other],
-        [f"y{count - 1}"],
-    )
+    product = ("y", "dot_general", ["x", "t"], "2x6xf32", DOT)
+    straight = ("y", "dot_general", ["x", "w"], "2x6xf32", DOT)
+    last = [f"y{count - 1}"]
+    a, va = program({"x": "2x4xf32", "w": "6x4xf32"}, [turn, product, *tail], last)
+    b, vb = program({"x": "2x4xf32", "w": "4x6xf32"}, [straight, *other], last)
     maps = {(A, va["w"]): AxisMap((4, 6), (1, 0), (6, 4)), (B, vb["w"]): AxisMap((6, 4), (1, 0), (4, 6))}
     weight = one_class([va["w"], va["t"]], [vb["w"]], maps)
     rest = [one_class([va[name]], [vb[name]]) for name in ("y", *(f"y{k}" for k in range(count)))]
@@ -178,10 +162,27 @@ def run(hybrids, cost, alone):
     return result
 
 
-def test_an_argument_in_another_layout_is_the_cause_without_any_operation():
-    found = run(chain(3), {0: 9.0, 2: 1.0}, {1: 9.0, 2: 1.0, 3: -2.0})
-    assert found.classes == [0]
-    assert found.choices[0].kind.is_layout
+@pytest.mark.parametrize(
+    ("count", "cost", "alone", "classes"),
+    [
+        (3, {0: 9.0, 2: 1.0}, {1: 9.0, 2: 1.0, 3: -2.0}, [0]),  # an argument's layout, without any operation
+        (3, {1: 9.0, 2: 1.0}, {1: 9.0, 2: 1.0}, [1]),  # operations, if the layout closes nothing
+        (4, {2: 5.0, 3: 4.0, 4: 1.0}, {2: 5.0, 3: 4.0, 4: 1.0, 1: 0.1}, [2, 3]),  # the smallest number of kinds
+        (
+            5,
+            {5: 10.0},
+            {1: 5.0, 2: 4.0, 3: 3.0, 4: 2.0, 5: 1.0},
+            [5],
+        ),  # a wrong ranking is corrected and shrunk
+        (3, {3: 10.0}, {1: 1.0, 3: -4.0}, [3]),  # a kind that is slower alone is tried last
+        (3, {99: 10.0}, {1: 5.0, 2: 4.0}, []),  # no set closes enough
+    ],
+)
+def test_the_fewest_kinds_that_close_the_gap_are_the_cause(count, cost, alone, classes):
+    found = run(chain(count), cost, alone)
+    assert found.classes == classes
+    assert all(choice.kind.is_layout == (classes == [0]) for choice in found.choices)
+    assert len(classes) != 2 or list(found.curve) == [1, 2]
 
 
 def test_layouts_alone_are_tried_before_operations():
@@ -197,30 +198,6 @@ def test_a_family_of_many_kinds_is_left_out_as_one(monkeypatch):
     # Seven of the eight would do; which, the next process would say otherwise.
     found = run(hybrids, costs, costs)
     assert [choice.classes for choice in found.choices] == [(c,) for c in costs]
-
-
-def test_operations_are_the_cause_if_the_layout_closes_nothing():
-    found = run(chain(3), {1: 9.0, 2: 1.0}, {1: 9.0, 2: 1.0})
-    assert found.classes == [1]
-
-
-def test_the_smallest_number_of_kinds_is_confirmed():
-    found = run(chain(4), {2: 5.0, 3: 4.0, 4: 1.0}, {2: 5.0, 3: 4.0, 4: 1.0, 1: 0.1})
-    assert found.classes == [2, 3]
-    assert list(found.curve) == [1, 2]
-
-
-def test_a_wrong_ranking_is_corrected_by_more_kinds_and_shrunk_again():
-    found = run(chain(5), {5: 10.0}, {1: 5.0, 2: 4.0, 3: 3.0, 4: 2.0, 5: 1.0})
-    assert found.classes == [5]
-
-
-def test_a_kind_that_is_slower_alone_is_tried_last():
-    assert run(chain(3), {3: 10.0}, {1: 1.0, 3: -4.0}).classes == [3]
-
-
-def test_nothing_is_found_if_no_set_closes_enough():
-    assert run(chain(3), {99: 10.0}, {1: 5.0, 2: 4.0}).choices == []
 
 
 def test_parts_of_a_kind_are_one_in_the_answer():
@@ -302,10 +279,3 @@ def test_fresh_processes_that_are_kept_are_not_started_again(tmp_path):
     # The sixth process is another.
     with pytest.raises(OSError):
         times(Kept(tmp_path), 6)
-
-
-def test_the_processors_time_decides_if_the_clock_says_nothing():
-    scattered = {"A": [10.0, 20, 15, 30], "B": [5.0, 5, 5, 5], "cause": [6.0, 19, 8, 25]}
-    steady = {"A": [10.0, 11, 12, 13], "B": [5.0, 5.5, 6, 6.5], "cause": [6.0, 6.6, 7.2, 7.9]}
-    assert retimed(wall=scattered, cpu=steady).clearest("cause").clock == CPU
-    assert retimed(wall=steady, cpu=scattered).clearest("cause").clock == WALL

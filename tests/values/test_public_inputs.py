@@ -11,7 +11,6 @@ from public_inputs import WORKLOADS
 from stackwars import frameworks
 from stackwars.compilers import arguments
 from stackwars.core.client import CompilerSpec, Worker
-from stackwars.core.compilers import INPUT_SETS
 from stackwars.core.launch import REPOSITORY
 from stackwars.setup.environments import ensure
 from stackwars.study.config import load
@@ -47,49 +46,35 @@ def test_faults_without_a_public_report_are_those_of_the_document():
     assert set(stated) <= set(re.findall(r"^## (.*)$", document, re.MULTILINE))
 
 
-def interpreted(worker, program, which):
-    """Return the results of a program by the StableHLO interpreter."""
-    return worker.interpret(program.text, [argument(which) for argument in program.arguments])
-
-
-def called(worker, program, which):
-    """Return the results of a program by the worker's compiler."""
-    worker.load(program.label, program.text)
-    worker.place(program.label, program.arguments, which)
-    return worker.call(program.label, which)
-
-
-def assert_agrees(name, jax_python, environment, judge, folder):
-    """Assert that JAX's program of an input, evaluated in an environment, agrees with NumPy."""
-    sizes = SMALL.get(name, WORKLOADS[name].DEFAULTS)
-    public_inputs.lower(jax_python, name, sizes, "jax", SEED, folder)
-    files = folder / "program.mlir.gz", folder / "arguments.json"
-    program = arguments.load_program(name, *files, str(WORKLOADS[name].path), sizes, SEED)
-    python = ensure(REPOSITORY / "envs" / f"{environment}.txt")
-    with Worker(CompilerSpec(environment, python=str(python))) as worker:
-        outputs = [judge(worker, program, which)[0] for which in range(INPUT_SETS)]
-    references, _ = WORKLOADS[name].expected(sizes, SEED)
-    for output, reference in zip(outputs, references, strict=True):
-        assert output.shape == reference.shape
-        if reference.dtype.kind in "iu":
-            assert output.dtype == reference.dtype
-            np.testing.assert_array_equal(output, reference)
-        else:
-            np.testing.assert_allclose(output, reference, rtol=1e-5, atol=1e-5)
-
-
 @pytest.mark.env
 @pytest.mark.parametrize(
-    "name", sorted(WORKLOADS.keys() - {"solve3"})
-)  # it calls LAPACK, the interpreter cannot
-def test_interpreter_agrees_with_the_reference(name, jax_python, tmp_path):
-    assert_agrees(name, jax_python, "xla-0.10.2", interpreted, tmp_path)
-
-
-@pytest.mark.env
-@pytest.mark.parametrize("environment", ["xla-0.7.1", "xla-0.10.2"])
-def test_program_that_calls_lapack_runs(environment, jax_python, tmp_path):
-    assert_agrees("solve3", jax_python, environment, called, tmp_path)
+    ("name", "environment"),
+    [
+        *((name, "xla-0.10.2") for name in sorted(WORKLOADS)),
+        ("solve3", "xla-0.7.1"),
+    ],
+)
+def test_program_agrees_with_the_reference(name, environment, jax_python, tmp_path):
+    sizes = SMALL.get(name, WORKLOADS[name].DEFAULTS)
+    public_inputs.lower(jax_python, name, sizes, "jax", SEED, tmp_path)
+    files = tmp_path / "program.mlir.gz", tmp_path / "arguments.json"
+    program = arguments.load_program(name, *files, str(WORKLOADS[name].path), sizes, SEED)
+    python = ensure(REPOSITORY / "envs" / f"{environment}.txt")
+    references, _ = WORKLOADS[name].expected(sizes, SEED)
+    with Worker(CompilerSpec(environment, python=str(python))) as worker:
+        for which, reference in enumerate(references):
+            if name == "solve3":  # it calls LAPACK, the interpreter cannot
+                worker.load(name, program.text)
+                worker.place(name, program.arguments, which)
+                output = worker.call(name, which)[0]
+            else:
+                output = worker.interpret(program.text, [argument(which) for argument in program.arguments])[0]
+            assert output.shape == reference.shape
+            if reference.dtype.kind in "iu":
+                assert output.dtype == reference.dtype
+                np.testing.assert_array_equal(output, reference)
+            else:
+                np.testing.assert_allclose(output, reference, rtol=1e-5, atol=1e-5)
 
 
 def test_paper_lists_the_faults_that_the_inputs_have():
