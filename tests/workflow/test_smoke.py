@@ -272,7 +272,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
     ):
         before = {package / file: (package / file).read_text() for file in files}
         for path in before:
-            study.write(path, "# a remark\n")
+            study.write(path, "\nEDITED = True\n")
         planned = study.planned(made.snakemake("-n", *SMOKE).stdout)
         for path, text in before.items():
             path.write_text(text)
