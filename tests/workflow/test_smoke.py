@@ -226,7 +226,7 @@ def test_the_user_sees_how_far_it_is(smoke):
     assert any(place and place[1] == last for place in places), "every job has a line"
     unwrapped = " ".join(output.split())
     assert unwrapped.count(": ok: first ") == measured
-    assert unwrapped.count(": ok: steady ") == replays
+    assert unwrapped.count(": ok: series ") == replays
 
 
 def test_an_audit_runs_by_its_rule(smoke):
