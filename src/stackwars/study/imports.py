@@ -87,8 +87,10 @@ class _Meaning(ast.NodeTransformer):
         """Remove the names also from `TITLE, SIZES = ...`."""
         target = node.targets[0]
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            pairs = zip(target.elts, node.value.elts, strict=True)
+            pairs = list(zip(target.elts, node.value.elts, strict=False))
             left = [(name, value) for name, value in pairs if not self._is_removed(name)]
+            if left == pairs:  # `first, *others = ...` too
+                return node
             target.elts, node.value.elts = ([pair[place] for pair in left] for place in (0, 1))
             return node if left else None
         return None if self._is_removed(target) else node
