@@ -1,10 +1,12 @@
 """The closure of a module's imports within the package, read from the source."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from stackwars.core.launch import REPOSITORY
 from stackwars.study import imports
 from stackwars.study.imports import imported_files
 
@@ -135,3 +137,12 @@ def test_real_package_is_followed():
 def test_what_runs_in_a_framework_s_environment_imports_no_pandas(module):
     files = imported_files(f"stackwars.{module}")
     assert not [file for file in files if re.search(r"^(import|from) pandas", file.read_text(), re.MULTILINE)]
+
+
+def test_the_picture_of_the_rooms_has_the_order_that_the_linter_checks():
+    contracts = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(one["layers"] for one in contracts if one["type"] == "layers")
+    picture = re.search(r"```\n(workflow .*?)```", (REPOSITORY / "docs" / "adding.md").read_text(), re.DOTALL)[
+        1
+    ]
+    assert [line.split()[0] for line in picture.splitlines()] == " | ".join(layers).split(" | ")
