@@ -303,5 +303,7 @@ def test_the_figure_of_the_readme_shows_the_committed_reference(tmp_path):
     answer.write(tmp_path, REFERENCE)
     with Image.open(REPOSITORY / answer.PICTURE) as committed, Image.open(tmp_path / answer.PICTURE) as drawn:
         is_current = committed.text[answer.NUMBERS] == drawn.text[answer.NUMBERS]
-    assert is_current, "docs/answer.png has other numbers; fix: .venv/bin/python -m stackwars.paper.figures.answer"
+    assert is_current, (
+        "docs/answer.png has other numbers; fix: .venv/bin/python -m stackwars.paper.figures.answer"
+    )
     assert drawn.text[answer.NUMBERS].count("\n") > 20

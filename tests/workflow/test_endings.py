@@ -100,7 +100,7 @@ def test_only_what_an_edit_touches_is_measured_again(ended):
     # Prose makes nothing again.
     for name in ("workloads/adamw", "workloads/base", "frameworks/__init__", "results/moderation"):
         study.write(package / f"{name}.py", '"""A remark."""  # Another.\n')
-    assert "Nothing to be done" in made.snakemake("-n").stdout
+    assert "Nothing to be done" in made.snakemake(study.CELLS, "-n").stdout
 
     # What the protocol's version stands for measures nothing again by itself.
     for name in ("measure/supervisor", "measure/conduct", "core/limits", "measure/child", "measure/rounds"):
