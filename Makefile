@@ -14,6 +14,7 @@
 # make accept       adds the full run made here (or RUN=<folder>) to the committed runs
 # make archive      packs every committed file into one and prints its digest
 # make test         sets up, then runs lint and all tests
+# make test-fast    the tests that run no workflow, start no framework and time nothing
 # make test-faults  injects faults into copies of a smoke run (FAULTS="tex-failing two-runs": these alone)
 # make cluster      tests the workflow on a Slurm of two nodes that it starts here (as root)
 # make debian       tests `make smoke` in bare Debians, as root and as an ordinary user (as root)
@@ -38,7 +39,7 @@ EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--fron
     $(call quoted,INPUTS,--inputs=) -- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B)
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
-.PHONY: help paper study explain audits smoke test test-faults releases reference report accept archive compare plan debian cluster lint set-up
+.PHONY: help paper study explain audits smoke test test-fast test-faults releases reference report accept archive compare plan debian cluster lint set-up
 
 help:
 	@sed -n '/^# make/,/^$$/s/^# //p' Makefile
@@ -104,6 +105,9 @@ test: set-up lint
 	@.venv/bin/python -m stackwars.setup.preflight browser
 	.venv/bin/python -m pytest -m "not alone" --numprocesses 3 --dist loadfile --no-loadscope-reorder
 	.venv/bin/python -m pytest -m alone --reruns 2 --reruns-delay 20
+
+test-fast: set-up
+	.venv/bin/python -m pytest -m "not alone and not env and not slow" --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 lint: set-up
 	.venv/bin/ruff check .

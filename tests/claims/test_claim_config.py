@@ -57,6 +57,12 @@ def test_a_wrong_claim_is_named_with_its_key(changes, said):
             {**WORD, "where": {"subject": "torch"}},
             "query.where.subject: expected one of .*jax",
         ),
+        (
+            {**WORD, "where": {"device": "cpuu"}},
+            "query.where.device: expected one of .*cpu, cpu-1t.* got .cpuu",
+        ),
+        ({**WORD, "where": {"compiler": "jaxlib"}}, "query.where.compiler: expected one of .*jaxlib-0.7.1"),
+        ({**WORD, "study": "stakcs"}, "query.study: expected one of tables, .*stacks.* got .stakcs"),
         ({**WORD, "where": {"ratio": {"present": False}}}, "query.where.ratio"),
         ({**WORD, "unit": ["framework"]}, "query.unit: expected a column of comparisons"),
         ({**WORD, "field": "slow_runs"}, "query.field: expected a column of comparisons"),

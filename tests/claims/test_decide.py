@@ -162,7 +162,8 @@ def test_the_pages_say_what_the_reference_says(reference_tables, tmp_path):
         (tmp_path / page).write_text((REPOSITORY / page).read_text())
     pages.write(tmp_path, reference_tables.results)
     for page in written:
-        assert (tmp_path / page).read_text() == (REPOSITORY / page).read_text()
+        is_current = (tmp_path / page).read_text() == (REPOSITORY / page).read_text()
+        assert is_current, f"{page} says something else; fix: .venv/bin/python -m stackwars.claims.pages"
 
 
 def test_a_page_says_in_short_why_a_claim_was_not_tested_and_what_it_responds_to():

@@ -15,10 +15,16 @@ from stackwars.study.studies import of_tables
 from stackwars.workflow.accept import MOST_BYTES
 
 RUNS = runs.read()
+FIRST = of_tables(config())
 WHOLE = [
-    run.folder for run in RUNS if set(of_tables(config()).workloads) <= set(run.table("cells")["workload"])
+    run.folder
+    for run in RUNS
+    if FIRST.name in run.context["studies"]
+    # A workload that the run's configuration did not have yet is none that it lacks.
+    and {*FIRST.workloads} & {*run.context["sizes"]} <= {*run.table("cells")["workload"]}
 ]
-"""The runs that have every workload of the first study."""
+"""The runs that have every workload of the first study which their configuration had."""
+assert len(WHOLE) >= 2, f"expected two or more whole runs of {FIRST.name} in {runs.REFERENCE}, got {len(WHOLE)}"
 
 
 @cache

@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from stackwars.core.launch import ExitReport
-from stackwars.core.outcome import status
+from stackwars.core.launch import REPOSITORY, ExitReport
+from stackwars.core.outcome import Status, status
 
 BEGUN = ("import", "build", "run", "first", "second", "steady", "timed", "end")
 JAX_BUILD = "RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes."
@@ -130,3 +130,9 @@ def test_detail_has_only_what_a_table_and_a_terminal_take():
     message = "a\x1b[2J\x00b\udcff\r\nc\u00e9"
     assert came_to("first", ("ValueError", message)) == (
         "error", "ValueError: a?[2J?b?\nc\u00e9 (phase: first)")  # fmt: skip
+
+
+def test_the_glossary_explains_every_status():
+    page = (REPOSITORY / "docs" / "glossary.md").read_text().partition("## Statuses")[2]
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    assert [name for name, _ in rows if name not in ("status", "---")] == list(Status)

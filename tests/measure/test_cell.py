@@ -8,7 +8,6 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 
@@ -71,22 +70,24 @@ def test_programs_that_differ_are_noted(tmp_path):
 
 @pytest.mark.parametrize("changes", [{"status": ("lost", "")}, {"sizes": {"m": "16"}}, {"wall_s": "long"}])
 def test_result_outside_the_schema_is_refused(tmp_path, changes):
-    with pytest.raises((jsonschema.ValidationError, TypeError)):
+    with pytest.raises((ValueError, TypeError)):
         combined(tmp_path, process(**changes))
 
 
 def test_schema_knows_every_field_of_a_process_and_an_event(tmp_path):
     unknown = process(speed=1.0)
-    with pytest.raises(jsonschema.ValidationError, match="speed"):
+    with pytest.raises(ValueError, match="speed"):
         combined(tmp_path / "process", unknown)
     unknown = process()
     unknown["events"][5]["warmth"] = 1.0
-    with pytest.raises(jsonschema.ValidationError, match="warmth"):
+    with pytest.raises(
+        ValueError, match=r"cell: processes\[0\].*warmth.*; fix: workflow/schemas/cell.schema.yaml$"
+    ):
         combined(tmp_path / "event", unknown)
     unknown = with_partner(process(), process(Cell("torch_xla", "gemm", "cpu")))
     assert combined(tmp_path / "partner", unknown)["status"] == "ok"
     unknown["partner"]["events"][5]["warmth"] = 1.0
-    with pytest.raises(jsonschema.ValidationError):
+    with pytest.raises(ValueError):
         combined(tmp_path / "event of a partner", unknown)
 
 

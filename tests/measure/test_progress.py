@@ -14,7 +14,7 @@ def test_ok_result_tells_its_latencies(capsys):
     progress.report(result)
     assert capsys.readouterr().err == (
         "[stackwars]     jax gemm cpu process 1: ok: first 150.000 ms, second 2.500 ms, "
-        "steady 1.250 ms (3 calls) [12.3 s]\n")  # fmt: skip
+        "series 1.250 ms (3 calls) [12.3 s]\n")  # fmt: skip
 
 
 def test_bad_result_tells_the_first_line_of_its_detail_cut():
@@ -44,4 +44,4 @@ def test_replay_is_named_by_its_compiler_and_tells_each_program(capsys):
     progress.report(result)
     assert capsys.readouterr().err == (
         "[stackwars]     replay in jaxlib-1.2.3 gemm cpu process 2: "
-        "ok: steady jax 2.000 ms, torch_xla 3.000 ms (6 calls each) [3.0 s]\n")  # fmt: skip
+        "ok: series jax 2.000 ms, torch_xla 3.000 ms (6 calls each) [3.0 s]\n")  # fmt: skip

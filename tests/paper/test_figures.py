@@ -8,15 +8,18 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgba
+from PIL import Image
 from pypdf import PdfReader
 
 from made_tables import NEW, OLD, cell, class_times, comparison, measured_cell, replay, write_tables
 from stackwars.core.hlo import PRODUCTS, TRANSPOSES
+from stackwars.core.launch import REPOSITORY
 from stackwars.frameworks import title
-from stackwars.paper.figures import heat, of_cells, of_compilers, ratios
+from stackwars.paper.figures import answer, heat, of_cells, of_compilers, ratios
 from stackwars.paper.figures.style import LOOKS, draw_graphs, round_ticks, save
 from stackwars.results import dataset, schema
 from stackwars.results.folder import Folder
+from stackwars.results.runs import REFERENCE
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 from stackwars.workloads import load as workload
@@ -294,3 +297,13 @@ def test_a_product_has_the_time_and_the_cores_of_each_layout_in_each_compiler():
     assert {"1.8", "1.3"} <= {text.get_text() for text in old.texts}
     assert labels(old) == ["128, 768, 3072"]
     assert any("(out, in)" in text for text in words(figure))
+
+
+def test_the_figure_of_the_readme_shows_the_committed_reference(tmp_path):
+    answer.write(tmp_path, REFERENCE)
+    with Image.open(REPOSITORY / answer.PICTURE) as committed, Image.open(tmp_path / answer.PICTURE) as drawn:
+        is_current = committed.text[answer.NUMBERS] == drawn.text[answer.NUMBERS]
+    assert is_current, (
+        "docs/answer.png has other numbers; fix: .venv/bin/python -m stackwars.paper.figures.answer"
+    )
+    assert drawn.text[answer.NUMBERS].count("\n") > 20

@@ -148,6 +148,22 @@ def test_every_table_renders_without_a_result(tmp_path):
     assert "no result" in texts["split"]
 
 
+def test_a_row_without_a_key_that_another_has_is_refused():
+    assert list(frame([{"a": 1, "b": None}, {"a": 2, "b": 3}])["a"]) == [1, 2]
+    with pytest.raises(ValueError, match=r"expected the keys a, b, got no b in {'a': 1}; fix: "):
+        frame([{"a": 1}, {"a": 2, "b": 3}])
+
+
+def test_a_column_that_no_row_has_is_refused(tmp_path):
+    table = Table(
+        "one", "One", lambda _: frame([{"a": 1}]), (Column("A", "a", "count"), Column("B", "b", "count"))
+    )
+    with pytest.raises(
+        ValueError, match="table one: expected rows with b, which its columns show, got a; fix: "
+    ):
+        render(table, sources(tmp_path))
+
+
 def test_the_step_writes_a_file_for_each_table(tmp_path, monkeypatch):
     monkeypatch.setattr("stackwars.paper.tables.latency.runs.read", lambda: [])
     sources(tmp_path)

@@ -1,10 +1,12 @@
 """The closure of a module's imports within the package, read from the source."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from stackwars.core.launch import REPOSITORY
 from stackwars.study import imports
 from stackwars.study.imports import imported_files
 
@@ -56,6 +58,74 @@ def test_missing_module_is_an_error(package):
         package(BASE, "pkg.a", "pkg.gone")
 
 
+FRAMEWORK = '''"""A framework."""
+TITLE, DIALECT = "One", "jax"
+COLOUR = "#14213d"
+
+class Session:
+    """Its use."""
+    LIMIT = 3
+    """Of calls."""
+    def call(self, which):
+        """Start a call."""
+        return which + 1  # the next
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_same", "is_same_if_shown"),
+    [
+        ("A framework.", "Another.", True, True),
+        ("Start a call.", "Begin a call.", True, True),
+        ('    """Of calls."""\n', "", True, True),
+        ("  # the next", "", True, True),
+        ("which + 1", "(which\\n            + 1)", True, True),
+        ("#14213d", "#14213e", True, False),
+        ('"One"', '"Two"', True, False),
+        ('"jax"', '"torch"', False, False),
+        ("which + 1", "which + 2", False, False),
+        ("LIMIT = 3", "LIMIT = 4", False, False),
+        # What the file itself reads decides what it does.
+        ("return which", "return TITLE", False, False),
+    ],
+)
+def test_digest_follows_the_meaning_of_a_file(tmp_path, old, new, is_same, is_same_if_shown):
+    assert FRAMEWORK.count(old) == 1
+    (tmp_path / "a.py").write_text(FRAMEWORK)
+    (tmp_path / "b.py").write_text(FRAMEWORK.replace(old, new.replace("\\n", "\n")))
+    for is_shown, expected in ((False, is_same), (True, is_same_if_shown)):
+        one, other = (imports._meaning(tmp_path / name, is_shown) for name in ("a.py", "b.py"))
+        assert (one == other) == expected
+
+
+def test_a_title_that_the_file_reads_is_part_of_its_meaning(tmp_path):
+    texts = {name: f'TITLE = "{name}"\nprint(TITLE)\n' for name in ("a", "b")}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert imports._meaning(tmp_path / "a.py", False) != imports._meaning(tmp_path / "b.py", False)
+
+
+def test_digest_of_a_file_that_is_no_python_follows_its_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr(imports, "SOURCE", tmp_path / "src")
+    seen = set()
+    for number, text in enumerate(("a: 1", "a: 2", "# a: 2")):
+        (tmp_path / f"{number}.txt").write_text(text)
+        seen.add(imports._meaning(tmp_path / f"{number}.txt", False))
+    assert len(seen) == 3
+    assert imports.digest(["0.txt", "1.txt"]) == imports.digest(["1.txt", "0.txt"]) != imports.digest(["0.txt"])
+
+
+def test_what_trains_alone_imports_the_optimiser():
+    training = {f"stackwars.workloads.training_{name}" for name in ("jax", "numpy", "tensorflow", "torch")}
+    training |= {f"stackwars.workloads.{name}" for name in ("adamw", "train_mlp", "train_transformer")}
+    others = {
+        f"stackwars.workloads.{path.stem}"
+        for path in (imports.SOURCE / "stackwars/workloads").glob("[a-z]*.py")
+    }
+    for module in sorted(others - training):
+        assert not [file for file in imported_files(module) if file.stem == "adamw"], module
+
+
 def test_real_package_is_followed():
     found = imported_files("stackwars.measure.cell")
     names = {path.relative_to(Path(imports.__file__).parents[1]).as_posix() for path in found}
@@ -67,3 +137,12 @@ def test_real_package_is_followed():
 def test_what_runs_in_a_framework_s_environment_imports_no_pandas(module):
     files = imported_files(f"stackwars.{module}")
     assert not [file for file in files if re.search(r"^(import|from) pandas", file.read_text(), re.MULTILINE)]
+
+
+def test_the_picture_of_the_rooms_has_the_order_that_the_linter_checks():
+    contracts = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(one["layers"] for one in contracts if one["type"] == "layers")
+    picture = re.search(r"```\n(workflow .*?)```", (REPOSITORY / "docs" / "adding.md").read_text(), re.DOTALL)[
+        1
+    ]
+    assert [line.split()[0] for line in picture.splitlines()] == " | ".join(layers).split(" | ")

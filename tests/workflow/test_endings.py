@@ -97,9 +97,14 @@ def test_only_what_an_edit_touches_is_measured_again(ended):
         assert planned["cell"] == (2 if name == "config/config.yaml" else 8), name
         file.write_text(text)
 
+    # Prose makes nothing again.
+    for name in ("workloads/adamw", "workloads/base", "frameworks/__init__", "results/moderation"):
+        study.write(package / f"{name}.py", '"""A remark."""  # Another.\n')
+    assert "Nothing to be done" in made.snakemake(study.CELLS, "-n").stdout
+
     # What the protocol's version stands for measures nothing again by itself.
     for name in ("measure/supervisor", "measure/conduct", "core/limits", "measure/child", "measure/rounds"):
-        study.write(package / f"{name}.py", '"""A remark."""\n')
+        study.write(package / f"{name}.py", "EDITED = True\n")
     planned = study.planned(made.snakemake(study.CELLS, "-n").stdout)
     assert not {"cell", "peak", "replay"} & set(planned)
 

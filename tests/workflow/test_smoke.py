@@ -226,7 +226,7 @@ def test_the_user_sees_how_far_it_is(smoke):
     assert any(place and place[1] == last for place in places), "every job has a line"
     unwrapped = " ".join(output.split())
     assert unwrapped.count(": ok: first ") == measured
-    assert unwrapped.count(": ok: steady ") == replays
+    assert unwrapped.count(": ok: series ") == replays
 
 
 def test_an_audit_runs_by_its_rule(smoke):
@@ -272,7 +272,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
     ):
         before = {package / file: (package / file).read_text() for file in files}
         for path in before:
-            study.write(path, "# a remark\n")
+            study.write(path, "\nEDITED = True\n")
         planned = study.planned(made.snakemake("-n", *SMOKE).stdout)
         for path, text in before.items():
             path.write_text(text)

@@ -1,12 +1,11 @@
 """What a run plans so that values can be judged: programs, expected values and checks come before what is measured."""
 
-import os
 import re
-import time
 
 import pytest
 
 import study
+from checkout import copy_checkout
 
 pytestmark = pytest.mark.slow
 SMOKE = ("--config", "preset=smoke")
@@ -41,31 +40,52 @@ def test_an_odd_size_plans_its_own_programs_and_no_measurement(checkout):
     assert set(re.findall(r"programs/\w+/gemm/(\w+)/program", text)) == {"odd1"}
 
 
-def test_an_edit_of_a_frontend_s_lowering_checks_and_replays_its_programs_again(checkout):
-    by_date = ("--rerun-triggers", "mtime")
-    finish(checkout, checkout.plan(REPLAY, *SMOKE)[1])
-    assert "Nothing to be done" in checkout.plan(REPLAY, *by_date, *SMOKE)[1]
-    study.write(checkout.folder / "src/stackwars/compilers/lower_torch_xla.py", "\nEDITED = True\n")
-    planned, _ = checkout.plan(REPLAY, *by_date, *SMOKE)
-    assert {"lower", "check", "replay"} <= set(planned)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A checkout in which files stand for everything that a replay needs, recorded as a run records its results."""
+    made = study.Study(copy_checkout(tmp_path_factory.mktemp("finished")))
+    for line in re.findall(r"output: (.*)", made.plan(REPLAY, *SMOKE)[1]):
+        for path in line.split(", "):
+            file = made.folder / re.sub(r" \(.*", "", path)
+            (file.parent if "." in file.name else file).mkdir(parents=True, exist_ok=True)
+            if "." in file.name:
+                file.write_text("{}")
+    made.run(REPLAY, "--touch", "--forceall", *SMOKE)
+    assert made.plan(REPLAY, *SMOKE)[0] == {}
+    return made
+
+
+def test_an_edit_of_prose_titles_and_colours_measures_nothing_again(finished):
+    package = finished.folder / "src" / "stackwars"
+    for name in (
+        "workloads/gemm",
+        "workloads/base",
+        "workloads/adamw",
+        "frameworks/__init__",
+        "frameworks/jax",
+    ):
+        text = (package / f"{name}.py").read_text()
+        (package / f"{name}.py").write_text(text.replace('"""', '"""Another word. ', 1) + "# A remark.\n")
+    for name, old, new in (
+        ("frameworks/jax", 'COLOUR = "#14213d"', 'COLOUR = "#14213e"'),
+        ("frameworks/torch_xla", "TITLE = ", 'TITLE = "Another " + '),
+        ("workloads/gemm", '"GEMM", "I", 10', '"Product", "II", 11'),
+    ):
+        text = (package / f"{name}.py").read_text()
+        assert text.count(old) == 1
+        (package / f"{name}.py").write_text(text.replace(old, new))
+    assert finished.plan(REPLAY, *SMOKE)[0] == {}
+
+
+def test_an_edit_of_an_expression_measures_again_what_uses_it_alone(finished):
+    package = finished.folder / "src" / "stackwars"
+    # Of a GEMM, AdamW trains nothing.
+    study.write(package / "workloads" / "adamw.py", "\nEDITED = True\n")
+    assert finished.plan(REPLAY, *SMOKE)[0] == {}
+    study.write(package / "compilers" / "lower_torch_xla.py", "\nEDITED = True\n")
+    planned, _ = finished.plan(REPLAY, *SMOKE)
     assert planned["lower"] == planned["replay"] == 1
     # The program is replayed in the rounds of the cells, too.
     assert planned["check"] == planned["cell"] == 2
     # The expected values are of the baseline's program, which is as it was.
     assert not {"expected", "process", "peak"} & set(planned)
-
-
-def finish(checkout, text: str) -> None:
-    """Put files of one date in the place of everything that a dry run plans."""
-    outputs = [path for line in re.findall(r"output: (.*)", text) for path in line.split(", ")]
-    assert outputs
-    date = time.time()
-    for path in outputs:
-        file = checkout.folder / re.sub(r" \(.*", "", path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if "." in file.name:
-            file.write_text("{}")
-        else:
-            file.mkdir(exist_ok=True)
-    for path in outputs:
-        os.utime(checkout.folder / re.sub(r" \(.*", "", path), (date, date))

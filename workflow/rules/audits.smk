@@ -6,7 +6,6 @@
 # (stackwars.audits.pairs) whose rounds are measured.
 rule audit:
     input:
-        AUDIT_JOBS.sources,
         pins=AUDIT_JOBS.pins,
         lower_pins=AUDIT_JOBS.lower_pins,
         peak=AUDIT_JOBS.peak,
@@ -18,6 +17,7 @@ rule audit:
     resources:
         **EXCLUSIVE_NODE,
     params:
+        sources=lambda wildcards: digest(AUDIT_JOBS.sources(wildcards)),
         command=AUDIT_JOBS.command,
         version=audit_jobs.VERSION,
     shell:
@@ -26,7 +26,6 @@ rule audit:
 
 rule audit_report:
     input:
-        sources("stackwars.audits.report"),
         tables=f"{ROOT}/cells.csv",
         context=f"{ROOT}/context.json",
         parts=AUDIT_JOBS.parts,
@@ -35,6 +34,7 @@ rule audit_report:
     log:
         f"{ROOT}/logs/audits/report.txt",
     params:
+        sources=step_digest("stackwars.audits.report"),
         step=GRID.arguments(CONFIG, ROOT, ROOT),
         parts=lambda wildcards, input: [f"--part {path}" for path in input.parts],
     shell:

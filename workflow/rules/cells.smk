@@ -7,7 +7,6 @@ BESIDE = f"{ROOT}/beside/{{device}}/{{framework}}/{{workload}}"
 # Asked where the device's cells would be measured: on a cluster, on a node that has it.
 rule device:
     input:
-        sources("stackwars.workflow.devices"),
         lambda wildcards: sorted(
             f"envs/{f['environments'][wildcards.device]}.txt"
             for f in config["frameworks"].values()
@@ -20,6 +19,7 @@ rule device:
     resources:
         **EXCLUSIVE_NODE,
     params:
+        sources=step_digest("stackwars.workflow.devices"),
         config=CONFIG,
     shell:
         "python -m stackwars.workflow.devices --config {params.config} --device {wildcards.device}"
@@ -65,7 +65,6 @@ rule peak:
 # takes all cores.
 rule cell:
     input:
-        JOBS.sources("cell"),
         pins=JOBS.pins("cell"),
         partner=JOBS.partner_pins,
         expected=JOBS.expected,
@@ -85,6 +84,7 @@ rule cell:
     resources:
         **EXCLUSIVE_NODE,
     params:
+        sources=JOBS.digest("cell"),
         job=JOBS.spec("cell"),
         version=JOBS.version("cell"),
         replay=JOBS.joined_job,
@@ -105,7 +105,6 @@ rule cell:
 # How the cost of compiling grows: a process for each value of a size, and one for all shapes.
 rule growth_process:
     input:
-        JOBS.sources("growth"),
         pins=JOBS.pins("growth"),
     output:
         directory(f"{ROOT}/growth/{{framework}}/{{workload}}/{{size}}-{{value}}"),
@@ -118,6 +117,7 @@ rule growth_process:
     resources:
         **EXCLUSIVE_NODE,
     params:
+        sources=JOBS.digest("growth"),
         job=JOBS.spec("growth"),
         version=JOBS.version("growth"),
     shell:

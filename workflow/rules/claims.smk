@@ -3,8 +3,8 @@
 
 rule claims:
     input:
-        sources("stackwars.claims.decide"),
         WORKLOADS,
+        FRAMEWORKS,
         PUBLISHED,
         "config/claims.yaml",
         "workflow/schemas/claims.schema.yaml",
@@ -18,6 +18,7 @@ rule claims:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.claims.decide"),
         step=lambda wildcards: GRID.args_of(wildcards.results),
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
@@ -26,8 +27,8 @@ rule claims:
 
 rule reproduction:
     input:
-        sources("stackwars.claims.compare"),
         "config/claims.yaml",
+        FRAMEWORKS,
         tables=GRID.both("claims", "cells", "programs", "comparisons", "effects", "context"),
     output:
         GRID.result_paths("reproduction", "reproduction_text"),
@@ -36,6 +37,7 @@ rule reproduction:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.claims.compare"),
         step=GRID.step_args,
     shell:
         "python -m stackwars.claims.compare {params.step} >{log} 2>&1"
@@ -44,7 +46,8 @@ rule reproduction:
 # One claim from what it alone needs.
 rule claim_decision:
     input:
-        CLAIM_JOBS.sources,
+        CLAIM_JOBS.workloads,
+        FRAMEWORKS,
         COLUMNS,
         PUBLISHED,
         "config/claims.yaml",
@@ -56,6 +59,7 @@ rule claim_decision:
     log:
         f"{OUT}/logs/claims/{{claim}}.txt",
     params:
+        sources=step_digest("stackwars.claims.decide"),
         step=GRID.step_args,
     shell:
         "python -m stackwars.claims.decide --claim {wildcards.claim} {params.step} >{log} 2>&1"

@@ -6,11 +6,11 @@ from stackwars.claims import definitions
 from stackwars.results.folder import FIGURES, TABLES
 from stackwars.setup.device import CPU
 from stackwars.study.config import ConfigError, read, validate
-from stackwars.study.imports import sources
+from stackwars.study.imports import digest
 from stackwars.workflow import audit_jobs, explain, start
 from stackwars.workflow.claim_jobs import ClaimJobs
 from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
-from stackwars.workflow.jobs import Jobs
+from stackwars.workflow.jobs import Jobs, step_digest
 from stackwars.workloads import sized
 
 try:
@@ -40,6 +40,8 @@ COMPILING_MB = 8000
 # The tables that claims are decided from.
 MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
 WORKLOADS = sorted({sized.source(name) for name in config["workloads"]})
+FRAMEWORKS = [f"src/stackwars/frameworks/{name}.py" for name in config["frameworks"]]
+"""Titles, colours and first lines, which no measurement depends on and the paper and the report print."""
 COLUMNS = "src/stackwars/results/columns.yaml"
 PUBLISHED = [f"paper/published/{name}.csv" for name in ("tables", "lecture", "faults")]
 

@@ -10,7 +10,6 @@ SOURCE_OF_COMPILATIONS = JOBS.source_of_compilations()
 
 rule lower:
     input:
-        JOBS.sources("lower"),
         pins=JOBS.pins("lower"),
     output:
         program=f"{PROGRAM}/program.mlir.gz",
@@ -25,6 +24,7 @@ rule lower:
     resources:
         mem_mb=COMPILING_MB,
     params:
+        sources=JOBS.digest("lower"),
         job=JOBS.spec("lower"),
         version=JOBS.version("lower"),
     shell:
@@ -85,7 +85,6 @@ rule ahead:
 
 rule largest_batch:
     input:
-        JOBS.sources("largest_batch"),
         pins=JOBS.pins("largest_batch"),
         lower_pins=JOBS.pins("lower"),
         base=f"{AHEAD}/base/ahead.json",
@@ -100,6 +99,7 @@ rule largest_batch:
     resources:
         mem_mb=COMPILING_MB,
     params:
+        sources=JOBS.digest("largest_batch"),
         job=JOBS.spec("largest_batch"),
         version=JOBS.version("largest_batch"),
         source=SOURCE_OF_COMPILATIONS,
@@ -112,7 +112,6 @@ rule largest_batch:
 # Programs for several devices, run on this machine's: the CPU's threads stand for them.
 rule sharded:
     input:
-        JOBS.sources("sharded"),
         pins=JOBS.pins("sharded"),
     output:
         directory(f"{ROOT}/sharded/{{frontend}}/{{workload}}/{{way}}{{devices}}"),
@@ -122,6 +121,7 @@ rule sharded:
     resources:
         **EXCLUSIVE_NODE,
     params:
+        sources=JOBS.digest("sharded"),
         job=JOBS.spec("sharded"),
         version=JOBS.version("sharded"),
     shell:

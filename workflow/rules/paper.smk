@@ -4,8 +4,8 @@
 
 rule paper_tables:
     input:
-        sources("stackwars.paper.tables.write"),
         WORKLOADS,
+        FRAMEWORKS,
         PUBLISHED,
         "config/claims.yaml",
         "config/evaluation.yaml",
@@ -17,6 +17,7 @@ rule paper_tables:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.paper.tables.write"),
         step=GRID.step_args,
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
@@ -25,8 +26,8 @@ rule paper_tables:
 
 rule cell_figures:
     input:
-        sources("stackwars.paper.figures.of_cells"),
         WORKLOADS,
+        FRAMEWORKS,
         tables=GRID.both("cells", "rounds", "comparisons", "context"),
         cells=GRID.files(GRID.cpu_cells, "cell.json"),
     output:
@@ -38,6 +39,7 @@ rule cell_figures:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.paper.figures.of_cells"),
         step=GRID.step_args,
     shell:
         "python -m stackwars.paper.figures.of_cells {params.step} >{log} 2>&1"
@@ -45,8 +47,8 @@ rule cell_figures:
 
 rule compiler_figures:
     input:
-        sources("stackwars.paper.figures.of_compilers"),
         WORKLOADS,
+        FRAMEWORKS,
         tables=GRID.both("cells", "comparisons", "profile", "effects", "releases", "context"),
         graphs=GRID.result_paths("graphs"),
     output:
@@ -57,6 +59,7 @@ rule compiler_figures:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.paper.figures.of_compilers"),
         step=GRID.step_args,
     shell:
         "python -m stackwars.paper.figures.of_compilers {params.step} >{log} 2>&1"
@@ -65,7 +68,6 @@ rule compiler_figures:
 # In jax's environment, for the MLIR bindings.
 rule listings:
     input:
-        sources("stackwars.paper.listings"),
         pins="envs/jax.txt",
         listed=GRID.listings(),
         drawn=GRID.drawn(),
@@ -77,6 +79,7 @@ rule listings:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.paper.listings"),
         step=GRID.step_args,
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.paper.listings"
@@ -85,8 +88,8 @@ rule listings:
 
 rule latex:
     input:
-        sources("stackwars.paper.render"),
         WORKLOADS,
+        FRAMEWORKS,
         PUBLISHED,
         "config/claims.yaml",
         texts=paper_files(),
@@ -100,6 +103,7 @@ rule latex:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.paper.render"),
         step=GRID.step_args,
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
@@ -133,7 +137,6 @@ rule typeset:
 # In jax's environment, for the MLIR bindings.
 rule report_programs:
     input:
-        sources("stackwars.report.programs"),
         pins="envs/jax.txt",
         emitted=GRID.emitted(),
         located=GRID.located(),
@@ -145,6 +148,7 @@ rule report_programs:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.report.programs"),
         step=GRID.step_args,
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.report.programs"
@@ -153,8 +157,8 @@ rule report_programs:
 
 rule report:
     input:
-        sources("stackwars.report.write"),
         WORKLOADS,
+        FRAMEWORKS,
         "config/claims.yaml",
         page=sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
         glossary="docs/glossary.md",
@@ -173,6 +177,7 @@ rule report:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.report.write"),
         step=GRID.step_args,
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:

@@ -3,7 +3,6 @@
 
 rule releases:
     input:
-        JOBS.sources("releases"),
         JOBS.expected,
         program=f"{ROOT}/programs/{{framework}}/{{workload}}/base/program.mlir.gz",
         arguments=f"{ROOT}/programs/{{framework}}/{{workload}}/base/arguments.json",
@@ -17,6 +16,7 @@ rule releases:
     resources:
         **EXCLUSIVE_NODE,
     params:
+        sources=JOBS.digest("releases"),
         job=JOBS.spec("releases"),
         version=JOBS.version("releases"),
     shell:

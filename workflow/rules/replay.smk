@@ -6,7 +6,6 @@ REPLAY = f"{ROOT}/replay/{{device}}/{{compiler}}/{{workload}}"
 
 rule replay:
     input:
-        JOBS.sources("replay"),
         programs=JOBS.replayed,
         check=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/check.json",
         executables=f"{ROOT}/checks/{{compiler}}/{{workload}}/base/executables",
@@ -26,6 +25,7 @@ rule replay:
     resources:
         **EXCLUSIVE_NODE,
     params:
+        sources=JOBS.digest("replay"),
         job=JOBS.spec("replay"),
         version=JOBS.version("replay"),
         taken=lambda wildcards, input: (f"--taken {input.taken}" if input.taken else ""),
@@ -38,7 +38,6 @@ rule replay:
 # job searches all of one workload in one compiler, or finds that there is none.
 rule causes:
     input:
-        JOBS.sources("causes"),
         replay=f"{ROOT}/replay/cpu/{{compiler}}/{{workload}}/replay.json",
         programs=JOBS.replayed,
         pins=JOBS.pins("causes"),
@@ -54,6 +53,7 @@ rule causes:
     resources:
         **EXCLUSIVE_NODE,
     params:
+        sources=JOBS.digest("causes"),
         job=JOBS.spec("causes"),
         version=JOBS.version("causes"),
     shell:

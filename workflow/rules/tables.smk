@@ -4,7 +4,6 @@
 # In jax's environment, for the MLIR bindings: what every program of the run, or of one claim, is made of.
 rule program_forms:
     input:
-        sources("stackwars.results.program_forms"),
         pins="envs/jax.txt",
         programs=CLAIM_JOBS.programs,
     output:
@@ -16,6 +15,7 @@ rule program_forms:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.results.program_forms"),
         step=CLAIM_JOBS.args,
     shell:
         "python -m stackwars.setup.environments {input.pins} -- -m stackwars.results.program_forms"
@@ -26,7 +26,6 @@ rule program_forms:
 # awaits a checkpoint.
 rule tables:
     input:
-        sources("stackwars.results.tables"),
         COLUMNS,
         WORKLOADS,
         PUBLISHED,
@@ -50,6 +49,7 @@ rule tables:
     log:
         f"{ROOT}/logs/tables.txt",
     params:
+        sources=step_digest("stackwars.results.tables"),
         step=GRID.step_args,
     shell:
         "python -m stackwars.results.tables {params.step} >{log} 2>&1"
@@ -57,7 +57,6 @@ rule tables:
 
 rule reference_tables:
     input:
-        sources("stackwars.results.reference"),
         COLUMNS,
         runs=GRID.accepted(),
     output:
@@ -67,6 +66,7 @@ rule reference_tables:
     group:
         "made"
     params:
+        sources=step_digest("stackwars.results.reference"),
         step=GRID.reference_args,
     shell:
         "python -m stackwars.results.reference {params.step} >{log} 2>&1"

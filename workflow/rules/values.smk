@@ -7,7 +7,6 @@ CHECK = f"{ROOT}/checks/{{compiler}}/{{workload}}/{{variant}}"
 
 rule expected:
     input:
-        JOBS.sources("expected"),
         pins=JOBS.pins("expected"),
         programs=JOBS.evaluated,
     output:
@@ -23,6 +22,7 @@ rule expected:
     resources:
         mem_mb=COMPILING_MB,
     params:
+        sources=JOBS.digest("expected"),
         job=JOBS.spec("expected"),
         version=JOBS.version("expected"),
     shell:
@@ -33,7 +33,6 @@ rule expected:
 # variant: the preset's sizes, for a replay, or odd ones.
 rule check:
     input:
-        JOBS.sources("check"),
         JOBS.expected,
         pins=JOBS.pins("check"),
         programs=JOBS.checked,
@@ -49,6 +48,7 @@ rule check:
     resources:
         mem_mb=COMPILING_MB,
     params:
+        sources=JOBS.digest("check"),
         job=JOBS.spec("check"),
         version=JOBS.version("check"),
     shell:

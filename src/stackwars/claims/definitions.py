@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from stackwars.explain.answer import LAYOUT, OPERATIONS
 from stackwars.results import causes, verdicts
 from stackwars.results import schema as tables
 from stackwars.results.schema import Column
+from stackwars.setup.device import CPUS, NODES
 from stackwars.study import schema
+from stackwars.study.config import CONFIG, read
 
 CLAIMS = REPOSITORY / "config" / "claims.yaml"
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "claims.schema.yaml"
@@ -28,16 +31,6 @@ COLUMNS: dict[str, dict[str, Column]] = {
     AUDITS: {name: Column("text", f"{name} of an audit") for name in ("id", "title", "verdict")},
 }
 """The tables that a claim can be about, and their columns."""
-VALUES: dict[str, set[str]] = {
-    "quantity": set(tables.QUANTITIES),
-    "mode": {tables.NATIVE, tables.REPLAY, tables.GROWTH, tables.SHAPES, tables.SHARDED},
-    "level": {tables.RAW, tables.NORMALISED, tables.OPTIMISED},
-    "kind": {"basic", "model"},
-    "workload": set(workloads.names()),
-    "status": set(Status),
-    **{side: set(frameworks.names()) for side in ("framework", "subject", "baseline")},
-}
-"""Columns with a closed list of values (behind a framework, a precision may stand): another value selects nothing."""
 
 
 class ClaimError(ValueError):
@@ -132,7 +125,29 @@ def _vocabularies() -> dict[str, dict]:
     words |= {LAYOUT, OPERATIONS, causes.BOTH}
     return {
         "table": {"enum": list(COLUMNS)},
+        "study": {"enum": list(read(CONFIG)["studies"])},
         "verdict": {"enum": sorted(words)},
+    }
+
+
+@cache
+def _closed_values() -> dict[str, set[str]]:
+    """Return columns with a closed list of values: another value selects nothing.
+
+    A precision may stand behind a framework.
+    """
+    configured = read(CONFIG)
+    devices = {*CPUS, *NODES, *configured["targets"]}
+    return {
+        "quantity": set(tables.QUANTITIES),
+        "mode": {tables.NATIVE, tables.REPLAY, tables.GROWTH, tables.SHAPES, tables.SHARDED},
+        "level": {tables.RAW, tables.NORMALISED, tables.OPTIMISED},
+        "kind": {"basic", "model"},
+        "workload": set(workloads.names()),
+        "status": set(Status),
+        **dict.fromkeys(("device", "target"), devices),
+        "compiler": {"", *configured["compilers"]},
+        **{side: set(frameworks.names()) for side in ("framework", "subject", "baseline")},
     }
 
 
@@ -151,7 +166,7 @@ def _check_columns(claim: Claim) -> None:
         expected = f"a column with numbers: {', '.join(numbers)}"
         raise ClaimError(claim.id, "query.number", expected, query["number"])
     for key, column, value in _values(query):
-        allowed = VALUES.get(column)
+        allowed = _closed_values().get(column)
         if allowed is not None and str(value) not in allowed:
             expected = f"one of {', '.join(sorted(allowed))}"
             raise ClaimError(claim.id, f"query.{key}.{column}", expected, value)

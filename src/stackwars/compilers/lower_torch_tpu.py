@@ -29,7 +29,6 @@ from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Entry, Lowered, ProgramSource, Result, marked
 from stackwars.frameworks import each
 from stackwars.frameworks.torch_eager import element
-from stackwars.workloads import adamw
 
 PACKAGES = ("torch", "torch_tpu")
 _PRECISION = {"default": "medium", "high": "high", "highest": "highest"}
@@ -172,7 +171,7 @@ def _compiled(module: Any, inputs: list[Any]) -> Traced:
 
 
 def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
-    """(graph of a `in_torch.Step`, names of what it updates).
+    """(graph of a `training_torch.Step`, names of what it updates).
 
     Its arguments: what it updates, the model's buffers, and the inputs. Its results: the loss, and what it
     has updated. That is what `Step.leaves` names, and a count of steps for each weight, without a name.
@@ -181,7 +180,8 @@ def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.optim.adamw import adamw as functional
 
-    model = module.model
+    model, options = module.model, module.optimiser.defaults
+    beta1, beta2 = options["betas"]
     weights, buffers = (dict(result) for result in (model.named_parameters(), model.named_buffers()))
     count = len(weights)
 
@@ -204,8 +204,7 @@ def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
         functional(
             *(given, list(gradients), first, second, [], steps),
             foreach=False, capturable=True, amsgrad=False, maximize=False,
-            beta1=adamw.BETA_1, beta2=adamw.BETA_2, lr=adamw.LEARNING_RATE,
-            weight_decay=adamw.WEIGHT_DECAY, eps=adamw.EPSILON,
+            beta1=beta1, beta2=beta2, **{name: options[name] for name in ("lr", "weight_decay", "eps")},
         )  # fmt: skip
         return [value, *updated]
 

@@ -32,7 +32,7 @@ from stackwars.core import compilers, documents, judge, machine, outcome
 from stackwars.core.check import keyed
 from stackwars.core.compilers import INPUT_SETS
 from stackwars.core.documents import Events
-from stackwars.core.outcome import Failed
+from stackwars.core.outcome import Failed, Status
 from stackwars.core.program_text import not_donated, readable
 from stackwars.measure.calls import SINGLES, STEADY, Stream, serve, timed_call
 from stackwars.measure.child import keep_memory, run_child, surroundings
@@ -141,7 +141,7 @@ class ReplayProcess:
             said = f"{type(error).__name__}: {error}"
             if outcome.out_of_memory(said):
                 raise
-            status = "timeout" if isinstance(error, TimeoutError) else "unsupported"
+            status = Status.TIMEOUT if isinstance(error, TimeoutError) else Status.UNSUPPORTED
             self.refuse(name, f"the compiler refuses it: {said[:DETAIL]}", status)
         else:
             seconds = checked[1] if checked else time.perf_counter() - start

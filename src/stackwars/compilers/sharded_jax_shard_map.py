@@ -26,16 +26,18 @@ class Session(sharded_jax.Session):
 
     def run(self, source: ProgramSource) -> dict[str, np.ndarray]:
         """Raises NotImplementedError if the workload has no `divided_in_jax`."""
-        from stackwars.workloads import in_jax
+        from stackwars.workloads import in_jax, training_jax
 
         chosen = None
         if source.division.way == parallel.TENSOR:
-            chosen = in_jax.divided(source.division.workload, source.sizes)
+            workload = source.division.workload
+            chosen = in_jax.divided(workload, source.sizes)
+            chosen = training_jax.step(chosen) if hasattr(workload, "losses_rel") else chosen
 
         mean = partial(self._jax.lax.pmean, axis_name=parallel.AXIS)
         mapped = partial(self._mapped, chosen)
         with (
-            mock.patch.object(in_jax, "reduced", mean),
+            mock.patch.object(training_jax, "reduced", mean),
             mock.patch.object(self, "jitted", mapped),
         ):
             return super().run(source)

@@ -16,9 +16,10 @@ import numpy as np
 
 NEGLIGIBLE = 0.05
 """Two times are called equal where the whole interval of their ratio lies within this share of 1."""
-LEVEL = 0.95
-POWER = 0.8
 ALPHA = 0.05
+"""Share of errors that is accepted of intervals, of verdicts and of the audits' tests."""
+LEVEL = 1 - ALPHA
+POWER = 0.8
 
 SLOWER, FASTER = "slower", "faster"
 EQUIVALENT = "equivalent"  # the whole interval lies within NEGLIGIBLE of 1

@@ -45,7 +45,7 @@ COUNTED = {"round_s": 0.0}
 PARTNER_STEPS = (*STEPS, THROUGHPUT)
 COPIES, OWN_BYTES = 3, 2**30
 """A process may need so many times its weights, and so much besides."""
-LASTING = ("oom", "timeout", "unsupported")
+LASTING = (Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED)
 """How a partner ends that later rounds do not start again, because it would end so again."""
 NOT_OF_PARTNER = (
     "dialect", "workload", "device", "preset", "repetition", "sizes", "settings", "partner", "forms", "machine",
@@ -266,11 +266,15 @@ def _digest(data: bytes) -> str:
 def validate(document: dict, name: str) -> None:
     """Check a document by the schema of this name, in which `#/$defs/status` is every outcome.
 
-    :raises jsonschema.ValidationError: if it does not fit.
+    :raises ValueError: with the key that does not fit, in one line.
     """
-    schema = yaml.safe_load((REPOSITORY / "workflow" / "schemas" / f"{name}.schema.yaml").read_text())
+    path = f"workflow/schemas/{name}.schema.yaml"
+    schema = yaml.safe_load((REPOSITORY / path).read_text())
     schema.setdefault("$defs", {})["status"] = {"enum": list(Status)}
-    jsonschema.validate(document, schema)
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
+    if error is not None:
+        # The message of a wrong type ends with the whole value.
+        raise ValueError(f"{name}: {error.json_path.removeprefix('$.')}: {error.message[:300]}; fix: {path}")
 
 
 def write(output: Path, records: list[dict], folders: list[Path], run_seed: int | None) -> dict:

@@ -21,9 +21,9 @@ def report(result: dict) -> None:
 
 
 def summary(result: dict) -> str:
-    """One line: the three latencies of an ok process, else its status and why.
+    """Return one line: two calls and the undisturbed series of an ok process, else its status and why.
 
-    Of a replay, the steady state of each program; of a process whose partner failed, that too.
+    A replay has a series of each program. The steady state of a table is that of the loops, which nothing shows here.
     """
     if result["status"] != "ok":
         return _ended_badly(result)
@@ -33,9 +33,9 @@ def summary(result: dict) -> str:
     calls = len(steady[0]["ns"]) * steady[0]["calls"]
     if "programs" in result:
         times = ", ".join(f"{e['program']} {_time(e)}" for e in steady)
-        return f"ok: steady {times} ({calls} calls each)"
+        return f"ok: series {times} ({calls} calls each)"
     first, second = (_time(event(result, name)) for name in ("first", "second"))
-    line = f"ok: first {first}, second {second}, steady {_time(steady[0])} ({calls} calls)"
+    line = f"ok: first {first}, second {second}, series {_time(steady[0])} ({calls} calls)"
     partner = result.get("partner") or {"status": "not run"}
     if partner["status"] in ("ok", "not run"):
         return line

@@ -19,6 +19,7 @@ from stackwars.study.programs import resized
 from stackwars.study.studies import studies
 from stackwars.workloads import sized
 
+CONFIG = REPOSITORY / "config" / "config.yaml"
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
 COMPILERS = REPOSITORY / "src" / "stackwars" / "compilers"
@@ -54,7 +55,7 @@ def read(path: Path) -> Any:
         raise UnreadableError(error) from None
 
 
-def load(path: Path = REPOSITORY / "config" / "config.yaml") -> dict:
+def load(path: Path = CONFIG) -> dict:
     """Return the configuration of a file, validated.
 
     :raises ConfigError: if it cannot be used.

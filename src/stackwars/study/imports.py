@@ -1,14 +1,17 @@
-"""Which files of this package a module imports, read from the source without running it."""
+"""Which files of this package a module imports, and what they mean, read from the source without running it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
 PACKAGE = Path(__file__).resolve().parents[1].name
+SHOWN = frozenset({"TITLE", "COLOUR", "VARIANT", "NOTE", "TABLE", "ORDER"})
+"""Attributes of workloads and frameworks that tables, figures and the report read, and no measurement."""
 
 
 def imported_files(*modules: str) -> set[Path]:
@@ -39,12 +42,61 @@ def sources(*modules: str) -> list[str]:
 def measured_sources(*modules: str) -> list[str]:
     """Return the named modules' files, and what they import of workloads and frameworks.
 
-    These are inputs of the jobs that measure or compile. What else decides a result (the supervisor, the
+    Jobs that measure or compile depend on the meaning of these files. What else decides a result (the supervisor, the
     interleaving, the statistics of a process) is covered by the version of its kind of job.
     """
     named = {str(_file(SOURCE, module).relative_to(SOURCE.parent)) for module in modules}
     shared = tuple(f"{SOURCE.name}/{PACKAGE}/{room}/" for room in ("workloads", "frameworks"))
     return [file for file in sources(*modules) if file in named or file.startswith(shared)]
+
+
+def digest(files: Iterable[str], is_shown: bool = False) -> str:
+    """Return a digest of what files mean, by their paths relative to the repository.
+
+    A Python file means its syntax tree without docstrings, which has no comments; any other file its bytes. Another
+    minor version of Python writes other trees. is_shown: whether attributes of SHOWN count; they do where the file
+    itself reads them.
+    """
+    result = hashlib.sha256()
+    for name in sorted(files):
+        result.update(f"{name}\n{_meaning(SOURCE.parent / name, is_shown)}\n".encode())
+    return result.hexdigest()[:16]
+
+
+@cache
+def _meaning(file: Path, is_shown: bool) -> str:
+    if file.suffix != ".py":
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    tree = ast.parse(file.read_text(), str(file))
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    tree = _Meaning(frozenset() if is_shown else SHOWN - read).visit(tree)
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+class _Meaning(ast.NodeTransformer):
+    """Removes texts that stand alone (docstrings of functions and of attributes) and assignments to names."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        """Remove the names also from `TITLE, SIZES = ...`."""
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = list(zip(target.elts, node.value.elts, strict=False))
+            left = [(name, value) for name, value in pairs if not self._is_removed(name)]
+            if left == pairs:  # `first, *others = ...` too
+                return node
+            target.elts, node.value.elts = ([pair[place] for pair in left] for place in (0, 1))
+            return node if left else None
+        return None if self._is_removed(target) else node
+
+    def _is_removed(self, target: ast.AST) -> bool:
+        return isinstance(target, ast.Name) and target.id in self._names
 
 
 @cache

@@ -16,6 +16,7 @@ from stackwars.claims import pages
 from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import FORMS, PROTOCOL
+from stackwars.paper.figures import answer
 from stackwars.results import runs, schema
 from stackwars.results.folder import MEASURED
 from stackwars.results.runs import OF_A_RUN, REFERENCE
@@ -258,6 +259,7 @@ def main() -> None:
             "what failed is repaired"
         )
     pages.write(REPOSITORY, REFERENCE)
+    answer.write(REPOSITORY, REFERENCE)
     measured = (
         f"and its {count} measured files" if count else "but not its cells, which lack some of the first study"
     )

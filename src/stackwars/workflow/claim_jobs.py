@@ -10,7 +10,6 @@ from stackwars.claims import needs
 from stackwars.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.results.folder import Folder
 from stackwars.setup.device import CPUS
-from stackwars.study import imports
 from stackwars.study.studies import measured_studies
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
@@ -43,13 +42,10 @@ class ClaimJobs:
             )
         return claim
 
-    def sources(self, wildcards: Wildcards) -> list[str]:
-        """Return the sources that decide the claim, and that make the tables that it needs."""
+    def workloads(self, wildcards: Wildcards) -> list[str]:
+        """Return the files of the workloads of the tables that the claim needs."""
         chosen = needs.restricted(self._config, self._claim(wildcards))
-        return [
-            *imports.sources("stackwars.claims.decide"),
-            *sorted({sized.source(name) for name in chosen["workloads"]}),
-        ]
+        return sorted({sized.source(name) for name in chosen["workloads"]})
 
     def results(self, wildcards: Wildcards) -> list[str]:
         """Return the results that decide it; of the reference, its claims: they are decided already."""

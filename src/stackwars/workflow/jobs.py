@@ -1,9 +1,10 @@
 """The kinds of jobs that measure or compile: for each its version, its environment, its files and what it is told.
 
-A job runs again if its pins, one of its files or its specification changes, or the version of its kind. The files
-are those of the workload, the framework or the compiler. Everything else that decides a result (the supervisor, the
-conductor, limits, statistics of a process) is the protocol of the kind: whoever changes it so that results differ
-raises the version here, and then every job of the kind runs again. An edit of a comment there costs nothing.
+A job runs again if its pins, the meaning of one of its files or its specification changes, or the version of its kind.
+The files are those of the workload, the framework or the compiler; docstrings, comments, titles and colours have no
+meaning (`imports.digest`). Everything else that decides a result (the supervisor, the conductor, limits, statistics of
+a process) is the protocol of the kind: whoever changes it so that results differ raises the version here, and then
+every job of the kind runs again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from stackwars.compilers.check import EXECUTABLES
 from stackwars.core import judge
 from stackwars.measure import PROTOCOL
 from stackwars.setup.device import CPU
-from stackwars.study import cells, growth, programs, releases, sharding
+from stackwars.study import cells, growth, imports, programs, releases, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.growth import Point as GrowthPoint
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
@@ -48,6 +49,11 @@ class Kind:
     spec: Callable[[Grid, Wildcards], dict] | None = None
 
 
+def step_digest(*modules: str) -> Callable[[Wildcards], str]:
+    """Return a function for params: the digest of a step's modules and of what they import, titles included."""
+    return lambda wildcards: imports.digest(imports.sources(*modules), is_shown=True)
+
+
 class Jobs:
     """Inputs and parameters of the rules that measure or compile, by the kind of their jobs."""
 
@@ -63,8 +69,13 @@ class Jobs:
         return self._checked(KINDS[kind].pins)
 
     def sources(self, kind: str) -> Callable[[Wildcards], list[str]]:
-        """Return an input function: the files that decide the job's result."""
+        """Return a function of wildcards: the files that decide the job's result."""
         return self._checked(KINDS[kind].sources)
+
+    def digest(self, kind: str) -> Callable[[Wildcards], str]:
+        """Return a function for params: the digest of what those files mean."""
+        files = self.sources(kind)
+        return lambda wildcards: imports.digest(files(wildcards))
 
     def spec(self, kind: str) -> Callable[[Wildcards], str]:
         """Return a function for params: the path of the job's specification."""

@@ -29,6 +29,7 @@ class Training(Workload):
     """
 
     TABLE = "beyond"
+    BUILDER = "training"
     STATE = "weights, and both moments of their gradients"
     FLAT = ("tensorflow", "numpy")
     APART: float

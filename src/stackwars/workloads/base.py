@@ -285,15 +285,12 @@ def build_in_place(
     workload: Workload,
     dialect: str,
     function: Callable,
-    stepping: Callable,
     sizes: Sizes,
     seed: int,
     put: Put,
 ) -> tuple[Any, Callable]:
-    """Return (weights, function) where arrays are updated in place; stepping makes a training step of both."""
+    """Return (weights, function) where arrays are updated in place."""
     weights = workload.place(dialect, sizes, seed, put)
-    if hasattr(workload, "losses_rel"):
-        return stepping(weights, function)
     state = {name: put(value) for name, value in workload.state(sizes, seed).items()}
     if not state:
         return weights, function

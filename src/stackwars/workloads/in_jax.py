@@ -1,4 +1,4 @@
-"""Operations and the training step that the forms in JAX share."""
+"""Operations that the forms in JAX share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from stackwars.workloads import adamw
-from stackwars.workloads.base import Operations, torch_names
+from stackwars.workloads.base import Operations
 
 SAME = (
     *("arange", "concatenate", "einsum", "exp", "matmul", "mean", "pad", "reshape", "split"),
@@ -37,8 +36,6 @@ def build(workload, sizes, seed, put):
     """
     weights = workload.place("jax", sizes, seed, put)
     function = workload.form("jax", sizes, XP, jax)
-    if hasattr(workload, "losses_rel"):
-        return stepping(weights, function)
     state = {name: put(value) for name, value in workload.state(sizes, seed).items()}
     if not state:
         return weights, function
@@ -57,52 +54,4 @@ def divided(workload, sizes):
     def function(*given):
         return workload.divided_in_jax(sizes, jax, *given)
 
-    return step(function) if hasattr(workload, "losses_rel") else function
-
-
-def stepping(weights, loss):
-    """Return ((), state) and the training step: value and gradient of a loss, and optax's AdamW.
-
-    weights: nested dictionaries as of `base.tree`. loss: a function of them and the inputs, a scalar. The state
-    is the weights and the optimiser's.
-    """
-    return ((), (weights, _optimiser().init(weights))), step(loss)
-
-
-def step(loss):
-    """Return the function of `stepping`, whose old state is donated."""
-    import optax
-
-    optimiser = _optimiser()
-
-    def function(_, state, *inputs):
-        weights, moments = state
-        value, gradients = jax.value_and_grad(lambda *given: reduced(loss(*given)))(weights, *inputs)
-        updates, moments = optimiser.update(gradients, moments, weights)
-        return (optax.apply_updates(weights, updates), moments), value
-
-    function.leaves = leaves
     return function
-
-
-def _optimiser():
-    import optax
-
-    return optax.adamw(
-        adamw.LEARNING_RATE,
-        b1=adamw.BETA_1,
-        b2=adamw.BETA_2,
-        eps=adamw.EPSILON,
-        weight_decay=adamw.WEIGHT_DECAY,
-    )
-
-
-def reduced(loss):
-    """Return a step's loss from that of this device's part of the batch, which is all of it unless divided."""
-    return loss
-
-
-def leaves(state):
-    """Return {name: array in torch's layout} of the weights and both moments."""
-    weights, (moments, *_) = jax.tree.map(np.asarray, state)
-    return adamw.leaves(*map(torch_names, (weights, moments.mu, moments.nu)))

@@ -1,10 +1,9 @@
-"""Operations and the training step that the forms in NumPy share."""
+"""Operations that the forms in NumPy share."""
 
 import math
 
 import numpy as np
 
-from stackwars.workloads import adamw
 from stackwars.workloads.base import Operations, build_in_place
 
 SAME = (
@@ -18,23 +17,7 @@ SCALE, CUBIC = np.float32(math.sqrt(2 / math.pi)), np.float32(0.044715)
 def build(workload, sizes, seed, put):
     """Return (weights, function); a function that updates what it keeps has the attribute `leaves`."""
     function = workload.form("numpy", sizes, XP)
-    return build_in_place(workload, "numpy", function, stepping, sizes, seed, put)
-
-
-def stepping(weights, gradients):
-    """Return the weights and the training step: gradients that the workload writes out, and AdamW in place.
-
-    weights: {torch name: array}. gradients: a function of them and the inputs, (loss, {name: gradient}).
-    """
-    optimiser = adamw.Optimiser(weights)
-
-    def function(weights, *inputs):
-        loss, result = gradients(weights, *inputs)
-        optimiser.step(result)
-        return np.asarray(loss, weights[next(iter(weights))].dtype)
-
-    function.leaves = lambda weights: optimiser.leaves()
-    return weights, function
+    return build_in_place(workload, "numpy", function, sizes, seed, put)
 
 
 def gelu(x):

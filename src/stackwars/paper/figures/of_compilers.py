@@ -7,8 +7,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from stackwars.frameworks import title
+from stackwars.paper.figures import answer
 from stackwars.paper.figures.heat import draw_matrix
-from stackwars.paper.figures.ratios import FACTORS, draw_compilers, draw_split
+from stackwars.paper.figures.ratios import FACTORS, draw_split
 from stackwars.paper.figures.style import (
     BAND,
     COLUMN,
@@ -73,10 +74,8 @@ def figures(config: dict, folder: Folder) -> dict[str, Figure]:
     datasets = sources(config, folder)
     tables, matrix = datasets.dataset_for("tables"), datasets.dataset_for("matrix")
     main = comparisons(config, PROGRAMS)[0]
-    where = {"device": CPU, "subject": main.subject, "baseline": main.baseline}
-    replays = matrix.comparisons("matrix", quantity=schema.REPLAY, **where)
     return {
-        "compilers": draw_compilers(replays, main, list(matrix.study("matrix").compilers)),
+        "compilers": answer.draw(matrix),
         "stack": draw_stack(),
         "split": draw_split(factors(config, tables, main), main),
         "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),

@@ -31,6 +31,8 @@ from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 STUDY = "tables"
 TITLES = {schema.FIRST: "First run", schema.SECOND: "Second run", schema.STEADY: "Steady state"}
 _TIMES = [f"{stage}{what}" for stage in schema.STAGES for what in ("", "_range")]
+_COUNTS = ("items", "rounds")
+"""Behind the times. A row without times has a text over the times and the first of these."""
 _NOTE = r"""Mean: geometric mean over fresh processes; a process's steady state is the median of its
     loops. Range: the smallest and the largest process. Struck out: the time of a wrong result. Items: rows,
     elements, sequences or images a second, of 16 calls with one fence where a call takes less than 50 ms.
@@ -69,10 +71,11 @@ def _times(cell: dict) -> dict:
     """Return the cells of a row: three times with their ranges, or the status in their place."""
     if cell["status"] == "wrong":
         *before, steady, steady_range = _TIMES
-        struck = {steady: StruckOut(cell["struck_ms"]), steady_range: "", "items": "", "rounds": cell["rounds"]}
-        return spanning(short_status(cell), *before) | struck
+        struck = {steady: StruckOut(cell["struck_ms"]), **dict.fromkeys((steady_range, *_COUNTS), "")}
+        return spanning(short_status(cell), *before) | struck | {"rounds": cell["rounds"]}
     if cell["status"] != "ok":
-        return {**spanning(short_status(cell), *_TIMES, "items"), "rounds": cell["rounds"]}
+        counts = dict.fromkeys(_COUNTS, "") | {"rounds": cell["rounds"]}
+        return counts | spanning(short_status(cell), *_TIMES, _COUNTS[0])
     marks = set_marks(unsettled=cell["steady_class"] == NO_STEADY_STATE, ungated=not cell["gated"])
     unfenced = 1.0 if is_missing(cell["throughput_ms"]) else cell["steady_ms"] / cell["throughput_ms"]
     result = {"items": cell["items_per_s"] * unfenced, "rounds": cell["rounds"]}
@@ -90,11 +93,10 @@ def _published() -> pd.DataFrame:
 
 
 def _verbatim(row: pd.Series) -> dict:
-    head = {"framework": Latex(r"\quad\textit{published}"), "items": "", "rounds": ""}
+    head = {"framework": Latex(r"\quad\textit{published}"), **dict.fromkeys((*_TIMES, *_COUNTS), "")}
     if row["status"] != "ok":
-        return head | spanning(row["status"], *_TIMES, "items")
-    times = {stage: row[column] for stage, column in published.COLUMNS.items()}
-    return head | dict.fromkeys(_TIMES, "") | times
+        return head | spanning(row["status"], *_TIMES, _COUNTS[0])
+    return head | {stage: row[column] for stage, column in published.COLUMNS.items()}
 
 
 def _remarks(shown: pd.DataFrame, formless: pd.DataFrame) -> str:

@@ -98,7 +98,17 @@ class Table:
 
 
 def frame(rows: list[dict], note: str = "") -> pd.DataFrame:
-    """Return the rows of a table; note: LaTeX text for its note."""
+    """Return the rows of a table; note: LaTeX text for its note.
+
+    :raises ValueError: for a row without a key that another has, which would be printed as a missing value.
+    """
+    names = dict.fromkeys(name for row in rows for name in row)
+    for row in rows:
+        if missing := [name for name in names if name not in row]:
+            raise ValueError(
+                f"row of a table: expected the keys {', '.join(names)}, got no {', '.join(missing)} in {row}; "
+                "fix: give every kind of row each key, None or an empty text where it has no value"
+            )
     table = pd.DataFrame(rows)
     table.attrs["note"] = note
     return table

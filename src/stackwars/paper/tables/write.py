@@ -57,6 +57,11 @@ def render(table: Table, sources: Sources) -> str:
     """Return the float of a table; more rows than a page has continue in further floats of the same number."""
     frame = table.rows(sources)
     columns = table.columns if isinstance(table.columns, tuple) else table.columns(sources)
+    if missing := [column.value for column in columns if len(frame) and column.value not in frame]:
+        raise ValueError(
+            f"table {table.name}: expected rows with {', '.join(missing)}, which its columns show, got "
+            f"{', '.join(frame.columns)}; fix: the function rows of the table"
+        )
     body = _body(table, columns, frame)
     groups = list(frame[table.group_by]) if table.group_by and len(frame) else [""] * len(body)
     pages = list(_pages(groups, table.max_rows)) or [range(0)]
