@@ -1,7 +1,7 @@
 # make paper        sets up, then builds paper.pdf and report.html from cells measured here: the original's study
 #                   (STUDIES=stacks,matrix,beyond adds studies; WORKLOADS=gemm,mha measures these workloads alone)
 # make study        STUDIES=matrix: measures these studies alone, as a run of its own with tables and no paper
-# make smoke        runs six of the ten studies with tiny shapes, to show that everything works (WORKLOADS too)
+# make smoke        runs seven of the eleven studies with tiny shapes, to show that everything works (WORKLOADS too)
 # make releases     PROGRAM=x.py (or slow.mlir, or mha): which release of XLA or IREE made it faster, slower or wrong
 #                   (ORDER=all, or RELEASES="0.8.3, 0.7.2 --xla_flag=value": these of jaxlib alone)
 # make reference    builds paper.pdf and report.html from the committed runs, without measuring

@@ -57,7 +57,8 @@ def test_a_claim_about_a_target_needs_compilations_for_it_alone():
 
 def about(**where) -> set[str]:
     """Return the files that a claim about the comparisons with these values would need."""
-    query = {"where": where, "supports": ["same"], "contradicts": ["different"]}
+    study = "targets" if where.get("device", "cpu") in config()["targets"] else "tables"
+    query = {"study": study, "where": where, "supports": ["same"], "contradicts": ["different"]}
     return {str(path) for path in needed_files(config(), claim(query))}
 
 

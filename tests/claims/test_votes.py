@@ -150,8 +150,8 @@ def test_rows_of_one_unit_have_one_vote_and_a_mixed_one_is_open(tmp_path):
         for number, verdict in enumerate(verdicts)
     ]
     query = {
-        "table": "programs", "unit": ["workload", "framework"], "supports": ["oom"], "contradicts": ["fits"],
-        "labels": {"fits and oom": "some fit"},
+        "study": "targets", "table": "programs", "unit": ["workload", "framework"],
+        "supports": ["oom"], "contradicts": ["fits"], "labels": {"fits and oom": "some fit"},
     }  # fmt: skip
     found = {title: (vote, word) for vote, word, title in said(query, tmp_path, programs=rows)}
     assert found == {
@@ -172,9 +172,10 @@ def test_cells_are_native_unless_modes_are_named_and_of_one_run(tmp_path):
 
 def test_programs_are_of_the_run_that_has_those_asked_for(tmp_path):
     """A newer run may have more programs of a workload, and none for the target."""
-    rows = [program("jax", target="tpu-v6e-4", run="1", verdict="fits")]
+    rows = [program("jax", target="tpu-v6e", run="1", verdict="fits")]
     rows += [program("jax", level=level, run="2") for level in ("raw", "normalised")]
-    query = {"table": "programs", "where": {"target": "tpu-v6e-4"}, "supports": ["fits"], "contradicts": []}
+    where = {"target": "tpu-v6e"}
+    query = {"study": "targets", "table": "programs", "where": where, "supports": ["fits"], "contradicts": []}
     assert said(query, tmp_path, is_reference=True, programs=rows)[0][0] == "for"
 
 

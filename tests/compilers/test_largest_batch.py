@@ -7,7 +7,8 @@ from unittest import mock
 
 import pytest
 
-from stackwars.compilers import ahead_supervisor, largest_batch, lowering
+from stackwars.compilers import ahead_supervisor, largest_batch
+from stackwars.compilers import lower as lowering
 from stackwars.compilers.largest_batch import CLOSE, LARGEST, BatchSearch, Probe, search
 
 JOB = largest_batch.LargestBatchJob(

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from running import lower_program, run
-from stackwars.compilers import ahead_supervisor, arguments, lowering, sharded
+from stackwars.compilers import ahead_supervisor, arguments, sharded
+from stackwars.compilers import lower as lowering
 from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.sharded import ShardedJob
 from stackwars.core.launch import REPOSITORY
@@ -113,13 +114,13 @@ def test_program_that_updates_is_the_one_that_the_cell_ran(name, workload, reque
     assert ("zeros" in {entry.kind for entry in entries}) == (workload == "train_mlp")
 
 
-STEPPING = ("tensorflow_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
+STEPPING = ("tensorflow_xla", "torchax", "torch_tpu")
 
 
 @pytest.mark.env
 @pytest.mark.parametrize("name", STEPPING)
 def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
-    python = request.getfixturevalue(f"{name.removesuffix('_undecomposed')}_python")
+    python = request.getfixturevalue(f"{name}_python")
     job = programs.lower_job(SMOKE, Program(name, "train_mlp"))
     _, document, _ = lowered(python, job, tmp_path / "program")
     run(jax_python, "-c", STEP, tmp_path / "program", job["sizes"])
@@ -217,9 +218,8 @@ def test_bert_in_tensorflow_needs_no_memory_for_its_weights(tensorflow_xla_pytho
 
 
 @pytest.mark.env
-@pytest.mark.parametrize("name", ["torch_tpu", "torch_tpu_undecomposed"])
-def test_torch_tpu_transposes_weights_unless_linear_layers_are_left_whole(name, torch_tpu_python, tmp_path):
-    job = programs.lower_job(SMOKE, Program(name, "gpt2_small"))
+def test_torch_tpu_transposes_weights(torch_tpu_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("torch_tpu", "gpt2_small"))
     text, _, entries = lowered(torch_tpu_python, job, tmp_path)
     assert text.startswith("module @torch_tpu {")
     assert main_of(text).count("%arg") == len(entries)
@@ -227,5 +227,5 @@ def test_torch_tpu_transposes_weights_unless_linear_layers_are_left_whole(name, 
     # GPT-2's Conv1D keeps its weights as its product wants them; its head is a linear layer.
     names = [f"%arg{number}" for number, entry in enumerate(entries) if entry.kind == "weight"]
     transposed = sum(f"stablehlo.transpose {name}," in text for name in names)
-    assert transposed == (name == "torch_tpu")
+    assert transposed == 1
     assert len({entry.name for entry in entries if entry.kind == "weight"}) == len(names)

@@ -51,8 +51,8 @@ def test_values_without_a_reference_are_marked():
 @pytest.mark.parametrize("count", [1, 4, 9])
 def test_no_line_is_wider_than_the_terminal(count):
     compilers = [f"jaxlib-0.{number}.2-no-ynn" for number in range(count)]
-    cells = [cell("torch_tpu_undecomposed", name, right(1234.5), 123.4) for name in compilers]
-    wide = replace(TABLE, programs=["torch_tpu_undecomposed"], compilers=compilers, cells=cells)
+    cells = [cell("torch_inductor_frozen", name, right(1234.5), 123.4) for name in compilers]
+    wide = replace(TABLE, programs=["torch_inductor_frozen"], compilers=compilers, cells=cells)
     lines = console.wrapped(console.lines(wide)).splitlines()
     assert max(map(len, lines)) <= console.WIDTH
     shown = " ".join(lines)

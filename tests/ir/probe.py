@@ -9,7 +9,7 @@ import spellings
 
 from stackwars.core import mlir, program_text
 from stackwars.core.program_text import missing_reason
-from stackwars.ir import canonical, drawing, metrics, structure
+from stackwars.ir import canonical, drawing, structure
 from stackwars.ir.normalise import normalise
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -108,8 +108,8 @@ def levels(text: str) -> dict:
     assert str(raw) == before, "the program itself was changed"
     again = canonical.canonical_hash(normalise(settled))
     return {
-        "raw": metrics.metrics(raw),
-        "normalised": metrics.metrics(settled),
+        "raw": structure.metrics(raw),
+        "normalised": structure.metrics(settled),
         "again": again,
         "claims": structure.decide(settled),
     }

@@ -67,8 +67,8 @@ def test_every_comparison_has_the_rounds_of_every_run(tmp_path):
     [
         ({"quantity": "replay", "compiler": OLD}, ["tables", "matrix"]),
         ({"quantity": "replay", "compiler": "iree-3.13"}, ["matrix"]),
-        ({"quantity": "hbm", "device": "tpu-v6e", "compiler": NEW}, ["tables"]),
-        ({"quantity": "structure", "device": ""}, ["tables", "matrix"]),
+        ({"quantity": "hbm", "device": "tpu-v6e", "compiler": NEW}, ["targets"]),
+        ({"quantity": "structure", "device": ""}, ["tables", "targets", "matrix"]),
         ({"quantity": "collectives", "workload": "ffn"}, ["sharding"]),
     ],
 )
@@ -87,7 +87,7 @@ def test_programs_that_were_compiled_for_targets(tmp_path):
     ]
     found = tables.compiled(made_sources(tmp_path, {"programs": rows}, {"programs": rows}))
     assert [(row["study"], row["workload"], row.get("hbm_bytes")) for row in found] == [
-        ("tables", "gemm", 100),
+        ("targets", "gemm", 100),
         ("sharding", "ffn", None),
     ]
 

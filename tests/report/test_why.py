@@ -103,8 +103,10 @@ def test_targets_say_who_fits_and_who_needs_more(tmp_path):
         for name, mib in (("jax", 100), ("torch_xla", 150))
     ]
     more = {**ratio("hbm", 1.5), "compiler": NEW, "device": "tpu-v6e", "variant": "base", "verdict": "more"}
-    found = page(tmp_path, {"programs": compiled, "comparisons": [more]})
-    assert found["fits"] == [
+    found = page(
+        tmp_path, {"comparisons": [comparison("gemm", 1.5)]}, {"programs": compiled, "comparisons": [more]}
+    )
+    assert [text.removesuffix(" \N{DAGGER}") for text in found["fits"]] == [
         f"On tpu-v6e ({NEW}): JAX: fits and needs 100 MiB, torch_xla: fits and needs 150 MiB; torch_xla needs more."
     ]
 

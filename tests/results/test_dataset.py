@@ -85,11 +85,12 @@ def test_a_study_has_its_workloads_frameworks_programs_and_compilers(tmp_path):
     assert set(found["workload"]) == {"gemm"}
 
 
-def test_programs_for_a_target_are_kept_whatever_compiled_them(tmp_path):
+def test_programs_for_a_target_are_of_its_study_whatever_compiled_them(tmp_path):
     where = [("tpu-v6e", "another"), ("cpu", "another"), ("cpu", "jaxlib-0.10.2")]
     programs = [program("jax", target=target, compiler=compiler) for target, compiler in where]
-    found = data(tmp_path, programs=programs).rows("programs", "tables")
-    assert list(zip(found["target"], found["compiler"], strict=True)) == [where[0], where[2]]
+    for study, expected in (("tables", where[2]), ("targets", where[0])):
+        found = data(tmp_path, programs=programs).rows("programs", study)
+        assert list(zip(found["target"], found["compiler"], strict=True)) == [expected]
 
 
 def test_comparisons_are_those_of_a_study_with_the_values_that_are_asked_for(tmp_path):

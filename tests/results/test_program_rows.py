@@ -30,7 +30,7 @@ COMPILED = {
 @pytest.fixture
 def asked() -> dict:
     """One workload, one target, one compiler, a variant and a search for the largest batch."""
-    chosen = config(workloads=["bert_base"])
+    chosen = config(workloads=["bert_base"], measure=["targets"])
     preset = chosen["presets"]["smoke"]
     preset |= {"variants": {"bert_base": ["b8"]}, "largest_batch": ["bert_base"]}
     chosen["aot_compilations"] = [{"target": "tpu-v6e", "compiler": OLD}]

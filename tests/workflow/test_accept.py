@@ -89,7 +89,7 @@ def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
 
 def test_measured_files_are_replaced_by_those_of_a_run_with_the_first_study(tmp_path):
     reference = accepted(tmp_path, "old", *CELLS, OTHER)
-    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference, "2026-01") == 0
+    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference) == 0
     assert text(reference, CELLS[0]) == "old"
     whole = full(tmp_path / "all")
     (whole / CELLS[0]).with_name(printed.OPTIMISED).write_text("HLO")
@@ -244,16 +244,12 @@ def test_uncommitted_replays_and_missing_or_other_tables_are_refused(tmp_path, n
         accept.accept(tmp_path / "run", tmp_path / "reference")
 
 
-def test_compilations_say_which_run_made_them_unless_they_were_taken_from_an_earlier_one(tmp_path):
-    run, reference = full(tmp_path / "run"), tmp_path / "reference"
-    documents_ = {"made": {}, "taken": {"run": "2025-12-01T0000", "origin": "reference"}}
-    for name, document in documents_.items():
-        path = run / "ahead" / "t" / "c" / "jax" / name / "base" / "ahead.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(document))
-        path.parents[1].joinpath("largest_batch.json").write_text(json.dumps(document))
-    accept.accept(run, reference)
-    folder = reference / "ahead" / "t" / "c" / "jax"
-    for name in ("base/ahead.json", "largest_batch.json"):
-        assert documents.read(folder / "made" / name) == {"run": IDENTITY}
-        assert documents.read(folder / "taken" / name) == documents_["taken"]
+def test_compilations_for_targets_stay_until_a_run_has_some(tmp_path):
+    reference, name = tmp_path / "reference", Path("ahead", "t", "c", "jax", "gemm", "base", "ahead.json")
+    for identity, document in (("first", {"hbm_bytes": 1}), ("second", None), ("third", {"hbm_bytes": 2})):
+        run = full(tmp_path / identity)
+        if document:
+            (run / name).parent.mkdir(parents=True)
+            (run / name).write_text(json.dumps(document))
+        accept.replace_measured(run, reference)
+        assert documents.read(reference / name) == (document or {"hbm_bytes": 1})

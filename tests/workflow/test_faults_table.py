@@ -66,7 +66,7 @@ def test_cells_are_of_their_own_compiler(results):
 
 def test_the_table_fits_80_columns_and_says_how_many_more_there_are():
     every = [
-        Fault("torch_tpu_undecomposed", "jaxlib-0.10.2-no-ynn", f"mlp_postnorm_{n}", "wrong", DETAIL)
+        Fault("torch_inductor_frozen", "jaxlib-0.10.2-no-ynn", f"mlp_postnorm_{n}", "wrong", DETAIL)
         for n in range(23)
     ]
     lines = faults.table(every, "results/full/values.csv").splitlines()

@@ -93,7 +93,7 @@ def test_a_paper_of_the_reference_run_asks_for_what_it_has():
     assert made.selected_cells == made.available_cells() == [Cell("jax", "gemm", "cpu")]
     assert made.base_programs() == [Program("jax", "gemm")]
     assert made.compiled("ahead.json") == made.replays("replay.json") == []
-    measuring = grid(preset="full")
+    measuring = grid(preset="full", measure=["tables", "targets"])
     assert measuring.compiled("ahead.json") and measuring.replays("replay.json", "profile.json")
 
 

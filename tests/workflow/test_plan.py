@@ -96,25 +96,22 @@ def test_plan_says_what_it_does_not_know(reference):
 
 def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatch, tmp_path):
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path))
-    names = ["jax", "torch_xla", "xla-0.10.2", "xla-0.7.1", "xla-cuda"]
+    names = ["jax", "torch_xla", "xla-0.10.2", "xla-0.7.1"]
     total = sum(sizes_gb()[name] for name in names)
     missing = plan.describe(config(preset="full"), []).splitlines()[-1]
-    note = "(xla-cuda only if compilations are not taken from the reference)"
-    assert missing.startswith(f"disk: about {total:.1f} GB for the environments {', '.join(names)} {note}; ")
-    for name in names[:-1]:
+    assert missing.startswith(f"disk: about {total:.1f} GB for the environments {', '.join(names)}; ")
+    for name in names:
         (folder(REPOSITORY / "envs" / f"{name}.txt") / "ready").mkdir(parents=True)
     assert "all environments are there" in plan.describe(config(preset="full"), [])
 
 
-def test_the_plan_counts_what_is_taken_from_the_reference(reference):
-    whole = config(preset="full")
-    (one, *_), count = programs.compilations(whole), len(programs.compilations(whole))
-    said = plan.describe(whole, [])
-    assert f" {count + len(programs.largest_batches(whole))} compilations" in said and "(0 are in" in said
+def test_the_plan_counts_the_compilations_for_targets(reference):
+    assert " 0 compilations and searches for absent targets" in plan.describe(config(preset="full"), [])
+    chosen = config(preset="full", measure=["targets"])
+    (one, *_), count = programs.compilations(chosen), len(programs.compilations(chosen))
+    assert f" {count + len(programs.largest_batches(chosen))} compilations" in plan.describe(chosen, [])
     path = reference / one.path / "ahead.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"wall_s": 300.0}')
-    assert "(1 are in the reference" in plan.describe(whole, [])
-    assert "(0 are in" in plan.describe(config(preset="smoke"), [])
-    output = f"results/full/{one.path}/ahead.json"
-    assert plan.expected_s({7: ("ahead", output)}) == {7: plan.TAKE_S}
+    output = f"results/full-targets/{one.path}/ahead.json"
+    assert plan.expected_s({7: ("ahead", output)}) == {7: 300.0}

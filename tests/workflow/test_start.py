@@ -20,7 +20,7 @@ def grid(tmp_path, monkeypatch):
     cell.parent.mkdir(parents=True)
     cell.write_text("{}")
     root = "results/smoke"
-    return SimpleNamespace(root=root, out=root, measured=root, is_measured=True, recompiles=False)
+    return SimpleNamespace(root=root, out=root, measured=root, is_measured=True)
 
 
 def test_damaged_result_is_moved_aside_and_the_jobs_planned_again(grid):
@@ -57,21 +57,11 @@ def test_results_that_cannot_be_written_are_refused(grid, monkeypatch):
     assert start.prepare(grid, SimpleNamespace(touch=True)) is None, "--touch makes nothing"
 
 
-def test_what_was_taken_from_the_reference_is_removed_if_all_is_to_be_compiled(grid):
-    taken = Path("results/smoke/ahead/t/c/jax/gemm/base/ahead.json")
-    taken.parent.mkdir(parents=True)
-    taken.write_text('{"origin": "reference"}')
-    assert not start.check_results(grid)
-    grid.recompiles = True
-    assert start.check_results(grid) and not taken.exists()
-    assert not start.check_results(grid), "then there is nothing more to remove"
-
-
 def job(rule: str, *files: str) -> SimpleNamespace:
     return SimpleNamespace(rule=SimpleNamespace(name=rule), input=files)
 
 
-def test_what_jobs_run_in_is_built_before_the_first_of_them_but_for_targets(monkeypatch):
+def test_what_jobs_run_in_is_built_before_the_first_of_them_but_for_devices(monkeypatch):
     built = []
     monkeypatch.setattr(environments, "ensure_all", built.extend)
     jobs = [
@@ -79,7 +69,7 @@ def test_what_jobs_run_in_is_built_before_the_first_of_them_but_for_targets(monk
         job("ahead", "envs/xla-cuda.txt"), job("device", "envs/jax-cuda.txt"), job("paper", "envs/setup.sh"),
     ]  # fmt: skip
     start.build_environments(jobs)
-    assert built == [Path("envs/jax.txt"), Path("envs/torch_xla.txt")]
+    assert built == [Path("envs/jax.txt"), Path("envs/torch_xla.txt"), Path("envs/xla-cuda.txt")]
 
 
 def test_an_environment_that_cannot_be_built_ends_the_run_before_it_measures(monkeypatch):

@@ -23,13 +23,12 @@ MIXED = PROGRAMS / "mixed.py"
 PINS = {
     **{"jax": "jax", "torchax": "torchax", "tensorflow_xla": "tensorflow", "numpy": "numpy"},
     **dict.fromkeys(("torch_xla", "torch_eager", "torch_inductor"), "torch_xla"),
-    **dict.fromkeys(("torch_tpu", "torch_tpu_undecomposed"), "torch_tpu"),
+    "torch_tpu": "torch_tpu",
 }
 LOWERED = {
     SOFTMAX: ("jax", "torch_xla"),
     MIXED: ("jax", "torch_xla", "torchax", "torch_tpu", "tensorflow_xla"),
-    # It has linear layers, which the last one alone leaves whole.
-    PROGRAMS / "layer.py": ("jax", "torch_xla", "torch_tpu", "torch_tpu_undecomposed"),
+    PROGRAMS / "layer.py": ("jax", "torch_xla", "torch_tpu"),
     PROGRAMS / "wide.py": ("jax", "torch_xla"),
 }
 COMPILERS = {"xla-0.7.1": "xla", "xla-0.10.2": "xla", "iree": "iree"}

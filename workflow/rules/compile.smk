@@ -4,8 +4,6 @@
 
 PROGRAM = f"{ROOT}/programs/{{framework}}/{{workload}}/{{variant}}"
 AHEAD = f"{ROOT}/ahead/{{target}}/{{compiler}}/{{framework}}/{{workload}}"
-# Compilations for targets are taken from the reference, all but two of a run (stackwars.compilers.ahead_reference).
-SOURCE_OF_COMPILATIONS = JOBS.source_of_compilations()
 
 
 rule lower:
@@ -76,11 +74,9 @@ rule ahead:
         job=JOBS.spec("ahead"),
         version=JOBS.version("ahead"),
         code=lambda wildcards, input: f"--code-from {input.code}" if input.code else "",
-        source=SOURCE_OF_COMPILATIONS,
     shell:
         "python -m stackwars.compilers.ahead_supervisor --job {params.job} --pins {input.pins}"
-        " --program {input.program} {params.code} --output $(dirname {output.result}) --source {params.source}"
-        " >{log} 2>&1"
+        " --program {input.program} {params.code} --output $(dirname {output.result}) >{log} 2>&1"
 
 
 rule largest_batch:
@@ -102,11 +98,9 @@ rule largest_batch:
         sources=JOBS.digest("largest_batch"),
         job=JOBS.spec("largest_batch"),
         version=JOBS.version("largest_batch"),
-        source=SOURCE_OF_COMPILATIONS,
     shell:
         "python -m stackwars.compilers.largest_batch --job {params.job} --pins {input.pins}"
-        " --lower-pins {input.lower_pins} --base {input.base} --output {output} --source {params.source}"
-        " >{log} 2>&1"
+        " --lower-pins {input.lower_pins} --base {input.base} --output {output} >{log} 2>&1"
 
 
 # Programs for several devices, run on this machine's: the CPU's threads stand for them.

@@ -1,7 +1,7 @@
-"""The process that compiles one program for one device that is not here.
+"""The process that compiles one program for one absent device.
 
-It runs in a compiler's environment (NumPy and JAX) and appends what it has learnt to an event file, line by line:
-a compiler may end its process at any point, and what was known before stands.
+It runs in a compiler's environment (NumPy and JAX) and appends each finding to an event file: a compiler may end its
+process at any point, and earlier findings stand.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def compile_ahead(spec: dict, events: Events) -> None:
 
 
 def open_target(row: dict) -> list[Any]:
-    """The devices of a target's row, which only compile: one, or the chips of a slice.
+    """Return the devices of a target's row, which only compile: one, or the chips of a slice.
 
-    A TPU: {platform: tpu, topology: "v6e:2x2"}, compiled for by libtpu. A GPU: {platform: cuda, topology:
-    "1x1x1", description: h100.txtpb}, compiled for by JAX's CUDA plugin, with a file beside this one
-    that describes it; needs ptxas. Raises what JAX raises for a topology that it does not know.
+    A TPU: {platform: tpu, topology: "v6e:2x2"}, compiled for by libtpu. A GPU: {platform: cuda, topology: "1x1x1",
+    description: h100.txtpb}, compiled for by JAX's CUDA plugin, with a description in this folder; needs ptxas. JAX
+    raises its own error for an unknown topology.
     """
     from jax.experimental import topologies
 
@@ -59,7 +59,7 @@ def open_target(row: dict) -> list[Any]:
     topology = topologies.get_topology_desc(
         platform=row["platform"],
         topology_name=row["topology"],
-        # One host has them all: the topology's own extents, made up to three.
+        # One host has all chips: the topology's extents, padded to three.
         chips_per_host_bounds=[*extents, 1, 1][:3],
     )
     return list(topology.devices)
@@ -68,7 +68,7 @@ def open_target(row: dict) -> list[Any]:
 def compile_for(devices: list[Any], text: str) -> Any:
     """Return the executable of a StableHLO program, divided among the devices as it says.
 
-    Raises what parser and compiler raise. jaxlib 0.7.1 wants the module's bytecode, 0.10.2 the module itself.
+    Errors of the parser and the compiler pass through. jaxlib 0.7.1 takes the module's bytecode, 0.10.2 the module.
     """
     from jax.interpreters import mlir
     from jaxlib import _jax
@@ -81,10 +81,10 @@ def compile_for(devices: list[Any], text: str) -> Any:
         build = options.executable_build_options
         if len(devices) > 1:
             build.use_spmd_partitioning = True
-            # As both frameworks ask: what is updated stays divided, and is not gathered at the end of a call.
+            # Both frameworks request this: updated arrays stay divided, and are not gathered at the end of a call.
             results = function_type(module, ir).results
             build.allow_spmd_sharding_propagation_to_output = [True] * len(results)
-        # What JAX divides is written in Shardy's dialect; what others divide GSPMD reads.
+        # JAX writes divisions in Shardy's dialect; others write them for GSPMD.
         build.use_shardy_partitioner = "sdy." in text
         assigned = np.array([[device.id for device in devices]])
         options.device_assignment = _jax.DeviceAssignment.create(assigned)
@@ -95,7 +95,7 @@ def compile_for(devices: list[Any], text: str) -> Any:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what compiles, {package: version}."""
+    """Return the versions of the compiling packages, {package: version}."""
     result = {}
     for package in PACKAGES:
         try:
@@ -106,7 +106,7 @@ def versions() -> dict[str, str]:
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.ahead FOLDER`: read FOLDER/spec.json, write FOLDER/events.jsonl."""
+    """Run `python -m stackwars.compilers.ahead FOLDER`: read FOLDER/spec.json, write FOLDER/events.jsonl."""
     folder = Path(sys.argv[1])
     events = Events(folder / "events.jsonl")
     spec = documents.read(folder / "spec.json")

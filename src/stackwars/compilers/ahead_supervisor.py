@@ -1,18 +1,22 @@
-"""Compiles one program for one absent device in a process of its own, and always leaves a row.
+"""Compile one program for one absent device in a process of its own, and always write a row.
 
-A compiler that crashes or hangs on a program is a row with a status, not a failed run. The process may
-use 8 GiB, dies with the workflow that started it, and takes no part in the order of timed cells.
+A compiler that crashes or hangs on a program gives a row with a status, not a failed run. The process may use 8 GiB
+and dies with the workflow that started it.
 
-The verdict is whether the program fits the device's memory, and who says so: the compiler, or the bytes:
+The verdict is whether the program fits the device's memory, decided by the compiler or by the bytes:
 
-1. The compiler refused the program because the device's main memory (HBM) is too small: `oom`, decided
-   by `compiler`. A refusal for want of on-chip memory, or of the host's, is an error and no verdict.
-2. It accepted, but arguments + outputs + temporaries - aliases + code are over what a program may use:
-   `oom`, decided by `bytes`. libtpu 0.0.21 accepts such programs: it does not add the outputs.
-3. It accepted, and the bytes agree: `fits`, decided by `compiler`; decided by `bytes` where the
-   compiler never refuses.
+1. The compiler refused the program because the device's main memory (HBM) is too small: `oom`, decided by `compiler`.
+   A refusal because of on-chip memory, or of the host's, is an error and no verdict.
+2. The compiler accepted, but arguments + outputs + temporaries - aliases + code exceed what a program may use: `oom`,
+   decided by `bytes`. libtpu 0.0.21 accepts such programs: it does not add the outputs.
+3. The compiler accepted, and the bytes agree: `fits`, decided by `compiler`; by `bytes` if the compiler never refuses.
 
 The code is in the sum because it lives in HBM: libtpu's own refusals count it ("overlays").
+
+Bytes and optimised HLO are read from the folder of `--xla_dump_to`: `hlo_modules()` of an executable fails on large
+programs of libtpu 0.0.51, and a refused program has no executable. The sum of the buffers in the main memory is what
+libtpu 0.0.51 itself compares with the memory available (32.26G in its refusal, 32.2613 GiB in the buffers); the
+temporaries in an executable's memory statistics omit small buffers.
 """
 
 from __future__ import annotations
@@ -26,7 +30,6 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackwars.compilers import ahead_reference, dump
 from stackwars.core import documents, launch, limits, machine, program_text
 from stackwars.core.documents import read_events
 from stackwars.core.hlo import facts
@@ -39,29 +42,31 @@ _HBM = re.compile(r"Ran out of memory (on HBM|in memory space hbm)|exceeds? avai
 """How a compiler refuses a program because the device's main memory is too small."""
 CHILD = "stackwars.compilers.ahead"
 GRACE_S = 3.0
+"""Seconds from the assignment of buffers to the stop: a refusal follows the assignment at once."""
 CAP_BYTES = 8 * limits.GIB
 SILENT = {
-    "JAX_PLATFORMS": "cpu",  # the target is asked for by name; JAX itself must look for nothing
+    "JAX_PLATFORMS": "cpu",  # JAX must not look for a device; the target is opened by name
     "TPU_SKIP_MDS_QUERY": "1",  # no metadata server
     "TPU_WORKER_HOSTNAMES": "localhost",
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # two compilations at a time; a lock file forbids it otherwise
     "TF_CPP_MIN_LOG_LEVEL": "2",
     "TPU_LOG_DIR": "disabled",
 }
-
-_WHERE_TEXT = """// not compiled here: this is the compilation of the accepted run {run}, which keeps no optimised HLO.
-// To have it, delete this folder and compile again:
-// .venv/bin/snakemake --cores 1 {folder}/ahead.json --config recompile=true
-"""
+_ASSIGNMENT = "after_optimizations-buffer-assignment.txt"
+"""Suffix of the file with a program's buffers."""
+_ALLOCATION = re.compile(r"^allocation \d+: size (\d+), ([^\n]*)", re.MULTILINE)
+_COLOUR = re.compile(r"\bcolor (\d+)\b")
+# module_0001.jit_f.cl_795515814.after_codegen.txt; a GPU's has .sm_9.0_gpu_after_optimizations.txt
+_MODULE = re.compile(r"module_(\d+)\.(.+?)\.(?:cl_\d+\.|sm_|before_|after_|gpu_)")
 
 
 @dataclass(frozen=True)
 class CompileJob:
-    """One compilation. sizes: of the workload in this variant; target_row, compiler: of the
-    configuration; timeout_s: of the whole process, in seconds.
+    """One compilation. sizes: of the workload in this variant; target_row, compiler: of the configuration;
+    timeout_s: of the whole process.
 
-    assumed_code_bytes: None to compile to the end. A number to stop once the buffers are assigned,
-    before code generation, which takes most of the time, and to take the code for so large.
+    assumed_code_bytes: None to compile to the end. A number stops the compilation once the buffers are assigned,
+    before code generation, which takes most of the time, and is the assumed size of the code.
     """
 
     workload: str
@@ -77,8 +82,8 @@ class CompileJob:
 
 @dataclass(frozen=True)
 class CompilationEnd:
-    """How the child ended. events: its lines, oldest first; dumped: the folder that XLA wrote into;
-    assumed_code: its parent stopped it once its buffers were assigned, and takes its code for so many bytes."""
+    """How the child ended. events: its lines, oldest first; dumped: the folder that XLA wrote into; assumed_code: the
+    assumed bytes of code if the parent stopped the child once its buffers were assigned."""
 
     report: ExitReport
     events: list[dict]
@@ -86,28 +91,27 @@ class CompilationEnd:
     assumed_code: int | None = None
 
     def event(self, name: str) -> dict | None:
+        """Return the first event with this name."""
         return next((event for event in self.events if event["event"] == name), None)
 
 
 def row(end: CompilationEnd, usable: int | None, refuses: bool = True) -> dict:
-    """The part of ahead.json that the compilation decides.
+    """Return the part of ahead.json that the compilation decides.
 
-    usable: bytes of the target's memory; refuses: whether this compiler refuses what is over them.
+    usable: bytes of the target's memory; refuses: whether this compiler refuses programs that exceed them.
 
-    A compilation that ended with the process dying is ok if the compiler had already accepted the
-    program. One that did not come that far has no verdict, unless the buffers that it had assigned by
-    then are over what is usable: code generation, which takes most of the time, would not have made
-    them smaller.
+    If the process died after the compiler had accepted the program, the compilation is ok. If it died before, there
+    is no verdict, unless the buffers assigned by then exceed what is usable: code generation makes them no smaller.
     """
     raised, accepted = end.event("raised"), end.event("accepted")
     message = first_lines(raised["message"]) if raised else ""
     refused = bool(_HBM.search(message))
     status, message = _status(end, refused, message)
-    result = dump.buffers(end.dumped)
+    result = buffers(end.dumped)
     hbm = result.hbm if result else None
     code = accepted["code_bytes"] if accepted else None
     if end.assumed_code is not None:
-        code, refuses = end.assumed_code, False  # it was not asked to the end
+        code, refuses = end.assumed_code, False  # the compiler was stopped before it could refuse
     decision = decide(refused, hbm, code or 0, usable, refuses)
     if status != "ok" and decision[0] != OOM:
         decision = ("", "")  # a compiler that did not finish accepted nothing
@@ -135,13 +139,13 @@ def row(end: CompilationEnd, usable: int | None, refuses: bool = True) -> dict:
 
 
 def _hlo(dumped: Path) -> tuple[dict | None, str]:
-    """The facts of the optimised HLO, or why there are none."""
-    text, moment = dump.optimised_hlo(dumped)
+    """Return the facts of the optimised HLO, or the reason why there are none."""
+    text, moment = optimised_hlo(dumped)
     if text is None:
         return None, "the compiler left no optimised HLO"
     try:
         return {"moment": moment, **facts(text, estimated=moment == "codegen")}, ""
-    except Exception as error:  # the verdict stands, whatever form a compiler's text may take
+    except Exception as error:  # the verdict stands even if the compiler's text cannot be read
         return None, f"the optimised HLO was not understood: {type(error).__name__}: {error}"
 
 
@@ -159,8 +163,8 @@ def _status(end: CompilationEnd, refused: bool, message: str) -> tuple[str, str]
         return "ok", message
     if message:
         return "error", message
-    said = end.report.log_tail.strip()[-MESSAGE_CHARACTERS:]
-    return "error", f"the compiler's process ended with {end.report.exit_code}; log: {said}"
+    log = end.report.log_tail.strip()[-MESSAGE_CHARACTERS:]
+    return "error", f"the compiler's process ended with {end.report.exit_code}; log: {log}"
 
 
 def first_lines(message: str) -> str:
@@ -171,10 +175,10 @@ def first_lines(message: str) -> str:
 def decide(
     refused: bool, hbm: int | None, code: int, usable: int | None, refuses: bool = True
 ) -> tuple[str, str]:
-    """(verdict, decided_by) by the rule above; both empty where nothing is known.
+    """Return (verdict, decided_by) by the rule above; both are empty if nothing is known.
 
-    refused: the compiler refused for HBM. hbm, code: bytes, None where it told none. usable: of the
-    target, None where unknown. refuses: whether this compiler ever refuses.
+    refused: whether the compiler refused because of HBM. hbm, code: bytes, None if unknown. usable: bytes of the
+    target, None if unknown. refuses: whether this compiler ever refuses.
     """
     if refused:
         return OOM, "compiler"
@@ -187,23 +191,92 @@ def decide(
     return FITS, "compiler" if refuses else "bytes"
 
 
+@dataclass(frozen=True)
+class Buffers:
+    """Bytes of a compiled program in the device's main memory, padding included.
+
+    alias: shared by outputs and arguments. temp includes constants.
+    """
+
+    argument: int
+    output: int
+    temp: int
+    alias: int
+
+    @property
+    def hbm(self) -> int:
+        """Return the bytes that the program needs."""
+        return self.argument + self.output + self.temp - self.alias
+
+
+def optimised_hlo(folder: Path) -> tuple[str | None, str]:
+    """Return the text of the program's module and its moment: `codegen`, which knows the estimated cycles, or
+    `optimised` if the compiler did not get that far. (None, "") if there is none.
+    """
+    for ending, moment in (("after_codegen.txt", "codegen"), ("after_optimizations.txt", "optimised")):
+        path = _first(folder, ending)
+        if path is not None:
+            return path.read_text(), moment
+    return None, ""
+
+
+def buffers(folder: Path) -> Buffers | None:
+    """Return the program's buffers; None if the compiler assigned none."""
+    path = _first(folder, _ASSIGNMENT)
+    if path is None:
+        return None
+    sums = {"argument": 0, "output": 0, "temp": 0, "alias": 0}
+    # Each allocation is followed by the values that it holds; only lines that begin an allocation count.
+    for size, rest in _ALLOCATION.findall(path.read_text()):
+        colour = _COLOUR.search(rest)
+        # Values inside fused computations have no memory of their own; other colours are on the chip.
+        if "thread-local" in rest or (colour and colour.group(1) != "0"):
+            continue
+        if "parameter" in rest:
+            sums["argument"] += int(size)
+            if "maybe-live-out" in rest:
+                sums["output"] += int(size)
+                sums["alias"] += int(size)
+        else:
+            sums["output" if "output" in rest else "temp"] += int(size)
+    return Buffers(**sums)
+
+
+def buffers_assigned(folder: Path) -> bool:
+    """Return whether the compiler has assigned the program's buffers and begun to write them down."""
+    return all(_first(folder, name) is not None for name in (_ASSIGNMENT, "after_optimizations.txt"))
+
+
+def _first(folder: Path, ending: str) -> Path | None:
+    """Return the program's own file of this kind.
+
+    The program is the module with the lowest number in the folder. libtpu 0.0.51 also makes modules of its parts,
+    with other names, and ends them first; 0.0.21 may give the program itself a higher number once it is optimised.
+    """
+    modules = [(int(match[1]), match[2], path) for path in folder.glob("module_*")
+               if (match := _MODULE.match(path.name))]  # fmt: skip
+    program = min(modules, default=(0, "", folder))[1]
+    result = [(n, path) for n, name, path in modules if name == program and str(path).endswith(ending)]
+    return min(result, default=(0, None))[1]
+
+
 class _Stop:
-    """Whether to stop a compilation whose buffers are assigned: GRACE_S later, for a refusal follows at once."""
+    """Tells when to stop a compilation: GRACE_S after its buffers were assigned."""
 
     def __init__(self, dumped: Path) -> None:
         self._dumped = dumped
         self._assigned_s: float | None = None
 
     def __call__(self) -> bool:
-        if self._assigned_s is None and dump.buffers_assigned(self._dumped):
+        if self._assigned_s is None and buffers_assigned(self._dumped):
             self._assigned_s = time.monotonic()
         return self._assigned_s is not None and time.monotonic() - self._assigned_s > GRACE_S
 
 
 def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path) -> dict:
-    """Compile `program` in a child and return the document of ahead.json; never raises for its fate.
+    """Compile `program` in a child and return the document of ahead.json, however the child ended.
 
-    folder: made afresh; left with the document and optimised.hlo.gz, and with nothing else.
+    folder: emptied first; it then has the document and optimised.hlo.gz alone.
     """
     shutil.rmtree(folder, ignore_errors=True)
     scratch = folder / "scratch"
@@ -220,7 +293,7 @@ def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path)
     assumed = job.assumed_code_bytes if report.stopped else None
     end = CompilationEnd(report, read_events(scratch), dumped, assumed)
     result = _document(job, program, end, started, python.parents[1].name)
-    text, _ = dump.optimised_hlo(dumped)
+    text, _ = optimised_hlo(dumped)
     _write(result, text, folder)
     shutil.rmtree(scratch)
     return result
@@ -236,7 +309,7 @@ def _document(
         "schema": 1,
         **{key: value for key, value in asdict(job).items() if key != "target_row"},
         "program_sha256": hashlib.sha256(program_text.read(program).encode()).hexdigest(),
-        **row(end, ahead_reference.usable_bytes(job.target_row, job.compiler), refuses),
+        **row(end, job.target_row.get("usable_hbm_bytes", {}).get(job.compiler), refuses),
         "wall_s": end.report.wall_s,
         "peak_rss_bytes": end.report.peak_rss_bytes,
         "memory_cap_bytes": CAP_BYTES,
@@ -247,20 +320,17 @@ def _document(
     }
 
 
-def _write(found: dict, text: str | None, folder: Path) -> None:
-    """ahead.json, and optimised.hlo.gz with the text or why there is none."""
+def _write(document: dict, text: str | None, folder: Path) -> None:
+    """Write ahead.json, and optimised.hlo.gz with the text or the reason why there is none."""
     if text is None:
-        why = (found["message"] or found["hlo_problem"]).splitlines()[0]
-        text = f"// no optimised HLO: {found['status']}: {why}\n"
+        why = (document["message"] or document["hlo_problem"]).splitlines()[0]
+        text = f"// no optimised HLO: {document['status']}: {why}\n"
     program_text.write(folder / "optimised.hlo.gz", text)
-    documents.write(folder / "ahead.json", found)
+    documents.write(folder / "ahead.json", document)
 
 
 def unsupported(job: CompileJob, program: Path, why: str, folder: Path) -> dict:
-    """The document of a compilation that cannot be, written to `folder`.
-
-    Its compiler cannot be had with this Python, or there is no program.
-    """
+    """Write and return the document of a compilation without a program, or without a compiler for this Python."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     result = {
@@ -273,15 +343,15 @@ def unsupported(job: CompileJob, program: Path, why: str, folder: Path) -> dict:
 
 
 def _environ(folder: Path, dumped: Path) -> dict[str, str]:
-    # XLA divides its flags at blanks, which the path of a checkout may have: a name relative to `folder`.
-    flags = dump.flags(dumped.relative_to(folder))
+    # XLA splits its flags at blanks, which the path of a checkout may have: the name is relative to `folder`.
+    flags = f"--xla_dump_to={dumped.relative_to(folder)} --xla_dump_hlo_as_text"
     environ = clean_environ({"XLA_FLAGS": flags, "TMPDIR": str(folder.resolve())})
-    # What a machine with a TPU says of its own would be taken for the target's.
+    # Variables of a machine with a TPU would be taken for the target's.
     return {k: v for k, v in environ.items() if not k.startswith("TPU_")} | SILENT
 
 
 def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> dict:
-    """Compile in the environment of the pins; write the folder `output` whole or not at all."""
+    """Compile in the environment of the pins; write the folder `output` in one step."""
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(output.name + ".part")
     why = program_text.missing_reason(program_text.read(program))
@@ -295,40 +365,22 @@ def compile_into(job: CompileJob, pins: Path, program: Path, output: Path) -> di
     return result
 
 
-def compile_or_take(
-    job: CompileJob, pins: Path, program: Path, output: Path, source: ahead_reference.Source
-) -> dict:
-    """Write the folder `output` from the reference if it has the same compilation, else as `compile_into`."""
-    digest = hashlib.sha256(program_text.read(program).encode()).hexdigest()
-    key = ahead_reference.key(source.versions["ahead"], asdict(job), digest, pins)
-    result = source.result(output / "ahead.json", key, lambda: compile_into(job, pins, program, output))
-    if result.get("origin") == ahead_reference.TAKEN:
-        shutil.rmtree(output, ignore_errors=True)
-        output.mkdir(parents=True)
-        _write(result, _WHERE_TEXT.format(run=result.get("run", ""), folder=output), output)
-    else:
-        documents.write(output / "ahead.json", result)
-    return result
-
-
 def main() -> None:
-    """`python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler.
+    """Run `python -m stackwars.compilers.ahead_supervisor`: one program, one target, one compiler.
 
     --code-from: stop once the buffers are assigned, and take the size of the code from this ahead.json.
     """
     arguments = documents.parse_arguments(
-        main.__doc__, "job", "pins", "program", "output", "source", code_from={"type": Path}
+        main.__doc__, "job", "pins", "program", "output", code_from={"type": Path}
     )
     job = CompileJob(**documents.read(arguments.job))
     if arguments.code_from:
         code = documents.read(arguments.code_from)["code_bytes"] or 0
         job = replace(job, assumed_code_bytes=code)
-    source = ahead_reference.Source(**documents.read(arguments.source))
-    result = compile_or_take(job, arguments.pins, arguments.program, arguments.output, source)
+    result = compile_into(job, arguments.pins, arguments.program, arguments.output)
     name = f"{job.framework} {job.workload} {job.variant} for {job.target} by {job.compiler}"
-    said = result["verdict"] or result["status"]
-    how = "from the reference" if result.get("origin") else f"{result['wall_s']:.0f} s"
-    print(f"[stackwars] {name}: {said}, {how}", file=sys.stderr, flush=True)
+    outcome = result["verdict"] or result["status"]
+    print(f"[stackwars] {name}: {outcome}, {result['wall_s']:.0f} s", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""What a lowered program's arguments and results are: weights, inputs, constants, and what it updates.
+"""Describe a lowered program's arguments and results: weights, inputs, constants, and updated state.
 
-`arguments.json` stands beside a program and lists them in the program's own order, so that any process can
-make the arguments' values from the seed, and tell the results apart, without the framework that emitted the
-program.
+`arguments.json` lists them in the program's own order, so that any process can make the arguments' values from the
+seed, and tell the results apart, without the framework that emitted the program.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ _ARGUMENT = re.compile(r"%arg(?P<number>\d+): tensor<(?P<extents>(?:\d+x)*)\w+>(
 
 
 class Leaf(np.ndarray):
-    """A weight without values: an array that is never written, and so takes no memory.
+    """A weight that keeps its name and first shape through views; its strides tell how a view's axes were transposed.
 
-    It knows its name and its first shape through views, and its strides tell how a view's axes were transposed.
+    Without values it is never written, and so takes no memory.
     """
 
     name: str | None
@@ -49,26 +48,28 @@ class Leaf(np.ndarray):
 
 
 def leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
-    """Stands in for `stackwars.workloads.values.leaf` while a program is lowered."""
-    made = np.empty(shape, np.float32).view(Leaf)
-    made.name, made.first_shape = name, shape
-    return made
+    """Stand in for `stackwars.workloads.values.leaf` while a program is lowered."""
+    return _named_leaf(np.empty(shape, np.float32), name)
 
 
 def filled_leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
-    """Return a weight with its values, for a framework that reads them while it lowers a program."""
-    made = values_of_leaf(name, shape, seed).view(Leaf)
-    made.name, made.first_shape = name, shape
-    return made
+    """Return a weight with its values and its name, for a framework that reads values while it lowers a program."""
+    return _named_leaf(values_of_leaf(name, shape, seed), name)
+
+
+def _named_leaf(array: np.ndarray, name: str) -> Leaf:
+    result = array.view(Leaf)
+    result.name, result.first_shape = name, array.shape
+    return result
 
 
 def activations(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
-    """Stands in for `values.activations` while a program is lowered: float inputs without values."""
+    """Stand in for `values.activations` while a program is lowered: float inputs without values."""
     return np.empty(shape, np.float32)
 
 
 def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.ndarray:
-    """Stands in for `values.images`: thousands of them would not fit the host."""
+    """Stand in for `values.images`: thousands of them would not fit the host."""
     return np.empty((batch, channels, side, side), np.float32)
 
 
@@ -76,10 +77,9 @@ def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.nda
 class Entry:
     """One argument of a program.
 
-    kind: weight, input, constant or zeros. name: of the weight (torch's) or the input. shape, axes: of a
-    weight, torch's shape and the order in which the program wants its axes. dtype, base64: of a
-    constant, with shape; little-endian, C order. zeros: a constant that is 0 throughout, as an optimiser's
-    moments are at first; without base64.
+    kind: weight, input, constant or zeros. name: torch's name of a weight, or the input's. shape, axes: a weight's
+    shape in torch, and the order in which the program takes its axes. dtype, base64: a constant's; little-endian, C
+    order. zeros: a constant of zeros, such as an optimiser's initial moments; it has no base64.
     """
 
     kind: str
@@ -90,7 +90,7 @@ class Entry:
     base64: str = ""
 
     def divided_axis(self, division: Division) -> int | None:
-        """The axis, in the program's layout, along which it is divided; None where it is not."""
+        """Return the axis, in the program's layout, along which the argument is divided; None if it is whole."""
         if self.kind == "input":
             return division.input_axis
         axis = division.weight_axis(self.name)
@@ -117,8 +117,8 @@ class Entry:
 class Result:
     """One result of a program.
 
-    name: OUTPUT, or what the program updates, named as in `Session.state`; empty for one that is compared with
-    nothing (a count of steps). axes: the order in which the result's axes are torch's; empty where they are.
+    name: OUTPUT, or the name in `Session.state` of an updated array; empty if it is not compared (a count of steps).
+    axes: the order in which the result's axes are torch's; empty if they already are.
     """
 
     name: str
@@ -127,9 +127,9 @@ class Result:
 
 @dataclass(frozen=True)
 class ProgramSource:
-    """What a program is made from: a workload's `build` in a dialect, and what it is given.
+    """A workload's `build` in a dialect, and its arguments, from which a program is lowered.
 
-    division: of its arrays among devices; None for one device. has_values: whether weights and inputs of floats have
+    division: of its arrays among devices; None for one device. has_values: whether weights and float inputs have
     values; without them a framework that reads one while it lowers crashes.
     """
 
@@ -146,8 +146,7 @@ class ProgramSource:
 class Lowered:
     """A program with its arguments and its results, in its own order.
 
-    located: the same text with the places in the source that its operations are from; empty where the frontend
-    does not tell them.
+    located: the same text with the source location of each operation; empty if the frontend does not record them.
     """
 
     text: str
@@ -157,10 +156,10 @@ class Lowered:
 
 
 def of_array(array: np.ndarray) -> Entry:
-    """The entry of what a dialect's `build` hands to `put`: a weight, or a constant with its values."""
+    """Return the entry of an array that a dialect's `build` places: a weight, or a constant with its values."""
     if isinstance(array, Leaf):
-        # Axes from the longest stride to the shortest are torch's. An extent of 1 has the stride of a neighbour: of
-        # those, the order is that of torch's shape.
+        # Axes from the longest stride to the shortest are torch's. An extent of 1 has the stride of a neighbour:
+        # torch's shape decides their order.
         order = _torch_order(array)
         shape = tuple(array.shape[axis] for axis in order)
         return Entry("weight", array.name, shape, tuple(int(a) for a in np.argsort(order)))
@@ -183,21 +182,21 @@ def _torch_order(array: Leaf) -> tuple[int, ...]:
 
 
 def dump(entries: list[Entry]) -> list[dict]:
-    """The entries as JSON, without the fields that an entry of its kind does not have."""
+    """Return the entries as JSON, without the fields that an entry of its kind does not have."""
     return [{k: v for k, v in asdict(e).items() if v not in ("", ()) or k == "kind"} for e in entries]
 
 
 def outputs(count: int) -> tuple[Result, ...]:
-    """Return the results that a call returns, so many."""
+    """Return this many results of a call."""
     return tuple(map(Result, output_names(count)))
 
 
 def check_memory(name: str, entries: list[Entry], cap: int) -> None:
-    """Refuse a program whose weights alone are over the memory that its process may use, in bytes.
+    """Refuse a program whose weights alone exceed the memory that its process may use, in bytes.
 
-    Otherwise the weights would be made until the last one fails: minutes for a certain end.
+    Making the weights until one fails takes minutes.
 
-    :raises MemoryError: if they are.
+    :raises MemoryError: if they do.
     """
     if (weights := weight_bytes(entries)) > cap:
         raise MemoryError(
@@ -213,8 +212,8 @@ def named(document: dict, values: list[np.ndarray]) -> dict[str, np.ndarray]:
     """
     rows = document.get("results", [asdict(Result(OUTPUT))])
     if len(rows) != len(values):
-        said = f"expected the {len(rows)} results that arguments.json names, got {len(values)}; fix: lower it again"
-        raise Failed(Outcome(Status.ERROR, said))
+        problem = f"expected the {len(rows)} results that arguments.json names, got {len(values)}"
+        raise Failed(Outcome(Status.ERROR, f"{problem}; fix: lower it again"))
     return {
         row["name"]: plain(value.transpose(row["axes"]) if row.get("axes") else value)
         for row, value in zip(rows, values, strict=True)
@@ -261,7 +260,10 @@ def weight_bytes(entries: list[Entry]) -> int:
 
 
 def load(path: Path) -> tuple[dict, list[Entry]]:
-    """(the whole document of an arguments.json, its entries). Raises ValueError for another kind."""
+    """Return (the document of an arguments.json, its entries).
+
+    :raises ValueError: for an unknown kind of argument.
+    """
     document = documents.read(path)
     entries = []
     for row in document["arguments"]:
@@ -273,9 +275,9 @@ def load(path: Path) -> tuple[dict, list[Entry]]:
 
 
 def marked(text: str, axes: list[int | None], updated: list[bool], devices: int) -> str:
-    """The program with the marks that torch_xla's mark_sharding puts on its arguments.
+    """Return the program with the marks that torch_xla's mark_sharding puts on its arguments.
 
-    axes: of each argument; None where it is whole on every device. updated: which are donated.
+    axes: along which each argument is divided; None if it is whole on every device. updated: which are donated.
     """
     numbers = ",".join(map(str, range(devices)))
 

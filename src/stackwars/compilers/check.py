@@ -1,6 +1,6 @@
-"""Check every program of a workload in one compiler: its outcome, and how its values agree with the expected ones.
+"""Check every program of a workload in one compiler: its outcome, and whether its values are the expected ones.
 
-Whatever ends a program, a crash, a hang, a refusal, is the outcome of that program in that compiler and of no other.
+A crash, a hang or a refusal is the outcome of that program in that compiler alone.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ SCHEMA = 1
 EXECUTABLES = "executables"
 """The folder of the compiled programs."""
 VERDICT = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
-"""What an outcome has of the verdict on its values."""
+"""Keys of an outcome that come from the verdict on its values."""
 _FIRST = "func.func @main() { return }"
-"""A program that is compiled first: a compiler's first compilation in a process takes longer than others."""
+"""A program that is compiled first, because a compiler's first compilation in a process takes longer."""
 
 
 @dataclass(frozen=True)
 class CheckJob:
     """All programs of a workload at some sizes in one compiler.
 
-    module, options, programs: as of a `replay.ReplayJob`. settings: seed, memory_cap_gib and check_timeout_s, the
+    module, options, programs: as in a `replay.ReplayJob`. settings: seed, memory_cap_gib and check_timeout_s, the
     seconds that one program may take. expected: folder of the expected values, relative to the repository.
     """
 
@@ -52,7 +52,7 @@ class CheckJob:
 
 
 def check_programs(job: CheckJob, python: Path, executables: Path) -> dict[str, dict[str, Any]]:
-    """Return the outcome of each program; keep the compiled program of each that is right in `executables`.
+    """Return the outcome of each program; save the compiled program of each that ran in `executables`.
 
     python: of the compiler's environment.
     """
@@ -93,9 +93,9 @@ def _check(worker: Worker, name: str, job: CheckJob, expected: Expected) -> Chec
 
 
 def outcome(checked: Checked, wall_s: float = 0.0) -> dict[str, Any]:
-    """Return a program's outcome as check.json has it; None for numbers that it did not come to.
+    """Return a program's outcome as check.json has it; missing numbers are None.
 
-    A program that ran is ok if nothing says what its values should be: `judge_reason` says that for all.
+    A program that ran is ok even without expected values, whose reason is in `judge_reason`.
     """
     return {
         "status": Status.OK if checked.ran else checked.outcome.status,
@@ -107,7 +107,7 @@ def outcome(checked: Checked, wall_s: float = 0.0) -> dict[str, Any]:
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.check --job FILE --pins PINS --output DIR`: write check.json and executables.
+    """Run `python -m stackwars.compilers.check --job FILE --pins PINS --output DIR`: write check.json and executables.
 
     pins: of the compiler's environment.
     """

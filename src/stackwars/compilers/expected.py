@@ -1,9 +1,9 @@
-"""Compute the expected values of a workload: its outputs by an evaluation that is no suspect.
+"""Compute the expected values of a workload: its outputs by an evaluation independent of the tested compilers.
 
-They are the workload's own evaluation by NumPy in float64 if there is one, else those of the baseline's program, which
-`stackwars.core.evaluate` evaluates in float64: the StableHLO interpreter if it is small, else operation by operation. A
-model that does not fit the memory in float64 is evaluated in float32. Other frontends' programs are evaluated too. What
-most of them and NumPy agree on is expected, and the odd one is named; without a majority no values are expected.
+They are the workload's own evaluation by NumPy in float64 if there is one, else the baseline's program, which
+`stackwars.core.evaluate` evaluates in float64: by the StableHLO interpreter if it is small, else operation by
+operation. A model that does not fit the memory in float64 is evaluated in float32. Other frontends' programs are
+evaluated too. The majority's values are expected, and the odd one is named; without a majority there are none.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from stackwars.workloads.base import ProgramFileError, Workload
 NUMPY = "NumPy in float64"
 NUMPY_FUNCTION = "numpy()"
 NO_PROGRAM = 1e-5
-"""The limit if there is no program to derive it from, as of a workload that reads values back."""
+"""The limit if there is no program to derive it from, as for a workload that reads values back."""
 NOTHING = {
     "judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None, "disputed": False, "odd": {},
     "difference": "", "left_open": "",
 }  # fmt: skip
-"""What expected.json has if nothing is known."""
+"""Keys of expected.json without values."""
 ENDS = {Status.TIMEOUT: "took too long", Status.OOM: "needed too much memory"}
-"""How an evaluation ended; any other way it failed."""
+"""Ends of an evaluation in words; any other end is a failure."""
 Values = dict[str, np.ndarray]
 
 
@@ -53,7 +53,7 @@ class ExpectedJob:
     """The expected values of a workload at some sizes.
 
     programs: {framework: {"program": path of program.mlir.gz, "arguments": path of its arguments.json}}, the
-    baseline's first. memory_cap_gib, timeout_s: as of a cell.
+    baseline's first. memory_cap_gib, timeout_s: as in the settings of a cell.
     """
 
     workload: str
@@ -100,7 +100,7 @@ class Evaluation:
 
     @property
     def result_types(self) -> dict[str, str]:
-        """The element types of its results by name; empty if the program cannot be read."""
+        """Return the element types of the results by name; empty if the program cannot be read."""
         try:
             graph = self.graph
         except (Failed, GraphError):
@@ -119,7 +119,7 @@ class Evaluation:
 
     @property
     def least_limit(self) -> float:
-        """The least limit of its results' errors."""
+        """Return the least limit of the results' errors."""
         return judge.least_limit(self.roundoff, self.graph.accumulation)
 
     def left_open(self, sets: int, *, has_reference: bool) -> str:
@@ -131,7 +131,7 @@ class Evaluation:
         return judge.left_to_rounding(self._worker, self.graph, program.arguments, program.text)
 
     def outputs(self, double: bool, sets: int) -> tuple[Values, str]:
-        """Return (the values by key of the first sets of inputs, what evaluated them)."""
+        """Return (the values by key of the first sets of inputs, the evaluator in words)."""
         program = self._program
         found, how = evaluate.results(
             *(self._worker, self.graph, program.arguments),
@@ -149,7 +149,7 @@ class Evaluation:
 
 
 def expected_of(job: ExpectedJob, evaluator: CompilerSpec) -> Expected:
-    """Return the expected values of a workload. evaluator: an XLA that is no suspect."""
+    """Return the expected values of a workload. evaluator: an XLA that is not tested."""
     values, document = expected(job, evaluator)
     names = ("judge", "reason", "limits", "disputed", "rounding", "odd", "difference", "left_open")
     return Expected(values=values, **{name: document[name] for name in names})
@@ -202,7 +202,7 @@ def _values(job: ExpectedJob, worker: Worker) -> tuple[Values, dict[str, Any]]:
 def _by_program(
     job: ExpectedJob, known: Sequence[Evaluation], by_numpy: Values | None, *, double: bool
 ) -> tuple[Values, dict[str, Any]]:
-    """Return (the values that NumPy, or else most of the programs, agree on, what is known of them)."""
+    """Return (the values that NumPy, or else most of the programs, agree on, their keys of expected.json)."""
     workload, (first, *others) = workloads.load(job.workload), known
     if random := {one.name: names for one in known if (names := one.random_operations)}:
         return {}, {
@@ -215,11 +215,11 @@ def _by_program(
     values = {first.name: exact}
     if by_numpy:
         values = {NUMPY_FUNCTION: by_numpy, **values}
-        if workload.IS_REFERENCE_TESTED:  # then a difference is the program's
+        if workload.IS_REFERENCE_TESTED:  # a difference then is an error of the program
             largest, _ = _compared(by_numpy, exact, found["limits"])
             return by_numpy, found | {"witness": {"program": first.name, "largest": largest}}
     for other in others:
-        # Without NumPy a third program is asked only if the first two differ.
+        # Without NumPy a third program is evaluated only if the first two differ.
         if not by_numpy and len(values) == 2 and len(agreeing(values, found["limits"])) == 1:
             break
         try:
@@ -250,7 +250,7 @@ def _by_program(
     }
     if by_numpy and NUMPY_FUNCTION in odd:
         return {}, found | {"disputed": True, "reason": f"{job.workload}: {odd[NUMPY_FUNCTION]}"}
-    if first.name in odd:  # then limits do not follow from it
+    if first.name in odd:  # the limits must follow from another program
         chosen = next(one for one in known if one.name in most)
         further = {key: found[key] for key in ("difference", "witness")}
         exact, found = _evaluated(job, chosen, by_numpy, double=double)
@@ -261,7 +261,7 @@ def _by_program(
 def _evaluated(
     job: ExpectedJob, evaluation: Evaluation, by_numpy: Values | None, *, double: bool
 ) -> tuple[Values, dict[str, Any]]:
-    """Return (a program's values, the judge, the limits that follow from the program, or the reason for none)."""
+    """Return (a program's values, the judge and the limits that follow from the program, or a reason for none)."""
     sets = 1 if by_numpy or hasattr(workloads.load(job.workload), "STATE") else INPUT_SETS
     exact, judged_by = evaluation.outputs(double, sets)
     rounding = {}
@@ -295,9 +295,9 @@ def agreeing(values: Mapping[str, Values], allowed: Mapping[str, float]) -> list
 
 
 def _compared(values: Values, found: Values, allowed: Mapping[str, float]) -> tuple[float, str]:
-    """Return (the largest error of values, how both are not of one computation); "" if they are.
+    """Return (the largest error, how the two cannot be one computation); the latter is "" if they can.
 
-    No compiler has a part in either.
+    Neither was computed by a tested compiler.
     """
     errors = {key: worst_error(value, values[key]) for key, value in found.items() if key in values}
     largest = max(errors.values(), default=np.inf)
@@ -315,7 +315,7 @@ def _compared(values: Values, found: Values, allowed: Mapping[str, float]) -> tu
 def type_difference(types: Mapping[str, Mapping[str, str]]) -> str:
     """Return how floating-point results differ in type between programs; "" if they do not.
 
-    types: of the results of each program, by name. Whole numbers of other widths are no difference.
+    types: element types of each program's results, by name. Integers of another width are no difference.
     """
     by_result: dict[str, dict[str, str]] = {}
     for program, kinds in types.items():
@@ -330,10 +330,10 @@ def type_difference(types: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _by_numpy(workload: Workload, job: ExpectedJob) -> Values | None:
-    """Return the workload's own values, evaluated in a process with a limit of time and memory; None if it has none.
+    """Return the workload's own values, evaluated in a process with limits of time and memory; None without any.
 
-    :raises ProgramFileError: if they are those of a file that has none.
-    :raises Failed: if the process ends in any other way.
+    :raises ProgramFileError: if a program file's function fails.
+    :raises Failed: if the process fails in any other way.
     """
     with tempfile.TemporaryDirectory() as folder:
         arrays, problem, log = (Path(folder) / name for name in ("values.npz", "problem.txt", "log.txt"))
@@ -361,13 +361,13 @@ def _by_numpy(workload: Workload, job: ExpectedJob) -> Values | None:
 
 
 def _end(report: ExitReport) -> Outcome:
-    """Return how the evaluation by NumPy ended that did not succeed."""
+    """Return the outcome of a failed evaluation by NumPy."""
     status = Status.TIMEOUT if report.timed_out else Status.OOM if report.over_cap else Status.ERROR
     return Outcome(status, (report.log_tail.strip().splitlines() or [""])[-1])
 
 
 def _limits(job: ExpectedJob, least: float, rounding: dict[str, float], values: Values) -> dict[str, float]:
-    """Return the limit of every value's errors. least: that follows from the program."""
+    """Return the limit of every value's errors. least: the limit that follows from the program."""
     least = checks.parity_limit(job.workload, job.sizes, least)
     result = {}
     for key in values:
@@ -379,9 +379,9 @@ def _limits(job: ExpectedJob, least: float, rounding: dict[str, float], values: 
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.expected --job FILE --pins PINS --output DIR`.
+    """Run `python -m stackwars.compilers.expected --job FILE --pins PINS --output DIR`.
 
-    pins: of the environment of an XLA. A reference evaluation that fails leaves the reason in expected.json.
+    pins: of the environment of an XLA. If the reference evaluation fails, expected.json has the reason.
     """
     options = documents.parse_arguments(main.__doc__, "job", "pins", "output")
     job = ExpectedJob(**documents.read(options.job))

@@ -1,13 +1,12 @@
 """The largest batch of a model that fits a target, at the preset's sequence length.
 
-A probe is compiled until its buffers are assigned, which decides what fits and takes seconds; code
-generation would take minutes. The code, a part of a percent of the memory, is taken to be the base's.
-Every compilation is kept beside the result until that is written, so that a search that was stopped
-goes on where it was.
+A probe is compiled until its buffers are assigned, which decides what fits and takes seconds; code generation would
+take minutes. The code, a fraction of a percent of the memory, is assumed to be as large as the base's. Compilations
+stay on disk until the result is written, so that an interrupted search resumes.
 
-The search is a bracket, and a line that guesses into it: memory grows with the batch along an almost straight
-line, so each guess is where a line through known points meets what is usable. A guess never leaves the bracket of
-a batch that fits and one that does not, and where no line helps, the bracket is halved.
+Memory grows with the batch along an almost straight line, so each guess is the batch at which a line through known
+points meets the usable memory. A guess stays inside the bracket of a batch that fits and one that does not; if no line
+helps, the bracket is halved.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackwars.compilers import ahead_reference, ahead_supervisor
+from stackwars.compilers import ahead_supervisor
 from stackwars.compilers.ahead_supervisor import FITS, OOM
-from stackwars.compilers.lowering import Lowering
+from stackwars.compilers.lower import Lowering
 from stackwars.core import documents, program_text
 
 Lower = Callable[[dict[str, int], Path], Path]
@@ -34,17 +33,17 @@ PROBE_TIMEOUT_S = 120.0
 """A probe ends when its buffers are assigned: in 7 s at most in the reference, or not within a quarter of an
 hour (BERT-Base of TorchTPU at a batch of 19,870)."""
 CLOSE = 0.02
-"""A bracket no wider than this share of the batch that fits ends the search."""
+"""The search ends once the bracket is at most this share of the batch that fits."""
 LARGEST = 2**20
 GROWTH = 4096
-"""With nothing known not to fit, a guess is at most this many times the batch that does."""
-KEPT = ("status", "verdict", "decided_by", "hbm_bytes", "code_bytes", "wall_s", "compile_s", "message")
+"""Until a batch does not fit, a guess is at most this many times the largest batch that does."""
+COLUMNS = ("status", "verdict", "decided_by", "hbm_bytes", "code_bytes", "wall_s", "compile_s", "message")
 
 
 @dataclass(frozen=True)
 class Probe:
-    """The outcome of compiling one batch. verdict: fits, oom, or empty if it said neither;
-    demand: bytes of memory that it needs, None where it did not tell."""
+    """The outcome of compiling one batch. verdict: fits, oom, or empty if unknown; demand: bytes of memory that it
+    needs, None if unknown."""
 
     batch: int
     verdict: str
@@ -53,8 +52,8 @@ class Probe:
 
 @dataclass
 class BatchSearch:
-    """The state of the search. usable: bytes of memory; weights: bytes needed whatever the batch, None if
-    unknown; probes: oldest first."""
+    """The state of the search. usable: bytes of memory; weights: bytes needed at every batch, None if unknown;
+    probes: oldest first."""
 
     usable: int | None
     weights: int | None
@@ -62,22 +61,22 @@ class BatchSearch:
 
     @property
     def oom(self) -> int | None:
-        """The smallest batch known not to fit, None where none is."""
+        """Return the smallest batch known not to fit, or None."""
         return min((p.batch for p in self.probes if p.verdict == OOM), default=None)
 
     @property
     def fits(self) -> int:
-        """The largest batch known to fit below the smallest that does not; 0 where none is."""
+        """Return the largest batch known to fit below the smallest that does not, or 0."""
         below = self.oom or math.inf
         return max((p.batch for p in self.probes if p.verdict == FITS and p.batch < below), default=0)
 
     def guess(self) -> int | None:
-        """The next batch to try; None where the bracket is closed, or close, or cannot be narrowed."""
+        """Return the next batch to try; None if the bracket is closed, close, or cannot be narrowed."""
         low, high = self.fits, self._ceiling()
         if high - low <= 1 or (self.oom == high and high - low <= CLOSE * low):
             return None
         if self.probes and not self.probes[-1].verdict:
-            return (low + high) // 2  # the last try told nothing: nearer to what is known
+            return (low + high) // 2  # the last try has no verdict: go nearer to the batch that fits
         line = self._line()
         if self.oom is None:
             at = 2 * low if line is None else line
@@ -87,15 +86,15 @@ class BatchSearch:
         return max(line, low + 1)
 
     def _ceiling(self) -> int:
-        """No guess reaches this: a batch that does not fit, or whose compilation told nothing."""
-        told_nothing = [p.batch for p in self.probes if not p.verdict and p.batch > self.fits]
-        return min([LARGEST + 1, *told_nothing, *([self.oom] if self.oom else [])])
+        """Return the exclusive limit of guesses: a batch that does not fit, or whose compilation has no verdict."""
+        unknown = [p.batch for p in self.probes if not p.verdict and p.batch > self.fits]
+        return min([LARGEST + 1, *unknown, *([self.oom] if self.oom else [])])
 
     def _line(self) -> int | None:
-        """The batch at which a line through two known points meets `usable`.
+        """Return the batch at which a line through two known points meets `usable`, or None.
 
-        One point on each side of it, where there are; but the two next to it where three tries in a
-        row fell on one side, for then the line across is far from the curve.
+        The line has one point on each side if there are such points. After three tries in a row on one side it has
+        the two nearest points, because the line across is then far from the curve.
         """
         if self.usable is None:
             return None
@@ -128,10 +127,10 @@ def search(known: BatchSearch, limit: int, probe: Callable[[int], Probe]) -> Bat
 
 @dataclass(frozen=True)
 class LargestBatchJob:
-    """One search. sizes: the preset's, with a batch; limit: compilations at most, beside the base's.
+    """One search. sizes: the preset's, with a batch; limit: most compilations besides the base's.
 
-    framework, dialect, seed, matmul_precision: what lowering needs; target_row, compiler, timeout_s:
-    as in `ahead_supervisor.CompileJob`.
+    framework, dialect, seed, matmul_precision: as in `lower.LowerJob`; target_row, compiler, timeout_s: as in
+    `ahead_supervisor.CompileJob`.
     """
 
     workload: str
@@ -148,10 +147,10 @@ class LargestBatchJob:
 
 
 def find(job: LargestBatchJob, base: dict, scratch: Path, lower: Lower, compile_program: Compile) -> dict:
-    """The document of largest_batch.json.
+    """Return the document of largest_batch.json.
 
-    base: ahead.json of the preset's own batch, which costs nothing here. scratch: keeps the probes,
-    each in a folder named by its program's digest.
+    base: ahead.json of the preset's own batch, the first probe. scratch: holds the other probes, each in a folder
+    named by its program's digest.
     """
     weights, code = base["argument_bytes"], base["code_bytes"] or 0
     known = BatchSearch(base["usable_bytes"], None if weights is None else weights + code)
@@ -173,7 +172,7 @@ def find(job: LargestBatchJob, base: dict, scratch: Path, lower: Lower, compile_
         "oom_batch": known.oom,
         "usable_bytes": base["usable_bytes"],
         "probes": [
-            {"batch": d["sizes"]["batch"], **{key: d.get(key) for key in KEPT},
+            {"batch": d["sizes"]["batch"], **{key: d.get(key) for key in COLUMNS},
              "program_sha256": d.get("program_sha256"), "base": d is base}
             for d in documents
         ],
@@ -195,7 +194,7 @@ def _compiled(
     lower: Lower,
     compile_program: Compile,
 ) -> dict:
-    """Lower and compile at these sizes, or find what was compiled before the search was stopped."""
+    """Lower and compile at these sizes, or read the result of an interrupted search."""
     variant = f"b{sizes['batch']}"
     try:
         program = lower(sizes, scratch / f"program-{variant}")
@@ -217,8 +216,8 @@ def _compiled(
 
 
 def _search(job: LargestBatchJob, base: dict, pins: Path, lower_pins: Path, output: Path) -> dict:
-    """Return `find` with the compiler and the framework of these pins."""
-    scratch = _scratch(output)
+    """Search with the compiler and the framework of these pins."""
+    scratch = output.with_name(output.name + ".probes")
     scratch.mkdir(parents=True, exist_ok=True)
 
     def compile_program(compilation: ahead_supervisor.CompileJob, program: Path, folder: Path) -> dict:
@@ -227,33 +226,23 @@ def _search(job: LargestBatchJob, base: dict, pins: Path, lower_pins: Path, outp
     names = ("framework", "dialect", "workload", "seed", "matmul_precision")
     lowered = {**{name: getattr(job, name) for name in names}, "variant": "base"}
     with Lowering(lower_pins, lowered, job.timeout_s, ahead_supervisor.CAP_BYTES) as lower:
-        return find(job, base, scratch, lower, compile_program)
-
-
-def _scratch(output: Path) -> Path:
-    return output.with_name(output.name + ".probes")
-
-
-def main() -> None:
-    """`python -m stackwars.compilers.largest_batch`: one framework's model on one target."""
-    arguments = documents.parse_arguments(main.__doc__, "job", "pins", "lower_pins", "base", "output", "source")
-    job = LargestBatchJob(**documents.read(arguments.job))
-    source = ahead_reference.Source(**documents.read(arguments.source))
-    base, output, pins = documents.read(arguments.base), arguments.output, arguments.pins
-    # The digest of the base's key stands for the sources that lower the other batches' programs too.
-    key = ahead_reference.key(
-        source.versions["largest_batch"], asdict(job), base["key"], pins, arguments.lower_pins
-    )
-    result = source.result(output, key, lambda: _search(job, base, pins, arguments.lower_pins, output))
+        result = find(job, base, scratch, lower, compile_program)
     part = output.with_name(output.name + ".part")
     documents.write(part, result)
     part.replace(output)
-    shutil.rmtree(_scratch(output), ignore_errors=True)
-    said = f"{result['fits_batch']} fits, {result['oom_batch']} does not"
+    shutil.rmtree(scratch, ignore_errors=True)
+    return result
+
+
+def main() -> None:
+    """Run `python -m stackwars.compilers.largest_batch`: one framework's model on one target."""
+    arguments = documents.parse_arguments(main.__doc__, "job", "pins", "lower_pins", "base", "output")
+    job = LargestBatchJob(**documents.read(arguments.job))
+    base = documents.read(arguments.base)
+    result = _search(job, base, arguments.pins, arguments.lower_pins, arguments.output)
+    bracket = f"{result['fits_batch']} fits, {result['oom_batch']} does not"
     print(
-        f"[stackwars] largest batch of {job.framework} {job.workload}: {said}",
-        file=sys.stderr,
-        flush=True,
+        f"[stackwars] largest batch of {job.framework} {job.workload}: {bracket}", file=sys.stderr, flush=True
     )
 
 

@@ -1,8 +1,10 @@
 """A framework's StableHLO of one workload, made in the framework's environment without weights.
 
-A framework that can do it has a module lower_<framework> here, with PACKAGES, those whose versions are recorded, a
-function `lower(source)`, and `load` if it needs more than importing them before the first program; it opens no device.
-The program is the text that the framework's cell compiles; LLaMA 8B's takes seconds and 0.8 GiB.
+Such a framework has a module lower_<framework> here, with PACKAGES, those whose versions are recorded, a function
+`lower(source)`, and `load` if it needs more than importing them before the first program; it opens no device. The
+program is the text that the framework's cell compiles; LLaMA 8B's takes seconds and 0.8 GiB.
+
+`Lowering` is the parent's side: a process that imports the framework once and lowers at sizes as they are needed.
 """
 
 from __future__ import annotations
@@ -20,25 +22,28 @@ import traceback
 from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from unittest import mock
 
 from stackwars import workloads
 from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered, ProgramSource
-from stackwars.core import documents, program_text, worker
-from stackwars.core.outcome import Status
+from stackwars.core import documents, limits, program_text, worker
+from stackwars.core.client import Process
+from stackwars.core.outcome import Failed, Status
 from stackwars.core.program_text import dump_sources, no_program_line, sources_of_plain
-from stackwars.setup.environments import why_unavailable
+from stackwars.setup.environments import ensure, why_unavailable
 from stackwars.workloads import parallel, values
 
 CRASHES = {signal.SIGABRT, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGBUS}
-"""By which a framework ends that fails at a program; SIGKILL, for want of memory, is none."""
+"""Signals that mean the framework crashed. SIGKILL is excluded: it means out of memory."""
+IMPORT_S = 300
+"""Additional seconds for the first program of a `Lowering`, which includes the framework's imports."""
 
 
 @dataclass(frozen=True)
 class LowerJob:
-    """One program: a framework's, for a workload at these sizes.
+    """A framework's program of a workload at these sizes.
 
     variant: `base`, what distinguishes the sizes from the preset's, or how the program is divided among devices
     (`workloads.parallel`); matmul_precision: as cells.
@@ -54,7 +59,7 @@ class LowerJob:
 
 
 def lower(job: LowerJob, *, has_values: bool = False) -> tuple[str, dict]:
-    """Return (the program's text, the document for arguments.json). has_values: as of a `ProgramSource`.
+    """Return (the program's text, the document for arguments.json). has_values: as in a `ProgramSource`.
 
     If the workload has no form in the dialect, or this Python cannot have the framework, the text is the line
     that says why, without arguments.
@@ -79,7 +84,7 @@ def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds
 
 
 def _lowered(job: LowerJob, has_values: bool) -> tuple[Lowered, dict[str, str]]:
-    """The program, and the versions of what lowered it."""
+    """Return the program, and the versions of the packages that lowered it."""
     if why := why_unavailable():
         return Lowered(no_program_line(why), [], ()), {}
     framework = import_module(f"stackwars.compilers.lower_{job.framework}")
@@ -107,12 +112,12 @@ def _lowered(job: LowerJob, has_values: bool) -> tuple[Lowered, dict[str, str]]:
 
 
 def _version(package: str) -> str:
-    """The version that a package gives itself, or else that of its wheel."""
+    """Return the version that a package gives itself, or else its wheel's."""
     return getattr(import_module(package), "__version__", None) or metadata.version(package)
 
 
 def _sources(lowered: Lowered) -> dict:
-    """{"sources": of each line of the program}, where the frontend tells them."""
+    """Return {"sources": those of each line of the program} if the frontend records them."""
     result = sources_of_plain(lowered.text, lowered.located)
     return {"sources": dump_sources(result)} if result else {}
 
@@ -177,6 +182,45 @@ class Commands:
         return write_in_child(LowerJob(**job), Path(output), timeout_s)
 
 
+class Lowering(Process):
+    """A process that lowers one workload by one framework, which it imports once."""
+
+    def __init__(self, pins: Path, job: dict[str, Any], timeout_s: float, cap: int) -> None:
+        """pins: of the framework's environment. job: a `LowerJob` as a dictionary, whose sizes are replaced.
+        timeout_s: of one program. cap: of the process's memory, in bytes.
+        """
+        super().__init__(
+            "",
+            ["-m", "stackwars.compilers.lower", "--serve", job["framework"], job["dialect"], job["workload"]],
+            cap_gib=cap / limits.GIB,
+            timeout_s=timeout_s + IMPORT_S,
+            environ={"TF_CPP_MIN_LOG_LEVEL": "2"},
+        )
+        self._pins, self._job, self._program_s = pins, job, timeout_s
+
+    def __enter__(self) -> Lowering:
+        return self
+
+    def __call__(self, sizes: dict[str, int], folder: Path) -> Path:
+        """Write the program with these sizes and its arguments.json into a folder; return the program's file.
+
+        :raises OSError: with the last words of a process that ended without a program.
+        """
+        job = {**self._job, "sizes": sizes}
+        try:
+            status = self.ask("lower", job=job, output=str(folder.resolve()), timeout_s=self._program_s)
+        except Failed as failed:
+            raise OSError(failed.outcome.detail) from None
+        if status:
+            # The last line names the error; those before it have a whole program's tensors in them.
+            raise OSError(f"exit status {status} in lower; last line: {self.last_words() or 'none'}")
+        return folder / "program.mlir.gz"
+
+    def _start(self) -> None:
+        self._python = ensure(self._pins)
+        super()._start()
+
+
 def _leave(status: int) -> NoReturn:
     """End without the frameworks' own teardown, which can crash after the work is done."""
     sys.stdout.flush()
@@ -185,7 +229,7 @@ def _leave(status: int) -> NoReturn:
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.lower --job FILE --output DIR`, or `--serve` and of what."""
+    """Run `python -m stackwars.compilers.lower --job FILE --output DIR`, or with `--serve`."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--job", help="file of the LowerJob, as JSON")
     parser.add_argument("--output", type=Path, help="folder to write into")

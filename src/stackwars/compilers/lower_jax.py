@@ -16,7 +16,7 @@ PACKAGES = ("jax", "jaxlib")
 
 
 def lower(source: ProgramSource) -> Lowered:
-    """The program; a division is by annotation. `build` makes its weights with `arguments.leaf`."""
+    """Return the program; a division is by annotation. `build` makes its weights with `arguments.leaf`."""
     import jax
 
     jax.config.update("jax_default_matmul_precision", source.precision)
@@ -42,7 +42,7 @@ def lower(source: ProgramSource) -> Lowered:
         constant, state = parameters
         results = _updated(function.leaves, state)
         leaves, tree = jax.tree.flatten(state)
-        # What an optimiser has made for itself are arrays of zeros, divided as the weight of that name is.
+        # An optimiser's own arrays are zeros, divided as the weight with the same name is.
         made = [
             leaf
             if id(leaf) in entries
@@ -50,12 +50,18 @@ def lower(source: ProgramSource) -> Lowered:
             for leaf, result in zip(leaves, results, strict=False)
         ]
         parameters = (constant, jax.tree.unflatten(tree, made))
-    given = (*(parameters if updates else (parameters,)), *placed)
-    lowered = jax.jit(function, donate_argnums=1 if updates else ()).lower(*given)
-    # JAX drops what the program does not read; which, it says only here.
-    kept = lowered._lowering.compile_args["kept_var_idx"]
-    leaves = [entries[id(leaf)] for leaf in jax.tree.leaves(given)]
-    used = [entry for place, entry in enumerate(leaves) if place in kept]
+    operands = (*(parameters if updates else (parameters,)), *placed)
+    lowered = jax.jit(function, donate_argnums=1 if updates else ()).lower(*operands)
+    return program(lowered, [entries[id(leaf)] for leaf in jax.tree.leaves(operands)], results)
+
+
+def program(lowered: Any, leaves: list[Entry], results: tuple[Result, ...] = ()) -> Lowered:
+    """Return the program of JAX's `Lowered`. leaves: the entries of all its arguments."""
+    import jax
+
+    # JAX drops arguments that the program does not read; it says which ones only here.
+    read = lowered._lowering.compile_args["kept_var_idx"]
+    used = [entry for place, entry in enumerate(leaves) if place in read]
     results = results or arguments.outputs(len(jax.tree.leaves(lowered.out_info)))
     return Lowered(lowered.as_text(), used, results, lowered.as_text(debug_info=True))
 
@@ -65,7 +71,7 @@ def _dtype(array: Any) -> Any:
 
 
 def mesh(devices: int) -> Any:
-    """A mesh of so many devices, for which the CPU's threads stand."""
+    """Return a mesh of this many devices, which are threads of the CPU."""
     import jax
 
     jax.config.update("jax_num_cpu_devices", devices)
@@ -73,7 +79,7 @@ def mesh(devices: int) -> Any:
 
 
 def divided(devices: Any, axis: int | None) -> Any:
-    """How an array is placed on a mesh that is divided along this axis, or whole on each device."""
+    """Return the sharding of an array that is divided along this axis, or whole on each device."""
     import jax
 
     before = () if axis is None else (*(None,) * axis, parallel.AXIS)
@@ -81,17 +87,17 @@ def divided(devices: Any, axis: int | None) -> Any:
 
 
 def _axis(division: Division, result: Result) -> int | None:
-    """The axis along which a part of the state is divided."""
+    """Return the axis along which a part of the state is divided."""
     axis = division.weight_axis(result.name)
     return None if axis is None else result.axes[axis]
 
 
 def _updated(leaves: Callable, state: Any) -> tuple[Result, ...]:
-    """The results of a function that returns (new state, output)."""
+    """Return the results of a function that returns (new state, output)."""
     import jax
 
-    # An array whose extents number its axes stands for each result: what `leaves` makes of it, a view, tells
-    # its name and the order of its axes.
+    # An array whose extents number its axes stands for each result: the view that `leaves` makes of it tells its
+    # name and the order of its axes.
     markers = jax.tree.map(lambda leaf: np.empty(tuple(range(1, leaf.ndim + 1))), state)
     places = {
         view.__array_interface__["data"]: Result(name, tuple(extent - 1 for extent in view.shape))

@@ -14,15 +14,15 @@ from stackwars.workloads import values
 
 PACKAGES = ("tensorflow",)
 _ALIAS = re.compile(r"parameter_number = (\d+) : i64}, output_index = array<i64: (\d+)>")
-"""An argument whose memory a result takes over: a variable that is assigned to."""
+"""An argument that shares its memory with a result: a variable that is assigned to."""
 
 
 def lower(source: ProgramSource) -> Lowered:
-    """The program.
+    """Return the program.
 
-    `build` makes its weights with `arguments.leaf`. TensorFlow exports programs of initialised variables
-    only: these have memory that nothing has touched. The arguments are the inputs, then what the trace has
-    captured: weights, or a model's own constants, with their values. A variable that it assigns to is a result as well.
+    `build` makes its weights with `arguments.leaf`. TensorFlow exports programs of initialised variables only: these
+    have untouched memory. The arguments are the inputs, then the captured weights and the model's own constants. A
+    variable that is assigned to is also a result.
     """
     import tensorflow as tf
 
@@ -38,15 +38,15 @@ def lower(source: ProgramSource) -> Lowered:
         return variable
 
     parameters, traced = source.build(source.sizes, source.seed, put)
-    function = tf.function(lambda *given: traced(parameters, *given), jit_compile=True)
+    function = tf.function(lambda *inputs: traced(parameters, *inputs), jit_compile=True)
     specs = [tf.TensorSpec(array.shape, values.native_dtype(array)) for array in source.inputs.values()]
     text = tensorflow_xla.program(function, specs)
     known = {id(variable.handle): entry for entry, variable in placed}
     concrete = function.get_concrete_function(*specs)
     captured = concrete.captured_inputs
-    own = {id(variable.handle): variable for variable in concrete.graph.variables}
+    variables = {id(variable.handle): variable for variable in concrete.graph.variables}
     used = [Entry("input", name) for name in source.inputs]
-    used += [known.get(id(one)) or _constant(own.get(id(one), one)) for one in captured]
+    used += [known.get(id(one)) or _constant(variables.get(id(one), one)) for one in captured]
     leaves = traced.leaves(parameters) if hasattr(traced, "leaves") else {}
     names = {id(leaf.handle): name for name, leaf in leaves.items()}
     results = dict(enumerate(arguments.outputs(len(concrete.outputs))))
@@ -56,5 +56,5 @@ def lower(source: ProgramSource) -> Lowered:
 
 
 def _constant(tensor: Any) -> Entry:
-    """The entry of a tensor that a model has made for itself."""
+    """Return the entry of a model's own tensor."""
     return arguments.of_array(tensor.numpy())

@@ -2,10 +2,10 @@
 
 The form is that of its `torch.compile`: AOTAutograd's graph, with TorchTPU's own decompositions, put
 through TorchTPU's tracer. AOTAutograd writes a linear layer as a flattened input times a transposed
-weight; `lower_torch_tpu_undecomposed` leaves it whole.
+weight.
 
-What of it is private to torch_tpu 0.2.0, and so pinned: its device without a client, the tracer and the
-builder of the module. Its own `traverse_and_compile` also compiles, which needs a TPU. Two passes of
+Private to torch_tpu 0.2.0, and so pinned: its device without a client, the tracer and the builder of the
+module. Its own `traverse_and_compile` also compiles, which needs a TPU. Two passes of
 its `torch.compile` are left out, `fold_gqa` and `detect_causal_mask`: they look for PyTorch's fused
 attention, and the models here write attention out.
 
@@ -36,10 +36,6 @@ _PRECISION = {"default": "medium", "high": "high", "highest": "highest"}
 
 IN_PLACE = "of what writes in place only training steps are lowered with TorchTPU here"
 
-Traced = tuple[Any, list[str | None]]
-"""A graph of PyTorch's operations; of each of its arguments the name of a parameter or buffer of the module,
-None of an input."""
-
 
 def load() -> None:
     """Import what `lower` needs; opens no device."""
@@ -53,21 +49,12 @@ def load() -> None:
 
 
 def lower(source: ProgramSource) -> Lowered:
-    """The program.
+    """Return the program.
 
     `build` makes its weights with `arguments.leaf`. A weight that several layers share is one argument.
-    What a module keeps that is no weight is an argument too.
+    A buffer of the module is an argument too.
 
-    A divided program is the same, and says how its arguments are divided as torch_xla's does.
-    """
-    return lower_traced(_compiled, decompositions, source)
-
-
-def lower_traced(
-    trace: Callable[[Any, list[Any]], Traced], table: Callable[[], dict], source: ProgramSource
-) -> Lowered:
-    """The same, of the graph that `trace` makes of a module and its inputs; of a training step with the
-    decompositions of `table`.
+    A divided program has the same operations, and marks how its arguments are divided as torch_xla's does.
     """
     load()
     import torch
@@ -87,30 +74,30 @@ def lower_traced(
         placed.append((arguments.of_array(array), fake(array)))
         return placed[-1][1]
 
-    kept: list[str] = []
+    updates: list[str] = []
     updated: dict[int, str] = {}
     module = source.build(source.sizes, source.seed, put)
     with ExitStack() as stack:
         stack.enter_context(without_values)
-        # It reads the positions to see whether a row has several texts, which none here has; traced, that
-        # would be a search in the program (chlo.scan, which XLA does not take).
+        # transformers reads the positions to see whether a row has several texts, which none here has; traced, that
+        # would be a search in the program (chlo.scan, which XLA rejects).
         known = mock.patch.object(masking_utils, "find_packed_sequence_indices", lambda _: None)
         stack.enter_context(known)
         # A scalar made from a number of Python's would be copied to the TPU at once.
         stack.enter_context(mock.patch.object(torch, "tensor", _tensor(torch.tensor, torch.full)))
-        given = [fake(array) for array in source.inputs.values()]
+        inputs = [fake(array) for array in source.inputs.values()]
         entries = _entries(module, placed)
         if hasattr(module, "leaves"):
             if not hasattr(module, "optimiser"):
                 raise NotImplementedError(IN_PLACE)
-            graph, kept = _step(module, given, table())
-            wanted = [_kept_entry(name, entries, module) for name in kept]
-            updated = {id(entry): name for entry, name in zip(wanted, kept, strict=True)}
+            graph, updates = _step(module, inputs)
+            wanted = [_updated_entry(name, entries, module) for name in updates]
+            updated = {id(entry): name for entry, name in zip(wanted, updates, strict=True)}
             wanted += [entries[f"model.{name}"] for name, _ in module.model.named_buffers()]
             wanted += [Entry("input", name) for name in source.inputs]
         else:
             stack.enter_context(torch.no_grad())
-            graph, names = trace(module, given)
+            graph, names = _compiled(module, inputs)
             others = names.count(None) - len(source.inputs)
             if others:
                 raise NotImplementedError(
@@ -128,12 +115,12 @@ def lower_traced(
             for entry in used
         ]
         text = marked(text, axes, [id(entry) in updated for entry in used], division.devices)
-    returned = arguments.outputs(count - len(kept))
-    return Lowered(text, used, (*returned, *map(Result, kept)))
+    returned = arguments.outputs(count - len(updates))
+    return Lowered(text, used, (*returned, *map(Result, updates)))
 
 
 def _entries(module: Any, placed: list[tuple[Entry, Any]]) -> dict[str, Entry]:
-    """{name of a parameter or buffer: what was placed as it}; shared ones have several names."""
+    """Return {name of a parameter or buffer: its entry}; a shared one has several names."""
     known = {tensor.untyped_storage()._cdata: entry for entry, tensor in placed}
     named = [
         *module.named_parameters(remove_duplicate=False),
@@ -143,7 +130,7 @@ def _entries(module: Any, placed: list[tuple[Entry, Any]]) -> dict[str, Entry]:
 
 
 def _tensor(plain: Callable, full: Callable) -> Callable:
-    """`torch.tensor`, of a number on a device as an operation of the graph."""
+    """Return `torch.tensor` in which a number on a device becomes an operation of the graph."""
 
     def made(value: Any, **kind: Any) -> Any:
         scalar = isinstance(value, int | float) and kind.get("device") is not None
@@ -152,29 +139,32 @@ def _tensor(plain: Callable, full: Callable) -> Callable:
     return made
 
 
-def decompositions() -> dict:
-    """TorchTPU's own, of its torch.compile."""
+def _decompositions() -> dict:
+    """Return the decompositions that TorchTPU's torch.compile uses."""
     from torch_tpu._internal.compile._backend import _TPU_DECOMPOSITIONS
 
     return _TPU_DECOMPOSITIONS
 
 
-def _compiled(module: Any, inputs: list[Any]) -> Traced:
-    """AOTAutograd's graph, as TorchTPU's backend of torch.compile asks for it."""
+def _compiled(module: Any, inputs: list[Any]) -> tuple[Any, list[str | None]]:
+    """Return AOTAutograd's graph, as TorchTPU's backend of torch.compile requests it, and its arguments' names.
+
+    An argument has the name of a parameter or buffer of the module; None stands for an input.
+    """
     from torch._functorch.aot_autograd import aot_export_module
 
-    # It wants a tuple of results.
+    # aot_export_module requires a tuple of results.
     module.register_forward_hook(lambda _module, _inputs, output: each(output))
-    graph, signature = aot_export_module(module, inputs, trace_joint=False, decompositions=decompositions())
+    graph, signature = aot_export_module(module, inputs, trace_joint=False, decompositions=_decompositions())
     weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     return graph, [weights.get(node.name) for node in graph.graph.find_nodes(op="placeholder")]
 
 
-def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
-    """(graph of a `training_torch.Step`, names of what it updates).
+def _step(module: Any, inputs: list[Any]) -> tuple[Any, list[str]]:
+    """Return (graph of a `training_torch.Step`, names of the tensors that it updates).
 
-    Its arguments: what it updates, the model's buffers, and the inputs. Its results: the loss, and what it
-    has updated. That is what `Step.leaves` names, and a count of steps for each weight, without a name.
+    The graph takes the updated tensors, the model's buffers and the inputs, and returns the loss and the updated
+    tensors: those that `Step.leaves` names, and a count of steps for each weight, without a name.
     """
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
@@ -185,8 +175,8 @@ def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
     weights, buffers = (dict(result) for result in (model.named_parameters(), model.named_buffers()))
     count = len(weights)
 
-    def loss(given: list[Any], kept: list[Any], *batch: Any) -> Any:
-        named = dict(zip([*weights, *buffers], [*given, *kept], strict=True))
+    def loss(parameters: list[Any], constants: list[Any], *batch: Any) -> Any:
+        named = dict(zip([*weights, *buffers], [*parameters, *constants], strict=True))
         return torch.func.functional_call(model, named, batch)
 
     def shapes(tensors: Any) -> list[Any]:
@@ -197,12 +187,12 @@ def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
     )
     _move(backward, torch.device("tpu:0"))
 
-    def step(updated: list[Any], kept: list[Any], *batch: Any) -> list[Any]:
-        gradients, value = backward(updated[:count], kept, *batch)
+    def step(updated: list[Any], constants: list[Any], *batch: Any) -> list[Any]:
+        gradients, value = backward(updated[:count], constants, *batch)
         updated = [tensor.clone() for tensor in updated]
-        given, first, second, steps = (updated[i * count :][:count] for i in range(4))
+        parameters, first, second, steps = (updated[i * count :][:count] for i in range(4))
         functional(
-            *(given, list(gradients), first, second, [], steps),
+            *(parameters, list(gradients), first, second, [], steps),
             foreach=False, capturable=True, amsgrad=False, maximize=False,
             beta1=beta1, beta2=beta2, **{name: options[name] for name in ("lr", "weight_decay", "eps")},
         )  # fmt: skip
@@ -211,14 +201,14 @@ def _step(module: Any, inputs: list[Any], table: dict) -> tuple[Any, list[str]]:
     leaves = module.leaves()
     steps = [torch.zeros((), device="tpu:0") for _ in weights]
     updated = [*(leaf.detach() for leaf in leaves.values()), *steps]
-    traced = make_fx(torch.func.functionalize(step), tracing_mode="fake", decomposition_table=table)(
-        updated, [buffer.detach() for buffer in buffers.values()], *inputs
-    )
+    traced = make_fx(
+        torch.func.functionalize(step), tracing_mode="fake", decomposition_table=_decompositions()
+    )(updated, [buffer.detach() for buffer in buffers.values()], *inputs)
     return traced, [*leaves, *("" for _ in steps)]
 
 
-def _kept_entry(name: str, entries: dict[str, Entry], module: Any) -> Entry:
-    """The entry of what a step updates: a weight, or what an optimiser starts with, which is 0."""
+def _updated_entry(name: str, entries: dict[str, Entry], module: Any) -> Entry:
+    """Return the entry of an updated tensor: a weight, or a state of the optimiser, which starts as 0."""
     if f"model.{name}" in entries:
         return entries[f"model.{name}"]
     shape = tuple(module.leaves()[name].shape) if name else ()
@@ -226,7 +216,7 @@ def _kept_entry(name: str, entries: dict[str, Entry], module: Any) -> Entry:
 
 
 def _move(graph: Any, device: Any) -> None:
-    """Have a graph make its tensors on this device."""
+    """Make a graph create its tensors on this device."""
     import torch
 
     def moved(value: Any) -> Any:
@@ -239,9 +229,9 @@ def _move(graph: Any, device: Any) -> None:
 
 
 def _stablehlo(graph: Any, wanted: list[Entry]) -> tuple[str, list[Entry], int]:
-    """Return (program, its arguments, how many results it has).
+    """Return (program, its arguments, the number of its results).
 
-    wanted: an entry for each argument of the graph; the program has those that it uses.
+    wanted: an entry for each argument of the graph; the program has the used ones.
     """
     import torch
     from torch_tpu._internal import execution_mode
@@ -262,5 +252,5 @@ def _stablehlo(graph: Any, wanted: list[Entry]) -> tuple[str, list[Entry], int]:
         results = [o for o in torch.utils._pytree.tree_leaves(outputs) if o is not None]
         module = tpu_torch_compile.build_mlir(results, [made[key] for key in used], False)
     text = tpu_torch_compile.serialize_mlir_text(module)
-    # It names the module after the line of Python that made the result, which may be one of this file.
+    # torch_tpu names the module after the line of Python that made the result, which may be one of this file.
     return re.sub(r"^module @\S+", "module @torch_tpu", text), list(used.values()), len(results)

@@ -27,19 +27,17 @@ def load() -> None:
 
 
 def lower(source: ProgramSource) -> Lowered:
-    """The program.
+    """Return the program.
 
-    `build` makes its weights with `arguments.leaf`. Inputs of floats are placeholders as well; token ids, and
-    what a module keeps that is no weight, are real tensors: transformers reads some of them while tracing.
-    Scalars and other tensors that torch_xla uploads by itself become constants, with their values.
+    `build` makes its weights with `arguments.leaf`. Float inputs are placeholders as well; token ids and buffers of
+    the module are real tensors: transformers reads some of them while tracing. Scalars and other tensors that
+    torch_xla uploads by itself become constants, with their values.
 
-    Of a division, torch_xla marks tensors by sending them to all devices, and a placeholder has nothing to
-    send: so the program's arguments are marked as it marks them (a test compares); the marks that it puts on
-    what a step has updated are left out. What it updates gives its memory away there, as torch_xla asks of the
-    compiler beside the program.
+    torch_xla marks a divided tensor by sending it to all devices, and a placeholder has nothing to send. So the text
+    gets the marks that torch_xla would put on arguments (a test compares), without the marks on updated results. An
+    updated argument is donated, as torch_xla requests from the compiler outside the program.
 
-    :raises NotImplementedError: if torch_xla computes a part on the host: the program would have its result as a
-        constant.
+    :raises NotImplementedError: if torch_xla computes a part on the host: its result would be a constant.
     """
     load()
     import torch
@@ -70,9 +68,9 @@ def lower(source: ProgramSource) -> Lowered:
     tensors = {
         name: put(array) if array.dtype.kind == "i" else place(array) for name, array in source.inputs.items()
     }
-    # What an optimiser keeps is zeros that are yet to be computed, which would be part of the program.
+    # An optimiser's zeros are not computed yet, and would be part of the program.
     torch_xla.sync(wait=True)
-    # Now: a call gives what it updates another number.
+    # Before the call, which gives updated tensors other numbers.
     known = {_XLAC._xla_get_tensor_id(tensor): entry for entry, tensor in placed}
     known |= {_XLAC._xla_get_tensor_id(t): Entry("input", name) for name, t in tensors.items()}
     names = {_XLAC._xla_get_tensor_id(leaf): name for name, leaf in getattr(module, "leaves", dict)().items()}
@@ -89,7 +87,7 @@ def lower(source: ProgramSource) -> Lowered:
         raise NotImplementedError(
             "torch_xla reads values back while it traces, so the program would hold for them alone"
         )
-    # The arguments in the program's order: torch_xla's is that of its walk through the graph.
+    # torch_xla orders the program's arguments by its walk through the graph.
     numbers, nodes = _XLAC._get_tensors_xla_device_data_node(results)
     used = [
         known[number] if number in known else arguments.of_array(node.cpu().numpy())

@@ -18,13 +18,12 @@ IN_PLACE = "of what updates itself, torchax is lowered for a training step; this
 
 
 def lower(source: ProgramSource) -> Lowered:
-    """The program.
+    """Return the program of the function that `frameworks.torchax` traces.
 
-    `build` makes its weights with `arguments.leaf`. The function that is traced is that of
-    `frameworks.torchax`. A tied weight is one argument; what a module keeps that is no weight is an
+    `build` makes its weights with `arguments.leaf`. A tied weight is one argument; a buffer of the module is an
     argument too.
 
-    Raises NotImplementedError for a module that updates anything but weights in a training step.
+    :raises NotImplementedError: for a module that updates anything but weights in a training step.
     """
     import jax
     import torch
@@ -35,7 +34,7 @@ def lower(source: ProgramSource) -> Lowered:
     arrays: dict[int, np.ndarray] = {}
 
     def put(array: np.ndarray) -> Any:
-        # A weight's memory is never written, and so none.
+        # A weight is never written, and so takes no memory.
         tensor = torch.from_numpy(np.asarray(array))
         arrays[tensor.data_ptr()] = array
         placed.append((arguments.of_array(array), tensor))
@@ -61,18 +60,11 @@ def lower(source: ProgramSource) -> Lowered:
     parameters = {name: _shape(jax, leaf.shape, leaf.numpy().dtype) for name, leaf in named.items()}
     shapes = [_shape(jax, array.shape, values.native_dtype(array)) for array in source.inputs.values()]
     lowered = jax.jit(in_torchax.pure(module, environment)).lower(parameters, *shapes)
-    # JAX's order of a dictionary is that of its keys. What the program does not read it drops.
+    # JAX orders a dictionary by its keys.
     leaves = [entries[name] for name in sorted(named)] + [Entry("input", name) for name in source.inputs]
-    kept = lowered._lowering.compile_args["kept_var_idx"]
-    used = [entry for place, entry in enumerate(leaves) if place in kept]
-    return Lowered(
-        lowered.as_text(),
-        used,
-        arguments.outputs(len(jax.tree.leaves(lowered.out_info))),
-        located=lowered.as_text(debug_info=True),
-    )
+    return lower_jax.program(lowered, leaves)
 
 
 def _shape(jax: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """As JAX places an array: without 64-bit types."""
+    """Return the shape of an array as JAX places it: without 64-bit types."""
     return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype))

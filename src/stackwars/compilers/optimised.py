@@ -1,7 +1,7 @@
-"""The optimised HLO of a program as it was emitted, by the compiler that replays it here; kept as text.
+"""Write the optimised HLO that this machine's compiler makes from an emitted program, as text.
 
-Runs in the compiler's environment. The compiler has a process of its own, a fork, and whatever becomes of that, a file
-is written: where there is no optimised program, the line that says why.
+Runs in the compiler's environment. The compiler runs in a fork, and however that ends, a file is written: without an
+optimised program, it has the line that says why.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _HEAD = re.compile(r"// optimised by ([\w.-]+) of the program (\w+)")
 
 @dataclass(frozen=True)
 class OptimiseJob:
-    """How to compile. compiler: its name in the configuration; module, options: as of a replay; timeout_s: of
-    the whole process, in seconds."""
+    """One compilation. compiler: its name in the configuration; module, options: as in a ReplayJob; timeout_s: of
+    the whole process."""
 
     compiler: str
     module: str
@@ -33,7 +33,7 @@ class OptimiseJob:
 
 
 def optimise(job: OptimiseJob, program: Path) -> str:
-    """The text to keep: a line that says of which program and by which compiler, and the HLO."""
+    """Return the file's text: a line that names the program and the compiler, then the HLO."""
     text = program_text.read(program)
     if why := program_text.missing_reason(text) or why_unavailable():
         return program_text.no_program_line(why)
@@ -42,8 +42,8 @@ def optimise(job: OptimiseJob, program: Path) -> str:
         report = launch.run_forked(partial(compile_here, job, text, hlo), CAP_BYTES, job.timeout_s, log)
         if report.exit_code == 0:
             return f"{head(job.compiler, text.encode())}\n{hlo.read_text()}"
-    said = printable(report.log_tail.rpartition("\n")[2])
-    why = f"the compiler ended with {report.exit_code}: {said}"
+    last = printable(report.log_tail.rpartition("\n")[2])
+    why = f"the compiler ended with {report.exit_code}: {last}"
     if report.timed_out:
         why = f"the compiler took over {job.timeout_s:g} s"
     elif report.over_cap:
@@ -52,15 +52,18 @@ def optimise(job: OptimiseJob, program: Path) -> str:
 
 
 def head(compiler: str, program: bytes) -> str:
-    """The first line of what is kept."""
+    """Return the first line of the file."""
     return f"// optimised by {compiler} of the program {hashlib.sha256(program).hexdigest()}"
 
 
-def read(kept: Path, program: bytes) -> tuple[str, str]:
-    """(the compiler's name, the HLO) of a kept file. Raises ValueError, which says why there is none."""
-    if not kept.exists():
+def read(path: Path, program: bytes) -> tuple[str, str]:
+    """Return (the compiler's name, the HLO) of a file.
+
+    :raises ValueError: with the reason if it has none.
+    """
+    if not path.exists():
         raise ValueError("this run has kept none")
-    text = program_text.read(kept)
+    text = program_text.read(path)
     if why := program_text.missing_reason(text):
         raise ValueError(why)
     first, _, hlo = text.partition("\n")
@@ -71,17 +74,17 @@ def read(kept: Path, program: bytes) -> tuple[str, str]:
 
 
 def compile_here(job: OptimiseJob, text: str, hlo: Path) -> None:
-    """Compile a program for this machine's CPU, and write what the compiler makes of it."""
+    """Compile a program for this machine's CPU, and write its optimised HLO."""
     from stackwars.core import compilers
     from stackwars.setup.device import CPU
 
     compiler = compilers.load(job.module).Compiler(CPU, job.options)
-    # As a replay compiles it, so that the operations have the names that they have in its profile.
+    # A replay compiles it the same way, so that operations have the names of its profile.
     hlo.write_text(compiler.compile(program_text.not_donated(text)).optimised_hlo())
 
 
 def main() -> None:
-    """`python -m stackwars.compilers.optimised`: one program, into one compressed file."""
+    """Run `python -m stackwars.compilers.optimised`: one program, into one compressed file."""
     a = documents.parse_arguments(main.__doc__, "job", "program", "output")
     text = optimise(OptimiseJob(**documents.read(a.job)), a.program)
     a.output.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,11 @@
-"""Where the time of a compiled program's call goes: the profiler's events joined with the optimised program.
+"""Divide the time of a compiled program's call among its operations: profiler events joined with the optimised HLO.
 
-The thunks of XLA's CPU runtime carry the name of their HLO operation. A thunk may return before its work is
-done, so an operation lasts until its `end: <name>` event; where several run at once, each has an equal part of
-the time. Profiled calls are calls of their own: no time of a table is one of them.
+The thunks of XLA's CPU runtime carry the name of their HLO operation. A thunk may return before its work is done, so
+an operation lasts until its `end: <name>` event; operations that run at once share the time equally. Profiled calls
+are additional calls: no table has their times.
 
-JAX must have been told its platform before it was imported, as `program.open_device` does: where it has loaded
-libtpu, the profiler of jaxlib 0.10.2 calls that of libtpu and the process dies.
+JAX's platform must be set before its import: if JAX has loaded libtpu, the profiler of jaxlib 0.10.2 calls libtpu's
+and the process dies.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from stackwars.core.hlo import callers, class_of
 from stackwars.measure.loops import LONG_S
 
 LEAST, MOST = 3, 25
-"""Blocks of profiled calls of each program; one is enough where a call takes over LONG_S in the mean."""
+"""Blocks of profiled calls of each program; one is enough if a call takes over LONG_S in the mean."""
 SECONDS = 0.5
-"""Once there are LEAST, there are no further ones after so long for each program."""
+"""Seconds for each program after which no block follows the first LEAST."""
 DESCRIBED = 20
-"""The longest operations, of which opcode, type and line are kept: a page lists no more."""
+"""Number of the longest operations whose opcode, type and line are recorded: a page lists no more."""
 MOST_SPANS = 5_000
-"""Of a call in which more operations ran, a loop's for instance, it is not kept when each did."""
+"""A call with more operations, such as a loop's, has no record of when each ran."""
 _LINE = re.compile(r'source_file="-" source_line=(\d+)')
 _CALL = "stackwars call of "
 _PLANE = "/host:CPU"
@@ -39,7 +39,7 @@ _LINGER_S = 0.02  # the last operation's end event may come after its result
 
 
 class Span(NamedTuple):
-    """From when to when an operation or a call ran, in ns on the profiler's clock."""
+    """Start and end of an operation or a call, in ns on the profiler's clock."""
 
     name: str
     start: float
@@ -47,73 +47,70 @@ class Span(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One profiled call, and every time that an operation ran in it; an operation's end may be after it."""
+    """One profiled call with its operations; an operation may end after the call."""
 
     span: Span
     operations: list[Span]
 
 
 def record(calls: Mapping[str, Callable[[int], Any]], block: int) -> dict[str, list[Call]]:
-    """The profiled calls of each program, interleaved in blocks of so many as in the timed part of a replay.
+    """Return the profiled calls of each program, interleaved in blocks as in the timed part of a replay.
 
-    calls: makes one fenced call of a program, of the number given. Raises ValueError where the profiler saw
-    none of a program.
+    calls: functions that make one fenced call with this number. block: calls in a block.
+
+    :raises ValueError: if the profiler saw no call of a program.
     """
     result: dict[str, list[Call]] = {name: [] for name in calls}
     for call in _joined(*_spans(_events(calls, block))):
         result[call.span.name].append(call)
     for name, some in result.items():
         if not some:
-            raise ValueError(f"expected events of the profiled calls of {name}; found none")
+            raise ValueError(f"expected events of the profiled calls of {name}, got none")
     return result
 
 
 def profile(calls: list[Call], text: str) -> dict:
-    """A program's typical call: {"calls", "wall_s", "operations": {operation: {"class", "seconds"}}, "spans"}.
+    """Return the call of median wall time: {"calls", "wall_s", "operations": {name: {"class", "seconds"}}, "spans"}.
 
-    The longest DESCRIBED operations have their "text" (opcode and type) and the "line" of the program that they are
-    from, None if the text has none.
+    Operations are leaves, the longest first; the rest of the wall time is dispatch. The longest DESCRIBED ones have
+    their "text" (opcode and type) and the "line" of the program that they are from, None if the text has none.
+    spans: [operation, start, end], in seconds from the start of the call, by start. text: the optimised HLO.
 
-    spans: [operation, start, end], in seconds from the start of the call, in the order in which they began.
-    text: the optimised HLO. Of the calls, it is the one of median wall time, and what its operations do not
-    take of that is dispatch. Operations are of those that run by themselves, the longest first. Raises
-    ValueError where one is not in the text.
+    :raises ValueError: if an operation is not in the text.
     """
     module = hlo.read(text)
     known = {i.name: i for c in module.computations.values() for i in c.instructions.values()}
     middle = statistics.median_low([_wall(call) for call in calls])
     typical = next(call for call in calls if _wall(call) == middle)
     seen = {span.name for span in typical.operations}
-    if strange := sorted(seen - set(known)):
+    if unknown := sorted(seen - set(known)):
         raise ValueError(
-            f"expected operations of the optimised program; the profiler saw {strange[:3]} as well: "
-            "the text is of another compilation"
+            f"expected operations of the optimised program, got {unknown[:3]}: the text is of another compilation"
         )
-    # A loop or a call whose body's operations were seen does nothing itself.
+    # A loop or a call takes no time besides the operations of its body.
     outer = {caller for name, caller in callers(module).items() if name in seen}
-    own = [span for span in typical.operations if span.name not in outer]
-    taken = seconds(Call(typical.span, own))
+    typical = Call(typical.span, [span for span in typical.operations if span.name not in outer])
     return {
         "calls": len(calls),
         "wall_s": middle / 1e9,
         "operations": {
             name: {"class": class_of(module, known[name]), "seconds": s}
             | (described(known[name]) if place < DESCRIBED else {})
-            for place, (name, s) in enumerate(sorted(taken.items(), key=lambda item: -item[1]))
+            for place, (name, s) in enumerate(sorted(seconds(typical).items(), key=lambda item: -item[1]))
         },
-        "spans": _relative_spans(Call(typical.span, own)),
+        "spans": _relative_spans(typical),
     }
 
 
 def described(instruction: hlo.Instruction) -> dict[str, str | int | None]:
-    """Opcode and type of an operation, and the line of the program's text that it is from."""
+    """Return opcode and type of an operation, and the line of the program's text that it is from."""
     types = [f"{array.dtype}[{','.join(map(str, array.extents))}]" for array in instruction.arrays]
     line = _LINE.search(instruction.attributes)
     return {"text": " ".join([instruction.opcode, *types]), "line": int(line[1]) if line else None}
 
 
 def _relative_spans(call: Call) -> list[list]:
-    """When each operation ran, or nothing of more than MOST_SPANS."""
+    """Return when each operation ran; nothing if there are more than MOST_SPANS."""
     if len(call.operations) > MOST_SPANS:
         return []
     begin, end = call.span.start, call.span.end
@@ -128,7 +125,7 @@ def _wall(call: Call) -> float:
 
 
 def seconds(call: Call) -> dict[str, float]:
-    """Operation -> its seconds in a call; they sum up to the time in which any operation ran."""
+    """Return {operation: its seconds in a call}; they sum to the time in which any operation ran."""
     edges = []
     for number, span in enumerate(call.operations):
         edges += [(span.start, True, number), (min(span.end, call.span.end), False, number)]
@@ -144,7 +141,7 @@ def seconds(call: Call) -> dict[str, float]:
 
 
 def _joined(calls: list[Span], operations: list[Span]) -> list[Call]:
-    """Every call with the operations that began in it."""
+    """Return every call with the operations that began in it."""
     result = [Call(span, []) for span in sorted(calls, key=lambda span: span.start)]
     starts = [call.span.start for call in result]
     for span in operations:
@@ -155,7 +152,7 @@ def _joined(calls: list[Span], operations: list[Span]) -> list[Call]:
 
 
 def _events(calls: Mapping[str, Callable[[int], Any]], block: int) -> list[tuple[Any, dict]]:
-    """Make the calls under the profiler; its events of the host, each with its statistics."""
+    """Make the calls under the profiler; return its host events, each with its statistics."""
     import jax
 
     options = jax.profiler.ProfileOptions()
@@ -186,7 +183,7 @@ def _events(calls: Mapping[str, Callable[[int], Any]], block: int) -> list[tuple
 
 
 def _spans(events: list[tuple[Any, dict]]) -> tuple[list[Span], list[Span]]:
-    """The calls, each with the name of its program, and every time that an operation ran.
+    """Return the calls, named by their program, and the runs of operations.
 
     An operation and its end event have the same number, as the producer and the consumer of a context.
     """

@@ -1,11 +1,10 @@
 """The process that replays every framework's program in one compiler, with alternating loops.
 
-It runs in a compiler's environment, under the same parent, protocol and events as the process of a
-cell; each program is a stream of its own. What differs between two programs here is their StableHLO alone: compiler,
-its options, weights and inputs are the same.
+It runs in a compiler's environment, under the same parent, protocol and events as the process of a cell; each program
+is a stream. Programs differ in their StableHLO alone: compiler, options, weights and inputs are the same.
 
-A program that updates what it keeps does here the same step in every call, from the same state, and its results have
-memory of their own. The process makes so many blocks (`study.programs`) that those of fresh memory are the fewer.
+A program that updates a state does the same step in every call, from the same state, and its results have new memory.
+The process makes enough blocks (`study.programs`) that most of them reuse memory.
 """
 
 from __future__ import annotations
@@ -39,19 +38,18 @@ from stackwars.measure.child import keep_memory, run_child, surroundings
 
 OK = {"status": "ok"}
 DETAIL = 2000
-"""Characters that are kept of what a compiler says."""
+"""Most characters of a compiler's message."""
 
 
 @dataclass(frozen=True)
 class ReplayJob:
     """One process of the replay of a workload's programs in one compiler.
 
-    module, options: the compiler's file in this folder, and what its constructor is told.
+    module, options: the compiler's module in `stackwars.core.compilers`, and its constructor's options.
     programs: {framework: {"program": path of program.mlir.gz, "arguments": path of its arguments.json}}, paths relative
     to the repository. baseline: the program that the others' times are compared with. settings: those of a cell's job.
-    check: file of the check of these programs, of which only those that are ok run here; "" if there is none. expected:
-    folder of the values that their outputs are compared with; "" if there are none. repetition: the round that it
-    belongs to, from 0.
+    check: file of the check of these programs; only those that are ok run; "" without a check. expected: folder of the
+    values that their outputs are compared with; "" if there are none. repetition: its round, from 0.
     """
 
     workload: str
@@ -70,7 +68,7 @@ class ReplayJob:
 
 
 class Silent:
-    """The stream of a program that was refused: it takes every step by doing nothing."""
+    """The stream of a refused program: its steps do nothing."""
 
     def __init__(self) -> None:
         self.outputs: list[Any] = []
@@ -81,7 +79,7 @@ class Silent:
 
 
 class ReplayProcess:
-    """The programs of one process: those still in the running, and the refusal of the others."""
+    """The programs of one process that are not refused."""
 
     def __init__(self, spec: dict, events: Events) -> None:
         self.spec = spec
@@ -91,12 +89,12 @@ class ReplayProcess:
         self.documents: dict[str, dict] = {}
 
     def refuse(self, name: str, detail: str, status: str = "invalid") -> None:
-        """Take a program out, and say why."""
+        """Drop a program, and record the reason."""
         self.events.write("refused", program=name, status=status, detail=detail)
         self.programs.pop(name, None)
 
     def load(self, compiler: Any) -> None:
-        """Compile every program that passed its check and is the one its list of arguments is for, and place them."""
+        """Compile every program that passed its check and matches its list of arguments, and place the arguments."""
         result, check = {}, self.spec["check"]
         outcomes = documents.read(check)["programs"] if check else dict.fromkeys(self.names, OK)
         for name in self.names:
@@ -118,7 +116,7 @@ class ReplayProcess:
         place(self.programs, result, self.spec, compiler.put)
 
     def _checked(self, name: str) -> tuple[bytes, float] | None:
-        """Return (the program as its check compiled it, the seconds that took), if it can be loaded here."""
+        """Return (the program compiled by its check, its seconds to compile) if it can be loaded here."""
         path = Path(self.spec["check"])
         executable = path.parent / EXECUTABLES / name
         if not self.spec["check"] or not executable.exists():
@@ -130,27 +128,27 @@ class ReplayProcess:
         return executable.read_bytes(), document["programs"][name]["compile_s"]
 
     def compile(self, name: str, text: str, compiler: Any, checked: tuple[bytes, float] | None = None) -> None:
-        """Compile a program, or refuse it with what the compiler says; raises only if memory runs out.
+        """Compile a program, or refuse it with the compiler's message; raises only if memory runs out.
 
-        checked: what its check compiled, which is loaded in its place.
+        checked: see `_checked`; it is loaded and not compiled again.
         """
         start = time.perf_counter()
         try:
             self.programs[name] = compiler.load(text, checked[0]) if checked else compiler.compile(text)
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-            if outcome.out_of_memory(said):
+            message = f"{type(error).__name__}: {error}"
+            if outcome.out_of_memory(message):
                 raise
             status = Status.TIMEOUT if isinstance(error, TimeoutError) else Status.UNSUPPORTED
-            self.refuse(name, f"the compiler refuses it: {said[:DETAIL]}", status)
+            self.refuse(name, f"the compiler refuses it: {message[:DETAIL]}", status)
         else:
             seconds = checked[1] if checked else time.perf_counter() - start
-            # The seconds of the check are one time, however many processes load what it compiled.
+            # The check compiled once, however many processes load its program.
             times = {} if checked and self.spec["repetition"] else {"compile_s": seconds}
             self.events.write("compiled", program=name, **times, optimised=self.facts(name))
 
     def facts(self, name: str) -> dict[str, int] | None:
-        """What a compiled program holds; None if that is not known, and its times stand, whatever form it has."""
+        """Return the facts of a compiled program; None if they cannot be read, which leaves its times valid."""
         try:
             return self.programs[name].facts()
         except Exception:
@@ -158,9 +156,9 @@ class ReplayProcess:
             return None
 
     def fetch(self, outputs: dict[str, list[Any]]) -> dict[str, list[dict[str, np.ndarray]]]:
-        """The values of every program's results, by name, for each of its calls.
+        """Return the values of every program's results, by name, for each of its calls.
 
-        A program that has others than its arguments.json names is refused.
+        A program is refused if its arguments.json names other results.
         """
         result = {}
         for name, program in list(self.programs.items()):
@@ -172,7 +170,7 @@ class ReplayProcess:
         return result
 
     def streams(self) -> dict[str, Stream | Silent]:
-        """Return the stream of each program; one that does nothing of those that were refused."""
+        """Return the stream of each program."""
         return {
             name: Stream(self.programs[name], self.events, self.spec["settings"], name)
             if name in self.programs
@@ -181,7 +179,7 @@ class ReplayProcess:
         }
 
     def verify(self, outputs: dict[str, list[dict[str, np.ndarray]]]) -> None:
-        """Write how far the last results of each program are from the expected values; refuse those that are wrong."""
+        """Compare the last results of each program with the expected values; refuse wrong programs."""
         if not self.spec["expected"]:
             return
         expected = judge.read(Path(self.spec["expected"]))
@@ -195,7 +193,7 @@ class ReplayProcess:
                 self.refuse(name, problem, "wrong")
 
     def profile(self) -> None:
-        """Write where the time of each program's calls goes, or why that is unknown; no time depends on it."""
+        """Write the profile of each program, or why there is none; no time depends on it."""
         calls = {
             name: lambda number, program=program: timed_call(program, number % INPUT_SETS)
             for name, program in self.programs.items()
@@ -219,7 +217,7 @@ JOB = ReplayJob
 
 
 def digest_problem(name: str, digest: str, listed: str) -> str | None:
-    """Return why a program is not the one its arguments are for, or None."""
+    """Return a sentence if a program does not match its list of arguments, else None."""
     if digest == listed:
         return None
     return f"the program's digest is {digest[:12]}, its list of arguments is for {listed[:12]}"
@@ -232,10 +230,10 @@ def place(
 
     listed: the arguments of each program. spec: workload, sizes and settings with the seed. put: the compiler's.
 
-    A weight is made, put in every layout that any program wants, and dropped: the machine holds the
-    device's copies and one leaf more. Programs that want the same values in the same layout share
-    one buffer; no program writes to its arguments. Raises ValueError where a program and its list of
-    arguments differ.
+    A weight is made, placed in every layout in use, and dropped: the machine holds the device's copies and one leaf
+    more. Programs share a buffer of the same values in the same layout, because none writes to its arguments.
+
+    :raises ValueError: if a program and its list of arguments differ.
     """
     seed = spec["settings"]["seed"]
     sets = workloads.load(spec["workload"]).input_sets(spec["sizes"], seed)
@@ -261,7 +259,7 @@ def place(
 def _wanted(
     programs: dict[str, Any], listed: dict[str, list[Entry]]
 ) -> dict[Entry, dict[tuple, list[tuple[str, int]]]]:
-    """{what to make: {(axes, shape, dtype) in a program: [(program, position)]}}."""
+    """Return {entry to make: {(axes, shape, dtype) in a program: [(program, position)]}}."""
     wanted: dict[Entry, dict[tuple, list]] = defaultdict(lambda: defaultdict(list))
     for name, program in programs.items():
         entries = listed[name]
@@ -271,19 +269,19 @@ def _wanted(
                 "they are not of one lowering; fix: lower it again"
             )
         for position, (entry, kind) in enumerate(zip(entries, program.types, strict=True)):
-            # What is made has torch's axes, so that it serves every layout.
+            # The made array has torch's axes, so that it serves every layout.
             made = replace(entry, axes=tuple(range(len(entry.axes))))
             wanted[made][entry.axes, *kind].append((name, position))
     return wanted
 
 
 def _long(shape: tuple[int, ...]) -> list[int]:
-    """The extents other than 1: a program may have more or fewer of those than its list says."""
+    """Return the extents other than 1, which a program and its list may have in other numbers."""
     return [extent for extent in shape if extent != 1]
 
 
 def measure(spec: dict, events: Events, folder: Path) -> None:
-    """Run one process of a replay; spec: of a ReplayJob."""
+    """Run one process of a replay. spec: a ReplayJob as a dictionary."""
     events.write("import")
     keep_memory(spec["workload"])
     compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])

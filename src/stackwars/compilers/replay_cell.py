@@ -1,9 +1,9 @@
 """A replay: rounds of a fresh process in which the programs of a workload take turns in one compiler.
 
 `python -m stackwars.compilers.replay_cell --job JOB --pins PINS --peak PEAK --output FOLDER [--taken FOLDER]` writes
-replay.json and, beside it, profile.json: where the time of each program's calls goes. In the native compiler, the
-process takes part in the rounds of a cell (`stackwars.measure.cell`), which are taken over from the folder `taken`: the
-cell's processes are the controls. Any other replay has rounds of its own.
+replay.json, and profile.json with the operations of each program's calls. In the native compiler, the process takes
+part in the rounds of a cell (`stackwars.measure.cell`), whose records are read from the folder `taken`: the cell's
+processes are the controls. Any other replay measures its rounds itself.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ _MOVED = (
     *("events", "programs", "settings", "sizes", "workload", "device", "preset", "compiler"),
     *("baseline", "module", "options"),
 )
-"""What a process has and the result holds in another place."""
+"""Keys of a process that the result has in another place."""
 _OF_CELLS = ("memory", "log_tail", "values")
-"""What is kept of the processes of cells alone."""
+"""Keys of a process that only cells record."""
 _TIMED = ("first", "second", "loop")
-"""The events that are kept of a native process."""
+"""Recorded events of a native process."""
 _NATIVE = (
     *("status", "status_detail", "repetition", "basis", "started_s", "wall_s", "peak_rss_bytes", "environment"),
     "machine",
 )
-"""What is kept of a native process."""
+"""Recorded keys of a native process."""
 STEADY = (
     *("ns", "calls", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"),
     *("seconds", "other_processes_share"),
 )
-"""What is kept of the undisturbed series of each round."""
+"""Recorded numbers of the undisturbed series of each round."""
 LOOP = (
     *("ns", "calls", "dropped", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"),
     *("began_s", "round_trip_ns"),
 )
-"""What is kept of each loop, if it has it."""
+"""Recorded numbers of each loop, if it has them."""
 PROFILE = ("calls", "wall_s", "operations", "spans")
-"""What is kept of a program's profile."""
+"""Recorded keys of a program's profile."""
 
 RoundRecords = list[dict[str, dict]]
 """The records of each round, by participant: REPLAY and frameworks."""
@@ -62,10 +62,10 @@ RoundRecords = list[dict[str, dict]]
 
 @dataclass(frozen=True)
 class ReplayCellJob:
-    """A whole replay.
+    """A replay of all rounds.
 
-    replay: of a ReplayJob; its settings have the number of rounds. cells: {framework: folder of its own cell}, whose
-    programs must be those that are replayed.
+    replay: a ReplayJob as a dictionary; its settings have the number of rounds. cells: {framework: folder of its cell},
+    whose program must be the replayed one.
     """
 
     replay: dict[str, Any]
@@ -117,14 +117,15 @@ def write(
 def combine(
     rounds: RoundRecords, cells: dict[str, Path], check: dict, peak: dict | None = None, seed: int | None = None
 ) -> dict:
-    """The replay's result from its rounds.
+    """Return the replay's result from its rounds.
 
-    cells: {framework: folder of its own cell}. check: of its programs, as `stackwars.compilers.check` writes it.
-    peak: of the device, as `stackwars.measure.peak` writes it, or None. seed: what everything random was drawn from;
-    None if nothing was measured. The replay is ok only if every process is;
-    else it has the status of the first that is not, and no times; it is invalid if a process fails the checks that
-    every cell's must pass. A program that any process refused has that status and no times, and one that is not the
-    program of its cell is invalid. The others keep theirs. A native process that fails costs its control alone.
+    cells: {framework: folder of its cell}. check: document of `stackwars.compilers.check`. peak: document of
+    `stackwars.measure.peak`, or None. seed: of the run's random numbers; None if nothing was measured.
+
+    The replay is ok if every process is; else it has the first other status, and no times. It is invalid if a process
+    fails the checks of cells. A program that any process refused has that status and no times, and one that differs
+    from its cell's program is invalid; the others keep their times. A native process that fails costs its control
+    alone.
     """
     processes = [records[REPLAY] for records in rounds]
     first = processes[0]
@@ -151,9 +152,9 @@ def combine(
 
 
 def profiles(rounds: RoundRecords, replay: dict) -> dict:
-    """The profile of each program that is ok, from the first round: see `profile.profile`.
+    """Return the profile of each ok program, from the first round: see `profile.profile`.
 
-    replay: what `combine` made of the same rounds. A program whose profile failed has none.
+    replay: the result of `combine`. A program whose profile failed has none.
     """
     first = rounds[0][REPLAY]
     return {
@@ -168,7 +169,7 @@ def profiles(rounds: RoundRecords, replay: dict) -> dict:
 
 
 def _broken(processes: list[dict], peak: dict | None) -> dict[str, str] | None:
-    """Status and detail of a replay whose times mean nothing by the checks of a cell, or None."""
+    """Return status and detail of a replay that fails the checks of a cell, or None."""
     floor = None
     if peak is not None:
         workload, sizes = workloads.load(processes[0]["workload"]), processes[0]["sizes"]
@@ -202,7 +203,7 @@ def _program(name: str, processes: list[dict], bad: dict | None, cell: Path | No
 
 
 def _times(events: list[list[dict]]) -> dict[str, list]:
-    """Return the times of a program, of which each round has one entry; events: its own, of each round."""
+    """Return the times of a program, an entry for each round. events: the program's, by round."""
     return {
         "first_ns": _values(events, "first", "ns"),
         "second_ns": _values(events, "second", "ns"),
@@ -215,7 +216,7 @@ def _times(events: list[list[dict]]) -> dict[str, list]:
 
 
 def _native(process: dict) -> dict:
-    """Return what is kept of a native process; only one that is ok has times."""
+    """Return the record of a native process; only an ok one has times."""
     events = process["events"] if process["status"] == "ok" else []
     return {
         **{key: process[key] for key in _NATIVE if key in process},
@@ -224,14 +225,14 @@ def _native(process: dict) -> dict:
 
 
 def _checked_values(outcome: dict, check: dict) -> dict | None:
-    """Return the verdict of a check, as a process has it; None if the program did not come that far."""
+    """Return the verdict of a check in the form of a process; None if the program returned no values."""
     if outcome["total"] is None:
         return None
     return {"judge": check["judge"], **{key: outcome[key] for key in VERDICT}}
 
 
 def _another_program(digests: list[str], cell: Path | None) -> str | None:
-    """Return why this is not the program that its cell runs, or None."""
+    """Return a sentence if this is not its cell's program, else None."""
     result = documents.read(cell / "cell.json") if cell else {"status": "not run"}
     if result["status"] not in ("ok", "wrong"):
         return None

@@ -1,17 +1,16 @@
 """The process that runs one call of a workload on several devices, and the same call on one.
 
-What it is about is the programs: the collectives that a frontend's has and those of the program that XLA makes of
-it, and whether the output is that of one device. The devices are made of the CPU's threads, so no time of it means
-anything, and none is kept.
+It compares programs: the collectives in the frontend's program and in the one that XLA makes from it, and whether
+the output equals that of one device. The devices are threads of the CPU, so no time is recorded.
 
 A module sharded_<frontend> has TITLE, FRAMEWORK and a class `Session(devices, precision, folder)` with
 the verbs
 
     run(source)     the results of one call on the devices, {name: array in torch's layout}, OUTPUT among them
-    alone(source)   of the same, on one device and without its division
+    alone(source)   the same results on one device, without a division
 
 and, once it has run, the attributes `emitted`, the program that the frontend gave to its compiler, and `optimised`,
-what the compiler made of it.
+the program that the compiler made from it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from unittest import mock
 import numpy as np
 
 from stackwars import workloads
-from stackwars.compilers.arguments import Leaf, ProgramSource
+from stackwars.compilers.arguments import ProgramSource, filled_leaf
 from stackwars.core import hlo, program_text
 from stackwars.core.documents import Events
 from stackwars.measure.checks import relative_l2
@@ -33,14 +32,12 @@ from stackwars.workloads import values
 from stackwars.workloads.parallel import Division
 
 EMITTED, OPTIMISED = "program.mlir.gz", "optimised.hlo.gz"
-_leaf = values.leaf
 
 
 @dataclass(frozen=True)
 class ShardedJob:
-    """One process. frontend: the module sharded_<frontend> that divides the workload; framework: whose
-    environment and workload it uses; way: one of `workloads.parallel.WAYS`; devices: how many; the rest as of
-    a ProcessJob."""
+    """One process. frontend: the module sharded_<frontend> that divides the workload; framework: owns the
+    environment; way: one of `workloads.parallel.WAYS`; devices: how many; the rest as in a ProcessJob."""
 
     frontend: str
     framework: str
@@ -59,15 +56,8 @@ JOB = ShardedJob
 """The class of this process's jobs, for `stackwars.measure.supervisor`."""
 
 
-def leaf(name: str, shape: tuple[int, ...], seed: int) -> Leaf:
-    """Stands in for `values.leaf`: a weight that knows its name, and so how it is divided."""
-    made = _leaf(name, shape, seed).view(Leaf)
-    made.name = name
-    return made
-
-
 def measure(spec: dict, events: Events, folder: Path) -> None:
-    """Run the whole process; spec: of a ShardedJob."""
+    """Run the process. spec: a ShardedJob as a dictionary."""
     events.write("import")
     settings = spec["settings"]
     frontend = import_module(f"stackwars.compilers.sharded_{spec['frontend']}")
@@ -76,7 +66,7 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
     build = workloads.build(spec["workload"], spec["dialect"])
     events.write("build")
     seed = settings["seed"]
-    with mock.patch.object(values, "leaf", leaf):
+    with mock.patch.object(values, "leaf", filled_leaf):
         inputs = workload.inputs(spec["sizes"], seed)
         division = Division(workload, spec["way"], spec["devices"])
         source = ProgramSource(build, spec["sizes"], seed, inputs, settings["matmul_precision"], division)
@@ -95,7 +85,10 @@ def measure(spec: dict, events: Events, folder: Path) -> None:
 
 
 def worst(divided: dict[str, np.ndarray], alone: dict[str, np.ndarray]) -> float:
-    """The largest relative L2 error of a result. Raises ValueError where one of the two has others."""
+    """Return the largest relative L2 error of a result.
+
+    :raises ValueError: if the names of the results differ.
+    """
     if divided.keys() != alone.keys():
         apart = ", ".join(sorted(divided.keys() ^ alone.keys())[:5])
         raise ValueError(f"expected the results of one device; only one of the two has {apart}")

@@ -19,7 +19,7 @@ FRAMEWORK = "jax"
 
 
 class Session:
-    """One process's use of JAX on several devices. The verbs are those of `sharded`."""
+    """JAX on several devices, with the verbs that `sharded` describes."""
 
     def __init__(self, devices: int, precision: str, folder: Path) -> None:
         os.environ["JAX_PLATFORMS"] = "cpu"
@@ -42,26 +42,26 @@ class Session:
         return result
 
     def put(self, array: np.ndarray, division: Division) -> Any:
-        """Place what a dialect's `build` makes: a weight in the parts that it is divided into."""
+        """Place an array that a dialect's `build` makes: a weight in its parts."""
         return self.place(array, arguments.of_array(array).divided_axis(division))
 
     def place(self, array: np.ndarray, axis: int | None) -> Any:
-        """The array on all devices, divided along an axis, or whole on each."""
+        """Place an array on all devices, divided along an axis, or whole on each."""
         return self._jax.device_put(np.asarray(array), lower_jax.divided(self._mesh, axis))
 
     def _call(
         self, parameters: Any, function: Callable, inputs: list[Any]
     ) -> tuple[dict[str, np.ndarray], str, str]:
-        """(the results of one call, the program, what became of it)."""
+        """Return (the results of one call, the program, its optimised HLO)."""
         leaves = getattr(function, "leaves", None)
-        given = (*(parameters if leaves else (parameters,)), *inputs)
-        lowered = self.jitted(function, given).lower(*given)
+        operands = (*(parameters if leaves else (parameters,)), *inputs)
+        lowered = self.jitted(function, operands).lower(*operands)
         executable = lowered.compile()
-        results = executable(*given)
+        results = executable(*operands)
         state, output = results if leaves else (None, results)
         result = {OUTPUT: np.asarray(output), **(leaves(state) if leaves else {})}
         return result, lowered.as_text(), executable.as_text()
 
-    def jitted(self, function: Callable, given: tuple) -> Any:
-        """The function, to be compiled for these arguments."""
+    def jitted(self, function: Callable, operands: tuple) -> Any:
+        """Return the function, to be compiled for these arguments."""
         return self._jax.jit(function)

@@ -1,4 +1,4 @@
-"""JAX on several devices by `shard_map`: each runs the function on its part, and says what it sends."""
+"""JAX on several devices by `shard_map`: each runs the function on its part, which names what it sends."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ FRAMEWORK = "jax"
 
 
 class Session(sharded_jax.Session):
-    """As `sharded_jax.Session`, with the function mapped over the devices.
+    """The session of `sharded_jax` with the function mapped over the devices.
 
-    Data-parallel it is the workload's own, whose loss, of a training step, is the mean over all parts.
-    Tensor-parallel it is that of the workload's `divided_in_jax(sizes)`, which says what it sends.
+    A data-parallel function is the workload's; a training step's loss is the mean over all parts. A tensor-parallel
+    one is the workload's `divided_in_jax(sizes)`, which names what it sends.
     """
 
     def run(self, source: ProgramSource) -> dict[str, np.ndarray]:
-        """Raises NotImplementedError if the workload has no `divided_in_jax`."""
+        """Return the results of one call.
+
+        :raises NotImplementedError: if the workload has no `divided_in_jax`.
+        """
         from stackwars.workloads import in_jax, training_jax
 
         chosen = None
@@ -42,11 +45,11 @@ class Session(sharded_jax.Session):
         ):
             return super().run(source)
 
-    def _mapped(self, chosen: Callable | None, function: Callable, given: tuple) -> Any:
-        """The jitted function, or the chosen one, mapped over the devices as its arguments are divided."""
-        # What an optimiser counts is on one device until it is called.
+    def _mapped(self, chosen: Callable | None, function: Callable, operands: tuple) -> Any:
+        """Return the jitted function, or the chosen one, mapped over the devices as its arguments are divided."""
+        # An optimiser's count is on one device until the call.
         undivided = self._jax.P()
-        specs = self._jax.tree.map(lambda array: getattr(array.sharding, "spec", undivided), given)
+        specs = self._jax.tree.map(lambda array: getattr(array.sharding, "spec", undivided), operands)
         # A step returns the state, divided as it was, and a loss; else the output is divided as the input.
         results = (specs[1], undivided) if hasattr(function, "leaves") else specs[-1]
         mapped = self._jax.shard_map(chosen or function, mesh=self._mesh, in_specs=specs, out_specs=results)

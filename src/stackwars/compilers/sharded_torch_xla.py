@@ -1,4 +1,4 @@
-"""torch_xla on several devices by SPMD: tensors are marked with how they are divided; GSPMD does the rest."""
+"""torch_xla on several devices by SPMD: tensors are marked with their division, and GSPMD divides the program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.compilers import arguments, dump
+from stackwars.compilers import arguments
 from stackwars.compilers.arguments import OUTPUT, ProgramSource
 from stackwars.frameworks.torch_eager import gradient_mode
 from stackwars.frameworks.torch_xla import unnumbered
@@ -19,13 +19,13 @@ FRAMEWORK = "torch_xla"
 
 
 class Session:
-    """One process's use of torch_xla on several devices. The verbs are those of `sharded`."""
+    """torch_xla on several devices, with the verbs that `sharded` describes."""
 
     def __init__(self, devices: int, precision: str, folder: Path) -> None:
         self._dumped = folder / "cache" / "dump"
         self._dumped.mkdir(parents=True)
-        # XLA divides its flags at blanks, which the path of a checkout may have: a relative name.
-        flags = dump.flags(Path(os.path.relpath(self._dumped)))
+        # XLA splits its flags at blanks, which the path of a checkout may have: the name is relative.
+        flags = f"--xla_dump_to={os.path.relpath(self._dumped)} --xla_dump_hlo_as_text"
         os.environ.update(PJRT_DEVICE="CPU", CPU_NUM_DEVICES=str(devices), XLA_FLAGS=flags)
         import torch
         import torch_xla
@@ -50,7 +50,7 @@ class Session:
         module = source.build(source.sizes, source.seed, put)
         for name, leaf in getattr(module, "leaves", dict)().items():
             axis = division.weight_axis(name)
-            # What an optimiser keeps is made from the weights, and not placed.
+            # An optimiser's state is made from the weights, and not placed.
             if axis is not None and not self._torch_xla._XLAC._get_xla_sharding_spec(leaf):
                 self.mark(leaf, axis)
         tensors = [self.place(a, division.input_axis) for a in source.inputs.values()]
@@ -66,7 +66,7 @@ class Session:
         return {OUTPUT: _array(output), **{name: _array(leaf) for name, leaf in leaves.items()}}
 
     def alone(self, source: ProgramSource) -> dict[str, np.ndarray]:
-        """By eager PyTorch: all of torch_xla's own devices are one by now."""
+        """Return the results of eager PyTorch: torch_xla's devices are one by now."""
         module = source.build(
             source.sizes, source.seed, lambda array: self._torch.from_numpy(np.asarray(array))
         )
@@ -76,14 +76,14 @@ class Session:
         return {OUTPUT: _array(output), **{name: _array(leaf) for name, leaf in leaves.items()}}
 
     def place(self, array: np.ndarray, axis: int | None) -> Any:
-        """The array on all devices, divided along an axis, or whole on each."""
+        """Place an array on all devices, divided along an axis, or whole on each."""
         tensor = self._torch.from_numpy(np.asarray(array)).to(self._device)
         if axis is not None:
             self.mark(tensor, axis)
         return tensor
 
     def mark(self, tensor: Any, axis: int) -> None:
-        """Say that a tensor is divided along an axis."""
+        """Mark a tensor as divided along an axis."""
         spec = tuple(parallel.AXIS if one == axis else None for one in range(tensor.ndim))
         self._spmd.mark_sharding(tensor, self._mesh, spec)
 
@@ -93,6 +93,6 @@ def _array(tensor: Any) -> np.ndarray:
 
 
 def _largest(paths: set[Path]) -> str:
-    """The optimised HLO of the largest module that was compiled meanwhile: the call's."""
-    result = [path for path in paths if path.name.endswith(dump.OPTIMISED)]
+    """Return the largest optimised module of a dump: the call's."""
+    result = [path for path in paths if path.name.endswith("after_optimizations.txt")]
     return max((path.read_text() for path in result), key=len)

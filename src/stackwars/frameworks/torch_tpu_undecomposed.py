@@ -1,6 +1,6 @@
-"""TorchTPU's programs as exported, where a linear layer is one operation; no `Session`, as beside this file.
+"""TorchTPU's programs as exported, where a linear layer is one operation. No study has it any more.
 
-`torch.compile` writes the layer as a flattened input times a weight that it transposes at every call.
+Accepted runs have its rows, which the tables of the reference leave out.
 """
 
 TITLE = "TorchTPU (undecomposed)"

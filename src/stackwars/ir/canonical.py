@@ -5,10 +5,10 @@ their data leaves free, or the order of the operands of commutative operations. 
 constants, shapes, element types, dimension numbers, precision, how operations are connected, and
 the order of results.
 
-How: every value gets a colour, a hash of the operation that makes it and of the colours it reads;
-every argument one of its type and of all its uses. Both are refined alternately until no more
-arguments differ (colour refinement, after Weisfeiler and Leman). Where arguments are still alike,
-each of them is singled out once and the minimum hash is taken.
+Every value gets a colour, a hash of the operation that makes it and of the colours it reads; every argument gets a
+hash of its type and of all its uses. Both are refined alternately until no more arguments differ (colour refinement,
+after Weisfeiler and Leman). If arguments are still alike, each of them is singled out once and the minimum
+hash is taken.
 
 Guarantee: isomorphic programs hash the same; others differ, but for collisions of 128 bits, within
 BUDGET refinements. Beyond, programs that refinement alone cannot tell apart share a hash. Programs
@@ -34,7 +34,7 @@ BUDGET = 200  # refinements; a program without interchangeable arguments needs o
 
 @dataclass(frozen=True)
 class Node:
-    """An operation: what it does, the values it reads, whether their order is free, its results."""
+    """An operation: its signature, the values it reads, whether their order is free, and its results."""
 
     does: str
     reads: list[int]

@@ -1,15 +1,14 @@
-"""One form for the spellings of one program, so that counts compare programs and not extractors.
+"""Give the spellings of one program one form, so that counts compare programs and not extractors.
 
-What is done, and by what: torch_xla's names for CHLO operations become those operations; jaxlib's
-own passes legalise CHLO and composites to StableHLO; jaxlib's shape refinement, on shapes that are
-all known, inlines every call and removes functions that are then dead; RULES fold and
-merge moves and constants; equal operations are merged, unused ones and unused arguments go.
-jaxlib registers no pass for the last three (`canonicalize`, `cse`, `inline`, `symbol-dce` are not
-in its builds), so they are done here on its bindings.
+torch_xla's names for CHLO operations become those operations. jaxlib's own passes legalise CHLO and composites to
+StableHLO; its shape refinement, on shapes that are all known, inlines every call and removes dead functions. RULES
+fold and merge moves and constants; equal operations are merged, unused ones and unused arguments are dropped. jaxlib
+registers no pass for the last three (`canonicalize`, `cse`, `inline`, `symbol-dce` are not in its builds), so they are
+done here on its bindings.
 
-What stays: every transpose, reshape and broadcast between two other operations, unless it moves
-nothing or joins with its neighbour; no move is folded into a dot_general. Scalars that torch_xla
-uploads stay arguments. The order of arguments stays too; `canonical_hash` does not depend on it.
+Every transpose, reshape and broadcast between two other operations stays, unless it moves nothing or joins with its
+neighbour; no move is folded into a dot_general. Scalars that torch_xla uploads stay arguments, and the order of
+arguments stays: `canonical_hash` does not depend on it.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ def _bytes(module: ir.Module) -> bytes:
 
 
 def _settle_block(body: ir.Block, known: dict[tuple, ir.Operation]) -> None:
-    """Simplify and merge, from the top down: what an operation reads is settled before it."""
+    """Simplify and merge from the top down: an operation's operands are settled before it."""
     for view in list(body.operations):
         op = view.operation
         if op.name in CONTROL_FLOW:
@@ -185,11 +184,15 @@ def merged_move(op: ir.Operation) -> ir.Value | None:
 
 def plain_broadcast(op: ir.Operation) -> ir.Value | None:
     """Replace a broadcast that only adds extents of 1 by a reshape."""
-    if op.name != BROADCAST:
-        return None
-    axes = _axes(op)
-    same = math.prod(shape(op.operands[0])) == math.prod(shape(op.results[0]))
-    return _move(RESHAPE, op.operands[0], op, None) if same and axes == sorted(axes) else None
+    is_plain = op.name == BROADCAST and only_adds_ones(op)
+    return _move(RESHAPE, op.operands[0], op, None) if is_plain else None
+
+
+def only_adds_ones(broadcast: ir.Operation) -> bool:
+    """Return whether a broadcast repeats no element and keeps the order of axes."""
+    axes = _axes(broadcast)
+    same = math.prod(shape(broadcast.operands[0])) == math.prod(shape(broadcast.results[0]))
+    return same and axes == sorted(axes)
 
 
 def broadcast_of_reshape(op: ir.Operation) -> ir.Value | None:

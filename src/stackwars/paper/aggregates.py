@@ -21,7 +21,7 @@ from stackwars.setup.device import CPU
 from stackwars.study.programs import native_compiler
 
 Named = Iterator[tuple[str, object]]
-PYTORCH = ("torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
+PYTORCH = ("torch_xla", "torchax", "torch_tpu")
 """The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
 PREDICTION_TOLERANCE = 0.1
@@ -185,7 +185,7 @@ def _memory(data: Dataset) -> Named:
     """Yield how many of torch_xla's programs need more, less or the same memory, and temporaries, on the
     original's device."""
     for name, quantity in (("memory", schema.HBM), ("temporaries", schema.TEMPORARIES)):
-        rows = data.comparisons("tables", quantity=quantity, subject="torch_xla", device=names.TARGET)
+        rows = data.comparisons("targets", quantity=quantity, subject="torch_xla", device=names.TARGET)
         newest = rows[rows["compiler"] == names.by_age(rows["compiler"])[-1]]
         yield from ((f"{name}/{verdict}", count) for verdict, count in newest["verdict"].value_counts().items())
 

@@ -51,9 +51,13 @@ def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     for side in SIDES:
         if side in table.columns and names:
             selected &= table[side].isin(names) | mode.isin((schema.GROWTH, schema.SHAPES, schema.SHARDED))
-    if "compiler" in table.columns and study.compilers:
+    if "compiler" in table.columns and (study.compilers or study.targets):
         replayed = (mode == schema.REPLAY) | (table.get("target", device) == CPU)
         selected &= ~replayed | table["compiler"].isin(("", *study.compilers))
+    if (
+        "target" in table.columns
+    ):  # the programs that are divided among the chips of a slice have targets of their own
+        selected &= table["target"].isin(("", CPU, *study.targets)) | table["devices"].notna()
     if study.devices is not None:
         selected &= device.isin(study.devices) | ~device.isin(DEVICES)  # a target is no device of the grid
     return table[selected]

@@ -17,7 +17,7 @@ from stackwars.study import programs
 
 if not why_unavailable():
     from stackwars.core import mlir
-    from stackwars.ir import metrics, structure
+    from stackwars.ir import structure
     from stackwars.ir.normalise import normalise
 
 RAW, NORMALISED = "raw", "normalised"  # as in stackwars.results.schema, which needs pandas
@@ -42,7 +42,7 @@ def analyse(text: str) -> list[Row]:
 
 
 def _counted(program: mlir.ir.Module) -> Row:
-    result = metrics.metrics(program)
+    result = structure.metrics(program)
     return result | {"operations_by_kind": json.dumps(result["operations_by_kind"])}
 
 

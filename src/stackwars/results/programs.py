@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 
 from stackwars import workloads
-from stackwars.compilers import ahead_reference
 from stackwars.core import documents
 from stackwars.core.documents import Row
 from stackwars.results import published, schema
@@ -33,10 +32,8 @@ _NO_OPERATION = ("constant", "parameter")  # in HLO's words
 def build(config: dict, folder: Folder, raw: Raw) -> pd.DataFrame:
     """Return programs.csv: emitted programs, then those compiled for targets, slices, and for replays.
 
-    :raises ValueError: if a compilation is of another program than the one that was emitted, or is taken from the
-        reference, of which another one that was made again differs.
+    :raises ValueError: if a compilation is of another program than the one that was emitted.
     """
-    ahead_reference.refuse_differing(_ahead(config, folder.measured))
     forms = documents.read(folder["program_forms"]) if folder["program_forms"].exists() else []
     digests = {(row["workload"], row["framework"]): row["sha256"] for row in forms}
     rows = [
@@ -46,14 +43,6 @@ def build(config: dict, folder: Folder, raw: Raw) -> pd.DataFrame:
         *_replayed(raw),
     ]
     return schema.table("programs", rows)
-
-
-def _ahead(config: dict, measured: Path) -> dict[Path, dict]:
-    """Return the documents of all compilations for targets and slices, and of the searches for the largest batch."""
-    made = [*programs.compilations(config), *sharding.slices(config)]
-    paths = [measured / one.path / "ahead.json" for one in made]
-    paths += [measured / one.largest_batch_path for one in programs.largest_batches(config)]
-    return {path: documents.read(path) for path in paths if path.exists()}
 
 
 def _head(workload: str, framework: str, level: str, **names: object) -> Row:
@@ -93,7 +82,6 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
         result = documents.read(path)
         row |= {"status": result["status"], "status_detail": result["message"]}
         row |= {key: result[key] for key in OF_AHEAD}
-        row |= ahead_reference.provenance(result)
         row["estimated_cycles"] = (result["hlo"] or {}).get("estimated_cycles")
         if result["compile_s"] is not None:  # else its size is an assumption
             row["code_bytes"] = result["code_bytes"]
@@ -150,7 +138,6 @@ def _slices(config: dict, measured: Path) -> Iterator[Row]:
             **{"status": result["status"], "status_detail": result["message"], "verdict": result["verdict"]},
             **{"hbm_bytes": result["hbm_bytes"], "usable_bytes": result["usable_bytes"]},
             "collectives": json.dumps(collectives) if collectives else "",
-            **ahead_reference.provenance(result),
         }
 
 

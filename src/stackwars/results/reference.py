@@ -12,6 +12,7 @@ import pandas as pd
 
 from stackwars.results import comparisons, deciding, effects, exact, pooling, runs, schema
 from stackwars.results.folder import Folder, command
+from stackwars.results.names import TARGET
 from stackwars.results.pooling import RunTable
 from stackwars.results.runs import Run
 from stackwars.study.studies import of_tables
@@ -20,14 +21,19 @@ CONCATENATED = ("cells", "programs", "rounds", "profile")
 
 
 def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
-    """Return the tables of the reference but claims.csv."""
+    """Return the tables of the reference but claims.csv, without rows of frameworks that the study no longer has."""
     result = {name: _concatenated(accepted, name) for name in CONCATENATED}
-    return {
-        **result,
+    result |= {
         "comparisons": pooled(config, accepted),
         "effects": _effects(config, accepted),
         **{name: _newest(accepted, name) for name in ("values", "causes", "releases")},
     }
+    known = ["", *config["frameworks"], *config.get("sharding", {}).get("frontends", [])]
+    for name, table in result.items():
+        for column in table.columns.intersection(["framework", "subject", "baseline"]):
+            table = table[table[column].isin(known)]
+        result[name] = table.reset_index(drop=True)
+    return result
 
 
 def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
@@ -87,12 +93,19 @@ def context(config: dict, accepted: list[Run]) -> dict:
         {
             "run": run.identity,
             "machine": run.machine,
-            "studies": run.context["studies"],
+            "studies": _studies(run),
             "devices": [name for name, one in run.context["devices"].items() if one["present"]],
         }
         for run in accepted
     ]
     return {**newest.context, "origin": "reference", "run": newest.identity, "runs": described}
+
+
+def _studies(run: Run) -> list[str]:
+    """Return the studies of a run. Until 28 November 2026, `tables` included the compilations of `targets`."""
+    names, programs = run.context["studies"], run.table("programs")
+    compiled = (programs["target"] == TARGET) & (programs["framework"] == "jax") & programs["devices"].isna()
+    return [*names, "targets"] if "tables" in names and "targets" not in names and compiled.any() else names
 
 
 def write(config: dict, folder: Folder) -> None:

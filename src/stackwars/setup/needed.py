@@ -20,7 +20,6 @@ _SIZE = re.compile(
     r"^# Size on disk: ([0-9.]+) GB(?: \(([0-9.]+) GB where the installer cannot link .*\))?$", re.MULTILINE
 )
 _NEEDED_BY = re.compile(r"^# Needed by: ([a-z, ]+)$", re.MULTILINE)
-_IF_COMPILED = re.compile(r"^# If compilations are not taken from the reference: ([a-z, ]+)$", re.MULTILINE)
 
 
 def sizes_gb() -> dict[str, float]:
@@ -32,25 +31,17 @@ def sizes_gb() -> dict[str, float]:
 
 def of_studies(studies: list[str]) -> list[str]:
     """Return the environments that these studies cannot do without; `all` stands for every study."""
-    return _named(_NEEDED_BY, studies)
-
-
-def missing_gb(studies: list[str]) -> dict[str, float]:
-    """Return what the studies may build: {environment that is not built yet: GB on disk}.
-
-    What only compilations for targets need is counted beside others, because most runs take those from the reference.
-    """
-    missing = _not_built(of_studies(studies))
-    names = [*missing, *_not_built(_named(_IF_COMPILED, studies))] if missing else []
-    return {name: size for name, size in sizes_gb().items() if name in names}
-
-
-def _named(pattern: re.Pattern, studies: list[str]) -> list[str]:
-    found = {name: pattern.search(text) for name, text in _texts().items()}
+    found = {name: _NEEDED_BY.search(text) for name, text in _texts().items()}
     asked = {study for study in studies if study}
     return [
         name for name, match in found.items() if match and (ALL in asked or asked & set(match[1].split(", ")))
     ]
+
+
+def missing_gb(studies: list[str]) -> dict[str, float]:
+    """Return what the studies would build: {environment that is not built yet: GB on disk}."""
+    missing = _not_built(of_studies(studies))
+    return {name: size for name, size in sizes_gb().items() if name in missing}
 
 
 def _texts() -> dict[str, str]:

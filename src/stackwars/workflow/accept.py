@@ -39,8 +39,6 @@ KEPT = (
 )
 """The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
 large, and counted in ahead.json."""
-COMPILATIONS = ("ahead.json", "largest_batch.json")
-"""Those that later runs take over."""
 _WITH_SOURCES = ("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json")
 """Documents that name the revision of the sources that they were measured with."""
 FOR_READERS = ("comparisons.csv", "claims.csv")
@@ -72,7 +70,7 @@ def accept(full: Path, reference: Path) -> tuple[str, int]:
     if reference.exists():
         shutil.copytree(reference, new)
     identity = add_run(full, new, context)
-    count = replace_measured(full, new, identity)
+    count = replace_measured(full, new)
     runs.read(new)
     if reference.exists():
         reference.rename(old)
@@ -174,28 +172,22 @@ def add_run(full: Path, reference: Path, context: dict) -> str:
     return identity
 
 
-def replace_measured(full: Path, reference: Path, identity: str) -> int:
+def replace_measured(full: Path, reference: Path) -> int:
     """Replace the measured files by those of this run, if it has the first study; return their number.
 
-    Audits of the harness that this run was made without stay, and so do the forms of programs that it did not
-    make.
+    Audits of the harness and compilations for targets stay if this run has none, and so do the forms of programs
+    that it did not make.
     """
     files = _measured(full, KEPT)
     if not _of_first_study(_measured(reference, ["cell.json"])) <= files:
         return 0
     forms = _other_forms(reference, files)
-    stay = {*forms, *([Path(AUDITS)] if Path(AUDITS) not in files else [])}
-    _delete(reference, {*stay, *map(Path, FOR_READERS)})
+    kinds = {path.parts[0] for path in files}
+    others = {path for path in _measured(reference, KEPT) if path.parts[0] in {AUDITS, "ahead"} - kinds}
+    _delete(reference, {*forms, *others, *map(Path, FOR_READERS)})
     for path in files:
         _copy(full / path, reference / path)
-        if path.name in COMPILATIONS:
-            _name_run(reference / path, identity)
     return len(files)
-
-
-def _name_run(path: Path, identity: str) -> None:
-    """Write into a compilation's document the run that made it, unless it has one: it was taken from that."""
-    documents.write(path, {"run": identity} | documents.read(path))
 
 
 def _delete(reference: Path, stay: set[Path]) -> None:

@@ -22,8 +22,7 @@ from stackwars import frameworks, workloads
 from stackwars.compilers import expected
 from stackwars.compilers.arguments import load_program
 from stackwars.compilers.expected import ExpectedJob
-from stackwars.compilers.lower import LowerJob
-from stackwars.compilers.lowering import Lowering
+from stackwars.compilers.lower import Lowering, LowerJob
 from stackwars.core import limits
 from stackwars.core.client import CompilerSpec
 from stackwars.core.compilers import XLA

@@ -41,8 +41,6 @@ class Grid:
         self._devices = devices
         self.config = config
         self.is_measured = config["source"] == "measured"
-        self.recompiles = str(config.get("recompile")).lower() == "true"
-        """Whether no compilation is taken from the reference; --config gives a text."""
         self.root = f"results/{studies.folder(config)}"
         self.measured = self.root if self.is_measured else REFERENCE
         self.out = self.root if self.is_measured else REFERENCE_TABLES
@@ -200,16 +198,6 @@ class Grid:
     def slices(self) -> list[str]:
         """Return the compilations for slices."""
         return self.existing_or_expected(c.path / "ahead.json" for c in sharding.slices(self.config))
-
-    def source_of_compilations(self) -> dict:
-        """Return from where, and of which files, compilations are taken over: a Source without its versions."""
-        made = [*self.compiled("ahead.json"), *self.slices(), *self.largest_batches()]
-        return {
-            "root": self.root,
-            "reference": REFERENCE,
-            "names": [path.removeprefix(f"{self.measured}/") for path in made],
-            "recompile": self.recompiles,
-        }
 
     # Programs
 

@@ -25,11 +25,6 @@ def planned(kind: str, content: Any) -> str:
     return _plan(f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}", text)
 
 
-def planned_constant(name: str, content: Any) -> str:
-    """Return the path of a file of this run whose name does not follow its content, so that no job depends on it."""
-    return _plan(name, _text(content))
-
-
 def write_planned() -> None:
     """Write the files of this run and delete those of earlier ones. The run holds the lock."""
     global _running

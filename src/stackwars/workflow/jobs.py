@@ -127,15 +127,6 @@ class Jobs:
             return ""
         return f"--replay {job_files.planned('joined', programs.replay_job(self._grid.config, replay))}"
 
-    def source_of_compilations(self) -> str:
-        """Return the path of the Source of `stackwars.compilers.ahead_reference`.
-
-        It is the same whatever is in the file, so that nothing is compiled again when a study joins a run.
-        """
-        versions = {kind: self.version(kind) for kind in ("ahead", "largest_batch")}
-        content = self._grid.source_of_compilations() | {"versions": versions}
-        return job_files.planned_constant("source_of_compilations", content)
-
     def description(self, wildcards: Wildcards) -> list[str]:
         """Return the file that tells XLA what a GPU is, for a target that has one."""
         self._grid.check(wildcards)

@@ -83,18 +83,11 @@ def expected_s(jobs: dict[int, tuple[str, str]]) -> dict[int, float | None]:
     }
 
 
-TAKEN_OVER = ("ahead.json", "largest_batch.json")
-TAKE_S = 1.0
-"""Seconds of a compilation that is taken from the reference, which has nearly all."""
-
-
 def _recorded_s(output: str) -> float | None:
     """Return the seconds that a compilation or process took in the reference."""
     path = Path(output)
     if len(path.parts) < 3 or not _is_full(path):
         return None
-    if path.name in TAKEN_OVER and (REFERENCE / Path(*path.parts[2:])).exists():
-        return TAKE_S
     known = REFERENCE / Path(*path.parts[2:])
     known = known if known.suffix else known / "process.json"
     return documents.read(known).get("wall_s") if known.suffix == ".json" and known.is_file() else None
@@ -142,14 +135,11 @@ def describe(config: dict, outputs: list[str]) -> str:
     known = f"about {total / 60:.0f} min by the reference" if is_known else "unknown"
     others = f"; no reference for {unknown} (another preset or a new cell)" if unknown else ""
     lines.append(f"time: {known}{others}")
-    ahead = [one.path / "ahead.json" for one in (*programs.compilations(config), *sharding.slices(config))]
-    ahead += [one.largest_batch_path for one in programs.largest_batches(config)]
-    taken = sum((REFERENCE / path).exists() for path in ahead) if config["preset"] == PRESET else 0
+    ahead = [*programs.compilations(config), *sharding.slices(config), *programs.largest_batches(config)]
     lines.append(
         f"on top, where not done yet: {len(programs.checks(config))} checks of programs in a compiler, "
         f"{len(programs.searched(config))} searches for the causes of gaps, "
-        f"{len(ahead)} compilations and searches for absent targets ({taken} are in the reference, and all but two of "
-        "them are taken over if program, compiler and flags are the same), "
+        f"{len(ahead)} compilations and searches for absent targets, "
         f"{len(growth.asked(config))} processes of growing sizes, "
         f"{len(sharding.asked(config))} of several devices"
     )
@@ -166,10 +156,7 @@ def _disk(studies: list[str]) -> str:
     sizes = needed.missing_gb(studies)
     if not sizes:
         return "all environments are there; results take under 0.1 GiB"
-    rare = sorted(sizes.keys() - needed.of_studies(studies))
-    but = f" ({', '.join(rare)} only if compilations are not taken from the reference)" if rare else ""
-    names = f"{', '.join(sizes)}{but}"
-    return f"about {sum(sizes.values()):.1f} GB for the environments {names}; results under 0.1 GiB"
+    return f"about {sum(sizes.values()):.1f} GB for the environments {', '.join(sizes)}; results under 0.1 GiB"
 
 
 def main() -> None:

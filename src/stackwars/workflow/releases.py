@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwars import frameworks
-from stackwars.compilers.lowering import Lowering
+from stackwars.compilers.lower import Lowering
 from stackwars.core import documents, limits
 from stackwars.core.client import Worker
 from stackwars.core.launch import REPOSITORY

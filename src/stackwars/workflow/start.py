@@ -25,7 +25,6 @@ from typing import Any, TextIO
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from stackwars.compilers import ahead_reference
 from stackwars.core import limits
 from stackwars.core.launch import RUNNER
 from stackwars.results import runs
@@ -37,9 +36,8 @@ from stackwars.workflow.terminal import WIDTH
 
 LOCK = Path("results", ".run.lock")
 TAKEN = "another run is already using this folder; fix: wait for it, or end it"
-LAZY = ("ahead", "largest_batch", "device")
-"""Rules whose jobs build the environments of their pins themselves, because most need none: compilations are taken from
-the reference, and most devices are absent."""
+LAZY = "device"
+"""The rule whose jobs build the environments of their pins themselves, because most devices are absent."""
 PINS = Path("envs")
 WAIT_S = 5.0
 _held: list[TextIO] = []
@@ -98,7 +96,7 @@ def build_environments(jobs: Iterable[Any]) -> None:
     pins = {
         Path(file)
         for job in jobs
-        if job.rule.name not in LAZY
+        if job.rule.name != LAZY
         for file in job.input
         if Path(file).parent == PINS and Path(file).suffix == ".txt"
     }
@@ -109,9 +107,7 @@ def build_environments(jobs: Iterable[Any]) -> None:
 
 
 def check_results(grid: Grid) -> bool:
-    """Move damaged results aside, and delete what may not be taken from the reference.
-
-    Return whether anything changed.
+    """Move damaged results aside; return whether there were any.
 
     :raises WorkflowError: for a damaged reference, and for results that lie elsewhere.
     """
@@ -126,8 +122,7 @@ def check_results(grid: Grid) -> bool:
     _check_reference(grid)
     if quarantined := damage.quarantine(root):
         logger.warning("\n".join(quarantined))
-    removed = ahead_reference.remove_taken(root) if grid.recompiles else 0
-    return bool(quarantined or removed)
+    return bool(quarantined)
 
 
 def _check_reference(grid: Grid) -> None:

@@ -9,7 +9,7 @@ element on, and jaxlib 0.7.1 does not know the operation. IREE copies the result
 ISSUE = "jax-ml/jax issue 28097"
 UPSTREAM = "XLA: compiling an associative `chlo.scan` for the CPU aborts"
 TITLE = "Cumulative sum"
-PROGRAMS = ("torch_tpu", "torch_tpu_undecomposed")
+PROGRAMS = ("torch_tpu",)
 FAULTS = {
     "jaxlib-0.7.1": dict.fromkeys(PROGRAMS, "unsupported"),
     "jaxlib-0.10.2": dict.fromkeys(PROGRAMS, "crash"),

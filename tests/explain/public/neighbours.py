@@ -10,7 +10,7 @@ import numpy as np
 ISSUE = "jax-ml/jax issue 37465"
 UPSTREAM = "IREE: a float32 sum uses one accumulator"
 TITLE = "Differences of neighbours"
-PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed", "tensorflow_xla")
+PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu", "tensorflow_xla")
 FAULTS = {"iree-3.13": dict.fromkeys(PROGRAMS, "wrong")}
 CURE = "iree-dispatch-creation-enable-split-reduction"
 ORDER = 990

@@ -7,7 +7,7 @@ elements, and TensorFlow's program, a product of two matrices.
 
 ISSUE = "jax-ml/jax issue 39103"
 TITLE = "Squares of rows"
-PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed")
+PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu")
 FAULTS = {"jaxlib-0.10.2": dict.fromkeys(PROGRAMS, "wrong")}
 CURE = "xla_cpu_experimental_ynn_fusion_type=-reduce"
 ORDER = 920

@@ -9,7 +9,7 @@ JAX's programs of all three, and TorchTPU's of bert_base.
 ISSUE = ""
 UPSTREAM = "IREE: data tiling mixes up the rows of a batched product"
 TITLE = "Product of scaled matrices"
-PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu", "torch_tpu_undecomposed", "tensorflow_xla")
+PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu", "tensorflow_xla")
 FAULTS = {"iree-3.13": dict.fromkeys(PROGRAMS, "wrong")}
 CURE = "iree-opt-data-tiling=false"
 ORDER = 955

@@ -9,7 +9,7 @@ import numpy as np
 
 ISSUE = "jax-ml/jax issue 36927"
 TITLE = "Solve"
-UNLOWERED = dict.fromkeys(("torch_xla", "torch_tpu", "torch_tpu_undecomposed"), "unsupported")
+UNLOWERED = dict.fromkeys(("torch_xla", "torch_tpu"), "unsupported")
 FAULTS = {
     "jaxlib-0.7.1": UNLOWERED,
     "jaxlib-0.10.2": UNLOWERED,

@@ -17,7 +17,7 @@ from stackwars.results.schema import is_missing
 from stackwars.results.verdicts import FITS, TOO_LARGE
 from stackwars.study.programs import BASE
 
-STUDY, SHARDING, LLAMA = "tables", "sharding", "llama3_8b"
+STUDY, SHARDING, LLAMA = "targets", "sharding", "llama3_8b"
 MIB, GIB = 2**20, 2**30
 COLLECTIVES = dict(zip(COLLECTIVES, ("AR", "AG", "RS", "A2A", "CP"), strict=True))
 
