@@ -219,15 +219,19 @@ def fault_text(fault: Fault) -> str:
     head = f"{fault.program} in {fault.compiler}: {fault.kind}."
     if fault.verdict != REDUCED:
         return f"{head} {fault.verdict}: {fault.detail}"
-    before, after = fault.operations
     sizes = ", ".join(f"{name} {value}" for name, value in fault.shapes.items())
-    reduced = (
-        f"{before} operations reduce to {after}{f' at {sizes}' if sizes else ''}: {operations(fault.region)}."
-    )
+    reduced = f"{reduction(fault, f' at {sizes}' if sizes else '')}."
     cures = f" Right with {' or '.join(fault.cures[:2])}." if fault.cures else ""
     alone = "" if fault.reproduced else " reproduce.py did not show it in a fresh process; see reproduce.log."
     because = f" {fault.detail[0].upper()}{fault.detail[1:]}." if fault.detail else ""
     return f"{head} {reduced} {fault.error}.{because}{cures}{alone}"
+
+
+def reduction(fault: Fault, sizes: str = "") -> str:
+    """Return how many operations of a program still have its fault, and their names."""
+    before, after = fault.operations
+    reduced = f" reduce to {after}" if after < before else ""
+    return f"{before} operation{'s' * (before > 1)}{reduced}{sizes}: {operations(fault.region)}"
 
 
 def operations(texts: list[str]) -> str:

@@ -61,8 +61,7 @@ def _bad(answer: Answer) -> str:
     fault = fault_of(first)
     reduced = ""
     if fault and fault.verdict == REDUCED:
-        names = console.operations(fault.region)
-        reduced = f" ({fault.operations[0]} operations reduce to {fault.operations[1]}: {names})"
+        reduced = f" ({console.reduction(fault)})"
     return f"{_fault(answer, first, STATES[first.status])}{reduced}{more}"
 
 
