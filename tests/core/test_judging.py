@@ -143,7 +143,9 @@ def expected(worker: Worker, text: str, *arrays: np.ndarray) -> tuple[Program, E
     """Return a program, on these arrays or on drawn ones, and its expected values."""
     graph = worker.graph(text)
     # A worker places equal keys once.
-    arguments: tuple[Argument, ...] = tuple(fixed(array, f"{array.dtype} {array.tobytes()}") for array in arrays)
+    arguments: tuple[Argument, ...] = tuple(
+        fixed(array, f"{array.dtype} {array.tobytes()}") for array in arrays
+    )
     arguments = arguments or plain_arguments(graph, {}, 1)
     return Program("program", text, arguments), judge.expected_values(worker, graph, arguments, text=text)
 

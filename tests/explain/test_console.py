@@ -119,7 +119,9 @@ def test_a_fault_is_a_paragraph():
         "torch_xla in jaxlib-0.10.2: wrong. 13 operations reduce to 2 at rows 3: dot_general, reduce. "
         "1 of 3 elements wrong. Right with xla_disable_hlo_passes=algsimp."
     )
-    assert "wrong. 2 operations at rows 3: dot_general, reduce." in console.paragraph(replace(FLAW, operations=[2, 2]))
+    assert "wrong. 2 operations at rows 3: dot_general, reduce." in console.paragraph(
+        replace(FLAW, operations=[2, 2])
+    )
     unseen = console.paragraph(replace(FLAW, reproduced=False))
     assert unseen.endswith("reproduce.py did not show it in a fresh process; see reproduce.log.")
     kept = console.paragraph(replace(FLAW, verdict="not reduced", detail="no time is left"))
