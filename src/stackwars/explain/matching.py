@@ -345,7 +345,7 @@ def results_differ(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> str:
     for number, array in enumerate(a):
         place = next((k for k, other in enumerate(left) if _is_alike(plain(array), plain(other))), None)
         if place is None:
-            return f"the programs do not compute one thing: result {number} of A has no equal in B"
+            return f"result {number} of A has no equal in B, which rounds or computes otherwise"
         left.pop(place)
     return ""
 
@@ -375,7 +375,8 @@ def unmatched_results(classes: Sequence[Class], results: tuple[list[int], list[i
         for number, value in enumerate(results[side]):
             others = [found.maps[1 - side] for found in classes if value in found.maps[side]]
             if not any(other in maps for maps in others for other in results[1 - side]):
-                return f"the programs do not compute one thing: result {number} of {'AB'[side]} has no equal"
+                one, partner = "AB"[side], "BA"[side]
+                return f"result {number} of {one} has no equal in {partner}, which rounds or computes otherwise"
     return ""
 
 
