@@ -214,10 +214,10 @@ def test_files_are_judged_by_their_own_operations_and_compared(tmp_path, monkeyp
         values = {key: value * float(program.text) for key, value in VALUES.items()}
         return replace(RIGHT, values=values, certain={"output0": np.array([True, False, True])}), False
 
-    monkeypatch.setattr(driver._Run, "_evaluated", evaluated)
+    monkeypatch.setattr(driver.Explanation, "_evaluated", evaluated)
     found, _ = explain(tmp_path, {"a": "1", "b": "2"}, expected=None)
     assert found.table.differ.startswith("b and a compute different things: output0: 2 of 3 elements wrong")
-    monkeypatch.setattr(driver._Run, "_evaluated", None)
+    monkeypatch.setattr(driver.Explanation, "_evaluated", lambda *_: pytest.fail("evaluated again"))
     again, _ = explain(tmp_path, {"a": "1", "b": "2"}, expected=None)
     assert again == found
 

@@ -244,6 +244,11 @@ def test_not_judged_says_why():
     assert headline(answer(*cells, slow)).endswith("; values are not judged.")
 
 
+def test_a_frontend_that_crashes_accuses_no_compiler():
+    crashed = cell("jax", OLD, ended(Status.CRASH, "SIGSEGV in lower", is_emitted=False))
+    assert headline(answer(crashed)) == "Nothing ran in a compiler: no program: jax."
+
+
 def test_an_error_of_the_harness_accuses_nobody():
     broken = cell("jax", OLD, Checked(ended(Status.ERROR, "no disk").outcome))
     assert headline(answer(broken)) == "Nothing ran in a compiler: error: jax in jaxlib-0.7.1."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from stackwars.compilers import lower
 from stackwars.core import limits
 from stackwars.core.client import Process, last_line
-from stackwars.core.outcome import Failed
+from stackwars.core.outcome import Failed, Outcome, of_death, of_exception
 from stackwars.setup.environments import ensure
 
 IMPORT_S = 300
@@ -38,17 +39,24 @@ class Lowering(Process):
     def __call__(self, sizes: dict[str, int], folder: Path) -> Path:
         """Write the program with these sizes and its arguments.json into a folder; return the program's file.
 
-        :raises OSError: with the last words of a process that ended without a program.
+        :raises Failed: with the outcome of a process that ended without a program.
         """
         job = {**self._job, "sizes": sizes}
         try:
             status = self.ask("lower", job=job, output=str(folder.resolve()), timeout_s=self._program_s)
         except Failed as failed:
-            raise OSError(failed.outcome.detail) from None
+            raise Failed(self._by_exception(failed.outcome)) from None
         if status:
-            # The last line names the error; those before it have a whole program's tensors in them.
-            raise OSError(f"exit status {status} in lower; last line: {last_line(self.log()) or 'none'}")
+            raise Failed(self._by_exception(of_death(status, "lower", last_line(self.log()))))
         return folder / "program.mlir.gz"
+
+    def _by_exception(self, outcome: Outcome) -> Outcome:
+        """Return the outcome of a process with the status of the exception that ended it, if one did."""
+        # The last line names the exception; those before it have a whole program's tensors in them.
+        kind, _, message = last_line(self.log()).partition(": ")
+        if not outcome.detail.startswith("exit status"):
+            return outcome
+        return replace(outcome, status=of_exception(kind, message).status)
 
     def _start(self) -> None:
         self._python = ensure(self._pins)

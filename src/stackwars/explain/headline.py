@@ -51,7 +51,10 @@ def _bad(answer: Answer) -> str:
     bad = [
         cell
         for cell in answer.table.cells
-        if cell.status in BAD and not ((fault := fault_of(cell)) and fault.verdict == RIGHT)
+        if cell.status in BAD
+        # A frontend that crashed or ran out of time emitted no program that a compiler could fail.
+        and (cell.is_emitted or cell.status is Status.WRONG)
+        and not ((fault := fault_of(cell)) and fault.verdict == RIGHT)
     ]
     if not bad:
         return ""

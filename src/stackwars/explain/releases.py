@@ -53,6 +53,11 @@ class ReleaseSettings:
     memory_cap_gib: float | str = "auto"
     timeout_s: float = 300
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of a `Worker`."""
+        return {"cap_gib": self.memory_cap_gib, "timeout_s": self.timeout_s}
+
 
 @dataclass
 class Release:
@@ -242,7 +247,7 @@ class Processes:
 
         :raises Failed: for an error of its environment, which another run may not have.
         """
-        with self._worker(spec) as worker:
+        with Worker(spec, **self.settings.limits) as worker:
             packages = worker.versions()
             checked = check(worker, self.program, self.expected)
         if checked.outcome.status is Status.ERROR:
@@ -269,7 +274,7 @@ class Processes:
     def _timed(self, spec: CompilerSpec) -> dict[str, Any]:
         label = self.program.label
         try:
-            with self._worker(spec) as worker:
+            with Worker(spec, **self.settings.limits) as worker:
                 compile_s = worker.load(label, self.program.text)
                 worker.place(label, self.program.arguments)
                 wall, cpu = worker.time([label], self.settings.seconds)[label]
@@ -277,9 +282,6 @@ class Processes:
             return {"status": failed.outcome.status, "detail": failed.outcome.detail}
         cores = float(cpu.sum() / wall.sum())
         return {"ms": float(np.median(wall)) / 1e6, "cores": cores, "compile_s": compile_s}
-
-    def _worker(self, spec: CompilerSpec) -> Worker:
-        return Worker(spec, cap_gib=self.settings.memory_cap_gib, timeout_s=self.settings.timeout_s)
 
 
 class Search:

@@ -136,10 +136,10 @@ def loaded(label: str, program: Path, arguments: Path) -> CoreProgram:
     return load_program(label, program, arguments, *(lowered[name] for name in ("workload", "sizes", "seed")))
 
 
-def evaluator(pins_file: str, limits: ReleaseSettings) -> Worker:
+def evaluator(pins_file: str, settings: ReleaseSettings) -> Worker:
     """Return a worker of the XLA that writes and evaluates programs."""
     spec = CompilerSpec("evaluator", python=str(environments.ensure(REPOSITORY / pins_file)))
-    return Worker(spec, cap_gib=limits.memory_cap_gib, timeout_s=limits.timeout_s)
+    return Worker(spec, **settings.limits)
 
 
 def console(document: Releases) -> str:
