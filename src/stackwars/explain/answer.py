@@ -142,6 +142,16 @@ class Cause:
     table_ratio: float | None = None
     schema: int = SCHEMA
 
+    @property
+    def program(self) -> str:
+        """The slower program; the sides of a gap between compilers are "program in compiler"."""
+        return self.a.removesuffix(f" in {self.compiler}")
+
+    @property
+    def gap_id(self) -> str:
+        """The id of the question that it answers."""
+        return gap_id(self.compiler, self.program, None if self.other else self.b, self.other)
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -231,6 +241,11 @@ class Question:
     other: str | None = None
     gap: float | None = None
     status: str = ""
+
+
+def gap_id(compiler: str, a: str, b: str | None, other: str | None) -> str:
+    """Return the id of a question about a gap."""
+    return ".".join(filter(None, (compiler, a, b, other)))
 
 
 @dataclass(frozen=True)

@@ -170,15 +170,10 @@ def cause_text(cause: Cause) -> str:
 def question_text(cause: Cause) -> str:
     """Return which gap was explained."""
     takes = f"takes {ratio(cause.ratio.value)}x the time" if cause.ratio else "takes longer"
-    subject = f"{program_of(cause)} in {cause.compiler}"
+    subject = f"{cause.program} in {cause.compiler}"
     if cause.other:
         return f"{subject} {takes} {'that it takes' if cause.ratio else 'than'} in {cause.other}"
     return f"{subject} {takes} {'of' if cause.ratio else 'than'} {cause.b}"
-
-
-def program_of(cause: Cause) -> str:
-    """Return the slower program; the sides of a gap between compilers are "program in compiler"."""
-    return cause.a.removesuffix(f" in {cause.compiler}")
 
 
 def share_text(share: Share) -> str:

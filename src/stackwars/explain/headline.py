@@ -114,11 +114,15 @@ def _ratio(cause: Cause) -> float:
 
 
 def _question(answer: Answer, cause: Cause) -> str:
-    slow = _subject(answer, console.program_of(cause))
-    factor = f"{ratio(_ratio(cause))} times" if _ratio(cause) > 1 else "longer"
-    if cause.other:
-        return f"{slow} takes {factor} as long in {cause.compiler} as in {cause.other}"
-    return f"{slow} takes {factor} as long as {_other(answer, cause.b)} in {cause.compiler}"
+    return _takes(answer, cause.compiler, cause.program, cause.b, cause.other, _ratio(cause))
+
+
+def _takes(answer: Answer, compiler: str, program: str, b: str | None, other: str | None, factor: float) -> str:
+    times = f"{ratio(factor)} times as long" if factor > 1 else "longer"
+    subject = f"{_subject(answer, program)} takes {times}"
+    if other:
+        return f"{subject} in {compiler} {'as' if factor > 1 else 'than'} in {other}"
+    return f"{subject} {'as' if factor > 1 else 'than'} {_other(answer, b)} in {compiler}"
 
 
 def cause_text(cause: Cause) -> str:
@@ -142,18 +146,13 @@ def _region(region: Region) -> str:
 
 def _unexplained(answer: Answer) -> Iterator[str]:
     """Yield the gaps of the table that have no cause, the largest first."""
-    asked = [(one.compiler, one.a, one.b, one.other) for one in answer.table.questions]
+    causes = {cause.gap_id: cause for cause in answer.causes}
     for gap in gaps(answer.table, answer.causes):
-        if gap.cause:
-            detail = _short(gap.cause.detail) or gap.cause.verdict
-            yield f"{_question(answer, gap.cause)}; no cause found: {detail}"
+        if cause := causes.get(gap.id):
+            yield f"{_question(answer, cause)}; no cause found: {_short(cause.detail) or cause.verdict}"
             continue
-        slow, fast = gap.slow, gap.fast
-        b, other = (fast.program, None) if slow.compiler == fast.compiler else (None, fast.compiler)
-        where = f"as {_other(answer, b)} in {slow.compiler}" if b else f"in {slow.compiler} as in {other}"
-        state = "is being" if (slow.compiler, slow.program, b, other) in asked else "was not"
-        subject = f"{_subject(answer, slow.program)} takes {ratio(gap.ratio)} times as long"
-        yield f"{subject} {where}; its cause {state} searched"
+        state = "is being" if gap.id in {question.id for question in answer.table.questions} else "was not"
+        yield f"{_takes(answer, gap.compiler, gap.a, gap.b, gap.other, gap.gap)}; its cause {state} searched"
 
 
 # No fault and no gap

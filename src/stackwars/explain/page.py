@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import permutations
 from pathlib import Path
 
 from stackwars.core import machine
@@ -13,7 +11,8 @@ from stackwars.core.numbers import milliseconds, percent, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
-from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Cell, Fault, Table
+from stackwars.explain import table as tables
+from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Fault, Question, Table
 from stackwars.explain.table import NATIVE
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
@@ -48,35 +47,10 @@ def written(folder: Path) -> list[str]:
     return [str(folder / name) for name in names if (folder / name).exists()]
 
 
-@dataclass(frozen=True)
-class Gap:
-    """A program that is slower than another in its compiler, or than itself in another compiler. cause: of a search."""
-
-    slow: Cell
-    fast: Cell
-    cause: Cause | None
-
-    @property
-    def ratio(self) -> float:
-        return self.slow.ms / self.fast.ms
-
-
-def gaps(table: Table, causes: Sequence[Cause]) -> list[Gap]:
-    """Return the gaps beyond the bound that fresh processes showed too if they were searched, the largest first."""
-    searched = {
-        (cause.compiler, console.program_of(cause), None if cause.other else cause.b, cause.other): cause
-        for cause in causes
-    }
-    timed = [cell for cell in table.cells if cell.timing and cell.compiler != NATIVE]
-    result = []
-    for slow, fast in permutations(timed, 2):
-        in_compiler = slow.compiler == fast.compiler
-        if (in_compiler or slow.program == fast.program) and slow.ms > fast.ms * (1 + table.bound):
-            sides = (fast.program, None) if in_compiler else (None, fast.compiler)
-            cause = searched.get((slow.compiler, slow.program, *sides))
-            if not (cause and has_no_gap(cause)):
-                result.append(Gap(slow, fast, cause))
-    return sorted(result, key=lambda gap: -gap.ratio)
+def gaps(table: Table, causes: Sequence[Cause]) -> list[Question]:
+    """Return the gaps beyond the bound, without those that fresh processes did not show, the largest first."""
+    absent = {cause.gap_id for cause in causes if has_no_gap(cause)}
+    return [gap for gap in tables.gaps(table.cells, table.bound) if gap.id not in absent]
 
 
 def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> int:
@@ -87,10 +61,9 @@ def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> 
     cells = [cell for cell in table.cells if cell.compiler != NATIVE]
     if table.differ or any(cell.status is not Status.OK for cell in cells):
         return NOT_RIGHT
-    first = table.programs[0]
     found = gaps(table, causes)
     if is_pair:
-        found = [gap for gap in found if gap.slow.program == first != gap.fast.program]
+        found = [gap for gap in found if gap.a == table.programs[0] and gap.b]
     return SLOWER if found or (not is_pair and console.native_gaps(table)) else OK
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from stackwars.core.check import Checked
 from stackwars.core.client import CompilerSpec
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import Cell, Question
+from stackwars.explain.answer import Cell, Question, gap_id
 from stackwars.explain.task import Settings
 
 NATIVE = "itself"
@@ -63,48 +64,38 @@ def joined(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(text for text in texts if text))
 
 
+def is_gap(slow_ms: float, fast_ms: float, bound: float) -> bool:
+    """Return whether two times differ by more than the bound."""
+    return slow_ms > (1 + bound) * fast_ms
+
+
+def gaps(cells: Iterable[Cell], bound: float) -> list[Question]:
+    """Return all gaps beyond the bound, the largest first: of two programs in a compiler, of a program in two."""
+    found = []
+    timed = [one for one in cells if one.timing and one.compiler != NATIVE]
+    for slow, fast in permutations(timed, 2):
+        b = fast.program if fast.compiler == slow.compiler else None
+        other = fast.compiler if fast.program == slow.program else None
+        if (b or other) and is_gap(slow.ms, fast.ms, bound):
+            sides = (slow.compiler, slow.program, b, other)
+            found.append(Question("cause", gap_id(*sides), *sides, gap=slow.ms / fast.ms))
+    return sorted(found, key=lambda question: -question.gap)
+
+
 def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings: Settings) -> list[Question]:
-    """Return what is worth explaining: the largest gaps, and the faults of each family of compilers."""
-    gaps = sorted(
-        _program_gaps(cells, settings.bound) + _compiler_gaps(cells, settings.bound),
-        key=lambda question: -question.gap,
-    )
-    return gaps[: settings.questions] + _faults(cells, compilers)[: settings.questions]
+    """Return what is worth explaining: the largest gaps, and the faults of each family of compilers.
 
-
-def _timed(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells that have a time and a compiler, the fastest first."""
-    return sorted((one for one in cells if one.timing and one.compiler != NATIVE), key=lambda one: one.ms)
-
-
-def _program_gaps(cells: Sequence[Cell], bound: float) -> list[Question]:
-    """Return for every compiler its slowest program against its fastest, if that is over the bound."""
-    result = []
-    for compiler in dict.fromkeys(one.compiler for one in cells):
-        timed = _timed(one for one in cells if one.compiler == compiler)
-        if len(timed) > 1 and (gap := timed[-1].ms / timed[0].ms) > 1 + bound:
-            result.append(_gap(gap, timed[-1], b=timed[0].program))
-    return result
-
-
-def _compiler_gaps(cells: Sequence[Cell], bound: float) -> list[Question]:
-    """Return for every program its slowest compiler against its fastest, if that is over the bound.
-
-    Of the programs with the same two compilers, the one with the largest gap.
+    The gaps: the slowest program of each compiler against its fastest, and the slowest compiler of each program against
+    its fastest, once for programs with the same two compilers.
     """
-    result: dict[tuple[str, str], Question] = {}
-    for program in dict.fromkeys(one.program for one in cells):
-        timed = _timed(one for one in cells if one.program == program)
-        if len(timed) > 1 and (gap := timed[-1].ms / timed[0].ms) > 1 + bound:
-            pair = timed[-1].compiler, timed[0].compiler
-            if pair not in result or gap > result[pair].gap:
-                result[pair] = _gap(gap, timed[-1], other=timed[0].compiler)
-    return list(result.values())
-
-
-def _gap(gap: float, slow: Cell, b: str | None = None, other: str | None = None) -> Question:
-    name = ".".join(filter(None, (slow.compiler, slow.program, b, other)))
-    return Question("cause", name, slow.compiler, slow.program, b, other, gap)
+    # Gaps are sorted, so the first is that of the slowest and the fastest.
+    first: dict[tuple[str, bool], Question] = {}
+    for gap in gaps(cells, settings.bound):
+        first.setdefault((gap.a, True) if gap.other else (gap.compiler, False), gap)
+    causes: dict[tuple[str, str | None], Question] = {}
+    for gap in first.values():
+        causes.setdefault((gap.compiler, gap.other), gap)
+    return [*causes.values()][: settings.questions] + _faults(cells, compilers)[: settings.questions]
 
 
 def _faults(cells: Sequence[Cell], compilers: Sequence[CompilerSpec]) -> list[Question]:
