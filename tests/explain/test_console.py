@@ -85,7 +85,7 @@ def test_a_block_of_columns_has_only_the_programs_that_it_has():
 
 def test_a_cause_is_a_paragraph():
     text = console.paragraph(FOUND)
-    assert text.startswith("torch_xla in jaxlib-0.7.1 takes 1.51x the time of jax: ")
+    assert text.startswith("torch_xla takes 1.51 times as long as jax in jaxlib-0.7.1: ")
     assert "1 place of 1 kind closes 97 % [91, 104] of the gap." in text
     assert "argument layout (mha.py:41): tensor<2304x768xf32> against tensor<768x2304xf32>" in text
     assert text.endswith(
@@ -96,7 +96,7 @@ def test_a_cause_is_a_paragraph():
 def test_a_gap_between_compilers_names_both_and_an_option_that_closes_it():
     text = console.paragraph(BETWEEN)
     assert text.startswith(
-        "jax in jaxlib-0.7.1 takes 1.51x the time that it takes in jaxlib-0.10.2: 2 places of 1 kind, timed alone, "
+        "jax takes 1.51 times as long in jaxlib-0.7.1 as in jaxlib-0.10.2: 2 places of 1 kind, timed alone, "
         "make up 97 % [91, 104] of the gap. 2 x operations (mha.py:41): dot_general. "
     )
     assert text.endswith("With xla_x= jaxlib-0.7.1 takes 0.66x the time, 96 % of the gap.")
@@ -107,7 +107,7 @@ def test_a_search_without_a_cause_says_why(verdict):
     def paragraph(detail: str) -> str:
         return console.paragraph(replace(FOUND, verdict=verdict, ratio=None, detail=detail))
 
-    head = "torch_xla in jaxlib-0.7.1 takes longer than jax: "
+    head = "torch_xla takes longer than jax in jaxlib-0.7.1: "
     assert (
         paragraph("over 5 kinds") == paragraph(f"{verdict}: over 5 kinds") == f"{head}{verdict}. over 5 kinds"
     )

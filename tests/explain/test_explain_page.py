@@ -74,7 +74,7 @@ def test_the_text_for_an_issue_is_short_and_complete(written):
     text = (written / "explain.md").read_text()
     assert len(text.splitlines()) <= page.MOST_LINES
     for shown in ("# mha: torch_xla's program is wrong in jaxlib-0.10.2",
-                  "takes 1.51x the time of jax", "mha.py:41", "func.func public @main",
+                  "takes 1.51 times as long as jax", "mha.py:41", "func.func public @main",
                   "Versions: jaxlib-0.7.1: numpy 2.3.2", "Machine: AMD EPYC", "$ make explain PROGRAM=mha",
                   "reproduce.py"):  # fmt: skip
         assert shown in text, shown
