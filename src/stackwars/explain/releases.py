@@ -90,7 +90,7 @@ class Release:
 
     @property
     def ran(self) -> bool:
-        """Whether its time means something: its values are right, or nothing says what they should be."""
+        """Its time means something: its values are right, or nothing says what they should be."""
         return self.status in (Status.OK, Status.NOT_JUDGED)
 
 
