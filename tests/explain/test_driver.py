@@ -133,7 +133,11 @@ def test_every_program_is_tried_timed_and_searched_and_all_is_written(tmp_path, 
     ):
         assert (tmp_path / file).exists(), file
     log = tmp_path / "causes/jaxlib-1.slow.fast/search.txt"
-    assert log.read_text() == "looking\n" and str(log) in said and "slow takes longer than fast in jaxlib-1" in said
+    assert (
+        log.read_text() == "looking\n"
+        and str(log) in said
+        and "slow takes longer than fast in jaxlib-1" in said
+    )
 
 
 def test_a_program_that_ends_the_timing_of_all_costs_the_others_nothing(tmp_path):

@@ -256,11 +256,11 @@ def columns(table: Table) -> list[str]:
 
 def grid(table: Table) -> list[str]:
     """Return the table, in as many blocks of columns as the width needs."""
-    found = {(cell.program, cell.compiler): cell for cell in table.cells}
+    cells = {(cell.program, cell.compiler): cell for cell in table.cells}
     names = ["program", *table.programs]
     first = max(map(len, names))
     texts = {
-        column: [column, *(cell_text(found.get((program, column))) for program in table.programs)]
+        column: [column, *(cell_text(cells.get((program, column))) for program in table.programs)]
         for column in columns(table)
     }
     result: list[str] = []

@@ -61,18 +61,18 @@ def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> 
     cells = [cell for cell in table.cells if cell.compiler != NATIVE]
     if table.differ or any(cell.status is not Status.OK for cell in cells):
         return NOT_RIGHT
-    found = gaps(table, causes)
+    slower = gaps(table, causes)
     if is_pair:
-        found = [gap for gap in found if gap.a == table.programs[0] and gap.b]
-    return SLOWER if found or (not is_pair and console.native_gaps(table)) else OK
+        slower = [gap for gap in slower if gap.a == table.programs[0] and gap.b]
+    return SLOWER if slower or (not is_pair and console.native_gaps(table)) else OK
 
 
 def has_no_gap(cause: Cause) -> bool:
     """Return whether fresh processes showed no difference in time: the cause of a clear one can be uncertain too."""
     if cause.verdict != NOT_SEPARABLE:
         return cause.verdict == NO_GAP
-    found = cause.ratio
-    return found is None or found.low is None or found.low <= 1 <= found.high
+    ratio = cause.ratio
+    return ratio is None or ratio.low is None or ratio.low <= 1 <= ratio.high
 
 
 def html(answer: Answer) -> str:
@@ -93,7 +93,6 @@ def html(answer: Answer) -> str:
         columns=console.columns(table),
         cells={(cell.program, cell.compiler): cell for cell in table.cells},
         console=console,
-        notes=[*console.busy(table), *console.slow_everywhere(table), *console.notes(table)],
         most=MOST_OPERATIONS,
         slowest=slowest(table),
         machine=machine.described(table.machine),
@@ -120,8 +119,8 @@ def markdown(answer: Answer) -> str:
         "",
         *fenced([f"$ {answer.command}", *console.grid(table), *_wrapped(console.below(table))]),
     ]
-    for found in (*answer.causes, *answer.faults):
-        body += ["", *fenced([*_wrapped([console.paragraph(found)]), *_regions(found)])]
+    for result in (*answer.causes, *answer.faults):
+        body += ["", *fenced([*_wrapped([console.paragraph(result)]), *_regions(result)])]
     versions = "; ".join(
         f"{name}: {', '.join(f'{package} {version}' for package, version in packages.items())}"
         for name, packages in table.versions.items()
@@ -155,19 +154,19 @@ def _wrapped(texts: list[str]) -> list[str]:
     return console.wrapped(texts).splitlines()
 
 
-def _regions(found: Cause | Fault) -> list[str]:
+def _regions(answer: Cause | Fault) -> list[str]:
     """Return the operations of a cause's first regions side by side."""
-    if isinstance(found, Fault) or not found.regions:
+    if isinstance(answer, Fault) or not answer.regions:
         return []
     result = [""]
-    for region in found.regions[:MOST_REGIONS]:
+    for region in answer.regions[:MOST_REGIONS]:
         sides = (
-            (found.a, region.a, region.line_a),
-            (found.b or found.a, region.b, region.line_b),
+            (answer.a, region.a, region.line_a),
+            (answer.b or answer.a, region.b, region.line_b),
         )
         for label, operations, line in sides:
             text = "; ".join(" ".join(operation.split()) for operation in operations)
             short = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."
             result.append(f"{label}: {short}{f'  # {line}' if line else ''}")
-    more = len(found.regions) - MOST_REGIONS
+    more = len(answer.regions) - MOST_REGIONS
     return [*result, *([f"and {more} more kinds, in explain.html"] if more > 0 else [])]

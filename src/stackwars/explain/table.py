@@ -17,17 +17,16 @@ NATIVE = "itself"
 """In the place of a compiler, for what has none: eager PyTorch and NumPy."""
 FAULTS = (Status.CRASH, Status.WRONG, Status.TIMEOUT, Status.UNSUPPORTED)
 """Outcomes that a search explains, most urgent first."""
-_VERDICT = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
 
 
 def cell(program: str, compiler: str, checked: Checked) -> Cell:
     """Return the cell of a program in a compiler."""
-    verdict = checked.verdict or {}
+    verdict = {key: value for key, value in (checked.verdict or {}).items() if key != "judge"}
     return Cell(
         *(program, compiler, checked.outcome.status, checked.outcome.detail),
         operation=checked.operation,
         is_emitted=checked.is_emitted,
-        **{name: verdict.get(name) for name in _VERDICT},
+        **verdict,
         compile_s=checked.compile_s,
         timing=checked.timing,
     )
@@ -44,15 +43,15 @@ def difference(expected: Mapping[str, Expected]) -> str:
 
     All may be right and still not be one computation. expected: by program.
     """
-    known = [(label, found) for label, found in expected.items() if not found.reason]
-    for label, found in known[1:]:
+    known = [(label, values) for label, values in expected.items() if not values.reason]
+    for label, other in known[1:]:
         first_label, first = known[0]
         for key, limit in first.limits.items():
-            if key not in found.values:
+            if key not in other.values:
                 how = f"no result {key}"
             else:
-                limit = 2 * max(limit, found.limits[key])
-                how = replace(first, limits={key: limit}).compare(key, found.values[key])
+                limit = 2 * max(limit, other.limits[key])
+                how = replace(first, limits={key: limit}).compare(key, other.values[key])
                 if how.right:
                     continue
             return f"{label} and {first_label} compute different things: {key}: {how}"
@@ -71,15 +70,15 @@ def is_gap(slow_ms: float, fast_ms: float, bound: float) -> bool:
 
 def gaps(cells: Iterable[Cell], bound: float) -> list[Question]:
     """Return all gaps beyond the bound, the largest first: of two programs in a compiler, of a program in two."""
-    found = []
+    result = []
     timed = [one for one in cells if one.timing and one.compiler != NATIVE]
     for slow, fast in permutations(timed, 2):
         b = fast.program if fast.compiler == slow.compiler else None
         other = fast.compiler if fast.program == slow.program else None
         if (b or other) and is_gap(slow.ms, fast.ms, bound):
             sides = (slow.compiler, slow.program, b, other)
-            found.append(Question("cause", gap_id(*sides), *sides, gap=slow.ms / fast.ms))
-    return sorted(found, key=lambda question: -question.gap)
+            result.append(Question("cause", gap_id(*sides), *sides, gap=slow.ms / fast.ms))
+    return sorted(result, key=lambda question: -question.gap)
 
 
 def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings: Settings) -> list[Question]:

@@ -181,7 +181,7 @@ def main() -> None:
     limits = ReleaseSettings(**job.settings)
     program = loaded(job.label, Path(job.program), Path(job.arguments))
     with evaluator(job.pins, limits) as worker:
-        found = releases(
+        document = releases(
             program,
             job.versions,
             spec_of(job.project),
@@ -192,8 +192,8 @@ def main() -> None:
             settings=limits,
             say=partial(print, job.project),
         )
-    documents.write(options.output, asdict(replace(found, framework=job.framework, workload=job.workload)))
-    print(console(found))
+    documents.write(options.output, asdict(replace(document, framework=job.framework, workload=job.workload)))
+    print(console(document))
 
 
 if __name__ == "__main__":

@@ -8,17 +8,16 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
-import traceback
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from stackwars import frameworks, workloads
 from stackwars.core.launch import RUNNER
 from stackwars.explain import driver, files
-from stackwars.explain.__main__ import CANNOT, STATUSES, Parser
+from stackwars.explain.__main__ import STATUSES, Parser, end_with
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import SUFFIXES, BadInput, stem
 from stackwars.explain.task import Settings
@@ -30,7 +29,6 @@ from stackwars.workflow.program_files import Request, Say, Session
 FOLDER = "explain"
 NATIVES = ("torch_eager", "numpy")
 """Frameworks that run a workload without a compiler."""
-STOPPED = "stopped; what was measured is kept; run the same command again"
 
 
 def find_program(name: str) -> str:
@@ -39,9 +37,9 @@ def find_program(name: str) -> str:
     :raises BadInput: if this folder has none.
     """
     candidates = [f"{name}{suffix}" for suffix in (".py", *SUFFIXES)]
-    found = next((path for path in candidates if Path(path).is_file()), None)
-    if found or name in workloads.names():
-        return found or name
+    file = next((path for path in candidates if Path(path).is_file()), None)
+    if file or name in workloads.names():
+        return file or name
     raise BadInput(
         f"target: {FOLDER}/{name}: expected one of the files {', '.join(candidates)} in this folder, or a workload, "
         "got neither; fix: make explain PROGRAM=<path>"
@@ -200,20 +198,15 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> NoReturn:
     options = parser().parse_args()
-    try:
-        # A run of the workflow holds the lock for its jobs.
-        lock = None if RUNNER in os.environ else start.take_lock()
-        if lock is None and RUNNER not in os.environ:
+
+    def answer() -> Answer:
+        # A run of the workflow holds the lock for its jobs. An open file is the lock, so it needs a name.
+        lock = RUNNER in os.environ or start.take_lock()
+        if not lock:
             raise BadInput(start.TAKEN)
-        sys.exit(explain(request(options, lambda text: print(text, flush=True))).exit_status)
-    except (BadInput, ConfigError) as error:
-        print(error, file=sys.stderr)
-    except KeyboardInterrupt:
-        print(f"\n{STOPPED}", file=sys.stderr)
-    except Exception:
-        # Python's own status of an exception is that of a wrong program.
-        traceback.print_exc()
-    sys.exit(CANNOT)
+        return explain(request(options, partial(print, flush=True)))
+
+    end_with(answer, refusals=(BadInput, ConfigError))
 
 
 if __name__ == "__main__":

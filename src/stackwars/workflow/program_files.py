@@ -259,16 +259,16 @@ def load(
     """
     path, cap = Path(program), limits.cap_bytes(memory_cap_gib)
     with tempfile.TemporaryDirectory() as folder:
-        found, log = Path(folder, "found"), Path(folder, "log")
+        result, log = Path(folder, "result"), Path(folder, "log")
 
         def work() -> None:
             _without_stdin()
             faulthandler.enable(2)
             faulthandler.dump_traceback_later(0.8 * timeout_s, file=2)
-            found.write_text(_tried(path, seed))
+            result.write_text(_tried(path, seed))
 
         report = launch.run_forked(work, cap, timeout_s, log)
-        text = found.read_text() if found.exists() else _ending(path, report, log, timeout_s, cap)
+        text = result.read_text() if result.exists() else _ending(path, report, log, timeout_s, cap)
     if text != LOADED:
         raise BadInput(" ".join(text.split()))
     _without_stdin()

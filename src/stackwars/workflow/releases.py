@@ -16,6 +16,7 @@ from stackwars.core.client import Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Program
 from stackwars.explain import files
+from stackwars.explain.__main__ import STOPPED
 from stackwars.explain.files import BadInput
 from stackwars.explain.kept import Kept
 from stackwars.explain.releases import ALL, ORDERS, releases
@@ -23,7 +24,8 @@ from stackwars.explain.task import Settings
 from stackwars.study import cells
 from stackwars.study.config import ConfigError, read, validate
 from stackwars.study.releases import console, loaded, pins, settings, spec_of
-from stackwars.workflow import explain, start
+from stackwars.workflow import start
+from stackwars.workflow.explain import FOLDER
 from stackwars.workflow.program_files import Request, Session
 
 
@@ -44,11 +46,11 @@ def main() -> None:
         if options.program not in config["workloads"]:
             files.check_exists(options.program)
             files.check_name(files.stem(options.program))
-        measure(config, options.program, Path(explain.FOLDER, files.stem(options.program)))
+        measure(config, options.program, Path(FOLDER, files.stem(options.program)))
     except (BadInput, ConfigError) as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
-        sys.exit(f"\n{explain.STOPPED}")
+        sys.exit(f"\n{STOPPED}")
 
 
 def configured(order: str | None, versions: str | None) -> dict[str, Any]:
