@@ -10,6 +10,7 @@ import pytest
 from stackwars.compilers import ahead_supervisor, largest_batch
 from stackwars.compilers import lower as lowering
 from stackwars.compilers.largest_batch import CLOSE, LARGEST, BatchSearch, Probe, search
+from stackwars.core.outcome import Failed, Outcome, Status
 
 JOB = largest_batch.LargestBatchJob(
     workload="bert_base", framework="jax", dialect="jax", sizes={"batch": 2, "sequence": 64},
@@ -93,7 +94,7 @@ def test_a_program_that_cannot_be_lowered_is_a_probe(tmp_path: Path) -> None:
 
     def limited(sizes: dict[str, int], folder: Path) -> Path:
         if sizes["batch"] > 20:
-            raise OSError("no memory for so many images")
+            raise Failed(Outcome(Status.OOM, "no memory for so many images"))
         return lower(sizes, folder)
 
     played.lower = limited
@@ -122,9 +123,10 @@ def test_a_program_that_cannot_be_lowered_leaves_one_short_line(tmp_path: Path) 
     with (
         mock.patch.object(lowering, "ensure", lambda _: python),
         lowering.Lowering(pins, job, 9, 2**30) as lower,
-        pytest.raises(OSError, match=r"^exit status 1 in lower; last line: MemoryError: no room$"),
+        pytest.raises(Failed, match=r"^exit status 1 in lower; last line: MemoryError: no room$") as failed,
     ):
         lower(JOB.sizes, tmp_path / "program")
+    assert failed.value.outcome.status is Status.OOM
 
 
 USABLE_HBM = 33_546_043_392

@@ -14,6 +14,7 @@ from stackwars.compilers import lower as lowering
 from stackwars.compilers.arguments import DONATED
 from stackwars.compilers.sharded import ShardedJob
 from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Failed
 from stackwars.core.program_text import load_sources, readback
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.supervisor import supervise
@@ -183,7 +184,7 @@ def test_programs_that_one_process_serves_are_those_that_cells_run(
     job = programs.lower_job(SMOKE, Program(name, workload))
     monkeypatch.setattr(lowering, "ensure", lambda _: python)
     with lowering.Lowering(tmp_path / "no.pins", job, 300, ahead_supervisor.CAP_BYTES) as lower:
-        with pytest.raises(OSError, match="exit status 1 in lower; last line: KeyError"):
+        with pytest.raises(Failed, match="exit status 1 in lower; last line: KeyError"):
             lower({"batch": 3}, tmp_path / "without-sizes")
         other = lower({**job["sizes"], "batch": 3}, tmp_path / "other")
         # The second of the two: nothing of the first is in it.

@@ -72,7 +72,7 @@ def test_a_search_without_a_cause_says_why(verdict):
     def paragraph(detail: str) -> str:
         return console.paragraph(replace(FOUND, verdict=verdict, ratio=None, detail=detail))
 
-    head = "torch_xla in jaxlib-0.7.1 takes longer than jax: "
+    head = "torch_xla takes longer than jax in jaxlib-0.7.1: "
     assert (
         paragraph("over 5 kinds") == paragraph(f"{verdict}: over 5 kinds") == f"{head}{verdict}. over 5 kinds"
     )

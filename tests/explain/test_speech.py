@@ -151,7 +151,7 @@ def test_make_explain_ends_with_the_status_of_its_answer(monkeypatch, status, er
 
     monkeypatch.setattr(explain, "explain", answered)
     monkeypatch.setattr(explain.start, "take_lock", lambda: "lock")
-    monkeypatch.setattr(explain.sys, "argv", ["explain", "mha"])
+    monkeypatch.setattr("sys.argv", ["explain", "mha"])
     with pytest.raises(SystemExit) as ended_with:
         explain.main()
     assert ended_with.value.code == status

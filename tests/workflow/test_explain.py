@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from stackwars.core.judge import Expected
-from stackwars.core.outcome import Status
+from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program
 from stackwars.explain import driver
 from stackwars.explain.files import BadInput
 from stackwars.setup.environments import BuildError, Unavailable
 from stackwars.study.config import ConfigError, load, validate
-from stackwars.workflow import explain
+from stackwars.workflow import explain, program_files
 
 PROGRAM = '"""Twice."""\ndef inputs(rows=8):\n    return {"x": (rows, 4)}\ndef jax(x):\n    return 2 * x\n'
 
@@ -46,12 +46,12 @@ def explained(monkeypatch, tmp_path):
             (folder / "program.mlir.gz").write_text("program")
             return folder / "program.mlir.gz"
 
-    monkeypatch.setattr(explain.environments, "ensure", lambda pins: Path("/envs", pins.stem))
-    monkeypatch.setattr(explain, "Lowering", Lowering)
-    monkeypatch.setattr(explain, "load_program", lambda label, *_: Program(label, "text"))
+    monkeypatch.setattr(program_files.environments, "ensure", lambda pins: Path("/envs", pins.stem))
+    monkeypatch.setattr(program_files, "Lowering", Lowering)
+    monkeypatch.setattr(program_files, "load_program", lambda label, *_: Program(label, "text"))
     values = Expected("NumPy", limits={"output0": 1e-6}, values={"output0": np.ones(3)})
-    monkeypatch.setattr(explain.expected, "expected_of", lambda job, evaluator: values)
-    monkeypatch.setattr(driver, "explain", lambda tried, compilers, **rest: (tried, compilers, rest))
+    monkeypatch.setattr(program_files, "expected_of", lambda job, evaluator: values)
+    monkeypatch.setattr(driver, "explain", lambda programs, compilers, **rest: (programs, compilers, rest))
 
     def call(*arguments: str):
         tried, compilers, rest = explain.explain(request(*arguments, "--output", str(tmp_path / "out")))
@@ -99,11 +99,22 @@ def test_an_environment_that_cannot_be_built_is_an_outcome(explained, monkeypatc
             raise error
         return Path("/envs", pins.stem)
 
-    monkeypatch.setattr(explain.environments, "ensure", ensure)
+    monkeypatch.setattr(program_files.environments, "ensure", ensure)
     tried, _, rest, _ = explained("gemm")
     assert set(rest["unavailable"]) >= {"iree-3.13", "torch_xla"} and "jax" not in rest["unavailable"]
     found = rest["unavailable"]["torch_xla"]
     assert found.status is status and found.detail.startswith(detail) and "torch_xla" in tried
+
+
+@pytest.mark.parametrize("status", [Status.OOM, Status.TIMEOUT, Status.CRASH, Status.ERROR])
+def test_a_lowering_that_ends_without_a_program_has_the_outcome_of_its_process(explained, monkeypatch, status):
+    def fail(self, sizes: dict, folder: Path) -> Path:
+        raise Failed(Outcome(status, "no room"))
+
+    monkeypatch.setattr(program_files.Lowering, "__call__", fail)
+    *_, rest, _ = explained("gemm")
+    found = rest["unavailable"]["jax"]
+    assert (found.status, found.detail) == (status, "no room")
 
 
 def test_a_program_is_found_by_the_answer_s_name(tmp_path, monkeypatch):

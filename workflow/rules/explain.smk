@@ -4,7 +4,7 @@
 
 rule explain:
     input:
-        lambda wildcards: explain.source(explain.find_program(wildcards.name)),
+        lambda wildcards: explain.program_files.source(explain.find_program(wildcards.name)),
     output:
         answer=f"{explain.FOLDER}/{{name}}/explain.json",
         page=f"{explain.FOLDER}/{{name}}/explain.html",

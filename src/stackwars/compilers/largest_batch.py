@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from stackwars.compilers import ahead_supervisor
 from stackwars.compilers.ahead_supervisor import FITS, OOM
 from stackwars.compilers.lower import Lowering
 from stackwars.core import documents, program_text
+from stackwars.core.outcome import Failed
 
 Lower = Callable[[dict[str, int], Path], Path]
 """(sizes, folder) -> the program's file, made in `folder`."""
@@ -198,7 +198,7 @@ def _compiled(
     variant = f"b{sizes['batch']}"
     try:
         program = lower(sizes, scratch / f"program-{variant}")
-    except (OSError, subprocess.SubprocessError) as error:
+    except Failed as error:
         return {
             "sizes": sizes, "status": "error", "verdict": "", "decided_by": "", "hbm_bytes": None,
             "message": f"the program was not lowered: {error}",

@@ -19,7 +19,7 @@ import signal
 import sys
 import time
 import traceback
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,7 +30,7 @@ from stackwars.compilers import arguments
 from stackwars.compilers.arguments import Lowered, ProgramSource
 from stackwars.core import documents, limits, program_text, worker
 from stackwars.core.client import Process
-from stackwars.core.outcome import Failed, Status
+from stackwars.core.outcome import Failed, Outcome, Status, of_death, of_exception
 from stackwars.core.program_text import dump_sources, no_program_line, sources_of_plain
 from stackwars.setup.environments import ensure, why_unavailable
 from stackwars.workloads import parallel, values
@@ -204,17 +204,24 @@ class Lowering(Process):
     def __call__(self, sizes: dict[str, int], folder: Path) -> Path:
         """Write the program with these sizes and its arguments.json into a folder; return the program's file.
 
-        :raises OSError: with the last words of a process that ended without a program.
+        :raises Failed: with the outcome of a process that ended without a program.
         """
         job = {**self._job, "sizes": sizes}
         try:
             status = self.ask("lower", job=job, output=str(folder.resolve()), timeout_s=self._program_s)
         except Failed as failed:
-            raise OSError(failed.outcome.detail) from None
+            raise Failed(self._by_exception(failed.outcome)) from None
         if status:
-            # The last line names the error; those before it have a whole program's tensors in them.
-            raise OSError(f"exit status {status} in lower; last line: {self.last_words() or 'none'}")
+            raise Failed(self._by_exception(of_death(status, "lower", self.last_words())))
         return folder / "program.mlir.gz"
+
+    def _by_exception(self, outcome: Outcome) -> Outcome:
+        """Return the outcome of a process with the status of the exception that ended it, if one did."""
+        # The last words name the exception; those before it have a whole program's tensors in them.
+        kind, _, message = self.last_words().partition(": ")
+        if not outcome.detail.startswith("exit status"):
+            return outcome
+        return replace(outcome, status=of_exception(kind, message).status)
 
     def _start(self) -> None:
         self._python = ensure(self._pins)

@@ -40,7 +40,7 @@ ROUNDINGS = 32
 DEVIATIONS = 4
 """Standard deviations of the rounding error of a sum that a limit allows."""
 MARGIN = 8
-"""How many times the error of one evaluation in the program's precision another may have."""
+"""Factor between the errors of two evaluations in the program's precision that a limit allows."""
 MOST = 1e-2
 """The largest limit that measured rounding may ask for, unless the narrowest type asks for more."""
 USEFUL = 0.25
@@ -62,7 +62,7 @@ def output_names(count: int) -> list[str]:
 def value_key(name: str, which: int) -> str | None:
     """Return the key of a result's expected values, of a call with this set of inputs; None if it has none.
 
-    What a program updates is expected after the first call alone.
+    State that a program updates is expected after the first call alone.
     """
     output, _, number = name.partition("/")
     if output == OUTPUT:

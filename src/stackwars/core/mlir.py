@@ -134,7 +134,7 @@ def generic(module: ir.Module) -> dict[str, object]:
 
 
 class _Facts:
-    """How many terms operations sum and how many scalar operations they are, nested ones included."""
+    """Numbers of the terms that operations sum and of scalar operations, nested ones included."""
 
     def __init__(self, module: ir.Module) -> None:
         self.names: set[str] = set()

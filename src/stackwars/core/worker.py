@@ -29,7 +29,7 @@ SAID = 4000
 OURS = (OSError, ImportError, KeyError, AttributeError, NameError)
 """Exceptions that are faults of this harness. What a compiler raises against a program has no type that says so."""
 SLOW = 10
-"""How many times the seconds of a timing are spent at most to have enough rounds."""
+"""Factor by which a timing may exceed its seconds to have enough rounds."""
 
 
 def serve(commands: Any, otherwise: Status = Status.UNSUPPORTED) -> None:

@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
@@ -24,6 +25,7 @@ from stackwars.explain.files import BadInput, stem
 from stackwars.explain.task import Settings
 
 CANNOT = 3
+STOPPED = "stopped; what was measured is kept; run the same command again"
 STATUSES = """Exit status: 0 if every program is right and there is no gap beyond the bound; 1 if a program is wrong,
 crashes, does not end, is refused or is not judged, or if they compute different things; 2 if there is a gap (of two
 StableHLO files: if the first is slower); 3 if there is no answer."""
@@ -119,26 +121,33 @@ def explain_program_file(options: argparse.Namespace, say: Callable[[str], None]
     )
 
 
-def main(arguments: list[str] | None = None) -> NoReturn:
-    options = parser().parse_args(arguments)
-    stream = sys.stderr if options.json else sys.stdout
+def end_with(
+    explain: Callable[[], Answer], refusals: tuple[type[Exception], ...] = (BadInput,), as_json: bool = False
+) -> NoReturn:
+    """End with the exit status of an answer, or say why there is none.
 
-    def say(text: str) -> None:
-        print(text, file=stream, flush=True)
-
+    refusals: exceptions of input that cannot be explained: one line. as_json: print the answer.
+    """
     try:
-        explain = explain_program_file if options.a.suffix == ".py" else explain_files
-        answer = explain(options, say)
-    except BadInput as error:
+        answer = explain()
+        if as_json:
+            print(json.dumps(asdict(answer), indent=1))
+        sys.exit(answer.exit_status)
+    except refusals as error:
         print(error, file=sys.stderr)
-        sys.exit(CANNOT)
+    except KeyboardInterrupt:
+        print(f"\n{STOPPED}", file=sys.stderr)
     except Exception:
         # Python's own status of an exception is that of a wrong program.
         traceback.print_exc()
-        sys.exit(CANNOT)
-    if options.json:
-        print(json.dumps(asdict(answer), indent=1))
-    sys.exit(answer.exit_status)
+    sys.exit(CANNOT)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    options = parser().parse_args(arguments)
+    stream = sys.stderr if options.json else sys.stdout
+    explain = explain_program_file if options.a.suffix == ".py" else explain_files
+    end_with(lambda: explain(options, partial(print, file=stream, flush=True)), as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
 REDUCED, NOT_REDUCED, RIGHT = "reduced", "not reduced", "right"
 """Verdicts of a search for a fault, besides FAILED. RIGHT: in all further tries, so that it was seen once."""
 LAYOUT, OPERATIONS = "argument layout", "operations"
-"""What a region differs in."""
+"""Differences of a region."""
 T = TypeVar("T")
 
 
@@ -51,7 +51,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Rate:
-    """What a region alone does. cores: that a call uses; None if it is too short to tell. of_peak: of the rate of a
+    """Speed of a region alone. cores: that a call uses; None if it is too short to tell. of_peak: of the rate of a
     large product here.
     """
 
@@ -106,7 +106,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Tried:
-    """What a search went through. curve: the share that the first kinds close, by their number."""
+    """Numbers of a search. curve: the share that the first kinds close, by their number."""
 
     operations: list[int] = field(default_factory=list)
     classes: int = 0
@@ -141,6 +141,16 @@ class Cause:
     seconds: float = 0.0
     table_ratio: float | None = None
     schema: int = SCHEMA
+
+    @property
+    def program(self) -> str:
+        """The slower program; the sides of a gap between compilers are "program in compiler"."""
+        return self.a.removesuffix(f" in {self.compiler}")
+
+    @property
+    def gap_id(self) -> str:
+        """The id of the question that it answers."""
+        return gap_id(self.compiler, self.program, None if self.other else self.b, self.other)
 
 
 @dataclass(frozen=True)
@@ -219,7 +229,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Question:
-    """What a table raises: the cause of a gap (kind `cause`: a in compiler against b, or against other), or of a fault
+    """Question of a table: the cause of a gap (kind `cause`: a in compiler against b, or against other), or of a fault
     (kind `fault`: program a, whose status is given).
     """
 
@@ -231,6 +241,11 @@ class Question:
     other: str | None = None
     gap: float | None = None
     status: str = ""
+
+
+def gap_id(compiler: str, a: str, b: str | None, other: str | None) -> str:
+    """Return the id of a question about a gap."""
+    return ".".join(filter(None, (compiler, a, b, other)))
 
 
 @dataclass(frozen=True)

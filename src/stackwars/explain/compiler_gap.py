@@ -1,4 +1,4 @@
-"""Which parts of one program take longer in one compiler than in another.
+"""Find the parts of one program that take longer in one compiler than in another.
 
 A program cannot be compiled half by one compiler and half by the other, so its parts are timed alone in both:
 each product, convolution, reduction, loop or other operation that compilers do not fuse with its inputs is a

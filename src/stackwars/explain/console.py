@@ -109,9 +109,18 @@ def cell_text(cell: Cell | None) -> str:
         return f"{milliseconds(cell.ms)} ms{factor}{'' if cell.status is Status.OK else '?'}"
     if cell.status is Status.WRONG and cell.wrong:
         return f"wrong {count(cell.wrong)}/{count(cell.total)}"
-    if not cell.is_emitted:
-        return "no program"
-    return f"{cell.status} {cell.operation.rpartition('.')[2]}".strip()
+    return f"{status_text(cell)} {cell.operation.rpartition('.')[2]}".strip()
+
+
+def status_text(cell: Cell) -> str:
+    """Return the word of an outcome: a program that its frontend does not emit fails in no compiler."""
+    return cell.status.value if cell.is_emitted or cell.status is Status.WRONG else "no program"
+
+
+def place(cell: Cell) -> str:
+    """Return the program of a cell, and its compiler if that has a part in the outcome."""
+    is_alone = cell.compiler == NATIVE or not cell.is_emitted
+    return cell.program if is_alone else f"{cell.program} in {cell.compiler}"
 
 
 def judged(table: Table) -> str:
@@ -127,9 +136,8 @@ def notes(table: Table) -> list[str]:
     alike: dict[tuple[str, str, str], list[str]] = {}
     for cell in table.cells:
         if cell.status is not Status.OK and cell.detail:
-            status = cell.status if cell.is_emitted or cell.status is Status.WRONG else "no program"
-            compilers = [cell.compiler] if cell.is_emitted and cell.compiler != NATIVE else []
-            alike.setdefault((status, cell.program, cell.detail), []).extend(compilers)
+            compilers = alike.setdefault((status_text(cell), cell.program, cell.detail), [])
+            compilers += [cell.compiler] if cell.is_emitted and cell.compiler != NATIVE else []
     return [
         f"{status}: {program}{' in ' * bool(compilers)}{', '.join(compilers)}: {' '.join(detail.split())}"
         for (status, program, detail), compilers in alike.items()
@@ -149,35 +157,31 @@ def paragraph(answer: Cause | Fault) -> str:
 
 def cause_text(cause: Cause) -> str:
     """Return the cause of a difference in time in sentences."""
-    head = f"{question_text(cause)}: "
+    factor = cause.ratio and cause.ratio.value
+    head = f"{gap_text(cause.program, cause.compiler, cause.b, cause.other, factor)}: "
     if cause.verdict != CAUSE:
         if cause.detail.startswith(f"{cause.verdict} "):
             return head + cause.detail
         return f"{head}{cause.verdict}. {cause.detail.removeprefix(cause.verdict).lstrip(':. ')}"
-    more = len(cause.regions) - MOST_REGIONS
+    places, kinds = sum(region.count for region in cause.regions), len(cause.regions)
     moved = f"{ratio(cause.table_ratio)}x in the table, which times one process." if cause.table_ratio else ""
     parts = [
-        closed_text(cause),
-        *([moved] if moved else []),
+        f"{places} place{'s' * (places > 1)} of {kinds} kind{'s' * (kinds > 1)}{', timed alone,' * bool(cause.other)}",
+        f"{closed_text(cause)}.",
+        moved,
         *map(region_text, cause.regions[:MOST_REGIONS]),
-        *([f"And {more} more kinds: see the page."] if more > 0 else []),
+        f"And {kinds - MOST_REGIONS} more kinds: see the page." * (kinds > MOST_REGIONS),
         *map(option_text, cause.options[:1]),
     ]
-    return head + " ".join(parts)
+    return head + " ".join(filter(None, parts))
 
 
-def question_text(cause: Cause) -> str:
-    """Return which gap was explained."""
-    takes = f"takes {ratio(cause.ratio.value)}x the time" if cause.ratio else "takes longer"
-    subject = f"{program_of(cause)} in {cause.compiler}"
-    if cause.other:
-        return f"{subject} {takes} {'that it takes' if cause.ratio else 'than'} in {cause.other}"
-    return f"{subject} {takes} {'of' if cause.ratio else 'than'} {cause.b}"
-
-
-def program_of(cause: Cause) -> str:
-    """Return the slower program; the sides of a gap between compilers are "program in compiler"."""
-    return cause.a.removesuffix(f" in {cause.compiler}")
+def gap_text(a: str, compiler: str, b: str | None, other: str | None, factor: float | None) -> str:
+    """Return which program is slower than what. b: the faster program; None if `other` is the faster compiler."""
+    times, than = (f"{ratio(factor)} times as long", "as") if factor and factor > 1 else ("longer", "than")
+    if other:
+        return f"{a} takes {times} in {compiler} {than} in {other}"
+    return f"{a} takes {times} {than} {b} in {compiler}"
 
 
 def share_text(share: Share) -> str:
@@ -186,25 +190,29 @@ def share_text(share: Share) -> str:
 
 
 def closed_text(cause: Cause) -> str:
-    """Return how much of the gap the final set of regions closes, or makes up if they are timed alone."""
-    places, kinds = sum(region.count for region in cause.regions), len(cause.regions)
-    what = f"{places} place{'s' * (places > 1)} of {kinds} kind{'s' * (kinds > 1)}"
-    share = f"{share_text(cause.closed)} of the gap."
-    if cause.other:
-        return f"{what}, timed alone, make{'s' * (places == 1)} up {share}"
-    return f"{what} close{'s' * (places == 1)} {share}"
+    """Return how much of the gap the regions of a cause close, or make up between compilers."""
+    verb = "make{} up" if cause.other else "close{}"
+    is_one = sum(region.count for region in cause.regions) == 1
+    return f"{verb.format('s' * is_one)} {share_text(cause.closed)} of the gap"
+
+
+def place_text(region: Region, what: str) -> str:
+    """Return what a region is, behind the number of its places and before the line of the first."""
+    line = region.line_a or region.line_b
+    return f"{f'{region.count} x ' * (region.count > 1)}{what}{f' ({line})' * bool(line)}"
 
 
 def region_text(region: Region) -> str:
     """Return a region's place, what it does in each program, and the reason."""
-    number = f"{region.count} x " if region.count > 1 else ""
-    line = region.line_a or region.line_b
     a, b = operations(region.a), operations(region.b)
     what = a if region.a == region.b else f"{a} against {b}"
     what += f" ({region.differs})" if region.differs else ""
-    reason = region.reason.sentence.rstrip(".")
-    because = f" {reason[0].upper()}{reason[1:]}." if reason else ""
-    return f"{number}{region.what}{f' ({line})' if line else ''}: {what}.{because}"
+    return f"{place_text(region, region.what)}: {what}.{_sentence(region.reason.sentence)}"
+
+
+def _sentence(text: str) -> str:
+    """Return a clause as a further sentence, behind a space."""
+    return f" {text[0].upper()}{text[1:].rstrip('.')}." if text else ""
 
 
 def option_text(option: Option) -> str:
@@ -228,8 +236,7 @@ def fault_text(fault: Fault) -> str:
     reduced = reduced[0].upper() + reduced[1:]
     cures = f" Right with {' or '.join(fault.cures[:2])}." if fault.cures else ""
     alone = "" if fault.reproduced else " reproduce.py did not show it in a fresh process; see reproduce.log."
-    because = f" {fault.detail[0].upper()}{fault.detail[1:]}." if fault.detail else ""
-    return f"{head} {reduced} {fault.error}.{because}{cures}{alone}"
+    return f"{head} {reduced} {fault.error}.{_sentence(fault.detail)}{cures}{alone}"
 
 
 def reduced_text(fault: Fault, at: str = "") -> str:
@@ -259,11 +266,11 @@ def columns(table: Table) -> list[str]:
 
 def grid(table: Table) -> list[str]:
     """Return the table, in as many blocks of columns as the width needs."""
-    found = {(cell.program, cell.compiler): cell for cell in table.cells}
+    cells = {(cell.program, cell.compiler): cell for cell in table.cells}
     names = ["program", *table.programs]
     first = max(map(len, names))
     texts = {
-        column: [column, *(cell_text(found.get((program, column))) for program in table.programs)]
+        column: [column, *(cell_text(cells.get((program, column))) for program in table.programs)]
         for column in columns(table)
     }
     result: list[str] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,151 +49,137 @@ class Column:
     versions: dict[str, str]
 
 
-def explain(
-    programs: Sequence[Program],
-    compilers: Sequence[CompilerSpec],
-    *,
-    name: str,
-    title: str,
-    command: str,
-    evaluator: CompilerSpec,
-    output: Path,
-    expected: Mapping[str, Expected] | None = None,
-    natives: Mapping[str, Worker] | None = None,
-    lower: Mapping[str, Lower] | None = None,
-    unavailable: Mapping[str, Outcome] | None = None,
-    settings: Settings | None = None,
-    say: Callable[[str], None] = print,
-    not_tried: Mapping[str, list[str]] | None = None,
-    workload: str = "",
-    sizes: Mapping[str, int] | None = None,
-    seed: int = 0,
-    inputs: str = "",
-    source: str = "",
-) -> Answer:
+def explain(programs: Sequence[Program], compilers: Sequence[CompilerSpec], **options: Any) -> Answer:
     """Return the answer about programs of one computation, and write it to a folder as it becomes known.
 
-    evaluator: an XLA that computes expected values and parses programs. expected: the values of each program and
-    native by name; None for programs that are judged by their own operations. natives: workers of frameworks without
-    StableHLO, with a `program`. lower: makes a program with other sizes. unavailable: why a compiler, a program or a
-    native cannot be tried, by name. say: takes a line of progress or of the answer. inputs: the .npz that the
-    arguments are from. source: what decides the natives' computation.
+    options: fields of an `Explanation`.
     """
-    run = _Run(
-        list(programs), list(compilers), evaluator, output, dict(natives or {}), dict(lower or {}),
-        dict(unavailable or {}), settings or Settings(), say, seed, inputs, source,
-    )  # fmt: skip
-    versions: dict[str, dict[str, str]] = {}
-    judges = dict(expected) if expected is not None else run.expected_values()
-    cells: list[Cell] = []
-    for label, column in run.columns(judges):
-        versions[label] = column.versions
-        cells += column.cells
-        say(f"{label}: {', '.join(f'{cell.program} {console.cell_text(cell)}' for cell in column.cells)}")
-    cells = tables.with_ratios(cells)
-    # No compiler is asked about these.
-    refused = [one.label for one in programs if isinstance(one.text, str) and refusal(one.text)]
-    table = Table(
-        name=name,
-        title=title,
-        programs=[*(program.label for program in programs), *run.natives],
-        compilers=[spec.name for spec in compilers],
-        judge=tables.joined(one.judge for one in judges.values() if not one.reason),
-        judge_reason=tables.joined(one.reason for one in judges.values()),
-        differ=tables.difference(judges)
-        if expected is None
-        else tables.joined(one.difference for one in judges.values()),
-        cells=cells,
-        questions=tables.questions(
-            [cell for cell in cells if cell.program not in refused], compilers, run.settings
-        ),
-        not_tried=dict(not_tried or {}),
-        bound=run.settings.bound,
-        versions=versions,
-        machine=machine.record(),
-        source=machine.revision(),
-    )
-    answers.write(output / "table.json", table)
-    say("\n" + console.wrapped(console.lines(table)))
-    known = Answer(
-        *(name, title, command, workload, dict(sizes or {}), seed, inputs, run.write_programs()),
-        headline="",
-        exit_status=0,
-        table=table,
-    )
-    for question in (None, *table.questions):
-        if question:
-            found = run.search(question, is_plain=expected is None)
-            part = "faults" if isinstance(found, Fault) else "causes"
-            known = replace(known, **{part: [*getattr(known, part), found]})
-            say("\n" + console.wrapped([console.paragraph(found)]))
-        # A reader can open the page before the last search has ended.
-        known = replace(
-            known,
-            exit_status=page.exit_status(table, known.causes, is_pair=not workload and len(programs) == 2),
-        )
-        known = replace(known, headline=headline(known))
-        page.write(output, known)
-    say("\n" + console.wrapped([known.headline, *page.written(output)]))
-    return known
+    return Explanation(list(programs), list(compilers), **options).answer()
 
 
 @dataclass
-class _Run:
-    """The steps of one explanation."""
+class Explanation:
+    """One explanation of programs of one computation.
+
+    evaluator: an XLA that computes expected values and parses programs. output: the folder to write into. expected: the
+    values of each program and native by name; None for programs that are judged by their own operations. natives:
+    workers of frameworks without StableHLO, with a `program`. lower: makes a program with other sizes. unavailable:
+    why a compiler, a program or a native cannot be tried, by name. say: takes a line of progress or of the answer.
+    inputs: the .npz that the arguments are from. source: a digest of what decides the natives' computation.
+    """
 
     programs: list[Program]
     compilers: list[CompilerSpec]
+    name: str
+    title: str
+    command: str
     evaluator: CompilerSpec
     output: Path
-    natives: dict[str, Worker]
-    lower: dict[str, Lower]
-    unavailable: dict[str, Outcome]
-    settings: Settings
-    say: Callable[[str], None]
-    seed: int
-    inputs: str
-    source: str
+    expected: Mapping[str, Expected] | None = None
+    natives: Mapping[str, Worker] = field(default_factory=dict)
+    lower: Mapping[str, Lower] = field(default_factory=dict)
+    unavailable: Mapping[str, Outcome] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    say: Callable[[str], None] = print
+    not_tried: dict[str, list[str]] = field(default_factory=dict)
+    workload: str = ""
+    sizes: dict[str, int] = field(default_factory=dict)
+    seed: int = 0
+    inputs: str = ""
+    source: str = ""
 
     def __post_init__(self) -> None:
         self._kept = Kept(self.output)
-        self._given = file_digest(Path(self.inputs)) if self.inputs else ""
-        self._keys = {program.label: self._program_key(program) for program in self.programs}
+        inputs = file_digest(Path(self.inputs)) if self.inputs else ""
+        self._keys = {
+            program.label: digest(
+                *(program.label, program.text or program.missing),
+                *([argument.key for argument in program.arguments], sorted(program.sizes.items())),
+                *(self.seed, inputs),
+            )
+            for program in self.programs
+        }
 
-    def _program_key(self, program: Program) -> str:
-        keys = [argument.key for argument in program.arguments]
-        return digest(
-            *(program.label, program.text or program.missing, keys, sorted(program.sizes.items())),
-            *(self.seed, self._given),
+    def answer(self) -> Answer:
+        """Try all programs, search what the table raises, and print and write each answer when it is known."""
+        table = self._table()
+        answers.write(self.output / "table.json", table)
+        self.say("\n" + console.wrapped(console.lines(table)))
+        known = Answer(
+            *(self.name, self.title, self.command, self.workload, self.sizes, self.seed, self.inputs),
+            *(self._write_programs(), "", 0, table),
+        )
+        is_pair = not self.workload and len(self.programs) == 2
+        for question in (None, *table.questions):
+            if question:
+                found = self._search(question)
+                part = "faults" if isinstance(found, Fault) else "causes"
+                known = replace(known, **{part: [*getattr(known, part), found]})
+                self.say("\n" + console.wrapped([console.paragraph(found)]))
+            # A reader can open the page before the last search has ended.
+            known = replace(known, exit_status=page.exit_status(table, known.causes, is_pair=is_pair))
+            known = replace(known, headline=headline(known))
+            page.write(self.output, known)
+        self.say("\n" + console.wrapped([known.headline, *page.written(self.output)]))
+        return known
+
+    def _table(self) -> Table:
+        expected = self._expected_values() if self.expected is None else self.expected
+        columns: dict[str, Column] = {}
+        for label, column in self._columns(expected):
+            columns[label] = column
+            outcomes = ", ".join(f"{cell.program} {console.cell_text(cell)}" for cell in column.cells)
+            self.say(f"{label}: {outcomes}")
+        cells = tables.with_ratios([cell for column in columns.values() for cell in column.cells])
+        # No compiler is asked about these.
+        refused = {one.label for one in self.programs if isinstance(one.text, str) and refusal(one.text)}
+        searchable = [cell for cell in cells if cell.program not in refused]
+        return Table(
+            name=self.name,
+            title=self.title,
+            programs=[*(program.label for program in self.programs), *self.natives],
+            compilers=[spec.name for spec in self.compilers],
+            judge=tables.joined(values.judge for values in expected.values() if not values.reason),
+            judge_reason=tables.joined(values.reason for values in expected.values()),
+            differ=tables.difference(expected)
+            if self.expected is None
+            else tables.joined(values.difference for values in expected.values()),
+            cells=cells,
+            questions=tables.questions(searchable, self.compilers, self.settings),
+            not_tried=self.not_tried,
+            bound=self.settings.bound,
+            versions={label: column.versions for label, column in columns.items()},
+            machine=machine.record(),
+            source=machine.revision(),
         )
 
     def _once(self, kind: type[T], key: str, make: Callable[[], T], is_ours: Callable[[T], bool]) -> T:
-        """Return what a step found before, or finds now. is_ours: whether an outcome is an error of the harness."""
+        """Return the result of a step, from an earlier explanation if it has it. is_ours: whether a result is an error
+        of the harness, which is not kept.
+        """
         if (value := self._kept.get(key)) is not None:
             return answers.parse(kind, value)
-        found = make()
-        if not is_ours(found):
-            self._kept.put(key, asdict(found))
-        return found
+        result = make()
+        if not is_ours(result):
+            self._kept.put(key, asdict(result))
+        return result
 
     # Expected values
 
-    def expected_values(self) -> dict[str, Expected]:
+    def _expected_values(self) -> dict[str, Expected]:
         """Return the expected values of each program, by its own operations in float64."""
-        result = {}
-        for program in self.programs:
-            key = digest(VERSION, self._keys[program.label], self.evaluator)
-            folder = self.output / "expected" / program.label
-            found = read_expected(folder, key)
-            if found is None:
-                self.say(f"expected values of {program.label}")
-                found, is_ours = self._evaluated(program)
-                write_expected(folder, found, "" if is_ours else key)
-            result[program.label] = found
-        return result
+        return {
+            program.label: kept_expected(
+                self.output / "expected" / program.label,
+                digest(VERSION, self._keys[program.label], self.evaluator),
+                partial(self._evaluated, program),
+            )
+            for program in self.programs
+        }
 
     def _evaluated(self, program: Program) -> tuple[Expected, bool]:
         """Return (the expected values of a program, whether it has none by an error of the harness)."""
+        self.say(f"expected values of {program.label}")
         if program.missing:
             return Expected(reason=f"no program to evaluate: {program.missing}"), False
         if outcome := self.unavailable.get(self.evaluator.name):
@@ -205,14 +191,14 @@ class _Run:
                 return judge.expected_values(worker, graph, program.arguments, text=program.text), False
         except (Failed, GraphError, MemoryError) as error:
             is_ours = isinstance(error, Failed) and error.outcome.status is Status.ERROR
-            said = " ".join(str(error).split())[:300]
-            return Expected(reason=f"the reference evaluation failed: {said}"), is_ours
+            detail = " ".join(str(error).split())[:300]
+            return Expected(reason=f"the reference evaluation failed: {detail}"), is_ours
 
     # Outcomes
 
-    def columns(self, expected: Mapping[str, Expected]) -> Iterator[tuple[str, Column]]:
+    def _columns(self, expected: Mapping[str, Expected]) -> Iterator[tuple[str, Column]]:
         """Yield the cells of each compiler, then those of each native."""
-        judged_by = {label: expected_digest(found) for label, found in expected.items()}
+        judged_by = {label: expected_digest(values) for label, values in expected.items()}
         shared = (self.settings.seconds, self.settings.timeout_s, self.settings.memory_cap_gib)
         for spec in self.compilers:
             programs = [(self._keys[program.label], judged_by[program.label]) for program in self.programs]
@@ -230,13 +216,12 @@ class _Run:
             if (outcome := self.unavailable.get(program.label) or self.unavailable.get(spec.name))
         }
         programs = [program for program in self.programs if program.label not in excused]
-        found, versions = {}, {}
+        checked, versions = excused, {}
         if programs:
             with Worker(spec, **self.settings.limits) as worker:
-                found = outcomes(worker, programs, expected, self.settings.seconds)
+                checked |= outcomes(worker, programs, expected, self.settings.seconds)
                 versions = _versions(worker)
-        found |= excused
-        cells = [tables.cell(program.label, spec.name, found[program.label]) for program in self.programs]
+        cells = [tables.cell(program.label, spec.name, checked[program.label]) for program in self.programs]
         return Column(cells, versions)
 
     def _native(self, name: str, worker: Worker, expected: Expected) -> Column:
@@ -245,16 +230,16 @@ class _Run:
             return Column([tables.cell(name, NATIVE, Checked(outcome))], {})
         with worker:
             program = worker.program
-            found = outcomes(worker, [program], {program.label: expected}, self.settings.seconds)
-            versions = _versions(worker)
-        return Column([tables.cell(name, NATIVE, found[program.label])], versions)
+            checked = outcomes(worker, [program], {program.label: expected}, self.settings.seconds)
+            return Column([tables.cell(name, NATIVE, checked[program.label])], _versions(worker))
 
     # Searches
 
-    def search(self, question: Question, is_plain: bool) -> Cause | Fault:
+    def _search(self, question: Question) -> Cause | Fault:
         """Return the answer to a question of the table; a search that fails is an answer too."""
         specs = {spec.name: spec for spec in self.compilers}
         programs = {program.label: program for program in self.programs}
+        is_plain = self.expected is None
         task = Task(
             question.id,
             programs[question.a],
@@ -275,15 +260,16 @@ class _Run:
         key = digest(VERSION, question.kind, question.id, content)
         folder = self.output / f"{question.kind}s" / question.id
         kind = Fault if question.kind == "fault" else Cause
-        found = self._once(kind, key, partial(self._searched, question, task, folder), _is_broken)
-        answers.write(folder / f"{question.kind}.json", found)
-        return found
 
-    def _searched(self, question: Question, task: Task, folder: Path) -> Cause | Fault:
-        self.say(f"\nsearching {question.id}, log: {folder / LOG}")
-        return search(question.kind, task, folder, self.unavailable.get(self.evaluator.name))
+        def searched() -> Cause | Fault:
+            self.say(f"\nsearching {question.id}, log: {folder / LOG}")
+            return search(question.kind, task, folder, self.unavailable.get(self.evaluator.name))
 
-    def write_programs(self) -> dict[str, str]:
+        result = self._once(kind, key, searched, _is_broken)
+        answers.write(folder / f"{question.kind}.json", result)
+        return result
+
+    def _write_programs(self) -> dict[str, str]:
         """Write the programs that do not lie in the output folder; return {label: path}."""
         result = {}
         for program in self.programs:
@@ -322,19 +308,19 @@ def outcomes(
     worker: Worker, programs: Sequence[Program], expected: Mapping[str, Expected], seconds: float
 ) -> dict[str, Checked]:
     """Return how each program ends in a worker, by label; those that run are timed together."""
-    found = {program.label: _checked(worker, program, expected[program.label]) for program in programs}
-    timed = [program for program in programs if found[program.label].ran]
+    checked = {program.label: _checked(worker, program, expected[program.label]) for program in programs}
+    timed = [program for program in programs if checked[program.label].ran]
+    times = {}
     try:
         times = check.time_together(worker, timed, seconds) if timed else {}
     except Failed:
         # Each alone tells which of them failed.
-        times = {}
         for program in timed:
             try:
                 times |= check.time_together(worker, [program], seconds)
             except Failed as failed:
-                found[program.label] = check.refused(failed, compile_s=found[program.label].compile_s)
-    return found | {label: replace(found[label], timing=timing) for label, timing in times.items()}
+                checked[program.label] = check.refused(failed, compile_s=checked[program.label].compile_s)
+    return checked | {label: replace(checked[label], timing=timing) for label, timing in times.items()}
 
 
 def _checked(worker: Worker, program: Program, expected: Expected) -> Checked:
@@ -374,6 +360,18 @@ def expected_digest(expected: Expected) -> str:
         *(document["judge"], document["reason"], document["left_open"], sorted(document["odd"].items())),
         *(sorted(document["limits"].items()), sorted(hashes.items())),
     )
+
+
+def kept_expected(folder: Path, key: str, evaluate: Callable[[], tuple[Expected, bool]]) -> Expected:
+    """Return the expected values in a folder if they have this key, or those that are evaluated and written now.
+
+    evaluate: returns them, and whether they are missing by an error of the harness, which is not kept.
+    """
+    expected = read_expected(folder, key)
+    if expected is None:
+        expected, is_ours = evaluate()
+        write_expected(folder, expected, "" if is_ours else key)
+    return expected
 
 
 def write_expected(folder: Path, expected: Expected, key: str) -> None:

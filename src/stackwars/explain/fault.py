@@ -54,7 +54,7 @@ class FaultyPart:
 
     @property
     def count(self) -> int:
-        """How many operations it has, constants not counted."""
+        """Number of operations without constants."""
         return sum(op.name != "stablehlo.constant" for op in self.operations)
 
     def values(self) -> dict[int, np.ndarray]:
@@ -66,7 +66,7 @@ class FaultSearch:
     """Makes a program with a fault smaller. task: of the program. suspect, evaluator: workers of its compilers."""
 
     tries = 0
-    """How often the whole program was tried."""
+    """Number of tries of the whole program."""
 
     def __init__(self, task: Task, suspect: Worker, evaluator: Worker) -> None:
         self._task, self._suspect, self._evaluator = task, suspect, evaluator

@@ -138,10 +138,10 @@ def _graph(worker: Worker, path: Path, data: bytes) -> Graph:
         if error.outcome.status is Status.ERROR:
             raise BadInput(f"{path}: not read, because {error}; fix: the environment") from None
         complaint = " ".join(error.outcome.detail.removeprefix("ProgramError: ").split())
-        found = _COMPLAINT.search(complaint)
-        if not found and complaint.startswith("expected"):
+        match = _COMPLAINT.search(complaint)
+        if not match and complaint.startswith("expected"):
             raise BadInput(f"{path}: {complaint}") from None
-        line, complaint = found.groups() if found else (None, complaint)
+        line, complaint = match.groups() if match else (None, complaint)
         place, thing = (f":{line}", "line") if line else ("", "file")
         raise BadInput(
             f"{path}{place}: expected a StableHLO program, got {complaint[:300]}; fix: that {thing}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from stackwars.core.numbers import percent, ratio
+from stackwars.core.numbers import percent
 from stackwars.core.outcome import Status
 from stackwars.explain import console
 from stackwars.explain.answer import CAUSE, LAYOUT, REDUCED, RIGHT, Answer, Cause, Cell, Fault, Region
@@ -24,14 +24,8 @@ def headline(answer: Answer) -> str:
     with its cause, or against a framework without StableHLO if that is larger; a gap without a cause; a fault that did
     not show again; right or not judged, with what was tried.
     """
-    for find in (_different, _bad, _gap, _seen_once):
-        if text := find(answer):
-            return f"{text}."
-    return f"{_end(answer)}."
-
-
-def _different(answer: Answer) -> str:
-    return answer.table.differ
+    text = answer.table.differ or _bad(answer) or _gap(answer) or _seen_once(answer) or _end(answer)
+    return f"{text}."
 
 
 # Faults
@@ -51,7 +45,10 @@ def _bad(answer: Answer) -> str:
     bad = [
         cell
         for cell in answer.table.cells
-        if cell.status in BAD and not ((fault := fault_of(cell)) and fault.verdict == RIGHT)
+        if cell.status in BAD
+        # A frontend that crashed or ran out of time emitted no program that a compiler could fail.
+        and (cell.is_emitted or cell.status is Status.WRONG)
+        and not ((fault := fault_of(cell)) and fault.verdict == RIGHT)
     ]
     if not bad:
         return ""
@@ -117,11 +114,11 @@ def _ratio(cause: Cause) -> float:
 
 
 def _question(answer: Answer, cause: Cause) -> str:
-    slow = _subject(answer, console.program_of(cause))
-    factor = f"{ratio(_ratio(cause))} times" if _ratio(cause) > 1 else "longer"
-    if cause.other:
-        return f"{slow} takes {factor} as long in {cause.compiler} as in {cause.other}"
-    return f"{slow} takes {factor} as long as {_other(answer, cause.b)} in {cause.compiler}"
+    return _takes(answer, cause.compiler, cause.program, cause.b, cause.other, _ratio(cause))
+
+
+def _takes(answer: Answer, compiler: str, program: str, b: str | None, other: str | None, factor: float) -> str:
+    return console.gap_text(_subject(answer, program), compiler, _other(answer, b), other, factor)
 
 
 def cause_text(cause: Cause) -> str:
@@ -129,34 +126,23 @@ def cause_text(cause: Cause) -> str:
     shown = ", ".join(map(_region, cause.regions[:2]))
     more = len(cause.regions) - 2
     rest = f" and {more} more kinds" if more > 0 else ""
-    is_one = sum(region.count for region in cause.regions) == 1
-    verb = ("makes up" if is_one else "make up") if cause.other else ("closes" if is_one else "close")
-    share = f" {verb} {console.share_text(cause.closed)} of the gap" if cause.closed else ""
-    return f"{shown}{rest}{share}"
+    return f"{shown}{rest}{f' {console.closed_text(cause)}' if cause.closed else ''}"
 
 
 def _region(region: Region) -> str:
-    number = f"{region.count} x " if region.count > 1 else ""
     names = console.operations(region.a)
-    what = f"layout of an argument, {names}" if region.what == LAYOUT else names
-    place = region.line_a or region.line_b
-    return f"{number}{what}{f' ({place})' if place else ''}"
+    return console.place_text(region, f"layout of an argument, {names}" if region.what == LAYOUT else names)
 
 
 def _unexplained(answer: Answer) -> Iterator[str]:
     """Yield the gaps of the table that have no cause, the largest first."""
-    asked = [(one.compiler, one.a, one.b, one.other) for one in answer.table.questions]
+    causes = {cause.gap_id: cause for cause in answer.causes}
     for gap in gaps(answer.table, answer.causes):
-        if gap.cause:
-            detail = _short(gap.cause.detail) or gap.cause.verdict
-            yield f"{_question(answer, gap.cause)}; no cause found: {detail}"
+        if cause := causes.get(gap.id):
+            yield f"{_question(answer, cause)}; no cause found: {_short(cause.detail) or cause.verdict}"
             continue
-        slow, fast = gap.slow, gap.fast
-        b, other = (fast.program, None) if slow.compiler == fast.compiler else (None, fast.compiler)
-        where = f"as {_other(answer, b)} in {slow.compiler}" if b else f"in {slow.compiler} as in {other}"
-        state = "is being" if (slow.compiler, slow.program, b, other) in asked else "was not"
-        subject = f"{_subject(answer, slow.program)} takes {ratio(gap.ratio)} times as long"
-        yield f"{subject} {where}; its cause {state} searched"
+        state = "is being" if gap.id in {question.id for question in answer.table.questions} else "was not"
+        yield f"{_takes(answer, gap.compiler, gap.a, gap.b, gap.other, gap.gap)}; its cause {state} searched"
 
 
 # No fault and no gap
@@ -191,16 +177,10 @@ def _end(answer: Answer) -> str:
 
 def _others(cells: Iterable[Cell]) -> str:
     """Return which programs did not run where, and how they ended."""
-    ended: dict[str, list[str]] = {}
+    ended: dict[str, dict[str, None]] = {}
     for cell in cells:
-        status = cell.status.value if cell.is_emitted else "no program"
-        place = (
-            cell.program
-            if cell.compiler == NATIVE or not cell.is_emitted
-            else f"{cell.program} in {cell.compiler}"
-        )
-        ended.setdefault(status, []).append(place)
-    return "; ".join(f"{status}: {', '.join(dict.fromkeys(places))}" for status, places in ended.items())
+        ended.setdefault(console.status_text(cell), {})[console.place(cell)] = None
+    return "; ".join(f"{status}: {', '.join(places)}" for status, places in ended.items())
 
 
 def inputs_text(answer: Answer) -> str:
@@ -216,20 +196,14 @@ def inputs_text(answer: Answer) -> str:
 
 
 def _subject(answer: Answer, label: str) -> str:
-    return (
-        f"{console.display_name(label)}'s program"
-        if answer.workload and not _is_native(answer, label)
-        else (console.display_name(label))
-    )
+    is_native = any(cell.program == label and cell.compiler == NATIVE for cell in answer.table.cells)
+    name = console.display_name(label)
+    return f"{name}'s program" if answer.workload and not is_native else name
 
 
 def _other(answer: Answer, label: str | None) -> str:
     name = console.display_name(label or "")
     return f"{name}'s" if answer.workload else name
-
-
-def _is_native(answer: Answer, label: str) -> bool:
-    return any(cell.program == label and cell.compiler == NATIVE for cell in answer.table.cells)
 
 
 def _short(text: str) -> str:

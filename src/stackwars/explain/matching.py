@@ -27,7 +27,7 @@ from stackwars.core.program import Argument, Graph
 from stackwars.core.types import element, plain, shape
 
 TOLERANCE = 1e-5
-"""Of float64 values, relative to the largest: programs print constants with the digits of float32."""
+"""Tolerance of float64 values, relative to the largest: programs print constants with the digits of float32."""
 SAMPLE = 512
 """Elements that are compared before all are."""
 Order = tuple[int, ...]

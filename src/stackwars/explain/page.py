@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import permutations
 from pathlib import Path
 
 from stackwars.core import machine
@@ -13,8 +11,9 @@ from stackwars.core.numbers import milliseconds, percent, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
-from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Cell, Fault, Table
-from stackwars.explain.table import NATIVE, is_gap
+from stackwars.explain import table as tables
+from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Fault, Question, Table
+from stackwars.explain.table import NATIVE
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
 """Exit statuses of `stackwars explain`."""
@@ -48,35 +47,10 @@ def written(folder: Path) -> list[str]:
     return [str(folder / name) for name in names if (folder / name).exists()]
 
 
-@dataclass(frozen=True)
-class Gap:
-    """A program that is slower than another in its compiler, or than itself in another compiler. cause: of a search."""
-
-    slow: Cell
-    fast: Cell
-    cause: Cause | None
-
-    @property
-    def ratio(self) -> float:
-        return self.slow.ms / self.fast.ms
-
-
-def gaps(table: Table, causes: Sequence[Cause]) -> list[Gap]:
-    """Return the gaps beyond the bound that fresh processes showed too if they were searched, the largest first."""
-    searched = {
-        (cause.compiler, console.program_of(cause), None if cause.other else cause.b, cause.other): cause
-        for cause in causes
-    }
-    timed = [cell for cell in table.cells if cell.timing and cell.compiler != NATIVE]
-    result = []
-    for slow, fast in permutations(timed, 2):
-        in_compiler = slow.compiler == fast.compiler
-        if (in_compiler or slow.program == fast.program) and is_gap(slow.ms, fast.ms, table.bound):
-            sides = (fast.program, None) if in_compiler else (None, fast.compiler)
-            cause = searched.get((slow.compiler, slow.program, *sides))
-            if not (cause and has_no_gap(cause)):
-                result.append(Gap(slow, fast, cause))
-    return sorted(result, key=lambda gap: -gap.ratio)
+def gaps(table: Table, causes: Sequence[Cause]) -> list[Question]:
+    """Return the gaps beyond the bound, without those that fresh processes did not show, the largest first."""
+    absent = {cause.gap_id for cause in causes if has_no_gap(cause)}
+    return [gap for gap in tables.gaps(table.cells, table.bound) if gap.id not in absent]
 
 
 def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> int:
@@ -87,19 +61,18 @@ def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> 
     cells = [cell for cell in table.cells if cell.compiler != NATIVE]
     if table.differ or any(cell.status is not Status.OK for cell in cells):
         return NOT_RIGHT
-    first = table.programs[0]
-    found = gaps(table, causes)
+    slower = gaps(table, causes)
     if is_pair:
-        found = [gap for gap in found if gap.slow.program == first != gap.fast.program]
-    return SLOWER if found or (not is_pair and console.native_gaps(table)) else OK
+        slower = [gap for gap in slower if gap.a == table.programs[0] and gap.b]
+    return SLOWER if slower or (not is_pair and console.native_gaps(table)) else OK
 
 
 def has_no_gap(cause: Cause) -> bool:
     """Return whether fresh processes showed no difference in time: the cause of a clear one can be uncertain too."""
     if cause.verdict != NOT_SEPARABLE:
         return cause.verdict == NO_GAP
-    found = cause.ratio
-    return found is None or found.low is None or found.low <= 1 <= found.high
+    ratio = cause.ratio
+    return ratio is None or ratio.low is None or ratio.low <= 1 <= ratio.high
 
 
 def html(answer: Answer) -> str:
@@ -120,7 +93,6 @@ def html(answer: Answer) -> str:
         columns=console.columns(table),
         cells={(cell.program, cell.compiler): cell for cell in table.cells},
         console=console,
-        notes=[*console.busy(table), *console.slow_everywhere(table), *console.notes(table)],
         most=MOST_OPERATIONS,
         slowest=slowest(table),
         machine=machine.described(table.machine),
@@ -147,8 +119,8 @@ def markdown(answer: Answer) -> str:
         "",
         *fenced([f"$ {answer.command}", *console.grid(table), *_wrapped(console.below(table))]),
     ]
-    for found in (*answer.causes, *answer.faults):
-        body += ["", *fenced([*_wrapped([console.paragraph(found)]), *_regions(found)])]
+    for result in (*answer.causes, *answer.faults):
+        body += ["", *fenced([*_wrapped([console.paragraph(result)]), *_regions(result)])]
     versions = "; ".join(
         f"{name}: {', '.join(f'{package} {version}' for package, version in packages.items())}"
         for name, packages in table.versions.items()
@@ -182,19 +154,19 @@ def _wrapped(texts: list[str]) -> list[str]:
     return console.wrapped(texts).splitlines()
 
 
-def _regions(found: Cause | Fault) -> list[str]:
+def _regions(answer: Cause | Fault) -> list[str]:
     """Return the operations of a cause's first regions side by side."""
-    if isinstance(found, Fault) or not found.regions:
+    if isinstance(answer, Fault) or not answer.regions:
         return []
     result = [""]
-    for region in found.regions[:MOST_REGIONS]:
+    for region in answer.regions[:MOST_REGIONS]:
         sides = (
-            (found.a, region.a, region.line_a),
-            (found.b or found.a, region.b, region.line_b),
+            (answer.a, region.a, region.line_a),
+            (answer.b or answer.a, region.b, region.line_b),
         )
         for label, operations, line in sides:
             text = "; ".join(" ".join(operation.split()) for operation in operations)
             short = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."
             result.append(f"{label}: {short}{f'  # {line}' if line else ''}")
-    more = len(found.regions) - MOST_REGIONS
+    more = len(answer.regions) - MOST_REGIONS
     return [*result, *([f"and {more} more kinds, in explain.html"] if more > 0 else [])]

@@ -32,7 +32,7 @@ NOUNS = {
     "dot_general": "product", "convolution": "convolution", "while": "loop", "sort": "sort", "reduce": "reduction",
     "reduce_window": "window reduction", "gather": "gather", "scatter": "scatter", "custom_call": "call",
 }  # fmt: skip
-"""What a region is called by: its first operation in this order."""
+"""Names of regions by their operations: the first in this order that a region has names it."""
 MOVES = ("transpose", "reshape", "broadcast_in_dim", "slice", "concatenate", "convert", "constant")
 _NOISE = re.compile(
     r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>|mhlo\.\w+ = [^,}]*)'

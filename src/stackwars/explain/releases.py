@@ -53,6 +53,11 @@ class ReleaseSettings:
     memory_cap_gib: float | str = "auto"
     timeout_s: float = 300
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of a `Worker`."""
+        return {"cap_gib": self.memory_cap_gib, "timeout_s": self.timeout_s}
+
 
 @dataclass
 class Release:
@@ -85,7 +90,7 @@ class Release:
 
     @property
     def ran(self) -> bool:
-        """Whether its time means something: its values are right, or nothing says what they should be."""
+        """Its time means something: its values are right, or nothing says what they should be."""
         return self.status in (Status.OK, Status.NOT_JUDGED)
 
 
@@ -149,7 +154,7 @@ def releases(
     which is not measured again. say: gets a line for each step.
     """
     started, start = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
-    stablehlo, reason, found, changes = "", program.missing, list(map(Release, versions)), []
+    stablehlo, reason, rows, changes = "", program.missing, list(map(Release, versions)), []
     try:
         if not reason:
             portable, expected, stablehlo = _portable(program, project, evaluator, expected)
@@ -159,11 +164,12 @@ def releases(
         processes = Processes(portable, expected, spec_of, settings, kept or Kept(), say)
         search = Search(versions, settings, processes)
         search.run(order)
-        found, changes = list(search.releases.values()), search.changes()
-    summarise(found)
-    passed = round(time.monotonic() - start, 1)
-    row = (program.label, project, order, settings, stablehlo, reason, found, changes, started, passed)
-    return Releases(*row)
+        rows, changes = list(search.releases.values()), search.changes()
+    summarise(rows)
+    seconds = round(time.monotonic() - start, 1)
+    return Releases(
+        *(program.label, project, order, settings, stablehlo, reason, rows, changes, started, seconds)
+    )
 
 
 def _portable(
@@ -230,19 +236,19 @@ class Processes:
         try:
             spec = self.specs[version] = self.spec_of(version)
             row = self.kept.once(digest(self._content, spec), lambda: self._checked(version, spec))
-            found = Release(**row | {"status": Status(row["status"])})
+            release = Release(**row | {"status": Status(row["status"])})
         except Failed as failed:
-            found = Release(version, failed.outcome.status, failed.outcome.detail)
-        detail = f", {found.status_detail}" if found.status_detail else ""
-        self.say(f"{version}: {found.status}{detail}")
-        return found
+            release = Release(version, failed.outcome.status, failed.outcome.detail)
+        detail = f", {release.status_detail}" if release.status_detail else ""
+        self.say(f"{version}: {release.status}{detail}")
+        return release
 
     def _checked(self, version: str, spec: CompilerSpec) -> dict[str, Any]:
         """Return a release's fields.
 
         :raises Failed: for an error of its environment, which another run may not have.
         """
-        with self._worker(spec) as worker:
+        with Worker(spec, **self.settings.limits) as worker:
             packages = worker.versions()
             checked = check(worker, self.program, self.expected)
         if checked.outcome.status is Status.ERROR:
@@ -250,11 +256,11 @@ class Processes:
         numbers = {"compile_s": checked.compile_s, "versions": packages, **(checked.verdict or {})}
         return asdict(Release(version, checked.outcome.status, checked.outcome.detail, **numbers))
 
-    def time(self, found: Sequence[Release], group: int, number: int) -> None:
+    def time(self, releases: Sequence[Release], group: int, number: int) -> None:
         """Add a round of a group to releases: the time of a call in a process of each."""
-        specs = [self.specs[release.version] for release in found]
+        specs = [self.specs[release.version] for release in releases]
         rows = self.kept.once(digest(self._content, specs, number), lambda: list(map(self._timed, specs)))
-        for release, row in zip(found, rows, strict=True):
+        for release, row in zip(releases, rows, strict=True):
             if "status" in row:
                 # It was right in its first process: the fault comes and goes.
                 release.status = Status(row["status"])
@@ -263,13 +269,13 @@ class Processes:
             release.times.append((group, number, row["ms"]))
             release.cores.append(row["cores"])
             release.compile_rounds_s.append(row["compile_s"])
-        times = ", ".join(f"{one.version} {one.times[-1][2]:.3f} ms" for one in found if one.ran)
+        times = ", ".join(f"{one.version} {one.times[-1][2]:.3f} ms" for one in releases if one.ran)
         self.say(f"round {number + 1} of {self.settings.rounds}: {times}")
 
     def _timed(self, spec: CompilerSpec) -> dict[str, Any]:
         label = self.program.label
         try:
-            with self._worker(spec) as worker:
+            with Worker(spec, **self.settings.limits) as worker:
                 compile_s = worker.load(label, self.program.text)
                 worker.place(label, self.program.arguments)
                 wall, cpu = worker.time([label], self.settings.seconds)[label]
@@ -277,9 +283,6 @@ class Processes:
             return {"status": failed.outcome.status, "detail": failed.outcome.detail}
         cores = float(cpu.sum() / wall.sum())
         return {"ms": float(np.median(wall)) / 1e6, "cores": cores, "compile_s": compile_s}
-
-    def _worker(self, spec: CompilerSpec) -> Worker:
-        return Worker(spec, cap_gib=self.settings.memory_cap_gib, timeout_s=self.settings.timeout_s)
 
 
 class Search:
@@ -313,7 +316,7 @@ class Search:
         """Return the changes from each measured release to the next newer one, newest first."""
         unknown = (Status.NOT_RUN, Status.UNSUPPORTED)
         known = [release for release in self.releases.values() if release.status not in unknown]
-        return [found for pair in pairwise(known) if (found := self.change(*pair))]
+        return [change for pair in pairwise(known) if (change := self.change(*pair))]
 
     def change(self, newer: Release, older: Release) -> Change | None:
         """Return how a release differs from an older one: in its outcome, or by a ratio of times beyond its interval
@@ -379,14 +382,14 @@ def _log_ratio(one: Release, other: Release) -> LogRatio | None:
     return LogRatio.of_rounds([ours[key] / theirs[key] for key in shared]) if shared else None
 
 
-def chained(found: Sequence[Release], wanted: int) -> Interval | None:
+def chained(releases: Sequence[Release], wanted: int) -> Interval | None:
     """Return the ratio of a release's time to that of the first, through neighbours that share rounds.
 
     Rounds of the first and the release are taken if they share some. None if there is no such chain.
     """
-    total = _log_ratio(found[wanted], found[0])
+    total = _log_ratio(releases[wanted], releases[0])
     if not total:
-        steps = [_log_ratio(older, newer) for newer, older in pairwise(found[: wanted + 1])]
+        steps = [_log_ratio(older, newer) for newer, older in pairwise(releases[: wanted + 1])]
         if None in steps:
             return None
         total = steps[0]
@@ -395,10 +398,10 @@ def chained(found: Sequence[Release], wanted: int) -> Interval | None:
     return Interval.of(total.estimate())
 
 
-def summarise(found: Sequence[Release]) -> None:
+def summarise(releases: Sequence[Release]) -> None:
     """Set each release's time, and its ratio to the newest that was timed, if shared rounds lead to that one."""
-    timed = [one for one in found if one.ran and one.times]
-    for release in found:
+    timed = [one for one in releases if one.ran and one.times]
+    for release in releases:
         if release.times:
             logs = [math.log(ms) for _, _, ms in release.times]
             release.ms = math.exp(sum(logs) / len(logs))

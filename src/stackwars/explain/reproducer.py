@@ -27,7 +27,7 @@ TEXT = 40_000
 VALUES = 256
 """Most numbers of one array inside the file."""
 CHECKED = 16
-"""How many wrong elements of a large result are checked."""
+"""Wrong elements of a large result that are checked at most."""
 SEED = 0
 _HEADER = '''"""{doc}
 
@@ -44,7 +44,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Case:
-    """What a reproducer shows.
+    """A fault that a reproducer shows.
 
     doc: lines about the fault. module: xla or iree. options: XLA's debug options, or IREE's flags. program: text.
     arguments: values; None for those from `seeded`, which all are or none. expected: the right results; None if they

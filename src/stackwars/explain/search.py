@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
 @dataclass
 class Findings:
-    """What a search found.
+    """Results of a search.
 
     choices: the cause. dropped: what shrinking left out, the last one last. most: the share of the gap that A with all
     matched values from B closes. curve: {number of first kinds: the share that they close}. is_uncertain: whether a set
@@ -183,7 +183,7 @@ class Search:
     def shrink(self, result: Findings) -> None:
         """Leave out what is not needed: all operations, all layouts, kind by kind, then readers of a layout.
 
-        Of a family with many kinds, such as the kernels of a network, all are left out or none: the more of them are
+        All kinds of a family with many, such as the kernels of a network, are left out or none: the more of them are
         left out, the less a fresh process confirms, and the answer is one in any case.
         """
         operations = [choice for choice in result.choices if not choice.kind.is_layout]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from stackwars.core.check import Checked
 from stackwars.core.client import CompilerSpec
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import Cell, Question
+from stackwars.explain.answer import Cell, Question, gap_id
 from stackwars.explain.task import Settings
 
 NATIVE = "itself"
@@ -18,17 +19,16 @@ FAULTS = (Status.CRASH, Status.WRONG, Status.TIMEOUT, Status.UNSUPPORTED)
 """Outcomes that a search explains, most urgent first."""
 CALL_MS = 0.05
 """Times that differ by less may differ in the cost of a call alone."""
-_VERDICT = ("wrong", "total", "l2", "largest", "where", "limit", "flaky")
 
 
 def cell(program: str, compiler: str, checked: Checked) -> Cell:
     """Return the cell of a program in a compiler."""
-    verdict = checked.verdict or {}
+    verdict = {key: value for key, value in (checked.verdict or {}).items() if key != "judge"}
     return Cell(
         *(program, compiler, checked.outcome.status, checked.outcome.detail),
         operation=checked.operation,
         is_emitted=checked.is_emitted,
-        **{name: verdict.get(name) for name in _VERDICT},
+        **verdict,
         compile_s=checked.compile_s,
         timing=checked.timing,
     )
@@ -45,15 +45,15 @@ def difference(expected: Mapping[str, Expected]) -> str:
 
     All may be right and still not be one computation. expected: by program.
     """
-    known = [(label, found) for label, found in expected.items() if not found.reason]
-    for label, found in known[1:]:
+    known = [(label, values) for label, values in expected.items() if not values.reason]
+    for label, other in known[1:]:
         first_label, first = known[0]
         for key, limit in first.limits.items():
-            if key not in found.values:
+            if key not in other.values:
                 how = f"no result {key}"
             else:
-                limit = 2 * max(limit, found.limits[key])
-                how = replace(first, limits={key: limit}).compare(key, found.values[key])
+                limit = 2 * max(limit, other.limits[key])
+                how = replace(first, limits={key: limit}).compare(key, other.values[key])
                 if how.right:
                     continue
             return f"{label} and {first_label} compute different things: {key}: {how}"
@@ -70,48 +70,33 @@ def is_gap(slow_ms: float, fast_ms: float, bound: float) -> bool:
     return slow_ms > (1 + bound) * fast_ms and slow_ms - fast_ms > CALL_MS
 
 
-def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings: Settings) -> list[Question]:
-    """Return what is worth explaining: the largest gaps, and the faults of each family of compilers."""
-    gaps = sorted(
-        _program_gaps(cells, settings.bound) + _compiler_gaps(cells, settings.bound),
-        key=lambda question: -question.gap,
-    )
-    return gaps[: settings.questions] + _faults(cells, compilers)[: settings.questions]
-
-
-def _timed(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells that have a time and a compiler, the fastest first."""
-    return sorted((one for one in cells if one.timing and one.compiler != NATIVE), key=lambda one: one.ms)
-
-
-def _program_gaps(cells: Sequence[Cell], bound: float) -> list[Question]:
-    """Return for every compiler its slowest program against its fastest, if that is over the bound."""
+def gaps(cells: Iterable[Cell], bound: float) -> list[Question]:
+    """Return all gaps beyond the bound, the largest first: of two programs in a compiler, of a program in two."""
     result = []
-    for compiler in dict.fromkeys(one.compiler for one in cells):
-        timed = _timed(one for one in cells if one.compiler == compiler)
-        if timed and is_gap(timed[-1].ms, timed[0].ms, bound):
-            result.append(_gap(timed[-1].ms / timed[0].ms, timed[-1], b=timed[0].program))
-    return result
+    timed = [one for one in cells if one.timing and one.compiler != NATIVE]
+    for slow, fast in permutations(timed, 2):
+        b = fast.program if fast.compiler == slow.compiler else None
+        other = fast.compiler if fast.program == slow.program else None
+        if (b or other) and is_gap(slow.ms, fast.ms, bound):
+            sides = (slow.compiler, slow.program, b, other)
+            result.append(Question("cause", gap_id(*sides), *sides, gap=slow.ms / fast.ms))
+    return sorted(result, key=lambda question: -question.gap)
 
 
-def _compiler_gaps(cells: Sequence[Cell], bound: float) -> list[Question]:
-    """Return for every program its slowest compiler against its fastest, if that is over the bound.
+def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings: Settings) -> list[Question]:
+    """Return what is worth explaining: the largest gaps, and the faults of each family of compilers.
 
-    Of the programs with the same two compilers, the one with the largest gap.
+    The gaps: the slowest program of each compiler against its fastest, and the slowest compiler of each program against
+    its fastest, once for programs with the same two compilers.
     """
-    result: dict[tuple[str, str], Question] = {}
-    for program in dict.fromkeys(one.program for one in cells):
-        timed = _timed(one for one in cells if one.program == program)
-        if timed and is_gap(timed[-1].ms, timed[0].ms, bound):
-            pair, gap = (timed[-1].compiler, timed[0].compiler), timed[-1].ms / timed[0].ms
-            if pair not in result or gap > result[pair].gap:
-                result[pair] = _gap(gap, timed[-1], other=timed[0].compiler)
-    return list(result.values())
-
-
-def _gap(gap: float, slow: Cell, b: str | None = None, other: str | None = None) -> Question:
-    name = ".".join(filter(None, (slow.compiler, slow.program, b, other)))
-    return Question("cause", name, slow.compiler, slow.program, b, other, gap)
+    # Gaps are sorted, so the first is that of the slowest and the fastest.
+    first: dict[tuple[str, bool], Question] = {}
+    for gap in gaps(cells, settings.bound):
+        first.setdefault((gap.a, True) if gap.other else (gap.compiler, False), gap)
+    causes: dict[tuple[str, str | None], Question] = {}
+    for gap in first.values():
+        causes.setdefault((gap.compiler, gap.other), gap)
+    return [*causes.values()][: settings.questions] + _faults(cells, compilers)[: settings.questions]
 
 
 def _faults(cells: Sequence[Cell], compilers: Sequence[CompilerSpec]) -> list[Question]:

@@ -1,4 +1,4 @@
-"""What a search is asked: one or two programs with their arguments, the compilers, and the limits."""
+"""A search to be made: one or two programs with their arguments, the compilers, and the limits."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _LABELS = itertools.count()
 
 @dataclass(frozen=True)
 class Trial:
-    """What a compiler did with a subset. expected: the right results; None if they are not known or not needed.
+    """Outcome of a subset in a compiler. expected: the right results; None if they are not known or not needed.
     results: of the worst call.
     """
 

@@ -136,10 +136,10 @@ def loaded(label: str, program: Path, arguments: Path) -> CoreProgram:
     return load_program(label, program, arguments, *(lowered[name] for name in ("workload", "sizes", "seed")))
 
 
-def evaluator(pins_file: str, limits: ReleaseSettings) -> Worker:
+def evaluator(pins_file: str, settings: ReleaseSettings) -> Worker:
     """Return a worker of the XLA that writes and evaluates programs."""
     spec = CompilerSpec("evaluator", python=str(environments.ensure(REPOSITORY / pins_file)))
-    return Worker(spec, cap_gib=limits.memory_cap_gib, timeout_s=limits.timeout_s)
+    return Worker(spec, **settings.limits)
 
 
 def console(document: Releases) -> str:
@@ -181,7 +181,7 @@ def main() -> None:
     limits = ReleaseSettings(**job.settings)
     program = loaded(job.label, Path(job.program), Path(job.arguments))
     with evaluator(job.pins, limits) as worker:
-        found = releases(
+        document = releases(
             program,
             job.versions,
             spec_of(job.project),
@@ -192,8 +192,8 @@ def main() -> None:
             settings=limits,
             say=partial(print, job.project),
         )
-    documents.write(options.output, asdict(replace(found, framework=job.framework, workload=job.workload)))
-    print(console(found))
+    documents.write(options.output, asdict(replace(document, framework=job.framework, workload=job.workload)))
+    print(console(document))
 
 
 if __name__ == "__main__":

@@ -95,21 +95,20 @@ def gaps(replay: dict, names: Iterable[str], pair: list[str], bound: float) -> l
 def task(job: CausesJob, gap: dict[str, Any], compiler: CompilerSpec, evaluator: CompilerSpec) -> Task:
     """Return the search for the cause of one gap."""
     a, b = (
-        load_program(name, *map(Path, _paths(job.programs[name])), job.workload, job.sizes, job.seed)
+        load_program(
+            name, *(Path(paths[key]) for key in ("program", "arguments")), job.workload, job.sizes, job.seed
+        )
         for name in (gap["subject"], gap["baseline"])
+        if (paths := job.programs[name])
     )
     name = f"{job.workload} in {compiler.name}: {a.label} against {b.label}"
     return Task(name, a, compiler, evaluator, b, settings=Settings(**job.settings, bound=job.bound))
 
 
-def _paths(files: dict[str, str]) -> tuple[str, str]:
-    return files["program"], files["arguments"]
-
-
 def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
     """Return causes.json, and write the answers to a folder of each gap under `output`."""
     started, start = datetime.now(UTC), time.monotonic()
-    found = gaps(replay, job.programs, job.pair, job.bound)
+    rows = gaps(replay, job.programs, job.pair, job.bound)
     status, detail, specs = Status.OK, "", []
     try:
         specs = [
@@ -118,7 +117,7 @@ def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
         ]
     except Unavailable as error:
         status, detail = Status.UNSUPPORTED, str(error)
-    for gap in found:
+    for gap in rows:
         gap["cause"] = None
         if gap["is_gap"] and specs:
             folder = output / f"{gap['subject']}-{gap['baseline']}"
@@ -128,7 +127,7 @@ def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **{"workload": job.workload, "device": job.device, "compiler": job.compiler["name"]},
-        **{"bound": job.bound, "status": status, "status_detail": detail, "gaps": found},
+        **{"bound": job.bound, "status": status, "status_detail": detail, "gaps": rows},
         "started_utc": started.isoformat(timespec="seconds"),
         "wall_s": time.monotonic() - start,
         "machine": machine.record(),

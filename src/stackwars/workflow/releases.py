@@ -5,26 +5,28 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars import frameworks
-from stackwars.compilers.lower import Lowering
-from stackwars.core import documents, limits
+from stackwars.core import documents
 from stackwars.core.client import Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Program
 from stackwars.explain import files
+from stackwars.explain.__main__ import STOPPED
 from stackwars.explain.files import BadInput
 from stackwars.explain.kept import Kept
 from stackwars.explain.releases import ALL, ORDERS, releases
-from stackwars.setup.environments import BuildError
-from stackwars.study import cells, programs
+from stackwars.explain.task import Settings
+from stackwars.study import cells
 from stackwars.study.config import ConfigError, read, validate
-from stackwars.study.releases import console, evaluator, loaded, pins, settings, spec_of
-from stackwars.workflow import explain, program_files, start
+from stackwars.study.releases import console, loaded, pins, settings, spec_of
+from stackwars.workflow import start
+from stackwars.workflow.explain import FOLDER
+from stackwars.workflow.program_files import Request, Session
 
 
 def main() -> None:
@@ -44,11 +46,11 @@ def main() -> None:
         if options.program not in config["workloads"]:
             files.check_exists(options.program)
             files.check_name(files.stem(options.program))
-        measure(config, options.program, Path(explain.FOLDER, files.stem(options.program)))
-    except (BadInput, ConfigError, BuildError) as error:
+        measure(config, options.program, Path(FOLDER, files.stem(options.program)))
+    except (BadInput, ConfigError) as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
-        sys.exit(f"\n{explain.STOPPED}")
+        sys.exit(f"\n{STOPPED}")
 
 
 def configured(order: str | None, versions: str | None) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def configured(order: str | None, versions: str | None) -> dict[str, Any]:
     if order:
         config["releases"]["order"] = order
     if versions:
-        listed = [one.strip() for one in versions.split(",")]
+        listed = [version.strip() for version in versions.split(",")]
         for version in listed:
             if not pins("jaxlib", version).is_file():
                 raise BadInput(
@@ -73,78 +75,55 @@ def configured(order: str | None, versions: str | None) -> dict[str, Any]:
 
 
 def measure(config: dict[str, Any], program: str, folder: Path) -> None:
-    """Measure a program, of each framework if they lower it, in the releases of each project."""
-    limit, rows = settings(config), config["releases"]
-    judge_pins = programs.compiler_pins(config, programs.judge_compiler(config))
-    with evaluator(judge_pins, limit) as worker:
-        for label, found in programs_of(config, program, folder / "programs", worker):
+    """Measure a program, of each framework if they lower it, in the releases of each project.
+
+    :raises BadInput: for a file that is no program.
+    """
+    how, rows = settings(config), config["releases"]
+    request = Request(
+        *(config, program, rows["programs"]),
+        Settings(
+            budget_s=how.timeout_s,
+            memory_cap_gib=how.memory_cap_gib,
+            matmul_precision=cells.settings(config)["matmul_precision"],
+        ),
+        *(files.stem(program), folder, partial(print, flush=True)),
+    )
+    with ExitStack() as stack:
+        session = Session(request, stack)
+        session.check_evaluator()
+        worker = stack.enter_context(Worker(session.evaluator, **how.limits))
+        for name, lowered in programs_of(session):
             for project, versions in rows["versions"].items():
                 if not versions:
                     continue
                 document = releases(
-                    found,
+                    lowered,
                     versions,
                     spec_of(project),
                     project=project,
                     evaluator=worker,
                     order=rows["order"],
-                    settings=limit,
+                    settings=how,
                     kept=Kept(folder / "releases"),
                     say=partial(print, project, flush=True),
                 )
-                documents.write(folder / "releases" / f"{project}.{label}.json", asdict(document))
+                documents.write(folder / "releases" / f"{project}.{name}.json", asdict(document))
                 print(console(document), flush=True)
 
 
-def programs_of(
-    config: dict[str, Any], program: str, folder: Path, worker: Worker
-) -> Iterator[tuple[str, Program]]:
-    """Yield name and program: a StableHLO file's, or that of each framework of the key releases.
-
-    folder: for what they lower. worker: reads the types of arguments that have no values, which are drawn.
-
-    :raises BadInput: for a file that is no program.
-    """
-    seed, name = cells.settings(config)["seed"], files.stem(program)
-    if program.endswith(files.SUFFIXES):
-        # A lowering writes it beside the program.
-        arguments = Path(program).with_name("arguments.json")
-        if arguments.exists():
-            yield name, loaded(name, Path(program), arguments)
-        else:
-            yield name, *files.load([program], worker.spec, seed=seed)
-        return
-    is_file = program.endswith(".py")
-    if is_file:
-        sizes = program_files.load(program, seed, settings(config).memory_cap_gib).DEFAULTS
+def programs_of(session: Session) -> Iterator[tuple[str, Program]]:
+    """Yield name and program: a StableHLO file's, or that of each framework of the request."""
+    program, name = session.request.program, session.request.name
+    # A lowering writes it beside the program; other files have arguments whose values are drawn.
+    arguments = Path(program).with_name("arguments.json")
+    if not program.endswith(files.SUFFIXES):
+        for framework in session.request.frontends:
+            yield framework, replace(session.lowered(framework), label=f"{name} of {framework}")
+    elif arguments.exists():
+        yield name, loaded(name, Path(program), arguments)
     else:
-        try:
-            sizes = cells.sizes(config, program)
-        except (ValueError, ImportError) as error:
-            raise BadInput(str(error)) from None
-    for framework in config["releases"]["programs"]:
-        label = f"{name} of {framework}"
-        job = {
-            "framework": framework,
-            "dialect": frameworks.load(framework).DIALECT,
-            "workload": str(Path(program).resolve()) if is_file else program,
-            "variant": programs.BASE,
-            "sizes": sizes,
-            "seed": seed,
-            "matmul_precision": cells.settings(config)["matmul_precision"],
-        }
-        limit = settings(config)
-        lower_pins, cap = (
-            REPOSITORY / programs.lower_pins(config, framework),
-            limits.cap_bytes(limit.memory_cap_gib),
-        )
-        try:
-            with Lowering(lower_pins, job, limit.timeout_s, cap) as lower:
-                path = lower(sizes, folder / framework)
-        except (OSError, BuildError) as error:
-            yield framework, Program(label, missing=f"{framework} did not lower it: {error}")
-            continue
-        yield framework, loaded(label, path, path.with_name("arguments.json"))
+        yield name, *files.load([program], session.evaluator, seed=session.seed)
 
 
 if __name__ == "__main__":
