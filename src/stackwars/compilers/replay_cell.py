@@ -50,7 +50,7 @@ STEADY = (
 """What is kept of the undisturbed series of each round."""
 LOOP = (
     *("ns", "calls", "dropped", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"),
-    *("began_s", "round_trip_ns"),
+    "began_s",
 )
 """What is kept of each loop, if it has it."""
 PROFILE = ("calls", "wall_s", "operations", "spans")
