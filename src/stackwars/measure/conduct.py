@@ -40,7 +40,7 @@ class Participant:
     """A process of a round.
 
     job: what its child module reads, see `supervisor.supervise`. python: of its environment. folder: made afresh.
-    streams: the names of its programs. steps: what each stream does before the loops; after: behind them.
+    streams: the names of its programs. steps: what each stream does before the loops.
     """
 
     name: str
@@ -50,7 +50,6 @@ class Participant:
     child_module: str = CELL
     streams: tuple[str, ...] = ("",)
     steps: tuple[str, ...] = STEPS
-    after: tuple[str, ...] = ()
 
 
 def run_round(
@@ -94,8 +93,6 @@ class _Round:
             for step in dict.fromkeys(step for one in self.participants for step in one.steps):
                 self._each([one for one in running if step in one.steps], step)
             self._loops(running)
-            for step in dict.fromkeys(step for one in running for step in one.after):
-                self._each([one for one in running if step in one.after], step)
         finally:
             for control in self.controls.values():
                 control.finish()
