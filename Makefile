@@ -14,7 +14,6 @@
 # make accept       adds the full run made here (or RUN=<folder>) to the committed runs
 # make archive      packs every committed file into one and prints its digest
 # make test         sets up, then runs lint and all tests
-# make test-faults  injects faults into copies of a smoke run (FAULTS="tex-failing two-runs": these alone)
 # make cluster      tests the workflow on a Slurm of two nodes that it starts here (as root)
 # make debian       tests `make smoke` in bare Debians, as root and as an ordinary user (as root)
 # make lint         runs the linters
@@ -27,7 +26,6 @@ unexport PYTHONDONTWRITEBYTECODE
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 COMMA = ,
-SPACE := $(subst ,, )
 ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
 ADDED_STUDIES = 'measure=[tables$(addprefix $(COMMA),$(filter-out tables,$(ASKED_STUDIES)))]'
 CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
@@ -38,7 +36,7 @@ EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--fron
     $(call quoted,INPUTS,--inputs=) -- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B)
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
-.PHONY: help paper study explain audits smoke test test-faults releases reference report accept archive compare plan debian cluster lint set-up
+.PHONY: help paper study explain audits smoke test releases reference report accept archive compare plan debian cluster lint set-up
 
 help:
 	@sed -n '/^# make/,/^$$/s/^# //p' Makefile
@@ -63,9 +61,6 @@ audits: set-up
 releases: set-up
 	$(if $(value PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
 	@.venv/bin/python -m stackwars.workflow.releases $(call quoted,RELEASES,--releases=) $(if $(RELEASES),,$(call quoted,ORDER,--order=)) -- $(call quoted,PROGRAM)
-
-test-faults: set-up
-	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")
 
 reference: set-up
 	$(SNAKEMAKE) --config source=reference
@@ -118,7 +113,7 @@ paper: NEEDED = tables $(ASKED_STUDIES)
 audits: NEEDED = audits
 explain: NEEDED = explain
 releases: NEEDED = releases
-smoke test test-faults: NEEDED = all
+smoke test: NEEDED = all
 
 set-up:
 	@STUDIES='$(NEEDED)' envs/setup.sh

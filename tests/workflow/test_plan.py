@@ -72,11 +72,6 @@ def test_replay_is_expected_to_take_what_its_rounds_took(tmp_path, monkeypatch):
     assert list(plan.timed_s(outputs).values()) == [9.0, None, 9.0]
 
 
-def test_jobs_that_measure_are_expected_to_take_what_they_took(reference):
-    jobs = {1: ("cell", output("jax", "gemm")), 2: ("cell", output("jax", "mha")), 3: ("lower", "x")}
-    assert plan.expected_s(jobs) == {1: 20.0, 2: None, 3: plan.GUESSED_S["lower"]}
-
-
 def test_plan_adds_up_time_memory_and_count(reference):
     text = plan.describe(config(preset="full"), [output(name, "gemm") for name in ("jax", "torch_xla")])
     lines = text.splitlines()
@@ -116,5 +111,3 @@ def test_the_plan_counts_what_is_taken_from_the_reference(reference):
     path.write_text('{"wall_s": 300.0}')
     assert "(1 are in the reference" in plan.describe(whole, [])
     assert "(0 are in" in plan.describe(config(preset="smoke"), [])
-    output = f"results/full/{one.path}/ahead.json"
-    assert plan.expected_s({7: ("ahead", output)}) == {7: plan.TAKE_S}

@@ -221,7 +221,7 @@ def test_the_user_sees_how_far_it_is(smoke):
     replays = len(REPLAYS)
     lines = output.splitlines()[1:]  # Snakemake names the profile before it loads any logger
     assert max(map(len, lines)) <= 80
-    places = [re.match(r"\[(\d+)/(\d+), .* left\] ", line) for line in lines]
+    places = [re.match(r"\[(\d+)/(\d+)(?:, .* left)?\] ", line) for line in lines]
     (last,) = {place[2] for place in places if place and int(place[1]) > measured}
     assert any(place and place[1] == last for place in places), "every job has a line"
     unwrapped = " ".join(output.split())

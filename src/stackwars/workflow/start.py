@@ -132,7 +132,7 @@ def print_faults(grid: Grid, workflow: Any) -> None:
         return
     statuses = []
     for path in map(Path, grid.result_paths("values", "cells")):
-        rows = schema.read(path).fillna("").to_dict("records") if path.exists() else []
+        rows = schema.read(path).to_dict("records") if path.exists() else []
         statuses += [row["status"] for row in rows if values.is_fault(row, "timeout")]
     lines = []
     if statuses:
