@@ -239,25 +239,6 @@ def test_a_baseline_without_the_first_comparison_s_subject_measures_itself():
     assert jobs.taken(SimpleNamespace(framework="jax", workload="gemm", device="cpu")) == []
 
 
-def test_checks_are_those_of_the_replays_and_of_the_study_of_odd_sizes():
-    assert grid().checks() == [
-        f"results/smoke/checks/{compiler}/gemm/base/check.json"
-        for compiler in ("jaxlib-0.7.1", "jaxlib-0.10.2")
-    ]
-    both = grid(measure=["tables", "values"])
-    found = both.checks()
-    assert len(set(found)) == len(found)
-    odd = config()["odd_sizes"]
-    added = {
-        (compiler, workload, f"odd{place}")
-        for compiler in odd["compilers"]
-        for workload in ("gemm", "ffn")
-        for place, _ in enumerate(odd["workloads"][workload], 1)
-    }
-    assert {Path(path).parts[-4:-1] for path in found} >= added
-    assert {Path(path).parts[-2] for path in found} == {"base", "odd1", "odd2"}
-
-
 def test_a_paper_from_the_reference_has_the_checks_that_it_has_alone():
     path = "checks/jaxlib-0.7.1/gemm/base/check.json"
     assert reference().checks() == []
