@@ -54,7 +54,7 @@ def prepare(grid: Grid, workflow: Any) -> None:
     if lock is None:
         raise WorkflowError(TAKEN)
     _held.append(lock)
-    planned = workflow.dag.needrun_jobs()
+    planned = list(workflow.dag.needrun_jobs())
     check_results(grid, {Path(file) for job in planned for file in job.output})
     if grid.recompiles and ahead_reference.remove_taken(Path(grid.root)):
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
