@@ -15,7 +15,6 @@
 # make archive      packs every committed file into one and prints its digest
 # make test         sets up, then runs lint and all tests
 # make test-fast    the tests that run no workflow, start no framework and time nothing
-# make test-faults  injects faults into copies of a smoke run (FAULTS="tex-failing two-runs": these alone)
 # make cluster      tests the workflow on a Slurm of two nodes that it starts here (as root)
 # make debian       tests `make smoke` in bare Debians, as root and as an ordinary user (as root)
 # make lint         runs the linters
@@ -28,7 +27,6 @@ unexport PYTHONDONTWRITEBYTECODE
 SNAKEMAKE = .venv/bin/snakemake --cores all
 PRESET ?= full
 COMMA = ,
-SPACE := $(subst ,, )
 ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
 ADDED_STUDIES = 'measure=[tables$(addprefix $(COMMA),$(filter-out tables,$(ASKED_STUDIES)))]'
 CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
@@ -39,7 +37,7 @@ EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--fron
     $(call quoted,INPUTS,--inputs=) -- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B)
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
 
-.PHONY: help paper study explain audits smoke test test-fast test-faults releases reference report accept archive compare plan debian cluster lint set-up
+.PHONY: help paper study explain audits smoke test test-fast releases reference report accept archive compare plan debian cluster lint set-up
 
 help:
 	@sed -n '/^# make/,/^$$/s/^# //p' Makefile
@@ -64,9 +62,6 @@ audits: set-up
 releases: set-up
 	$(if $(value PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
 	@.venv/bin/python -m stackwars.workflow.releases $(call quoted,RELEASES,--releases=) $(if $(RELEASES),,$(call quoted,ORDER,--order=)) -- $(call quoted,PROGRAM)
-
-test-faults: set-up
-	.venv/bin/python -m pytest tests/faults/inject_faults.py --numprocesses 2 $(if $(FAULTS),-k "$(subst $(SPACE), or ,$(strip $(FAULTS)))")
 
 reference: set-up
 	$(SNAKEMAKE) --config source=reference
@@ -122,7 +117,7 @@ paper: NEEDED = tables $(ASKED_STUDIES)
 audits: NEEDED = audits
 explain: NEEDED = explain
 releases: NEEDED = releases
-smoke test test-faults: NEEDED = all
+smoke test: NEEDED = all
 
 set-up:
 	@STUDIES='$(NEEDED)' envs/setup.sh

@@ -3,9 +3,6 @@
 import math
 import random
 
-from stackwars.audits.depth_scaling import NAME
-from stackwars.audits.pairs import LAYERS, known_ratio
-
 CALL_MS = 10.0
 FLOOR_MS = 4.0
 
@@ -48,39 +45,31 @@ def pair(
     **changes: object,
 ) -> dict:
     """What `paired.measure` returns of a pair whose rounds lie around a ratio, each off by a normal share of it."""
-    labels = {"kind": kind, "workload": workload, "device": "cpu", "percent": 0, "trials": trials, "rounds": 5}
+    labels = {"kind": kind, "workload": workload, "device": "cpu", "trials": trials, "rounds": 5}
     sides = {"subject": subject, "baseline": baseline or subject}
-    name = f"{subject}-{baseline}-{workload}-{changes.get('percent', 0)}"
+    name = f"{subject}-{baseline}-{workload}"
     draw = random.Random(f"{name} {changes.pop('seed', 0)}")
     ratios = [ratio * math.exp(draw.gauss(0, noise)) for _ in range(trials * 5)]
     undisturbed = [one * math.exp(draw.gauss(0, noise)) for one in ratios]
     machine = {"cpu_model": "A CPU", "cores": 2, "memory_bytes": 2**34}
     return {
-        **labels, **sides, "name": name, "ratios": ratios, "undisturbed": undisturbed, "agreements": [],
+        **labels, **sides, "name": name, "ratios": ratios, "undisturbed": undisturbed,
         "machine": machine, "revisions": ["abc"], "wall_s": 1.0, **changes,
     }  # fmt: skip
 
 
 def pairs(noise: float = 0.01, ratio: float = 1.0, seed: int = 0) -> list[dict]:
-    """Twelve pairs of two frameworks against themselves, and more layers of both."""
-    same = [
+    """Twelve pairs of two frameworks against themselves."""
+    return [
         pair(workload=f"{subject}{number}", subject=subject, noise=noise, ratio=ratio, seed=seed)
         for subject in ("jax", "torch_xla")
         for number in range(6)
     ]
-    more = [
-        pair("more", subject=subject, workload=NAME, percent=percent, ratio=known_ratio(percent), trials=2,
-             noise=noise / 4, seed=seed)
-        for subject in ("jax", "torch_xla")
-        for percent in LAYERS
-    ]  # fmt: skip
-    return [*same, *more]
 
 
 FENCES = {
     "framework": "jax", "device": "cpu", "call_ms": 20.0, "again_ms": 0.01, "fetch_ms": 0.1,
-    "depth_scaling_ms": [5.0, 10.1, 19.8], "dropped_ms": 0.1, "floor_ms": 9.0,
-    "ok": {"residual": True, "depth_scaling": True, "dropped": True},
+    "dropped_ms": 0.1, "floor_ms": 9.0, "ok": {"residual": True, "dropped": True},
 }  # fmt: skip
 MUTANTS = {
     "framework": "jax", "device": "cpu-1t", "floor_ms": 9.0, "ok": True,

@@ -3,13 +3,11 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from running import python
 from stackwars import frameworks
 from stackwars.audits import independent, mutant, mutants, subjects
-from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.audits.mutant import HONEST
 from stackwars.core.launch import REPOSITORY
 
@@ -54,8 +52,8 @@ def test_real_fence_passes_and_a_broken_one_does_not(peak, tmp_path):
     command = [str(part) for key, value in options.items() for part in (f"--{key}", value)]
     found = {}
     for name, edits in {
-        "real": "fences.DEPTH_SCALING_ROUNDS = 30",
-        "broken": f"framework.Session.fence = {BROKEN}; fences.DEPTH_SCALING_ROUNDS = 1",
+        "real": "pass",
+        "broken": f"framework.Session.fence = {BROKEN}",
     }.items():
         imports = (
             f"from stackwars.audits import fences; from stackwars.frameworks import {framework} as framework"
@@ -63,7 +61,7 @@ def test_real_fence_passes_and_a_broken_one_does_not(peak, tmp_path):
         output = tmp_path / f"{name}.json"
         run(framework, "-c", f"{imports}; {edits}; fences.main()", *command, "--output", str(output))
         found[name] = json.loads(output.read_text())["ok"]
-    assert found["real"] == {"residual": True, "depth_scaling": True, "dropped": True}
+    assert found["real"] == {"residual": True, "dropped": True}
     assert not found["broken"]["residual"]
 
 
@@ -106,35 +104,6 @@ def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(tmp_
     peak = measured_peak("cpu", tmp_path)
     found = mutants.audit_mutants(subjects.subject(job, pins("iree"), tmp_path), peak)
     assert_rejected(found, mutant.mutants(None))
-
-
-DEPTH_SCALING = """
-import importlib, sys
-import numpy as np
-from stackwars import workloads
-from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
-framework, dialect = sys.argv[1:3]
-sizes = {"rows": 4, "width": 8, "layers": 5}
-session = importlib.import_module(f"stackwars.frameworks.{framework}").Session("cpu", "highest")
-build = workloads.build(depth_scaling, dialect)
-session.build(build, sizes, 3, [depth_scaling.inputs(sizes, 3), depth_scaling.inputs(sizes, 4)])
-session.settle()
-output = session.call(1)
-session.fence(output)
-np.save(sys.argv[3], session.fetch(output))
-"""
-
-
-@pytest.mark.parametrize("framework", DIALECTS)
-def test_depth_scaling_is_the_same_in_both_dialects(framework, tmp_path):
-    from stackwars.workloads import values
-
-    run(framework, "-c", DEPTH_SCALING, framework, DIALECTS[framework], str(tmp_path / "out.npy"))
-    sizes = {"rows": 4, "width": 8, "layers": 5}
-    weights = {name: values.leaf(name, s, 3) for name, s in depth_scaling.parameters(sizes).items()}
-    expected = depth_scaling.reference(weights, depth_scaling.inputs(sizes, 4), sizes["layers"])
-    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, rtol=1e-4, atol=1e-6)
-    assert depth_scaling.flops(sizes) == 5 * 2 * 4 * 8 * 8
 
 
 @pytest.mark.alone

@@ -11,9 +11,8 @@ from stackwars.audits import independent, mutant, subjects
 from stackwars.audits.subjects import CellSubject
 from stackwars.measure.supervisor import ProcessJob
 
-DEPTH = "stackwars.audits.depth_scaling"
 CHILD = "stackwars.measure.child"
-JOB = ProcessJob("jax", "jax", DEPTH, "cpu-1t", "smoke", 0, {"layers": 3}, {"seed": 1})
+JOB = ProcessJob("jax", "jax", "gemm", "cpu-1t", "smoke", 0, {"m": 3}, {"seed": 1})
 PINS = Path("envs/jax.txt")
 PROGRAM = """module @jit_function {
   func.func public @main(%arg0: tensor<2x3xf32>) -> (tensor<2x3xf32> {jax.result_info = "result"}) {
@@ -29,13 +28,13 @@ PROGRAM = """module @jit_function {
 
 @pytest.fixture
 def started(monkeypatch) -> list[ProcessJob]:
-    """The jobs that were run; each gives an honest process whose time grows with its layers."""
+    """The jobs that were run; each gives an honest process whose time depends on its repetition."""
     jobs: list[ProcessJob] = []
 
     def supervise(job, python, folder, child_module):
         jobs.append(job)
         folder.mkdir(parents=True)
-        ns = round(1e5 * (job.sizes.get("layers", 100) + job.repetition % 3))
+        ns = round(1e5 * (100 + job.repetition % 3))
         seconds = 20 * ns / 1e9 + 2e-4
         steady = {
             "ns": [ns] * 20, "seconds": seconds, "at_s": 100.82 + seconds, "run_ns": [ns] * 20,
@@ -64,17 +63,15 @@ def test_finished_process_is_not_run_again(started, tmp_path):
 
 def test_other_job_or_child_is_run(started, tmp_path):
     subjects.run_once(JOB, PINS, tmp_path / "a", CHILD)
-    subjects.run_once(replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", CHILD)
-    subjects.run_once(replace(JOB, sizes={"layers": 4}), PINS, tmp_path / "a", "stackwars.audits.mutant")
+    subjects.run_once(replace(JOB, sizes={"m": 4}), PINS, tmp_path / "a", CHILD)
+    subjects.run_once(replace(JOB, sizes={"m": 4}), PINS, tmp_path / "a", "stackwars.audits.mutant")
     assert len(started) == 3
 
 
 def test_process_that_failed_stops_the_audit():
-    with pytest.raises(
-        RuntimeError, match=r"depth_scaling of jax on cpu-1t to run, got oom: no memory; fix: that cell"
-    ):
+    with pytest.raises(RuntimeError, match=r"gemm of jax on cpu-1t to run, got oom: no memory; fix: that cell"):
         failed = {"status": "oom", "status_detail": "no memory"}
-        subjects.require_ok({**process(), "workload": "depth_scaling", **failed})
+        subjects.require_ok({**process(), "workload": "gemm", **failed})
 
 
 def cell(folder: Path, dialect: str = "jax") -> CellSubject:

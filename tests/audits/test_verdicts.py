@@ -10,13 +10,11 @@ from stackwars.audits import audit_entries, verdicts
 from stackwars.audits.audit_entries import Audits
 
 
-@pytest.mark.parametrize("broken", ["residual", "depth_scaling", "dropped"])
+@pytest.mark.parametrize("broken", ["residual", "dropped"])
 def test_fences(broken):
     entry = verdicts.fences([FENCES])
     assert entry["verdict"] == "pass"
-    assert (
-        "at most 0.5 % of a call is left; twice and four times the work takes 2.02 and 3.96" in entry["detail"]
-    )
+    assert entry["detail"].endswith("at most 0.5 % of a call is left")
     bad = {**FENCES, "framework": "torch_xla", "ok": {**FENCES["ok"], broken: False}}
     entry = verdicts.fences([FENCES, bad])
     assert entry["verdict"] == "fail"

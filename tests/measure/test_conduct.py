@@ -80,7 +80,6 @@ def test_loops_say_what_happened_in_them(toy):
     assert 0 < first["dropped"] < len(first["ns"])
     assert 0 < first["run_ns"] < 2 * sum(first["ns"])
     assert first["minor_faults"] >= 0 and first["major_faults"] >= 0
-    assert first["round_trip_ns"] is None or 10 < first["round_trip_ns"] < 1e6
     names = [event["event"] for event in records["subject"]["events"]]
     order = "import build run first second steady dispatch throughput loop timed end"
     assert list(dict.fromkeys(names)) == order.split()

@@ -6,7 +6,6 @@ import pytest
 
 from made_tables import cell, having, measured_cell, only
 from measured import config, process, with_partner
-from stackwars.measure import loops
 from stackwars.results import rounds, schema
 from stackwars.results.raw import Raw
 from stackwars.study.cells import Cell
@@ -61,23 +60,6 @@ def test_steady_ratio_is_the_median_over_pairs_of_loops_and_says_how_they_were_m
     assert found["basis"] == "interleaved"
     found = having(built([with_partner(one, other, "in turn")]), quantity="steady").iloc[0]
     assert (found["ratio"], found["basis"]) == (2.0, "in turn")
-
-
-def test_loops_with_near_and_with_far_cores_have_ratios_of_their_own_where_the_distance_varied():
-    one, other = (
-        process(Cell("torch_xla", "gemm", "cpu"), loops_ms=(2.0, 3.0, 5.0, 9.0)),
-        process(loops_ms=(1.0,) * 4),
-    )
-    read = [(50, 51), (52, 340), (350, 330), (None, 50)]  # the host moved a core during the second pair
-    for side, ns in zip((one, other), zip(*read, strict=True), strict=True):
-        for loop, round_trip in zip(loops.loops_of(side), ns, strict=True):
-            loop["round_trip_ns"] = round_trip
-    table = built([with_partner(one, other)])
-    ratios = {row.quantity: row.ratio for row in table.itertuples() if row.subject == "torch_xla"}
-    assert (ratios["steady"], ratios["near"], ratios["far"]) == (4.0, 2.0, 5.0)
-    for loop in (*loops.loops_of(one), *loops.loops_of(other)):
-        loop["round_trip_ns"] = 50
-    assert not {"near", "far"} & set(built([with_partner(one, other)])["quantity"])
 
 
 def test_round_without_its_partner_has_no_ratio_and_the_others_keep_theirs():

@@ -128,34 +128,10 @@ SHAPES = Point("jax_symbolic", "attention_window", "sequence", growth.ALL)
 SLICE = Compilation("tpu-v6e-4", "jaxlib-0.10.2", Program("jax", "llama3_8b", "tensor4"))
 
 
-def test_a_run_measures_the_growing_sizes_of_the_workloads_that_it_measures_of_the_study():
-    every = growth.all_points(CONFIG)
-    assert {GROWN, SHAPES} <= set(every)
-    assert growth.asked({**CONFIG, "measure": ["beyond"]}) == every
-    assert growth.asked({**CONFIG, "measure": ["stacks"]}) == []
-    preset = {**CONFIG["presets"]["full"], "study_workloads": {"beyond": ["decode"]}}
-    some = {**CONFIG, "measure": ["beyond"], "presets": {"full": preset}}
-    assert {point.workload for point in growth.asked(some)} == {"decode"}
-    assert growth.asked({key: value for key, value in CONFIG.items() if key != "growth"}) == []
-
-
 def test_a_growing_size_has_the_sizes_of_the_preset_but_for_one():
     assert growth.sizes(CONFIG, GROWN) == {**SIZES["decode"], "layers": 4}
     assert growth.values(CONFIG, GROWN) == []
     assert growth.sizes(CONFIG, SHAPES)["sequence"] == max(growth.values(CONFIG, SHAPES))
-
-
-def test_a_run_divides_the_programs_of_the_workloads_that_it_measures_of_the_study():
-    asked = {**CONFIG, "measure": ["sharding"]}
-    assert sharding.asked(asked) == sharding.all_points(CONFIG) != []
-    assert SLICE in sharding.slices(asked)
-    assert sharding.asked({**CONFIG, "measure": ["tables"]}) == []
-    preset = {**CONFIG["presets"]["full"], "study_workloads": {"sharding": ["ffn"]}}
-    some = {**asked, "presets": {"full": preset}}
-    assert {point.workload for point in sharding.asked(some)} == {"ffn"}
-    assert {one.program.workload for one in sharding.slices(some)} == {"ffn"}
-    without = {key: value for key, value in asked.items() if key != "sharding"}
-    assert sharding.asked(without) == sharding.slices(without) == sharding.all_points(without) == []
 
 
 def test_a_division_leaves_the_sizes_but_for_a_batch_of_its_own():

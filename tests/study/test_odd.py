@@ -12,36 +12,6 @@ ROWS = CONFIG["odd_sizes"]
 MEASURED = {**CONFIG, "measure": ["values"]}
 
 
-def test_a_run_that_measures_the_study_checks_every_workload_at_its_odd_sizes_in_every_compiler():
-    assert [check for check in odd.checks(MEASURED) if check[2] != odd.BASE] == [
-        (compiler, workload, f"odd{place + 1}")
-        for workload in CONFIG["workloads"]
-        for place in range(len(ROWS["workloads"].get(workload, [])))
-        for compiler in ROWS["compilers"]
-    ]
-    assert odd.programs(MEASURED) == ROWS["programs"]
-    assert odd.checks({**CONFIG, "source": "reference"})
-
-
-def test_it_checks_the_preset_s_sizes_too_but_of_workloads_that_a_compiler_is_not_given():
-    base = {(compiler, workload) for compiler, workload, variant in odd.checks(MEASURED) if variant == odd.BASE}
-    compilers = {name: CONFIG["compilers"][name].get("exclude_workloads", []) for name in ROWS["compilers"]}
-    assert any(compilers.values())
-    assert base == {
-        (c, w)
-        for c, excluded in compilers.items()
-        for w in CONFIG["workloads"]
-        if w not in excluded and "@" not in w
-    }
-    preset = {**CONFIG["presets"]["full"], "exclude_programs": ["mha"]}
-    less = odd.checks({**MEASURED, "presets": {"full": preset}})
-    assert {check for check in odd.checks(MEASURED) if check not in less} == {
-        (compiler, "mha", odd.BASE) for compiler, excluded in compilers.items() if "mha" not in excluded
-    }
-    assert all(odd.is_checked(MEASURED, *check) for check in odd.checks(MEASURED))
-    assert not odd.is_checked(MEASURED, "jaxlib-0.7.1", "gemm", "odd3")
-
-
 def test_a_run_without_the_study_or_the_key_checks_none():
     assert odd.checks({**CONFIG, "measure": ["tables", "matrix"]}) == []
     without = {key: value for key, value in MEASURED.items() if key != "odd_sizes"}

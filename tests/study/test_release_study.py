@@ -13,18 +13,6 @@ CONFIG = load()
 MEASURED = {**CONFIG, "measure": ["releases"], "workloads": ["layernorm", "mha"]}
 
 
-def test_a_run_of_the_study_has_every_program_in_every_project_and_others_have_none():
-    assert [(one.project, one.framework, one.workload) for one in releases.asked(MEASURED)] == [
-        (project, framework, workload)
-        for workload in ("layernorm", "mha")
-        for project in ("jaxlib", "iree")
-        for framework in CONFIG["releases"]["programs"]
-    ]
-    assert releases.asked({**CONFIG, "measure": ["tables"]}) == []
-    without = {key: value for key, value in MEASURED.items() if key != "releases"}
-    assert releases.asked(without) == []
-
-
 def test_a_job_of_the_study_measures_all_releases_newest_first():
     job = releases.ReleasesJob(**releases.job(MEASURED, releases.Point("jaxlib", "torch_xla", "mha")))
     assert job.versions == CONFIG["releases"]["versions"]["jaxlib"]

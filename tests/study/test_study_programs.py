@@ -6,31 +6,12 @@ import pytest
 
 from stackwars import workloads
 from stackwars.core import compilers
-from stackwars.study import cells, odd, printed, programs
+from stackwars.study import cells, printed, programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program, ReplayCell
 
 CONFIG = load()
 CELLS_ALONE = [row | {"compare": ["cells"]} for row in CONFIG["comparisons"]]
-
-
-def test_every_workload_of_both_frameworks_is_compiled_for_the_first_target():
-    first = CONFIG["aot_compilations"][0]
-    found = [
-        c
-        for c in programs.compilations(CONFIG)
-        if (c.target, c.compiler) == (first["target"], first["compiler"])
-    ]
-    base = {(c.program.workload, c.program.framework) for c in found if c.program.variant == "base"}
-    tables = CONFIG["studies"]["tables"]
-    assert base >= {(w, f) for w in tables["workloads"] for f in tables["programs"]}
-    successor = CONFIG["studies"]["successor"]
-    both = {**CONFIG, "measure": ["tables", "successor"]}
-    added = set(programs.compilations(both)) - set(programs.compilations(CONFIG))
-    assert {(c.program.workload, c.program.framework) for c in added} == {
-        (w, f) for w in successor["workloads"] for f in successor["programs"]
-    }
-    assert {c.program.variant for c in found if c.program.workload == "vit_b16"} == {"base", "b8", "b64"}
 
 
 def test_every_workload_is_replayed_with_every_compiler_that_is_asked_for_it():
@@ -43,12 +24,6 @@ def test_every_workload_is_replayed_with_every_compiler_that_is_asked_for_it():
         ReplayCell("cpu", "older", "mha"),
         ReplayCell("cpu", "newer", "mha"),
     ]
-
-
-def test_frontier_is_searched_with_the_first_row_alone():
-    found, first = programs.largest_batches(CONFIG), CONFIG["aot_compilations"][0]
-    assert {(c.target, c.compiler) for c in found} == {(first["target"], first["compiler"])}
-    assert {c.program.workload for c in found} == set(CONFIG["presets"]["full"]["largest_batch"])
 
 
 def test_framework_without_cells_has_programs_from_their_own_environment_and_no_listing():
@@ -115,16 +90,6 @@ def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_c
             assert not programs.finished(CONFIG, compilation)
 
 
-def test_gaps_are_searched_in_the_replays_of_the_studies_that_ask_for_causes():
-    both = {**CONFIG, "measure": ["tables", "matrix"]}
-    found = programs.searched(both)
-    matrix = CONFIG["studies"]["matrix"]
-    assert {replay.workload for replay in found} == set(matrix["workloads"])
-    assert {replay.compiler for replay in found} == set(matrix["compilers"])
-    assert set(found) < set(programs.replays(both))  # GPT-Neo's replay is of the tables alone
-    assert programs.searched({**CONFIG, "measure": ["tables"]}) == []
-
-
 def test_a_search_has_the_programs_of_the_replay_and_an_evaluator_that_every_compiler_can_read():
     both = {**CONFIG, "measure": ["tables", "matrix"]}
     replay = next(one for one in programs.searched(both) if one.compiler == "jaxlib-0.10.2-no-ynn")
@@ -145,19 +110,6 @@ NATIVE = "jaxlib-0.7.1"
 
 def named(found: list[Program]) -> list[str]:
     return [program.framework for program in found]
-
-
-def test_at_the_preset_s_sizes_every_program_of_a_replay_is_checked():
-    for replay in programs.replays(MATRIX):
-        names = (MATRIX, replay.workload, replay.compiler)
-        assert programs.checked(*names) == programs.replayed(*names)
-
-
-def test_at_odd_sizes_the_study_s_frontends_are_checked():
-    for compiler in ROWS["compilers"]:
-        found = programs.checked(VALUES, "gemm", compiler, "odd1")
-        assert found == [Program(name, "gemm", "odd1") for name in ROWS["programs"]]
-        assert programs.checked(MATRIX, "gemm", compiler, "odd1") == []
 
 
 def test_the_study_adds_its_frontends_to_those_of_a_replay_each_once():
@@ -237,8 +189,3 @@ def test_jobs_name_the_files_of_their_variant():
     read = programs.replay_job(MATRIX, replay)
     assert read["check"].endswith(f"/checks/{NATIVE}/gemm/base/check.json")
     assert read["expected"].endswith("/expected/gemm/base")
-
-
-def test_checks_of_the_study_are_of_programs_that_exist():
-    for compiler, workload, variant in odd.checks(VALUES):
-        assert programs.checked(VALUES, workload, compiler, variant), (compiler, workload, variant)

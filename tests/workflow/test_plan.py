@@ -72,11 +72,6 @@ def test_replay_is_expected_to_take_what_its_rounds_took(tmp_path, monkeypatch):
     assert list(plan.timed_s(outputs).values()) == [9.0, None, 9.0]
 
 
-def test_jobs_that_measure_are_expected_to_take_what_they_took(reference):
-    jobs = {1: ("cell", output("jax", "gemm")), 2: ("cell", output("jax", "mha")), 3: ("lower", "x")}
-    assert plan.expected_s(jobs) == {1: 20.0, 2: None, 3: plan.GUESSED_S["lower"]}
-
-
 def test_plan_adds_up_time_memory_and_count(reference):
     text = plan.describe(config(preset="full"), [output(name, "gemm") for name in ("jax", "torch_xla")])
     lines = text.splitlines()
@@ -110,8 +105,3 @@ def test_the_plan_counts_the_compilations_for_targets(reference):
     chosen = config(preset="full", measure=["targets"])
     (one, *_), count = programs.compilations(chosen), len(programs.compilations(chosen))
     assert f" {count + len(programs.largest_batches(chosen))} compilations" in plan.describe(chosen, [])
-    path = reference / one.path / "ahead.json"
-    path.parent.mkdir(parents=True)
-    path.write_text('{"wall_s": 300.0}')
-    output = f"results/full-targets/{one.path}/ahead.json"
-    assert plan.expected_s({7: ("ahead", output)}) == {7: 300.0}

@@ -1,7 +1,6 @@
 """The output of a user's first commands, which change nothing."""
 
 import hashlib
-import re
 import sys
 from pathlib import Path
 
@@ -60,14 +59,6 @@ def test_a_plan_changes_nothing_either(checkout):
     checkout.snakemake("-n", "results/smoke/cpu/jax/gemm/cell.json", "--config", "preset=smoke")
     plan = [sys.executable, "-m", "stackwars.workflow.plan", "--preset", "smoke"]
     assert changed_by(checkout, plan) == set()
-
-
-def test_a_bare_dry_run_says_what_would_run_and_how_much(made):
-    done = made.quietly("-n")
-    planned = study.planned(done.stdout)
-    assert (planned["cell"], planned["typeset"], planned["report"]) == (2, 1, 1)
-    assert planned["total"] == sum(planned.values()) - planned["total"]
-    assert re.search(r"output: .*cpu/ours/gemm/cell.json", done.stdout)
 
 
 def test_a_target_that_nothing_makes_is_refused_in_a_line(made):

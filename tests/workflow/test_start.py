@@ -7,8 +7,11 @@ from types import SimpleNamespace
 import pytest
 from snakemake.exceptions import WorkflowError
 
+from made_tables import cell
+from measured import config, process, write_cell, write_results
 from stackwars.results import runs, schema
 from stackwars.setup import environments
+from stackwars.study.cells import Cell
 from stackwars.workflow import start
 
 
@@ -23,26 +26,30 @@ def grid(tmp_path, monkeypatch):
     return SimpleNamespace(root=root, out=root, measured=root, is_measured=True)
 
 
-def test_damaged_result_is_moved_aside_and_the_jobs_planned_again(grid):
-    assert not start.check_results(grid)
-    assert Path("results/smoke/cpu/jax/gemm/cell.json").exists()
-    Path("results/smoke/cpu/jax/gemm/cell.json").write_text("{")
-    assert start.check_results(grid)
-    assert not start.check_results(grid)
+def test_damaged_result_is_refused_unless_this_run_makes_it_again(grid):
+    cell = Path("results/smoke/cpu/jax/gemm/cell.json")
+    start.check_results(grid, set())
+    cell.write_text("{")
+    with pytest.raises(
+        WorkflowError, match=rf"^{cell}: expected .* fix: move its folder to results/smoke/damaged"
+    ):
+        start.check_results(grid, set())
+    for planned in (cell, cell.parent):
+        start.check_results(grid, {planned})
+    assert cell.read_text() == "{"
 
 
 def test_link_out_of_the_results_is_refused(grid, tmp_path):
     folder = Path("results/smoke/cpu/jax/gemm").rename(tmp_path / "outside")
     Path("results/smoke/cpu/jax/gemm").symlink_to(folder)
-    with pytest.raises(WorkflowError, match=r"jax/gemm: expected a file or .* link to .*/outside"):
-        start.check_results(grid)
-    assert (folder / "cell.json").exists()
+    with pytest.raises(WorkflowError, match=r"jax/gemm: expected .* link to .*/outside"):
+        start.check_results(grid, set())
 
 
 def test_results_may_be_a_link_themselves(grid, tmp_path):
     Path("results").rename(tmp_path / "elsewhere")
     Path("results").symlink_to(tmp_path / "elsewhere")
-    start.check_results(grid)
+    start.check_results(grid, set())
 
 
 def test_results_that_cannot_be_written_are_refused(grid, monkeypatch):
@@ -87,7 +94,29 @@ def test_a_damaged_accepted_run_is_named_and_refused(grid):
         schema.write(schema.empty(name), folder / f"{name}.csv")
     (folder / "context.json").write_text('{"protocol": 0}')
     runs.write_manifest(folder)
-    start.check_results(grid)
+    start.check_results(grid, set())
     (folder / "comparisons.csv").write_text("")
     with pytest.raises(WorkflowError, match=rf"^{folder}/.*; fix: git checkout {folder}$"):
-        start.check_results(grid)
+        start.check_results(grid, set())
+
+
+@pytest.mark.parametrize(("preset", "is_named"), [("full", True), ("smoke", False)])
+def test_a_run_ends_with_its_faults_and_what_was_measured_beside_other_programs(
+    tmp_path, capsys, preset, is_named
+):
+    results = write_results(tmp_path)
+    write_cell(results, [process(Cell("jax", "gemm", "cpu"), others=0.54)])
+    rows = [cell("jax", status="wrong", status_detail="96 of 128 elements"), cell("torch_xla")]
+    schema.write(schema.table("cells", rows), results / "cells.csv")
+    grid = SimpleNamespace(
+        config={**config(), "preset": preset}, root=str(results), is_measured=True,
+        result_paths=lambda *names: [str(results / f"{name}.csv") for name in names],
+    )  # fmt: skip
+    start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=[])))
+    output = " ".join(capsys.readouterr().err.split())
+    assert "1 wrong" in output and "cells.csv" in output
+    assert ("had up to 54 % of its cores" in output) == is_named
+    start.print_faults(grid, SimpleNamespace(touch=True))
+    explained = [SimpleNamespace(rule=SimpleNamespace(name="explain"))]
+    start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=explained)))
+    assert capsys.readouterr().err == ""

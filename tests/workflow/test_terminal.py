@@ -98,30 +98,11 @@ def test_every_job_is_a_line_of_at_most_80_columns_with_its_place_and_the_time_l
     handler = terminal.Terminal(workflow(*jobs))
     clock = iter((0.0, 4.0, 10.0, 20.0, 21.0))
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
-    told = said(handler, begun(1, "lower", framework="jax", workload="w" * 80), capsys=capsys)
-    assert told.startswith("[1/3, 20 s left] lower jax www") and len(told.rstrip("\n")) == 80
-    # Steps of unknown length take a few seconds, or what those of their rule took.
-    assert said(handler, finished(1), begun(2, "tables"), capsys=capsys) == "[2/3, 10 s left] tables\n"
+    line = said(handler, begun(1, "lower", framework="jax", workload="w" * 80), capsys=capsys)
+    assert line.startswith("[1/3] lower jax www") and len(line.rstrip("\n")) == 80
+    # A job takes the mean of its rule, or of all rules.
+    assert said(handler, finished(1), begun(2, "tables"), capsys=capsys) == "[2/3, 8 s left] tables\n"
     assert said(handler, finished(2), begun(3, "tables"), capsys=capsys) == "[3/3, 10 s left] tables\n"
-
-
-def test_time_left_follows_the_reference_and_this_machine(monkeypatch):
-    monkeypatch.setattr(terminal.plan, "expected_s", lambda jobs: dict.fromkeys(jobs, 10.0))
-    progress = terminal.Progress(workflow(*(Job.of(number, "cell") for number in range(4))))
-    assert progress.seconds_left() == 40.0
-    clock = iter((0.0, 20.0))
-    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
-    progress.begin(0, "cell")
-    progress.end(0)
-    assert progress.seconds_left() == 60.0, "half as fast as the reference"
-
-
-def test_time_that_is_not_known_is_not_made_up(monkeypatch):
-    monkeypatch.setattr(terminal.plan, "expected_s", lambda jobs: dict.fromkeys(jobs))
-    progress = terminal.Progress(workflow(Job.of(1, "cell"), Job.of(2, "tables")))
-    assert progress.seconds_left() is None
-    progress.begin(1, "cell")
-    assert progress.count() == "[1/2]"
 
 
 def test_result_of_a_job_is_the_last_line_of_its_log(capsys, tmp_path):

@@ -13,33 +13,6 @@ CELL = "results/smoke/cpu/jax/gemm/cell.json"
 REPLAY = "results/smoke/replay/cpu/jaxlib-0.10.2/gemm/replay.json"
 
 
-def test_a_cell_waits_for_the_baseline_s_program_and_its_expected_values(checkout):
-    planned, text = checkout.plan(CELL, *SMOKE)
-    # It is measured in the rounds of torch_xla's cell, in which a replay of both programs takes part.
-    assert planned == {"lower": 2, "expected": 1, "check": 1, "cell": 2, "total": 6}
-    assert "programs/jax/gemm/base/program.mlir.gz" in text
-    assert re.search(r"rule cell:\n +input: .*results/smoke/expected/gemm/base/expected.json", text)
-
-
-def test_a_replay_waits_for_the_check_of_its_programs(checkout):
-    planned, text = checkout.plan(REPLAY, *SMOKE)
-    wanted = {"lower": 2, "expected": 1, "check": 2, "replay": 1}
-    assert {rule: planned[rule] for rule in wanted} == wanted
-    path = "results/smoke/checks/jaxlib-0.10.2/gemm/base/check.json"
-    assert re.search(rf"rule replay:\n +input: .*{path}", text)
-    # A check is of both frontends, and reads the expected values.
-    read = re.search(r"rule check:\n +input: (.*)", text)[1]
-    assert {"jax", "torch_xla"} == set(re.findall(r"programs/(\w+)/gemm/base/program.mlir.gz", read))
-    assert "results/smoke/expected/gemm/base/expected.npz" in read
-
-
-def test_an_odd_size_plans_its_own_programs_and_no_measurement(checkout):
-    target = "results/full-values/checks/iree-3.13/gemm/odd1/check.json"
-    planned, text = checkout.plan(target, "--config", "measure=[values]")
-    assert planned == {"lower": 6, "expected": 1, "check": 1, "total": 8}
-    assert set(re.findall(r"programs/\w+/gemm/(\w+)/program", text)) == {"odd1"}
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A checkout in which files stand for everything that a replay needs, recorded as a run records its results."""

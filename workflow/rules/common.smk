@@ -62,6 +62,6 @@ wildcard_constraints:
     claim="[a-z][a-z0-9_]*",
     name=r"[\w.+@-]+",
     label=r"[\w.+-]+",
-    audit="fences|mutants|independent|same|more|mixed|brief",
+    audit="fences|mutants|independent|same|mixed",
     subject="[a-z0-9_.-]+",
     results=f"{ROOT}|{REFERENCE_TABLES}",

@@ -1,7 +1,7 @@
 """Measure the rounds of a pair: `python -m stackwars.audits.paired`.
 
-Each is a round of the study: two fresh processes of which one at a time works, whose loops alternate. Each process
-also runs loops in a row, before those and after them. An audit that was killed resumes after its finished rounds.
+Each is a round of the study: two fresh processes of which one at a time works, whose loops alternate. An audit that
+was killed resumes after its finished rounds.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.audits import subjects
-from stackwars.audits.estimator import agreement
 from stackwars.core import documents, machine
 from stackwars.core.documents import event
-from stackwars.measure import calls, conduct, loops
+from stackwars.measure import conduct, loops
 from stackwars.measure.cell import expected_bytes
 from stackwars.measure.checks import call_ms
 from stackwars.measure.conduct import INTERLEAVED, Participant
@@ -28,14 +27,14 @@ from stackwars.measure.supervisor import ProcessJob, exclusive
 from stackwars.setup.environments import ensure
 
 SIDES = ("subject", "baseline")
-STEPS = tuple((*steps, calls.CONSECUTIVE) for steps in (conduct.SUBJECT_STEPS, conduct.STEPS))
-"""Those of a cell's round, so that what the two roles have apart shows where nothing else is, and loops in a row."""
+STEPS = (conduct.SUBJECT_STEPS, conduct.STEPS)
+"""The steps of a cell's round: a difference between the two roles shows, because nothing else differs."""
 
 
 @dataclass(frozen=True)
 class PairJob:
-    """The rounds of a pair. name, kind, percent and trials: of `pairs.Pair`. rounds: of a trial. settings: of a
-    ProcessJob. sides: framework, dialect, sizes and pins of the subject and of the baseline.
+    """The rounds of a pair. name, kind and trials: of `pairs.Pair`. rounds: of a trial. settings: of a ProcessJob.
+    sides: framework, dialect, sizes and pins of the subject and of the baseline.
     """
 
     name: str
@@ -43,7 +42,6 @@ class PairJob:
     workload: str
     device: str
     preset: str
-    percent: int
     trials: int
     rounds: int
     settings: dict[str, Any]
@@ -58,8 +56,7 @@ class PairJob:
 
 
 def measure(job: PairJob, folder: Path) -> dict[str, Any]:
-    """Return what the report reads: the pair, each round's ratios of loops and of undisturbed series before them, and
-    each process's agreement.
+    """Return what the report reads: the pair, and each round's ratios of loops and of undisturbed series before them.
 
     Raises RuntimeError if a process fails or the loops of a round did not alternate.
     """
@@ -70,13 +67,12 @@ def measure(job: PairJob, folder: Path) -> dict[str, Any]:
         for number in range(job.trials * job.rounds):
             found.append(rounds.run(number, partial(_round, job, pythons, number)))
             print(f"[audit] {job.name} {number}: {found[-1]['ratio']:.3f}", file=sys.stderr, flush=True)
-    labels = ("name", "kind", "workload", "device", "percent", "trials", "rounds")
+    labels = ("name", "kind", "workload", "device", "trials", "rounds")
     return {
         **{key: value for key, value in asdict(job).items() if key in labels},
         **{name: side["framework"] for name, side in zip(SIDES, job.sides, strict=True)},
         "ratios": [one["ratio"] for one in found],
         "undisturbed": [one["undisturbed"] for one in found],
-        "agreements": [each for one in found for each in one["agreements"]],
         "wall_s": sum(one["wall_s"] for one in found),
         "seed": rounds.seed,
         "machine": machine.record(),
@@ -88,7 +84,7 @@ def _round(job: PairJob, pythons: list[Path], number: int, folder: Path, rng: ra
     """Run a round and return its summary."""
     processes = [job.process(side, number) for side in job.sides]
     participants = [
-        Participant(name, process, python, folder / name, steps=steps, after=(calls.CONSECUTIVE,))
+        Participant(name, process, python, folder / name, steps=steps)
         for name, process, python, steps in zip(SIDES, processes, pythons, STEPS, strict=True)
     ]
     records = conduct.run_round(participants, job.settings, rng, sum(map(expected_bytes, processes)))
@@ -115,7 +111,6 @@ def summary(records: list[dict]) -> dict[str, Any]:
     return {
         "ratio": loops.round_ratio(pairs),
         "undisturbed": before[0] / before[1],
-        "agreements": [list(agreement(record)) for record in records],
         "wall_s": max(record["wall_s"] for record in records),
         "revision": source["git_revision"] + (" with changes" if source["git_dirty"] else ""),
     }

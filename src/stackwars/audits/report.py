@@ -12,7 +12,7 @@ import pandas as pd
 
 from stackwars.audits import audit_entries, trial_verdicts, verdicts
 from stackwars.audits.audit_entries import FAIL, PASS, Audits, Entry, entry, not_run_entry
-from stackwars.audits.pairs import BRIEF, KINDS
+from stackwars.audits.pairs import KINDS
 from stackwars.core import documents, machine
 from stackwars.measure.checks import CLOCK, FLOOR, WALL
 from stackwars.results import runs, schema
@@ -33,21 +33,19 @@ def report(config: dict, cells_csv: Path, parts: list[Path], context: dict) -> A
     result = {name: [] for name in PARTS}
     for path in parts:
         result[path.parents[1].name].append(documents.read(path))
-    every = [pair for kind in KINDS for pair in result[kind]]
-    _check_machine(every, context)
-    pairs = [pair for pair in every if pair["kind"] != BRIEF]
+    pairs = [pair for kind in KINDS for pair in result[kind]]
+    _check_machine(pairs, context)
     entries = [
         verdicts.fences(result["fences"]),
         verdicts.mutants(result["mutants"]),
         trial_verdicts.aa(pairs),
         trial_verdicts.power(pairs),
         trial_verdicts.mixed(pairs),
-        trial_verdicts.judge_estimator(pairs, result[BRIEF]),
         verdicts.independent(result["independent"]),
         *counts(schema.read(cells_csv), cells.settings(config)["matmul_precision"]),
     ]
     entries.sort(key=lambda one: list(audit_entries.AUDITS).index(one["id"]))
-    revisions = sorted({revision for pair in every for revision in pair["revisions"]})
+    revisions = sorted({revision for pair in pairs for revision in pair["revisions"]})
     return Audits(entries, runs.identity(context), tuple(revisions), runs.kind(context))
 
 

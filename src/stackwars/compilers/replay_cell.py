@@ -50,7 +50,7 @@ STEADY = (
 """Recorded numbers of the undisturbed series of each round."""
 LOOP = (
     *("ns", "calls", "dropped", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"),
-    *("began_s", "round_trip_ns"),
+    "began_s",
 )
 """Recorded numbers of each loop, if it has them."""
 PROFILE = ("calls", "wall_s", "operations", "spans")

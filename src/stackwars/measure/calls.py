@@ -16,7 +16,7 @@ from stackwars.measure import pages, pipes
 from stackwars.measure.loops import LONG_S, run_loop
 
 SINGLES, STEADY, DISPATCH, THROUGHPUT = "singles", "steady", "dispatch", "throughput"
-LOOP, CONSECUTIVE = "loop", "consecutive"
+LOOP = "loop"
 """What a parent may ask of a program: the names of methods of its `Stream`."""
 ALONE = (SINGLES, STEADY, DISPATCH)
 """What a process does that has no parent to ask."""
@@ -30,7 +30,6 @@ THROUGHPUT_CALL_S = 0.05
 """Throughput is measured where a call takes less: the fence is no part of a longer one."""
 LONG_BLOCKS = 2
 """Steady blocks that are enough where a call takes over LONG_S."""
-LOOPS_IN_A_ROW = 3
 
 
 def timed_call(session: Any, which: int) -> tuple[Any, int, int]:
@@ -170,20 +169,13 @@ class Stream:
 
     def loop(self) -> int:
         """Run one loop, see `stackwars.measure.loops`."""
-        return self._loop(LOOP)
-
-    def consecutive(self) -> int:
-        """Run LOOPS_IN_A_ROW loops with nothing between them: audits compare alternating loops with these."""
-        return max(self._loop(CONSECUTIVE) for _ in range(LOOPS_IN_A_ROW))
-
-    def _loop(self, name: str) -> int:
         self._meter = self._meter or Meter()
         self._meter.read()
         faults, began_s = pages.faults(), time.time()
         ns, dropped = run_loop(self.block)
         used = self._meter.read()
         self.events.write(
-            name,
+            LOOP,
             ns=ns,
             calls=self.settings["block_calls"],
             dropped=dropped,

@@ -14,7 +14,6 @@ A process of several programs has them as `streams`: each stream takes every ste
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,11 +22,9 @@ from typing import Any
 
 from stackwars.core import limits
 from stackwars.measure import calls
-from stackwars.measure.core_distance import CoreDistance
-from stackwars.measure.loops import LONG_S, loops_of
+from stackwars.measure.loops import LONG_S
 from stackwars.measure.pipes import Control
 from stackwars.measure.supervisor import CELL, not_measured, supervise
-from stackwars.setup.device import cores
 
 STEPS = (calls.SINGLES, calls.STEADY)
 """The steps before the loops of whoever is only compared with."""
@@ -43,7 +40,7 @@ class Participant:
     """A process of a round.
 
     job: what its child module reads, see `supervisor.supervise`. python: of its environment. folder: made afresh.
-    streams: the names of its programs. steps: what each stream does before the loops; after: behind them.
+    streams: the names of its programs. steps: what each stream does before the loops.
     """
 
     name: str
@@ -53,7 +50,6 @@ class Participant:
     child_module: str = CELL
     streams: tuple[str, ...] = ("",)
     steps: tuple[str, ...] = STEPS
-    after: tuple[str, ...] = ()
 
 
 def run_round(
@@ -89,8 +85,6 @@ class _Round:
     rng: random.Random
     controls: dict[str, Control] = field(default_factory=dict)
     order: dict[str, list[str]] = field(default_factory=dict)
-    round_trips: dict[tuple[str, str], list[int | None]] = field(default_factory=lambda: defaultdict(list))
-    """The distance of the cores before each loop of a stream, in ns: see `stackwars.measure.core_distance`."""
 
     def conduct(self) -> None:
         """Give every process its turns, until the round is over or none runs any more."""
@@ -98,11 +92,7 @@ class _Round:
             running = [one for one in self.participants if self.controls[one.name].answer()]
             for step in dict.fromkeys(step for one in self.participants for step in one.steps):
                 self._each([one for one in running if step in one.steps], step)
-            cpus = cores(self.participants[0].job.device)
-            with CoreDistance(cpus) as distance:
-                self._loops(running, distance)
-            for step in dict.fromkeys(step for one in running for step in one.after):
-                self._each([one for one in running if step in one.after], step)
+            self._loops(running)
         finally:
             for control in self.controls.values():
                 control.finish()
@@ -122,13 +112,12 @@ class _Round:
         """Return the ns of the longest block of a step; -1 if its process has ended."""
         return int(self.controls[one.name].command(f"{step} {stream}".strip()) or -1)
 
-    def _loops(self, participants: Sequence[Participant], distance: CoreDistance) -> None:
+    def _loops(self, participants: Sequence[Participant]) -> None:
         """A B B A A B ...: whoever has ended drops out, and the others go on."""
         order = self._drawn(calls.LOOP, participants)
         rounds, longest = 0, 0
         while order:
             for turn in list(order):
-                self.round_trips[turn[0].name, turn[1]].append(distance.read())
                 ns = self._turn(turn[0], calls.LOOP, turn[1])
                 longest = max(longest, ns)
                 if ns < 0:
@@ -174,7 +163,4 @@ def _together(participants: Sequence[Participant], settings: dict, rng: random.R
             for control in this.controls.values():
                 control.is_cancelled.set()
             raise
-    for (name, stream), round_trips in this.round_trips.items():
-        for event, ns in zip(loops_of(result[name], stream), round_trips, strict=False):
-            event["round_trip_ns"] = ns
     return {name: {**record, "order": this.order, "basis": INTERLEAVED} for name, record in result.items()}

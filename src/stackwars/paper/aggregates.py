@@ -191,7 +191,7 @@ def _memory(data: Dataset) -> Named:
 
 
 def _audits(data: Dataset) -> Named:
-    """Yield the figures of the reference's audits: A/A, power and loops."""
+    """Yield the figures of the reference's audits: A/A and power."""
     found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
     figures = {one["id"]: one["figures"] for one in found}
     if figures["aa"]:
@@ -203,8 +203,6 @@ def _audits(data: Dataset) -> Named:
         key = f"audits/power/{size['percent']}"
         yield f"{key}/found", size["workloads"]["count"]
         yield f"{key}/trials", size["workloads"]["trials"]
-    for row in figures["estimator"].get("by_framework", []):
-        yield f"audits/estimator/{row['framework']}", latex.percent(row["value"] - 1, 1, is_signed=True)
 
 
 def _held_out(data: Dataset) -> Named:

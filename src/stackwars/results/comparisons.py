@@ -36,8 +36,6 @@ LEFT_OUT = {
 }
 """Why a round has no ratio, by the basis of its row."""
 
-OF_SOME_ROUNDS = (schema.UNDISTURBED, schema.NEAR, schema.FAR)
-"""Quantities of which a cell has no row where no round has it."""
 LARGE = 1.1
 """A ratio from which on it is asked what removes the difference."""
 
@@ -144,9 +142,9 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     for cell in native[(native["baseline"] != "") & is_expected].itertuples():
         names = {"workload": cell.workload, "device": cell.device}
         names |= {"subject": cell.framework, "baseline": cell.baseline}
-        for stage in (*schema.STAGES, *OF_SOME_ROUNDS):
+        for stage in (*schema.STAGES, schema.UNDISTURBED):
             result = measured.get(key_of({"quantity": stage, **names}))
-            if result is None and stage in OF_SOME_ROUNDS:
+            if result is None and stage == schema.UNDISTURBED:
                 continue
             result = result or NOTHING
             marks = {}

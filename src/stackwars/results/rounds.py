@@ -37,8 +37,6 @@ MATRIX = "matrix"
 """The study that compares compilers."""
 MAX_PAUSE_S = 600.0
 """A pause of ten minutes may be the build of an environment in the middle of a round."""
-FAR_FACTOR = 2.0
-"""Cores are far from each other if a round trip takes so many times as long as the 5th percentile of the run."""
 INTERLEAVED, IN_TURN, CALL, APART, NO_MEMORY, FAILED = (
     *("interleaved", "in turn"),
     *("call", "apart", "no memory", "failed"),
@@ -55,7 +53,7 @@ def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
     ok = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] == "ok")]
     valid = {Cell(row.framework, row.workload, row.device): row.baseline for row in ok.itertuples()}
     rows = [
-        *_native(raw, valid, _far_ns(raw, valid)),
+        *_native(raw, valid),
         *(row for replay, result in raw.replays.items() for row in _replayed(config, valid, replay, result)),
         *_compilers(config, raw),
         *_processes(raw, valid),
@@ -92,19 +90,7 @@ def _row(quantity: str, number: int, one: float, base: float | None, basis: str,
     }
 
 
-def _far_ns(raw: Raw, valid: dict[Cell, str]) -> float | None:
-    """Return from which round trip on the cores of this run were far from each other; None if it hardly varied."""
-    processes = [
-        process for cell in valid.keys() & raw.cells.keys() for process in raw.cells[cell]["processes"]
-    ]
-    found = sorted(ns for one in processes for loop in loops.loops_of(one) if (ns := loop.get("round_trip_ns")))
-    if not found:
-        return None
-    limit = FAR_FACTOR * found[len(found) // 20]
-    return limit if found[-len(found) // 20] > limit else None
-
-
-def _native(raw: Raw, valid: dict[Cell, str], far_ns: float | None) -> Iterator[Row]:
+def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
     """Yield what each process of a valid cell has in common with its partner, if the baseline's own cell is valid."""
     for cell, baseline in valid.items():
         if Cell(baseline, cell.workload, cell.device) not in valid:
@@ -119,24 +105,6 @@ def _native(raw: Raw, valid: dict[Cell, str], far_ns: float | None) -> Iterator[
             partner = process["partner"] or {"status": "not run"}
             if partner["status"] == "ok":
                 yield from _of_pair(process, partner, **names)
-                if far_ns and process["basis"] == INTERLEAVED:
-                    yield from _by_distance(process, partner, far_ns, **names)
-
-
-def _by_distance(process: dict, partner: dict, far_ns: float, **names: str) -> Iterator[Row]:
-    """Yield the steady times and their ratio with near cores and with far ones, of pairs of loops with such cores."""
-    events = list(zip(*(loops.loops_of(side) for side in (process, partner)), strict=False))
-    trips = [[loop.get("round_trip_ns") for loop in pair] for pair in events]
-    for quantity, is_far in ((schema.NEAR, False), (schema.FAR, True)):
-        chosen = [
-            pair
-            for pair, both in zip(events, trips, strict=True)
-            if all(ns and (ns > far_ns) == is_far for ns in both)
-        ]
-        if chosen:
-            sides = list(zip(*chosen, strict=True))
-            row = _row(quantity, process["repetition"], *map(loops.side_ms, sides), INTERLEAVED, **names)
-            yield row | {"ratio": loops.round_ratio(loops.pairs(*sides))}
 
 
 def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:

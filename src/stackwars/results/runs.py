@@ -1,7 +1,7 @@
 """The accepted runs, a folder each: results/reference/runs/<when the run ended>.
 
 A run has its tables, context.json and a manifest of their digests. A run of another version of the
-measuring protocol is not read: times of two are not comparable. results/protocol-2 has such runs.
+measuring protocol is not read: times of two are not comparable.
 """
 
 from __future__ import annotations

@@ -61,8 +61,6 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
 PROCESS, CONTROL, COMPILER, UNDISTURBED = "process", "control", "compiler", "undisturbed"
-NEAR, FAR = "near", "far"
-"""The steady ratio by the distance of the machine's cores: see `stackwars.measure.core_distance`."""
 NATIVE_CALLS = "native"
 """Native calls in the rounds of a replay."""
 EVERYTHING_ELSE, MARGIN, PAIRWISE, FORM, SCALING = "everything else", "margin", "pairwise", "form", "scaling"

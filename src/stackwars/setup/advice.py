@@ -34,8 +34,7 @@ _KNOWN = (
     ),
     (
         r"JSONDecodeError|BadGzipFile|EOFError|expected a whole document",
-        "A result cannot be read: give the same command again, and what is damaged is set aside by "
-        "name and measured again.",
+        "A result cannot be read: give the same command again, which names what is damaged.",
     ),
 )
 # The file that the system refused, before the reason (bash, uv) or after it (Python).

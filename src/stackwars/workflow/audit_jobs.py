@@ -10,8 +10,6 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars import frameworks, workloads
 from stackwars.audits import pairs
-from stackwars.audits.depth_scaling import NAME as DEPTH_SCALING
-from stackwars.audits.depth_scaling import WORKLOAD as depth_scaling
 from stackwars.audits.pairs import Pair
 from stackwars.audits.third_party import HARNESSES
 from stackwars.core import compilers
@@ -22,7 +20,7 @@ from stackwars.study.studies import of_tables
 from stackwars.workflow import job_files
 from stackwars.workflow.grid import Grid, Wildcards
 
-VERSION = "3"
+VERSION = "4"
 """The version of the audits' protocol; see `stackwars.workflow.jobs`."""
 SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_rel_l2")
 """The settings that every audit's processes depend on."""
@@ -69,13 +67,7 @@ class AuditJobs:
         devices = self._config["devices"]
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
         """Where broken processes run: on the quiet instrument, if there is one."""
-        ran = [
-            (cell.framework, cell.workload)
-            for cell in grid.cpu_cells
-            if cell.device == CPU
-            and frameworks.load(cell.framework).DIALECT not in workloads.load(cell.workload).NO_FORM
-        ]
-        self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config, ran)}
+        self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config)}
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
 
     @staticmethod
@@ -147,8 +139,7 @@ class AuditJobs:
             modules.append("stackwars.audits.third_party")
         else:
             # The independent audit, above, has its own programs.
-            declared = "gemm" if audit.name == "mutants" else depth_scaling
-            modules += workloads.sources(declared, audit.dialect)
+            modules += workloads.sources("gemm", audit.dialect)
         if audit.compiler:
             compiler = programs.compiler_module(self._config, audit.compiler)
             modules += [f"stackwars.compilers.lower_{audit.framework}", f"{compilers.__name__}.{compiler}"]
@@ -177,22 +168,19 @@ class AuditJobs:
     def _pair_job(self, pair: Pair) -> dict:
         """Return what `stackwars.audits.paired` reads."""
         settings = {key: self._grid.settings[key] for key in (*SETTINGS, *PAIR_SETTINGS)}
-        calls = 1 if pair.workload == DEPTH_SCALING else cells.block_calls(self._config, pair.workload)
+        calls = cells.block_calls(self._config, pair.workload)
         return {
             **{"name": pair.name, "kind": pair.kind, "workload": pair.workload, "device": CPU},
-            **{"preset": self._config["preset"], "percent": pair.percent, "trials": pair.trials},
-            "rounds": pairs.BRIEF_ROUNDS
-            if pair.kind == pairs.BRIEF
-            else cells.rounds(self._config, pair.workload),
+            **{"preset": self._config["preset"], "trials": pair.trials},
+            "rounds": cells.rounds(self._config, pair.workload),
             "settings": {**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
             "sides": self._sides(pair),
         }
 
     def _sides(self, pair: Pair) -> list[dict]:
         result = []
-        for name, layers in zip((pair.subject, pair.baseline), pair.layers, strict=True):
-            is_stack = pair.workload == DEPTH_SCALING
-            sizes = {**pairs.STACK, "layers": layers} if is_stack else cells.sizes(self._config, pair.workload)
+        for name in (pair.subject, pair.baseline):
+            sizes = cells.sizes(self._config, pair.workload)
             pins = cells.pins(self._config, name, CPU)
             dialect = frameworks.load(name).DIALECT
             result.append({"framework": name, "dialect": dialect, "sizes": sizes, "pins": pins})
@@ -263,7 +251,7 @@ class AuditJobs:
 
     def _audited(self) -> list[str]:
         """Return the frameworks of the first study that run every workload and whose dialect the audits have."""
-        written = self._having(depth_scaling.has_form)
+        written = self._having(workloads.load("gemm").has_form)
         studied = of_tables(self._config).frameworks
         return [
             name for name in written if name in studied and "workloads" not in self._config["frameworks"][name]

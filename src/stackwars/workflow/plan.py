@@ -21,13 +21,6 @@ from stackwars.study.studies import measured_studies, of_tables
 
 PRESET = "full"
 """The preset of the reference."""
-TIMED = ("cell", "replay")
-"""The rules whose jobs are most of a run's time."""
-GUESSED_S = {
-    "lower": 10.0, "expected": 10.0, "check": 15.0, "optimised": 10.0, "growth_process": 15.0, "sharded": 20.0,
-    "ahead": 20.0, "largest_batch": 60.0, "audit": 90.0, "causes": 120.0,
-}  # fmt: skip
-"""Seconds of a job of other rules, until one of the rule has ended."""
 
 
 def reference() -> dict[Cell, dict[str, str]]:
@@ -72,25 +65,6 @@ def timed_s(outputs: list[str]) -> dict[str, float | None]:
         return row and float(row["wall_s"])
 
     return {output: expected(output) for output in outputs}
-
-
-def expected_s(jobs: dict[int, tuple[str, str]]) -> dict[int, float | None]:
-    """Return {job: its expected seconds here, None if nothing is known} of {job: (rule, first output)}."""
-    timed = timed_s([output for rule, output in jobs.values() if rule in TIMED])
-    return {
-        job: timed[output] if rule in TIMED else _recorded_s(output) or GUESSED_S.get(rule)
-        for job, (rule, output) in jobs.items()
-    }
-
-
-def _recorded_s(output: str) -> float | None:
-    """Return the seconds that a compilation or process took in the reference."""
-    path = Path(output)
-    if len(path.parts) < 3 or not _is_full(path):
-        return None
-    known = REFERENCE / Path(*path.parts[2:])
-    known = known if known.suffix else known / "process.json"
-    return documents.read(known).get("wall_s") if known.suffix == ".json" and known.is_file() else None
 
 
 def _is_full(output: Path) -> bool:

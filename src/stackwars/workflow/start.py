@@ -4,33 +4,26 @@ Reading the rules writes nothing, so that a dry run, --lint and --summary change
 is certain that jobs run.
 
 Snakemake's own lock is a set of files, which outlive a process that is killed; the default profile turns it off. The
-one here is held by the process itself. A killed run also leaves jobs that would write the same files as those of the
-next run: cells and compilations end with their run (`stackwars.core.launch`), TeX and the steps between do not.
+one here is held by the process itself.
 """
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
-import os
-import signal
 import sys
 import tempfile
 import textwrap
-import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
 from snakemake.exceptions import WorkflowError
-from snakemake.logging import logger
 
-from stackwars.core import limits
-from stackwars.core.launch import RUNNER
-from stackwars.results import runs
+from stackwars.results import runs, schema, values
 from stackwars.setup import environments, tools
 from stackwars.study import cells
-from stackwars.workflow import damage, faults, job_files
+from stackwars.workflow import damage, job_files
 from stackwars.workflow.grid import REFERENCE, Grid
 from stackwars.workflow.terminal import WIDTH
 
@@ -39,16 +32,14 @@ TAKEN = "another run is already using this folder; fix: wait for it, or end it"
 LAZY = "device"
 """The rule whose jobs build the environments of their pins themselves, because most devices are absent."""
 PINS = Path("envs")
-WAIT_S = 5.0
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
 
 
 def prepare(grid: Grid, workflow: Any) -> None:
-    """Refuse a second run, bad results and a missing TeX, and end what a killed run left.
+    """Refuse a second run, bad results and a missing TeX, and build the environments.
 
-    workflow: Snakemake's, whose jobs are planned. If damaged results were moved aside, the plan does not have the jobs
-    that make them again: then the same command starts over in this process.
+    workflow: Snakemake's, whose jobs are planned.
 
     :raises WorkflowError: saying what is wrong.
     """
@@ -59,16 +50,14 @@ def prepare(grid: Grid, workflow: Any) -> None:
     if lock is None:
         raise WorkflowError(TAKEN)
     _held.append(lock)
-    if ended := end_orphans(Path.cwd()):
-        logger.warning(f"ended {ended} processes that a killed run had left behind")
-    if check_results(grid):
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    planned = list(workflow.dag.needrun_jobs())
+    check_results(grid, {Path(file) for job in planned for file in job.output})
     job_files.write_planned()
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they took 13 % of a
     # core, from the cells that are being measured, and no option turns it off.
     workflow.scheduler.job_rate_limiter = None
-    names = {job.name for job in workflow.dag.needrun_jobs()}
-    build_environments(workflow.dag.needrun_jobs())
+    names = {job.name for job in planned}
+    build_environments(planned)
     lacking = tools.missing_for_paper(typeset="typeset" in names, draw="compiler_figures" in names)
     if lacking:
         raise WorkflowError(tools.explain_missing_for_paper(lacking))
@@ -106,26 +95,20 @@ def build_environments(jobs: Iterable[Any]) -> None:
         raise WorkflowError(str(error)) from None
 
 
-def check_results(grid: Grid) -> bool:
-    """Move damaged results aside; return whether there were any.
+def check_results(grid: Grid, planned: set[Path]) -> None:
+    """Refuse damaged results, except those that this run makes again: a killed job leaves such files.
 
-    :raises WorkflowError: for a damaged reference, and for results that lie elsewhere.
+    planned: the files that this run makes.
+
+    :raises WorkflowError: naming a damaged result, or an accepted run that was changed.
     """
     root = Path(grid.root)
-    for path in damage.links(root):
-        # A result that lies elsewhere may be another run's, and would be overwritten there.
-        raise WorkflowError(
-            f"{path}: expected a file or folder of the results, got a symbolic link to {path.readlink()}; "
-            "fix: move what it points to into its place, or remove the link and it is measured again; the "
-            "folder results itself may be a link"
-        )
-    _check_reference(grid)
-    if quarantined := damage.quarantine(root):
-        logger.warning("\n".join(quarantined))
-    return bool(quarantined)
-
-
-def _check_reference(grid: Grid) -> None:
+    for path, problem in damage.find(root).items():
+        if planned.isdisjoint({path, *path.parents}):
+            raise WorkflowError(
+                f"{path}: expected a whole result, got {problem}; fix: move its folder to {root / damage.ASIDE}, and "
+                "the same command makes it again"
+            )
     try:
         runs.read(Path(REFERENCE))
     except runs.DamagedRunError as error:
@@ -136,16 +119,25 @@ def _check_reference(grid: Grid) -> None:
 
 
 def print_faults(grid: Grid, workflow: Any) -> None:
-    """Print the programs of a run that are wrong, crashed, did not end or ran outside their compiler, and what was
-    measured beside other programs.
+    """Print how many programs and cells are wrong, crashed or did not end, and what was measured beside other
+    programs.
     """
     if workflow.touch or not grid.is_measured or is_explaining(workflow):
         return
-    if text := faults.table(faults.collect(grid.config, Path(grid.root)), *grid.result_paths("values")):
-        print(f"\n{text}", file=sys.stderr, flush=True)
-    side_by_side = cells.settings(grid.config).get("side_by_side")
-    if not side_by_side and (text := damage.disturbed_text(Path(grid.root))):
-        print(f"\n{textwrap.fill(text, WIDTH, break_on_hyphens=False)}", file=sys.stderr, flush=True)
+    statuses = []
+    for path in map(Path, grid.result_paths("values", "cells")):
+        rows = schema.read(path).to_dict("records") if path.exists() else []
+        statuses += [row["status"] for row in rows if values.is_fault(row, "timeout")]
+    lines = []
+    if statuses:
+        counts = ", ".join(f"{number} {status}" for status, number in Counter(statuses).items())
+        lines.append(
+            f"faulty programs and cells: {counts}; see {', '.join(grid.result_paths('values', 'cells'))}"
+        )
+    if not cells.settings(grid.config).get("side_by_side"):
+        lines.append(damage.disturbed_text(Path(grid.root)))
+    for line in filter(None, lines):
+        print(f"\n{textwrap.fill(line, WIDTH, break_on_hyphens=False)}", file=sys.stderr, flush=True)
 
 
 def is_explaining(workflow: Any) -> bool:
@@ -174,33 +166,3 @@ def take_lock() -> TextIO | None:
         file.close()
         return None
     return file
-
-
-def orphans(folder: Path) -> list[int]:
-    """Return the processes at work in this folder or below that a run which has ended started."""
-    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
-    return [pid for pid in pids if pid != os.getpid() and _is_orphan(pid, folder.resolve())]
-
-
-def end_orphans(folder: Path) -> int:
-    """Kill them, wait until they are gone and return their number. For a run that holds the lock."""
-    left = orphans(folder)
-    for pid in left:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + WAIT_S
-    while any(map(limits.alive, left)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return len(left)
-
-
-def _is_orphan(pid: int, folder: Path) -> bool:
-    try:
-        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        working = Path(f"/proc/{pid}/cwd").readlink()
-    except OSError:
-        return False  # it has ended, or is another user's
-    name = f"{RUNNER}=".encode()
-    runner = next((v[len(name) :] for v in variables if v.startswith(name)), b"")
-    is_below = working == folder or folder in working.parents
-    return is_below and runner.isdigit() and not limits.alive(int(runner))

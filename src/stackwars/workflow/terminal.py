@@ -10,6 +10,7 @@ import logging
 import re
 import shlex
 import shutil
+import statistics
 import sys
 import textwrap
 import time
@@ -21,7 +22,6 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from stackwars.setup import advice
-from stackwars.workflow import plan
 
 WIDTH = 80
 LINES = 12
@@ -124,21 +124,13 @@ class Terminal(logging.Handler):
 
 
 class Progress:
-    """How many jobs of a run have begun, and the time that the others take.
-
-    A job is expected to take what it took in the reference, scaled by how this machine has kept to that; or else the
-    mean of the jobs of its rule that have ended; or else, of a rule that times or compiles nothing, a few seconds.
+    """How many jobs of a run have begun, and the time that the others take: the mean of the ended jobs of their rule,
+    or of all ended jobs.
     """
 
-    FEW_S = 5.0
-
     def __init__(self, workflow: Any) -> None:
-        self._workflow = workflow
-        jobs = list(workflow.dag.needrun_jobs())
-        self._rules = {job.jobid: job.rule.name for job in jobs}
-        self._expected = plan.expected_s(
-            {job.jobid: (job.rule.name, str(job.output[0]) if job.output else "") for job in jobs}
-        )
+        self._dag = workflow.dag
+        self._rules = {job.jobid: job.rule.name for job in workflow.dag.needrun_jobs()}
         self._begun: dict[int, float] = {}
         self._took: dict[int, float] = {}
 
@@ -153,32 +145,19 @@ class Progress:
             self._took[job] = time.monotonic() - self._begun[job]
 
     def count(self) -> str:
-        """Return which job of how many is the last that began, and the time left."""
-        number, total = len(self._begun), max(len(self._begun), len(self._workflow.dag))
-        left = self.seconds_left()
-        return f"[{number}/{total}{'' if left is None else f', {_duration(left)} left'}]"
+        """Return which job of how many is the last that began, and the time left once a job has ended."""
+        number, total = len(self._begun), max(len(self._begun), len(self._dag))
+        left = f", {_duration(self.seconds_left())} left" if self._took else ""
+        return f"[{number}/{total}{left}]"
 
-    def seconds_left(self) -> float | None:
-        """Return the seconds that the jobs take which have not ended; None if one of them is unknown."""
-        known = [(self._expected[job], took) for job, took in self._took.items() if self._expected.get(job)]
-        scale = sum(took for _, took in known) / sum(wanted for wanted, _ in known) if known else 1.0
+    def seconds_left(self) -> float:
+        """Return the seconds that the jobs take which have not ended."""
         by_rule: dict[str, list[float]] = {}
         for job, took in self._took.items():
             by_rule.setdefault(self._rules[job], []).append(took)
-        total = 0.0
-        for job, rule in self._rules.items():
-            if job in self._took:
-                continue
-            expected = self._expected.get(job)
-            if expected is not None:
-                total += expected * scale
-            elif rule in by_rule:
-                total += sum(by_rule[rule]) / len(by_rule[rule])
-            elif rule in plan.TIMED:
-                return None
-            else:
-                total += self.FEW_S
-        return total
+        all_jobs = list(self._took.values())
+        open_rules = [rule for job, rule in self._rules.items() if job not in self._took]
+        return sum(statistics.fmean(by_rule.get(rule, all_jobs)) for rule in open_rules)
 
 
 def _duration(seconds: float) -> str:
