@@ -23,8 +23,8 @@ from stackwars.explain.files import SUFFIXES, BadInput, stem
 from stackwars.explain.task import Settings
 from stackwars.study import imports
 from stackwars.study.config import ConfigError, load
-from stackwars.workflow import start
-from stackwars.workflow.program_files import Request, Say, Session
+from stackwars.workflow import program_files, start
+from stackwars.workflow.program_files import Request, Say
 
 FOLDER = "explain"
 NATIVES = ("torch_eager", "torch_inductor", "numpy")
@@ -108,7 +108,7 @@ def explain(request: Request) -> Answer:
     :raises BadInput: for a program that cannot be explained.
     """
     with ExitStack() as stack:
-        session = Session(request, stack)
+        session = program_files.Session(request, stack)
         details = _files(session) if request.program.endswith(SUFFIXES) else _workload(session)
         details.setdefault("not_tried", {})["compilers"] = [
             name for name in request.config["compilers"] if name not in request.compilers
@@ -127,7 +127,7 @@ def explain(request: Request) -> Answer:
         )
 
 
-def _files(session: Session) -> dict[str, Any]:
+def _files(session: program_files.Session) -> dict[str, Any]:
     """Return what the driver explains of StableHLO files."""
     request = session.request
     session.check_evaluator()
@@ -139,7 +139,7 @@ def _files(session: Session) -> dict[str, Any]:
     }
 
 
-def _workload(session: Session) -> dict[str, Any]:
+def _workload(session: program_files.Session) -> dict[str, Any]:
     """Return what the driver explains of a program file or a workload in the frontends."""
     request, workload = session.request, session.workload
     known = known_frontends(request.config)
