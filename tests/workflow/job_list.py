@@ -20,10 +20,7 @@ JOBS = Path(__file__).with_name("jobs.txt")
 COMMANDS = {
     "preset full": ("all",),
     "preset smoke": ("all", "--config", "preset=smoke"),
-    **{
-        f"study {name}": ("results", "--config", f"measure=[{name}]", "recompile=true")
-        for name in load()["studies"]
-    },
+    **{f"study {name}": ("results", "--config", f"measure=[{name}]") for name in load()["studies"]},
 }
 """{section of the file: arguments of Snakemake}."""
 
@@ -31,9 +28,14 @@ COMMANDS = {
 @cache
 def plan(section: str, checkout: Path) -> tuple[tuple[str, str], ...]:
     """Return (rule, its inputs and outputs) of each job of a section."""
-    snakemake = [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--quiet", "host"]
-    done = run(*snakemake, *COMMANDS[section], cwd=checkout)
-    jobs = re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):$(.*?)^$", done.stdout + done.stderr, re.M | re.S)
+    command = [sys.executable, "-m", "snakemake", *COMMANDS[section]]
+    done = run(*command, "--cores", "1", "--dry-run", "--quiet", "host", cwd=checkout, timeout=1800)
+    jobs: list[tuple[str, str]] = []
+    for line in (done.stdout + done.stderr).splitlines():
+        if found := re.match(r"(?:local)?(?:rule|checkpoint) (\w+):$", line):
+            jobs.append((found[1], ""))
+        elif jobs:
+            jobs[-1] = (jobs[-1][0], f"{jobs[-1][1]}{line}\n")
     return tuple(jobs)
 
 

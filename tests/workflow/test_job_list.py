@@ -10,8 +10,6 @@ from stackwars.setup import needed
 from stackwars.study.config import load
 
 STUDIES = list(load()["studies"])
-RARE = {name for row in load()["targets"].values() for name in row.get("environments", {}).values()}
-"""Environments that compile for one target alone, whose compilations are taken from the reference."""
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +38,12 @@ def test_set_up_builds_the_environments_of_the_jobs_of_a_study(study, checkout):
     pins = {
         name for rule, block in jobs if rule != "device" for name in re.findall(r"envs/([\w.-]+)\.txt", block)
     }
-    assert set(needed.of_studies([study])) == pins - RARE
+    assert set(needed.of_studies([study])) == pins
 
 
 def test_every_study_together_needs_every_environment_that_has_a_size():
     every = {name for study in STUDIES for name in needed.of_studies([study])}
-    assert every == set(needed.of_studies(["all"])) == set(needed.sizes_gb()) - RARE
-    assert {"xla-cuda"} == RARE
+    assert every == set(needed.of_studies(["all"])) == set(needed.sizes_gb())
 
 
 def test_explaining_needs_what_its_configuration_names():
