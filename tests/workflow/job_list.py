@@ -17,13 +17,12 @@ from running import run
 from stackwars.study.config import load
 
 JOBS = Path(__file__).with_name("jobs.txt")
+STUDIES = load()["studies"]
+WORKLOADS = {name for study in STUDIES.values() for name in study.get("workloads", [])}
 COMMANDS = {
     "preset full": ("all",),
     "preset smoke": ("all", "--config", "preset=smoke"),
-    **{
-        f"study {name}": ("results", "--config", f"measure=[{name}]", "recompile=true")
-        for name in load()["studies"]
-    },
+    **{f"study {name}": ("results", "--config", f"measure=[{name}]", "recompile=true") for name in STUDIES},
 }
 """{section of the file: arguments of Snakemake}."""
 
@@ -31,9 +30,14 @@ COMMANDS = {
 @cache
 def plan(section: str, checkout: Path) -> tuple[tuple[str, str], ...]:
     """Return (rule, its inputs and outputs) of each job of a section."""
-    snakemake = [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--quiet", "host"]
-    done = run(*snakemake, *COMMANDS[section], cwd=checkout)
-    jobs = re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):$(.*?)^$", done.stdout + done.stderr, re.M | re.S)
+    command = [sys.executable, "-m", "snakemake", *COMMANDS[section]]
+    done = run(*command, "--cores", "1", "--dry-run", "--quiet", "host", cwd=checkout, timeout=1800)
+    jobs: list[tuple[str, str]] = []
+    for line in (done.stdout + done.stderr).splitlines():
+        if found := re.match(r" *(?:local)?(?:rule|checkpoint) (\w+):$", line):
+            jobs.append((found[1], ""))
+        elif jobs:
+            jobs[-1] = (jobs[-1][0], f"{jobs[-1][1]}{line}\n")
     return tuple(jobs)
 
 
@@ -50,8 +54,7 @@ def listing(section: str, checkout: Path) -> str:
 
 def _without_workload(path: str) -> tuple[str, str]:
     """Return the path with `*` in place of its workload, and the workload or an empty text."""
-    known = {name for study in load()["studies"].values() for name in study.get("workloads", [])}
-    workload = next((part for part in path.split("/") if part in known), "")
+    workload = next((part for part in path.split("/") if part in WORKLOADS), "")
     return path.replace(f"/{workload}/", "/*/") if workload else path, workload
 
 
