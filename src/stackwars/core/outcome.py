@@ -53,10 +53,6 @@ class Failed(Exception):
         super().__init__(outcome.detail)
         self.outcome = outcome
 
-    @property
-    def ended_process(self) -> bool:
-        return self.outcome.status in (Status.CRASH, Status.TIMEOUT)
-
 
 # The texts by which the allocators and compilers of these frameworks refuse memory.
 _OUT_OF_MEMORY = re.compile(

@@ -112,11 +112,6 @@ def native_dtype(array: np.ndarray) -> np.dtype:
     return np.dtype(ml_dtypes.bfloat16)
 
 
-def plain(array: np.ndarray) -> np.ndarray:
-    """Return an array with values of bfloat16 in float32, which has all of them and which NumPy can write."""
-    return array.astype(np.float32) if array.dtype.name == BFLOAT16 else array
-
-
 def _entropy(name: str, seed: int) -> list[int]:
     return [seed, int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "little")]
 
