@@ -10,6 +10,7 @@ from stackwars.core.outcome import Outcome, Status
 from stackwars.explain.answer import (
     CAUSE,
     LAYOUT,
+    NATIVE,
     OPERATIONS,
     REDUCED,
     Answer,
@@ -27,7 +28,6 @@ from stackwars.explain.answer import (
     Tried,
     Variant,
 )
-from stackwars.explain.table import NATIVE
 from stackwars.explain.table import cell as cell_of
 
 COMPILERS = ["jaxlib-0.7.1", "jaxlib-0.10.2", "iree-3.13"]

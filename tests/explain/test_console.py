@@ -7,7 +7,7 @@ import pytest
 from explain_fixture import BETWEEN, FLAW, FOUND, NEW, OLD, TABLE, assert_snapshot, cell, ended, right
 from stackwars.core.outcome import Status
 from stackwars.explain import console
-from stackwars.explain.table import NATIVE
+from stackwars.explain.answer import NATIVE
 
 
 def test_the_table_and_a_paragraph_for_each_answer():

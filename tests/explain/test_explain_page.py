@@ -25,8 +25,7 @@ from explain_fixture import (
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import page
-from stackwars.explain.answer import Answer, Interval
-from stackwars.explain.table import NATIVE
+from stackwars.explain.answer import NATIVE, Answer, Interval
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 

@@ -25,10 +25,9 @@ from stackwars.core.check import Checked
 from stackwars.core.outcome import Status
 from stackwars.explain import __main__ as stand_alone
 from stackwars.explain import console, files, page
-from stackwars.explain.answer import RIGHT, SPREAD, Answer, Cell, Interval
+from stackwars.explain.answer import NATIVE, RIGHT, SPREAD, Answer, Cell, Interval
 from stackwars.explain.files import BadInput
 from stackwars.explain.headline import headline
-from stackwars.explain.table import NATIVE
 from stackwars.workflow import explain
 from stackwars.workloads import program_inputs
 
@@ -110,6 +109,12 @@ def test_a_framework_without_a_compiler_that_is_faster_than_all_is_named():
     found = answer(FAST, SLOW, eager, causes=[FOUND])
     assert f"{sentence}." in console.below(found.table)
     assert headline(found).startswith(f"{sentence}; torch_xla's program takes 1.51 times")
+    part = replace(BETWEEN, b="torch_eager", other=NATIVE, b_ms=None, ratio=None)
+    found = answer(FAST, SLOW, eager, causes=[FOUND, part])
+    assert headline(found).startswith(
+        f"{sentence}: 2 x dot_general (mha.py:41) make up 97 % [91, 104] of its time; "
+    )
+    assert "takes longer in jaxlib-0.7.1 than eager PyTorch: 2 places" in console.paragraph(part)
     near = answer(FAST, SLOW, cell("torch_eager", NATIVE, right(5.0)), causes=[FOUND])
     assert headline(near).startswith("torch_xla's program") and len(console.slow_everywhere(near.table)) == 1
     for ms in (5.5, 0.01):

@@ -8,8 +8,7 @@ from stackwars.core.client import CompilerSpec
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Status
 from stackwars.explain import table
-from stackwars.explain.answer import Cell
-from stackwars.explain.table import NATIVE
+from stackwars.explain.answer import NATIVE, Cell
 from stackwars.explain.task import Settings
 
 
@@ -44,6 +43,14 @@ def test_the_slowest_is_compared_with_the_fastest_beyond_the_bound():
     for ms, questions in ((1.2, ["cause jaxlib-1.a.jaxlib-2"]), (1.09, [])):
         assert asked({"jaxlib-1": {"a": right(ms)}, "jaxlib-2": {"a": right(1.0)}}) == questions
     assert asked({"jaxlib-1": {"a": right(1.0)}, NATIVE: {"a": right(9.0), "b": right(1.0)}}) == []
+
+
+def test_the_fastest_of_all_compilers_is_compared_with_the_fastest_framework_without_a_program():
+    natives = {"numpy": right(1.1), "torch_eager": right(1.0), "torch_inductor": ended(Status.WRONG)}
+    outcomes = {"jaxlib-1": {"a": right(9.0), "b": right(8.0)}, "iree-1": {"a": right(20.0)}, NATIVE: natives}
+    assert asked(outcomes) == [
+        "cause jaxlib-1.b.torch_eager.itself", "cause iree-1.a.jaxlib-1", "cause jaxlib-1.a.b"
+    ]  # fmt: skip
 
 
 def test_a_wrong_program_is_not_compared():

@@ -22,6 +22,8 @@ NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
 """Verdicts of a search for the cause of a gap."""
 REDUCED, NOT_REDUCED, RIGHT = "reduced", "not reduced", "right"
 """Verdicts of a search for a fault, besides FAILED. RIGHT: in all further tries, so that it was seen once."""
+NATIVE = "itself"
+"""In the place of a compiler, for what has no StableHLO: eager PyTorch, TorchInductor and NumPy."""
 LAYOUT, OPERATIONS = "argument layout", "operations"
 """Differences of a region."""
 T = TypeVar("T")
@@ -118,9 +120,10 @@ class Tried:
 class Cause:
     """Why program a takes longer than program b, or longer than in another compiler.
 
-    verdict: one of those above; detail: in words. closed: the share of the gap that the regions close together; between
-    compilers, that they make up. left_ms: what of the gap is left. ratio: of fresh processes; table_ratio: of the
-    table, if it is outside of that interval.
+    other: the other compiler; NATIVE if a takes longer than b, a framework without StableHLO, in which no region can be
+    timed: then the gap is the time of a. verdict: one of those above; detail: in words. closed: the share of the gap
+    that the regions close together; between compilers, that they make up. left_ms: what of the gap is left. ratio: of
+    fresh processes; table_ratio: of the table, if it is outside of that interval.
     """
 
     name: str
@@ -150,7 +153,8 @@ class Cause:
     @property
     def gap_id(self) -> str:
         """The id of the question that it answers."""
-        return gap_id(self.compiler, self.program, None if self.other else self.b, self.other)
+        b = self.b if self.other in (None, NATIVE) else None
+        return gap_id(self.compiler, self.program, b, self.other)
 
 
 @dataclass(frozen=True)
@@ -229,8 +233,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Question:
-    """Question of a table: the cause of a gap (kind `cause`: a in compiler against b, or against other), or of a fault
-    (kind `fault`: program a, whose status is given).
+    """Question of a table.
+
+    kind `cause`: why a is slower in compiler than b, than in compiler other, or than b without StableHLO (other is
+    NATIVE). kind `fault`: program a, whose status is given.
     """
 
     kind: str

@@ -96,7 +96,7 @@ def find(task: Task, say: Say, kept: Kept | None = None) -> Cause:
     try:
         if missing := next((p.missing for p in (task.a, task.b) if p and p.missing), ""):
             raise Verdict(FAILED, missing)
-        found = compiler_gap.find(task, say, finder.kept) if task.other else finder.run()
+        found = finder.run() if task.b else compiler_gap.find(task, say, finder.kept)
     except Verdict as early:
         found = replace(finder.cause, verdict=early.verdict, detail=early.detail)
     except (Failed, GraphError, ElementTypeError) as error:

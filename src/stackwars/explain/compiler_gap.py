@@ -1,4 +1,4 @@
-"""Find the parts of one program that take longer in one compiler than in another.
+"""Find the parts of one program that take longer in one compiler than in another, or the time in one compiler.
 
 A program cannot be compiled half by one compiler and half by the other, so its parts are timed alone in both:
 each product, convolution, reduction, loop or other operation that compilers do not fuse with its inputs is a
@@ -29,7 +29,7 @@ from stackwars.explain import answer, bench
 from stackwars.explain.ablation import LOOSENING, YNN, ablate
 from stackwars.explain.hybrids import CutProgram
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.regions import MOST_OPS, Peak, peak_gflops, rate, sentence, special, texts
+from stackwars.explain.regions import MOST_OPS, Peak, noun, peak_gflops, ran, rate, sentence, special, texts
 from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE
 from stackwars.explain.task import Task
 
@@ -102,19 +102,19 @@ def kinds(graph: Graph) -> list[list[CutProgram]]:
 
 @dataclass
 class TimedKind:
-    """A kind of regions timed alone: ns in both compilers, in each turn, and what it does there.
+    """A kind of regions timed alone: ns in each compiler, in each turn, and what it does there.
 
     is_refused: one of them does not take it alone.
     """
 
     kind: list[CutProgram]
     times: np.ndarray
-    rates: tuple[answer.Rate | None, answer.Rate | None] = (None, None)
+    rates: tuple[answer.Rate | None, ...] = ()
     is_refused: bool = False
 
     def difference(self) -> np.ndarray:
         """Return how much longer all regions of the kind take in the first compiler, in each turn."""
-        return (self.times[0] - self.times[1]) * len(self.kind)
+        return _gap(self.times) * len(self.kind)
 
     @property
     def is_call(self) -> bool:
@@ -126,6 +126,8 @@ class TimedKind:
 def find(task: Task, say: Callable[[str], None], kept: Kept) -> answer.Cause:
     """Return the cause of the gap of program a between two compilers; it is a in the slower one.
 
+    Without another compiler, the cause of its time.
+
     :raises Failed: if a compiler does not take the program.
     :raises GraphError: if the program has other arguments.
     """
@@ -133,12 +135,12 @@ def find(task: Task, say: Callable[[str], None], kept: Kept) -> answer.Cause:
 
 
 class _Finder:
-    """One search. specs: the slower compiler first. total: ns of the program in both, in fresh processes."""
+    """One search. specs: the slower compiler first. total: ns of the program in each, in fresh processes."""
 
     def __init__(self, task: Task, say: Callable[[str], None], kept: Kept) -> None:
         self._task, self._say, self._kept = task, say, kept
         self._settings = task.settings
-        self._specs: Sequence[CompilerSpec] = (task.compiler, task.other)
+        self._specs: Sequence[CompilerSpec] = [spec for spec in (task.compiler, task.other) if spec]
 
     def run(self) -> answer.Cause:
         # To evaluate a whole model is one command.
@@ -152,9 +154,9 @@ class _Finder:
             self._identity = digest(self._graph.module(), [bench.content_key(array) for array in self._arrays])
             total = self._time_program()
             self._say(f"the program: {' ms and '.join(milliseconds(np.mean(ns) / 1e6) for ns in total)} ms")
-            if np.mean(total[0]) < np.mean(total[1]):
+            if np.mean(total[0]) < np.mean(total[-1]):
                 self._specs, total = self._specs[::-1], total[::-1]
-            verdict = bench.gap_verdict(_ratio(total), self._settings.bound)
+            verdict = bench.gap_verdict(_ratio(total), self._settings.bound) if self._task.other else None
             found = kinds(self._graph) if not verdict else []
             count = sum(map(len, found))
             self._say(f"{len(self._graph.ops)} operations, {count} regions of {len(found)} kinds")
@@ -165,13 +167,18 @@ class _Finder:
     def _time_program(self) -> np.ndarray:
         """Return the program's times in ns, of each compiler in fresh processes that take turns."""
         seconds = 4 * self._settings.seconds
-        times = np.zeros((2, 5))
+        times = np.zeros((len(self._specs), 5))
         for number in range(times.shape[1]):
-            for side in (0, 1) if number % 2 else (1, 0):
+            for side in self._sides(number):
                 spec = self._specs[side]
                 key = digest("program", self._identity, spec, seconds, number)
                 times[side, number] = self._kept.once(key, partial(self._time_once, spec, seconds))
         return times
+
+    def _sides(self, turn: int) -> list[int]:
+        """Return the compilers in the order in which they take turns."""
+        sides = list(range(len(self._specs)))
+        return sides if turn % 2 else sides[::-1]
 
     def _time_once(self, spec: CompilerSpec, seconds: float) -> float:
         with Worker(spec, **self._settings.limits) as worker:
@@ -180,7 +187,7 @@ class _Finder:
             return bench.robust_time(worker.time(["program"], seconds)["program"], bench.WALL)
 
     def _time_kinds(self, evaluator: Worker, found: list[list[CutProgram]]) -> list[TimedKind]:
-        """Return every kind, timed alone in both compilers on the values that its first region reads."""
+        """Return every kind, timed alone in each compiler on the values that its first region reads."""
         rows = []
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stackwars-")))
@@ -197,19 +204,19 @@ class _Finder:
                 try:
                     times, calls = self._kept.once(digest("kind", *known), measure)
                 except Failed:
-                    rows.append(TimedKind(kind, np.zeros((2, TURNS)), is_refused=True))
+                    rows.append(TimedKind(kind, np.zeros((len(self._specs), TURNS)), is_refused=True))
                     continue
                 rates = [rate((self._graph,), region, bench.CallTime(*call)) for call in calls]
                 rows.append(TimedKind(kind, np.array(times), tuple(peak.applied(rates))))
-        self._say("timed every kind alone in both")
+        self._say("timed every kind alone")
         return rows
 
     def _time_region(
         self, workers: Sequence[Worker], region: CutProgram, evaluated: Evaluated
     ) -> tuple[list[list[float]], list[bench.CallTime]]:
-        """Return the ns of a region in both compilers in each turn, and its times of the last turn."""
-        times = np.zeros((2, TURNS))
-        last: list[Any] = [None, None]
+        """Return the ns of a region in each compiler in each turn, and its times of the last turn."""
+        times = np.zeros((len(workers), TURNS))
+        last: list[Any] = [None] * len(workers)
         for worker in workers:
             worker.load("region", region.text)
             keys = [
@@ -218,7 +225,7 @@ class _Finder:
             ]
             worker.bind("region", keys)
         for turn in range(TURNS):
-            for side in (0, 1) if turn % 2 else (1, 0):
+            for side in self._sides(turn):
                 seconds = self._settings.seconds / TURNS
                 last[side] = bench.CallTime.of(workers[side].time(["region"], seconds, least=3)["region"])
                 times[side, turn] = last[side].wall
@@ -229,9 +236,9 @@ class _Finder:
 
         An option of the faster compiler counts if it makes it slower, one of the slower compiler if it makes it faster.
         """
-        gap = float(np.mean(total[0] - total[1])) / 1e6
+        gap = float(np.mean(_gap(total))) / 1e6
         result = []
-        for spec, sign, base in zip(self._specs, (-1, 1), total.mean(axis=1) / 1e6, strict=True):
+        for spec, sign, base in zip(self._specs, (-1, 1), total.mean(axis=1) / 1e6, strict=False):
             key = digest("options", self._identity, spec, self._settings.seconds)
             for row in self._kept.once(key, partial(self._ablate, spec)):
                 # These say nothing about a cause: they make any program slower, or compute something else.
@@ -257,10 +264,10 @@ class _Finder:
         self, rows: list[TimedKind], total: np.ndarray, verdict: str | None, options: list[answer.Option]
     ) -> answer.Cause:
         """Return the fewest kinds that make up enough of the gap."""
-        ratio, gap = _ratio(total), float(np.mean(total[0] - total[1]))
+        ratio, gap = _ratio(total) if self._task.other else None, float(np.mean(_gap(total)))
         is_call = bool(np.median(total, axis=1).max() < CALL_NS)
         timed = [row for row in rows if not (row.is_refused or row.is_call or is_call)]
-        short = f"; the program takes less than {CALL_NS / 1e6} ms in both, the cost of a call"
+        short = f"; the program takes less than {CALL_NS / 1e6} ms here, the cost of a call"
         slower = sorted(timed, key=lambda row: -row.difference().mean())
         chosen: list[TimedKind] = []
         for row in slower:
@@ -277,32 +284,38 @@ class _Finder:
         is_untimed = bool(rows) and not timed
         verdict = verdict or (answer.NOT_SEPARABLE if is_untimed else account(chosen, share))
         is_cause = verdict == answer.CAUSE
-        label = self._task.a.label
+        first, *second = (spec.name for spec in self._specs)
+        sides = [f"{self._task.a.label} in {name}" for name in (first, *second)]
         return answer.Cause(
             name=self._task.name,
-            compiler=self._specs[0].name,
-            a=f"{label} in {self._specs[0].name}",
-            b=f"{label} in {self._specs[1].name}",
-            other=self._specs[1].name,
+            compiler=first,
+            a=sides[0],
+            b=sides[1] if second else None,
+            other=second[0] if second else None,
             verdict=verdict,
             detail=self._detail(verdict, ratio, chosen, share) + (short if is_call else format_left_out(rows)),
             a_ms=float(np.mean(total[0])) / 1e6,
-            b_ms=float(np.mean(total[1])) / 1e6,
-            ratio=answer.Interval.of(ratio),
+            b_ms=float(np.mean(total[1])) / 1e6 if second else None,
+            ratio=answer.Interval.of(ratio) if ratio else None,
             closed=share if is_cause else None,
             left_ms=gap * (1 - share.share) / 1e6,
             regions=[self._row(row, gap, is_only=len(rows) == 1) for row in chosen] if is_cause else [],
             options=options,
         )
 
-    def _detail(self, verdict: str, ratio: Estimate, chosen: list[TimedKind], share: answer.Share) -> str:
-        if verdict == answer.NO_GAP:
+    def _detail(
+        self, verdict: str, ratio: Estimate | None, chosen: list[TimedKind], share: answer.Share
+    ) -> str:
+        if verdict == answer.NO_GAP and ratio:
             return bench.gap_detail(verdict, ratio)
-        first, second = (spec.name for spec in self._specs)
-        within = f"{digits(ratio.low)} to {digits(ratio.high)}"
-        measured = f"{first} takes {digits(ratio.value)} times as long as {second} ({within})"
+        first, *second = (spec.name for spec in self._specs)
+        measured, whole = f"the time is that of {first} alone", "the time"
+        if ratio:
+            within = f"{digits(ratio.low)} to {digits(ratio.high)}"
+            measured = f"{first} takes {digits(ratio.value)} times as long as {second[0]} ({within})"
+            whole = "the gap"
         count = f"{len(chosen)} kind{'s' * (len(chosen) != 1)} of regions, timed alone,"
-        detail = f"{measured}; {count} make up {bench.format_share(share)} of the gap"
+        detail = f"{measured}; {count} make up {bench.format_share(share)} of {whole}"
         if verdict == answer.NOT_SEPARABLE and not chosen:
             return f"{verdict}: {measured}"
         if verdict == answer.NOT_SEPARABLE and share.low > MOST_SHARE:
@@ -310,7 +323,7 @@ class _Finder:
         if verdict == answer.NOT_SEPARABLE:
             return f"{verdict} from noise on this machine: {measured}; what regions make up of it is uncertain"
         if verdict == answer.SPREAD:
-            return f"no {MOST_KINDS} kinds of regions make up {percent(ENOUGH)} of the gap: {detail}"
+            return f"no {MOST_KINDS} kinds of regions make up {percent(ENOUGH)} of {whole}: {detail}"
         return detail
 
     def _row(self, row: TimedKind, gap: float, is_only: bool) -> answer.Region:
@@ -321,16 +334,23 @@ class _Finder:
         first = lines.pop(ops.index(anchor))
         lines = [first, *lines][:MOST_OPS]
         place = self._task.a.place(anchor.place)
-        a_ms, b_ms = (float(ns.mean()) / 1e6 for ns in row.times)
-        reason = answer.Reason(
-            *row.rates, sentence(answer.OPERATIONS, [anchor], *row.rates, "in the other compiler")
-        )
+        a_ms, b_ms = [*(float(ns.mean()) / 1e6 for ns in row.times), None][:2]
+        a, b = [*row.rates, None][:2]
+        words = f"this {noun([anchor])} {ran(a)}"
+        if self._task.other:
+            words = sentence(answer.OPERATIONS, [anchor], a, b, "in the other compiler")
+        reason = answer.Reason(a, b, words)
         share = 1.0 if is_only else float(row.difference().mean() / gap)
         ends = (lines, lines, a_ms, b_ms)
         count, differs = len(row.kind), special(anchor)
         return answer.Region(
             count, answer.OPERATIONS, share, place, place, *ends, reason=reason, differs=differs
         )
+
+
+def _gap(times: np.ndarray) -> np.ndarray:
+    """Return how much longer the first compiler takes in each turn; its time if there is no other."""
+    return times[0] - times[1:].sum(axis=0)
 
 
 def _ratio(total: np.ndarray) -> Estimate:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import CAUSE, REDUCED, Cause, Cell, Fault, Option, Region, Share, Table
+from stackwars.explain.answer import CAUSE, NATIVE, REDUCED, Cause, Cell, Fault, Option, Region, Share, Table
 from stackwars.explain.search import MOST_SHARE
-from stackwars.explain.table import NATIVE, is_gap
+from stackwars.explain.table import native_gaps as gaps_of_natives
 
 WIDTH = 76
 """Columns: a run of the workflow indents by four."""
@@ -47,19 +47,13 @@ class NativeGap(NamedTuple):
 
 def native_gaps(table: Table) -> list[NativeGap]:
     """Return the frameworks that are faster than every program in every compiler by more than the bound."""
-    compiled = [cell.ms for cell in table.cells if cell.timing and cell.compiler != NATIVE]
-    best = min(compiled, default=0.0)
-    natives = [
-        cell for cell in table.cells if cell.timing and cell.compiler == NATIVE and cell.status is Status.OK
-    ]
     return [
         NativeGap(
-            best / cell.ms,
-            f"Slow in every StableHLO compiler tried: the fastest takes {ratio(best / cell.ms)} times as long as "
-            f"{display_name(cell.program)} ({milliseconds(best)} and {milliseconds(cell.ms)} ms)",
+            best.ms / native.ms,
+            f"Slow in every StableHLO compiler tried: the fastest takes {ratio(best.ms / native.ms)} times as long as "
+            f"{display_name(native.program)} ({milliseconds(best.ms)} and {milliseconds(native.ms)} ms)",
         )
-        for cell in sorted(natives, key=lambda cell: cell.ms)
-        if is_gap(best, cell.ms, table.bound)
+        for best, native in gaps_of_natives(table.cells, table.bound)
     ]
 
 
@@ -171,13 +165,16 @@ def cause_text(cause: Cause) -> str:
         moved,
         *map(region_text, cause.regions[:MOST_REGIONS]),
         f"And {kinds - MOST_REGIONS} more kinds: see the page." * (kinds > MOST_REGIONS),
-        *map(option_text, cause.options[:1]),
+        *(option_text(option, cause) for option in cause.options[:1]),
     ]
     return head + " ".join(filter(None, parts))
 
 
 def gap_text(a: str, compiler: str, b: str | None, other: str | None, factor: float | None) -> str:
     """Return which program is slower than what. b: the faster program; None if `other` is the faster compiler."""
+    # The fastest cell of a framework that has no compiler is the other side.
+    if other == NATIVE:
+        return f"{a} takes longer in {compiler} than {display_name(b or '')}"
     times, than = (f"{ratio(factor)} times as long", "as") if factor and factor > 1 else ("longer", "than")
     if other:
         return f"{a} takes {times} in {compiler} {than} in {other}"
@@ -193,7 +190,7 @@ def closed_text(cause: Cause) -> str:
     """Return how much of the gap the regions of a cause close, or make up between compilers."""
     verb = "make{} up" if cause.other else "close{}"
     is_one = sum(region.count for region in cause.regions) == 1
-    return f"{verb.format('s' * is_one)} {share_text(cause.closed)} of the gap"
+    return f"{verb.format('s' * is_one)} {share_text(cause.closed)} of {whole(cause)}"
 
 
 def place_text(region: Region, what: str) -> str:
@@ -215,15 +212,20 @@ def _sentence(text: str) -> str:
     return f" {text[0].upper()}{text[1:].rstrip('.')}." if text else ""
 
 
-def option_text(option: Option) -> str:
-    """Return how much of a gap between compilers an option of one of them closes."""
-    took = f"{ratio(option.ratio)}x the time, {option_share(option)}"
+def option_text(option: Option, cause: Cause) -> str:
+    """Return how much of a gap between compilers, or of a time, an option of one of them closes."""
+    took = f"{ratio(option.ratio)}x the time, {option_share(option, cause)}"
     return f"With {option.flag} {option.compiler} takes {took}."
 
 
-def option_share(option: Option) -> str:
+def option_share(option: Option, cause: Cause) -> str:
     """Return the share of a gap that an option closes; no number beyond the gap, which says nothing."""
-    return "more than the gap" if option.share > MOST_SHARE else f"{percent(option.share)} of the gap"
+    return "more than the gap" if option.share > MOST_SHARE else f"{percent(option.share)} of {whole(cause)}"
+
+
+def whole(cause: Cause) -> str:
+    """Return the whole of which the shares of a cause are: no region of a framework without StableHLO can be timed."""
+    return "its time" if cause.other == NATIVE else "the gap"
 
 
 def fault_text(fault: Fault) -> str:

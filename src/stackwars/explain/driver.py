@@ -26,10 +26,9 @@ from stackwars.core.program_text import refusal
 from stackwars.explain import answer as answers
 from stackwars.explain import cause, console, fault, page
 from stackwars.explain import table as tables
-from stackwars.explain.answer import FAILED, Answer, Cause, Cell, Fault, Question, Table
+from stackwars.explain.answer import FAILED, NATIVE, Answer, Cause, Cell, Fault, Question, Table
 from stackwars.explain.headline import headline
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.table import NATIVE
 from stackwars.explain.task import Lower, Settings, Task
 
 VERSION = 2
@@ -266,6 +265,8 @@ class Explanation:
             return search(question.kind, task, folder, self.unavailable.get(self.evaluator.name))
 
         result = self._once(kind, key, searched, _is_broken)
+        if question.other == NATIVE:
+            result = replace(result, b=question.b, other=NATIVE)
         answers.write(folder / f"{question.kind}.json", result)
         return result
 

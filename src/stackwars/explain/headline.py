@@ -8,9 +8,9 @@ from pathlib import PurePath
 from stackwars.core.numbers import percent
 from stackwars.core.outcome import Status
 from stackwars.explain import console
-from stackwars.explain.answer import CAUSE, LAYOUT, REDUCED, RIGHT, Answer, Cause, Cell, Fault, Region
+from stackwars.explain.answer import CAUSE, LAYOUT, NATIVE, REDUCED, RIGHT, Answer, Cause, Cell, Fault, Region
 from stackwars.explain.page import gaps, has_no_gap
-from stackwars.explain.table import CALL_MS, NATIVE
+from stackwars.explain.table import CALL_MS
 
 BAD = (Status.WRONG, Status.CRASH, Status.TIMEOUT)
 """Outcomes that accuse a compiler or a program, most urgent first."""
@@ -94,11 +94,13 @@ def _seen_once(answer: Answer) -> str:
 def _gap(answer: Answer) -> str:
     """Return the largest gap that has a cause, after a larger one against a native; else the largest without."""
     causes = sorted(answer.causes, key=lambda cause: -_ratio(cause))
-    explained = [cause for cause in causes if cause.verdict == CAUSE and not has_no_gap(cause)]
+    known = [cause for cause in causes if cause.verdict == CAUSE and not has_no_gap(cause)]
+    explained = [cause for cause in known if cause.other != NATIVE]
     texts = [f"{_question(answer, cause)}: {cause_text(cause)}" for cause in explained[:1]]
     least = _ratio(explained[0]) if explained else 1.0
     if native := next((gap for gap in console.native_gaps(answer.table) if gap.ratio > least), None):
-        texts = [native.sentence, *texts]
+        parts = next((f": {cause_text(cause)}" for cause in known if cause.other == NATIVE), "")
+        texts = [f"{native.sentence}{parts}", *texts]
     if not texts:
         texts = list(_unexplained(answer))[:1]
     if not texts:

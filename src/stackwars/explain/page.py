@@ -12,8 +12,7 @@ from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
 from stackwars.explain import table as tables
-from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Answer, Cause, Fault, Question, Table
-from stackwars.explain.table import NATIVE
+from stackwars.explain.answer import NATIVE, NO_GAP, NOT_SEPARABLE, Answer, Cause, Fault, Question, Table
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
 """Exit statuses of `stackwars explain`."""
@@ -93,6 +92,7 @@ def html(answer: Answer) -> str:
         columns=console.columns(table),
         cells={(cell.program, cell.compiler): cell for cell in table.cells},
         console=console,
+        native=NATIVE,
         most=MOST_OPERATIONS,
         slowest=slowest(table),
         machine=machine.described(table.machine),
@@ -163,7 +163,7 @@ def _regions(answer: Cause | Fault) -> list[str]:
         sides = (
             (answer.a, region.a, region.line_a),
             (answer.b or answer.a, region.b, region.line_b),
-        )
+        )[: 1 if answer.other == NATIVE else 2]
         for label, operations, line in sides:
             text = "; ".join(" ".join(operation.split()) for operation in operations)
             short = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."

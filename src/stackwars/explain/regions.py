@@ -241,10 +241,11 @@ def sentence(what: str, ops: Iterable[Op], a: Rate | None, b: Rate | None, other
     """Return one sentence that compares the two sides of a region. other: where b ran, if not in the other program."""
     layout = " with its argument in this layout" if what == LAYOUT else ""
     other = other or ("with the argument in the other layout" if layout else "in the other program")
-    return f"this {noun(ops)}{layout} {_ran(a)}; {other} it {_ran(b)}"
+    return f"this {noun(ops)}{layout} {ran(a)}; {other} it {ran(b)}"
 
 
-def _ran(side: Rate | None) -> str:
+def ran(side: Rate | None) -> str:
+    """Return how fast a side of a region ran."""
     if not side:
         return "does nothing"
     speed = f"{digits(side.gbytes_s)} GB/s"

@@ -10,11 +10,9 @@ from stackwars.core.check import Checked
 from stackwars.core.client import CompilerSpec
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import Cell, Question, gap_id
+from stackwars.explain.answer import NATIVE, Cell, Question, gap_id
 from stackwars.explain.task import Settings
 
-NATIVE = "itself"
-"""In the place of a compiler, for what has no StableHLO: eager PyTorch, TorchInductor and NumPy."""
 FAULTS = (Status.CRASH, Status.WRONG, Status.TIMEOUT, Status.UNSUPPORTED)
 """Outcomes that a search explains, most urgent first."""
 CALL_MS = 0.05
@@ -86,8 +84,9 @@ def gaps(cells: Iterable[Cell], bound: float) -> list[Question]:
 def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings: Settings) -> list[Question]:
     """Return what is worth explaining: the largest gaps, and the faults of each family of compilers.
 
-    The gaps: the slowest program of each compiler against its fastest, and the slowest compiler of each program against
-    its fastest, once for programs with the same two compilers.
+    The gaps: the slowest program of each compiler against its fastest, the slowest compiler of each program against its
+    fastest, once for programs with the same two compilers, and the fastest of all against the fastest framework without
+    StableHLO.
     """
     # Gaps are sorted, so the first is that of the slowest and the fastest.
     first: dict[tuple[str, bool], Question] = {}
@@ -96,7 +95,21 @@ def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings
     causes: dict[tuple[str, str | None], Question] = {}
     for gap in first.values():
         causes.setdefault((gap.compiler, gap.other), gap)
-    return [*causes.values()][: settings.questions] + _faults(cells, compilers)[: settings.questions]
+    natives = [
+        Question("cause", gap_id(*sides), *sides, gap=best.ms / native.ms)
+        for best, native in native_gaps(cells, settings.bound)[:1]
+        for sides in [(best.compiler, best.program, native.program, NATIVE)]
+    ]
+    largest = sorted([*causes.values(), *natives], key=lambda gap: -gap.gap)
+    return largest[: settings.questions] + _faults(cells, compilers)[: settings.questions]
+
+
+def native_gaps(cells: Iterable[Cell], bound: float) -> list[tuple[Cell, Cell]]:
+    """Return the fastest cell of all compilers with each framework without StableHLO that is faster by the bound."""
+    timed = sorted((one for one in cells if one.timing), key=lambda one: one.ms)
+    best = next((one for one in timed if one.compiler != NATIVE), None)
+    natives = [one for one in timed if one.compiler == NATIVE and one.status is Status.OK]
+    return [(best, one) for one in natives if best and is_gap(best.ms, one.ms, bound)]
 
 
 def _faults(cells: Sequence[Cell], compilers: Sequence[CompilerSpec]) -> list[Question]:

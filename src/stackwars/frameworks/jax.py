@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.core.types import plain
 from stackwars.frameworks import Counters, each, mapped
 from stackwars.setup.device import platform
-from stackwars.workloads.values import native, plain
+from stackwars.workloads.values import native
 
 TITLE = "JAX"
 DIALECT = "jax"

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from stackwars.core.types import plain
 from stackwars.frameworks import Counters, each, mapped
 from stackwars.setup.device import CPU, platform
-from stackwars.workloads.values import native, plain
+from stackwars.workloads.values import native
 
 TITLE = "TensorFlow (XLA)"
 DIALECT = "tensorflow"
