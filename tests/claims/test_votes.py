@@ -85,10 +85,6 @@ def test_wrong_values_contradict_that_outputs_agree_and_support_nothing(tmp_path
     assert [(vote.vote, vote.word) for vote in votes] == [("for", "unchanged"), ("against", "changed")]
 
 
-def test_a_study_that_is_not_configured_has_no_rows(tmp_path):
-    assert said({**STEADY, "study": "another"}, tmp_path, comparisons=[comparison("mha", 2.0)]) == []
-
-
 @pytest.mark.parametrize(
     ("value", "vote"), [(12.0, "for"), (10.5, "open"), (9.5, "open"), (8.0, "against"), (math.nan, "open")]
 )

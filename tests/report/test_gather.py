@@ -66,7 +66,6 @@ def test_the_glossary_is_short_and_every_line_of_it_is_a_word():
     assert len(found) == sum(line.startswith("- ") for line in text.splitlines()) <= 40
     assert found["baseline"].startswith("what a subject is compared with")
     assert re.findall(r"^\| ([a-z ]+) \|", text, re.MULTILINE) == ["status", *Status]
-    assert [word for word in Status if word not in found["status"]] == []
 
 
 @pytest.fixture

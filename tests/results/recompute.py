@@ -147,13 +147,16 @@ def read(path):
     return table.assign(**{name: table[name].fillna("") if name in table else "" for name in KEY})
 
 def main(folder, comparisons):
-    printed, runs = read(comparisons).set_index(KEY)[["low", "high"]].dropna(), []
+    table = read(comparisons)
+    printed, runs = table.set_index(KEY)[["low", "high"]].dropna(), []
     for run in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
         context, rounds = json.loads((run / "context.json").read_text()), read(run / "rounds.csv")
         rounds = rounds[~rounds["quantity"].isin(("process", "throughput")) & rounds["ratio"].notna()]
         runs.append((kind(context), estimates(rounds, printed.index)))
     members, ratios = {}, {}
-    for key in dict.fromkeys(key for _, found in runs for key in found):
+    # Earlier runs have comparisons that are made no more: they lend no variance between runs to the others.
+    made = set(table[KEY].itertuples(index=False, name=None))
+    for key in dict.fromkeys(key for _, found in runs for key in found if key in made):
         known = [(machine, *found[key]) for machine, found in runs if key in found]
         known = [one for one in known if one[5]] or known
         members[key] = [(*one[:3], one[4], one[3]) for one in known if one[2] is not None]

@@ -91,12 +91,12 @@ def test_a_file_that_the_manifest_does_not_name_is_refused(folder):
 
 
 def test_values_are_the_newest_of_each_program_compiler_and_size(tmp_path):
-    older = [checked("jax", "wrong"), checked("numpy", "crash"), checked("jax", variant="odd1")]
+    older = [checked("jax", "wrong"), checked("torch_xla", "crash"), checked("jax", variant="odd1")]
     newer = [checked("jax"), checked("jax", "wrong", variant="odd2")]
     every = [accepted(tmp_path / name, values=rows) for name, rows in (("a", older), ("b", newer))]
     table = reference.tables(config(), every)["values"]
     assert [tuple(row) for row in table[["framework", "variant", "status", "run"]].to_numpy()] == [
-        ("numpy", "base", "crash", "a"), ("jax", "odd1", "ok", "a"),
+        ("torch_xla", "base", "crash", "a"), ("jax", "odd1", "ok", "a"),
         ("jax", "base", "ok", "b"), ("jax", "odd2", "wrong", "b"),
     ]  # fmt: skip
 

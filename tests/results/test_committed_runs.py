@@ -10,6 +10,15 @@ from stackwars.study.config import load
 from stackwars.study.studies import of_tables
 
 CONFIG = load()
+MATRIX = CONFIG["studies"][effects.STUDY]
+TWIN = "torch_tpu_undecomposed"
+ACCEPTED = {
+    **CONFIG,
+    "comparisons": [*CONFIG["comparisons"], {"subject": TWIN, "baseline": "jax", "compare": ["programs"]}],
+    "frameworks": {**CONFIG["frameworks"], TWIN: {"programs": "torch_tpu"}},
+    "studies": {**CONFIG["studies"], effects.STUDY: MATRIX | {"programs": [*MATRIX["programs"], TWIN]}},
+}
+"""The configuration with a framework that was dropped on 28 November 2026, as the accepted runs had it."""
 RUNS = runs.read()
 JUDGED = ["judge", "parity_rel_l2", "losses_apart"]
 """Columns of cells whose outputs were compared with the baseline's when the newest run was accepted."""
@@ -34,14 +43,14 @@ def assert_rows_known(found: pd.DataFrame, known: pd.DataFrame, keys: list[str])
 @pytest.mark.parametrize("run", RUNS, ids=[run.identity for run in RUNS])
 def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
     parts = {name: run.table(name) for name in ("rounds", "cells", "programs")}
-    found, known = comparisons.build(CONFIG, **parts), run.table("comparisons")
+    found, known = comparisons.build(ACCEPTED, **parts), run.table("comparisons")
     # Runs accepted earlier have other quantities, and programs at another precision.
     known = known[known["quantity"].isin(schema.QUANTITIES) & ~known["subject"].str.contains("+", regex=False)]
     is_timed = not set(run.context["studies"]) <= {CONFIG["odd_sizes"]["study"], "releases", "successor"}
     assert len(found) == len(known) and bool(len(known)) == is_timed
     assert_rows_known(recorded(found, run, "comparisons"), known, schema.COMPARISON_KEYS)
     # Of the matrix, a run has the effects of the workloads that it measured whole.
-    matrix, known = {**CONFIG, "measure": [effects.STUDY]}, run.table("effects")
+    matrix, known = {**ACCEPTED, "measure": [effects.STUDY]}, run.table("effects")
     found = effects.build(matrix, parts["cells"], parts["rounds"])
     found = effects.over_all(found[found["workload"].isin(set(known["workload"]) - {"all"})])
     found = found[found["subset"].isin(known["subset"])]
@@ -58,7 +67,8 @@ def newest():
 @pytest.fixture(scope="module")
 def again(tmp_path_factory, newest):
     """The tables that follow from the committed measurements of the studies of that run."""
-    names = newest.context["studies"]
+    # Until 28 November 2026 the first study compiled for targets.
+    names = list(dict.fromkeys([*newest.context["studies"], "targets"]))
     config = {**CONFIG, "measure": names, "studies": {name: CONFIG["studies"][name] for name in names}}
     found = raw.read(config, REFERENCE)
     made = {"cells": cells.build(config, found)}

@@ -19,7 +19,7 @@ from stackwars.setup.advice import advise
      ("error: Request failed: tcp connect error", "network"),
      ("ImportError: libpython3.11.so.1.0: cannot open shared object file", "shared library"),
      ("! LaTeX Error: File `x.sty' not found.", "main.log"),
-     ("stackwars.core.documents.Damaged: cell.json: expected a whole document", "set aside"),
+     ("stackwars.core.documents.Damaged: cell.json: expected a whole document", "what is damaged"),
      ("OSError: [Errno 30] Read-only file system: '/r/x.json'", "/r/x.json is on a read-only file system"),
      ("error: failed to create directory `/c/x`: Permission denied (os error 13)", "/c/x may not be written"),
      ("bash: line 1: logs/x.log: Permission denied", "logs/x.log may not be written"),

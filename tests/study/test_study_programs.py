@@ -47,7 +47,8 @@ def test_without_programs_nothing_is_compiled_or_replayed():
 def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s():
     both = [row | {"compare": ["cells", "programs"]} for row in CONFIG["comparisons"]]
     frameworks = ["jax", *(row["subject"] for row in both)]
-    study = CONFIG["studies"]["tables"] | {"programs": frameworks}
+    targets = CONFIG["studies"]["targets"]["targets"]
+    study = CONFIG["studies"]["tables"] | {"programs": frameworks, "targets": targets}
     chosen = {**CONFIG, "comparisons": both, "workloads": ["bert_base"]}
     chosen["studies"] = {"tables": study}
     assert len(frameworks) > 2

@@ -54,11 +54,12 @@ def test_a_killed_run_goes_on_where_it_was(made, jax_python):
     while not (had := list(rounds.glob("*/layernorm/rounds/0/round.json"))):
         assert time.monotonic() < deadline and running.poll() is None, log.read_text()
         time.sleep(0.05)
+    began = {path: _began(path) for path in had}
     second = made.quietly(study.CELLS)
     assert second.returncode == 1 and "another run is already using this folder" in second.stdout
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
-    first, began = study.jobs(log.read_text()), {path: _began(path) for path in had}
+    first = study.jobs(log.read_text())
     finished = {path: path.read_bytes() for path in made.folder.glob("results/full/**/cell.json")}
 
     # The child dies with its workflow: nothing goes on measuring beside the next run.

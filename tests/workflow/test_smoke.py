@@ -231,7 +231,7 @@ def test_the_user_sees_how_far_it_is(smoke):
 
 def test_an_audit_runs_by_its_rule(smoke):
     made, _ = smoke
-    part = "results/smoke/audits/same/cpu/jax-gemm.json"
+    part = "results/smoke/audits/same/cpu/jax-layernorm.json"
     assert made.run(part, *SMOKE) == {"audit": 1}
     found = json.loads((made.folder / part).read_text())
     assert len(found["ratios"]) == found["trials"] * load()["presets"]["smoke"]["settings"]["rounds"]
