@@ -112,7 +112,7 @@ def test_a_framework_without_a_compiler_that_is_faster_than_all_is_named():
     part = replace(BETWEEN, b="torch_eager", other=NATIVE, b_ms=None, ratio=None)
     found = answer(FAST, SLOW, eager, causes=[FOUND, part])
     assert headline(found).startswith(
-        f"{sentence}: 2 x dot_general (mha.py:41) make up 97 % [91, 104] of its time; "
+        f"{sentence}: 2 x dot_general (mha.py:41) make up 97 % [91, 104] of the time of its regions; "
     )
     assert "takes longer in jaxlib-0.7.1 than eager PyTorch: 2 places" in console.paragraph(part)
     near = answer(FAST, SLOW, cell("torch_eager", NATIVE, right(5.0)), causes=[FOUND])

@@ -268,6 +268,11 @@ class _Finder:
         is_call = bool(np.median(total, axis=1).max() < CALL_NS)
         timed = [row for row in rows if not (row.is_refused or row.is_call or is_call)]
         short = f"; the program takes less than {CALL_NS / 1e6} ms here, the cost of a call"
+        # Without another compiler the shares are of all regions, which are timed in the same turns.
+        whole = np.full(TURNS, gap)
+        if timed and not self._task.other:
+            whole = np.sum([row.difference() for row in timed], axis=0)
+            gap = float(whole.mean())
         slower = sorted(timed, key=lambda row: -row.difference().mean())
         chosen: list[TimedKind] = []
         for row in slower:
@@ -280,7 +285,7 @@ class _Finder:
             chosen, share = timed, answer.Share(1.0)
         else:
             alone = np.sum([row.difference() for row in chosen], axis=0)
-            share = bench.interval(alone, [gap] * TURNS) if chosen else answer.Share(0.0, 0.0, 0.0)
+            share = bench.interval(alone, list(whole)) if chosen else answer.Share(0.0, 0.0, 0.0)
         is_untimed = bool(rows) and not timed
         verdict = verdict or (answer.NOT_SEPARABLE if is_untimed else account(chosen, share))
         is_cause = verdict == answer.CAUSE
@@ -309,7 +314,7 @@ class _Finder:
         if verdict == answer.NO_GAP and ratio:
             return bench.gap_detail(verdict, ratio)
         first, *second = (spec.name for spec in self._specs)
-        measured, whole = f"the time is that of {first} alone", "the time"
+        measured, whole = f"the time is that of {first} alone", "the time of all regions"
         if ratio:
             within = f"{digits(ratio.low)} to {digits(ratio.high)}"
             measured = f"{first} takes {digits(ratio.value)} times as long as {second[0]} ({within})"

@@ -225,7 +225,7 @@ def option_share(option: Option, cause: Cause) -> str:
 
 def whole(cause: Cause) -> str:
     """Return the whole of which the shares of a cause are: no region of a framework without StableHLO can be timed."""
-    return "its time" if cause.other == NATIVE else "the gap"
+    return "the time of its regions" if cause.other == NATIVE else "the gap"
 
 
 def fault_text(fault: Fault) -> str:
