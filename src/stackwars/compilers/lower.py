@@ -117,7 +117,7 @@ def _version(package: str) -> str:
 
 
 def _sources(lowered: Lowered) -> dict:
-    """Return {"sources": those of each line of the program} if the frontend records them."""
+    """Return {"sources": the source line of each line of the program} if the frontend records them."""
     result = sources_of_plain(lowered.text, lowered.located)
     return {"sources": dump_sources(result)} if result else {}
 

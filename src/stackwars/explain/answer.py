@@ -121,9 +121,9 @@ class Cause:
     """Why program a takes longer than program b, or longer than in another compiler.
 
     other: the other compiler; NATIVE if a takes longer than b, a framework without StableHLO, in which no region can be
-    timed: then the gap is the time of a. verdict: one of those above; detail: in words. closed: the share of the gap
-    that the regions close together; between compilers, that they make up. left_ms: what of the gap is left. ratio: of
-    fresh processes; table_ratio: of the table, if it is outside of that interval.
+    timed: then shares are of the time of all regions of a. verdict: one of those above; detail: in words. closed: the
+    share of the gap that the regions close together; between compilers, that they make up. left_ms: what of the gap is
+    left. ratio: of fresh processes; table_ratio: of the table, if it is outside of that interval.
     """
 
     name: str
