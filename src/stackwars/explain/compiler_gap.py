@@ -340,7 +340,7 @@ class _Finder:
         lines = [first, *lines][:MOST_OPS]
         place = self._task.a.place(anchor.place)
         a_ms, b_ms = [*(float(ns.mean()) / 1e6 for ns in row.times), None][:2]
-        a, b = [*row.rates, None][:2]
+        a, b = [*row.rates, None, None][:2]
         words = f"this {noun([anchor])} {ran(a)}"
         if self._task.other:
             words = sentence(answer.OPERATIONS, [anchor], a, b, "in the other compiler")
