@@ -54,20 +54,20 @@ smoke: set-up
 
 explain: set-up
 	$(if $(value PROGRAM)$(value A),,$(error expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither))
-	@.venv/bin/python -m stackwars.workflow.explain $(EXPLAINED) || [ $$? -lt 3 ]
+	@.venv/bin/python -m stackwars.study.workflow.explain $(EXPLAINED) || [ $$? -lt 3 ]
 
 audits: set-up
 	$(SNAKEMAKE) audits
 
 releases: set-up
 	$(if $(value PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
-	@.venv/bin/python -m stackwars.workflow.releases $(call quoted,RELEASES,--releases=) $(if $(RELEASES),,$(call quoted,ORDER,--order=)) -- $(call quoted,PROGRAM)
+	@.venv/bin/python -m stackwars.study.workflow.releases $(call quoted,RELEASES,--releases=) $(if $(RELEASES),,$(call quoted,ORDER,--order=)) -- $(call quoted,PROGRAM)
 
 reference: set-up
 	$(SNAKEMAKE) --config source=reference
 
 accept: set-up
-	.venv/bin/python -m stackwars.workflow.accept $(RUN)
+	.venv/bin/python -m stackwars.publish.accept $(RUN)
 
 report: set-up
 	$(SNAKEMAKE) report.html $(if $(RESULTS),--config source=$(RESULTS))
@@ -81,10 +81,10 @@ archive:
 	@cd results/archive && sha256sum $(NAME).tar.gz | tee $(NAME).tar.gz.sha256
 
 compare: set-up
-	@.venv/bin/python -m stackwars.report.compare $(RUN) $(WITH)
+	@.venv/bin/python -m stackwars.publish.report.compare $(RUN) $(WITH)
 
 plan: set-up
-	@.venv/bin/python -m stackwars.workflow.plan --preset $(PRESET) --studies $(ASKED_STUDIES)
+	@.venv/bin/python -m stackwars.study.workflow.plan --preset $(PRESET) --studies $(ASKED_STUDIES)
 
 debian: set-up
 	.venv/bin/python tests/debian/try_smoke.py
@@ -109,7 +109,7 @@ lint: set-up
 	.venv/bin/ruff format --check .
 	PYTHONPATH=src .venv/bin/lint-imports
 	.venv/bin/snakefmt --check Snakefile workflow
-	.venv/bin/python -m stackwars.workflow.lint
+	.venv/bin/python -m stackwars.study.workflow.lint
 
 # Set-up checks the disk for the environments that the command may build.
 NEEDED = $(ASKED_STUDIES)

@@ -17,7 +17,7 @@ os.environ.update(
 )
 sys.path.insert(0, SOURCE)
 
-from stackwars.workflow import terminal
+from stackwars.study.workflow import terminal
 
 terminal.attach(workflow)
 

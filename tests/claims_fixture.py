@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from made_tables import write_tables
-from stackwars.claims import definitions
-from stackwars.claims.definitions import Claim, Claims
-from stackwars.results.dataset import Dataset
+from stackwars.study.claims import definitions
+from stackwars.study.claims.definitions import Claim, Claims
 from stackwars.study.config import load
+from stackwars.study.results.dataset import Dataset
 
 CONTEXT = {
     "date_utc": "2026-01-01T00:00:00+00:00",

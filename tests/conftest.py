@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.claims import decide
 from stackwars.core.launch import REPOSITORY
-from stackwars.results import reference, runs
-from stackwars.results.folder import Folder
 from stackwars.setup.environments import ensure, root
+from stackwars.study.claims import decide
 from stackwars.study.config import load
+from stackwars.study.results import reference, runs
+from stackwars.study.results.folder import Folder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 import pandas as pd
 
 import measured
-from stackwars.compilers import check as compilers_check
 from stackwars.core.check import Checked
 from stackwars.core.hlo import CLASSES
 from stackwars.core.outcome import Outcome, Status
 from stackwars.core.ratio import LogRatio
 from stackwars.measure import PROTOCOL
-from stackwars.results import comparisons, runs, schema
-from stackwars.results.rounds import summaries
+from stackwars.measure.stablehlo import check as compilers_check
 from stackwars.study.cells import Cell
+from stackwars.study.results import comparisons, runs, schema
+from stackwars.study.results.rounds import summaries
 
 OLD, NEW = "jaxlib-0.7.1", "jaxlib-0.10.2"
 """The compiler of the frameworks' own environments, and a newer generation."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars import frameworks
 from stackwars.measure import cell as measured_cell
+from stackwars.measure import frameworks
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.config import load

@@ -12,13 +12,13 @@ from made_tables import accepted, cell, checked, comparison, program, replay
 from stackwars.core import documents
 from stackwars.core.hlo import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.explain.answer import Share
-from stackwars.report import explained
-from stackwars.report.align import form, hlo_side, side
-from stackwars.report.gather import gather
-from stackwars.report.raw import POINTS
-from stackwars.results.dataset import Dataset, Sources, sources
-from stackwars.results.folder import Folder
+from stackwars.publish.report import explained
+from stackwars.publish.report.align import form, hlo_side, side
+from stackwars.publish.report.gather import gather
+from stackwars.publish.report.raw import POINTS
 from stackwars.study.config import load
+from stackwars.study.results.dataset import Dataset, Sources, sources
+from stackwars.study.results.folder import Folder
 
 HOSTILE = "</script><img src=x onerror=alert(1)> \"quoted\" 'too' \\ {\\tt x} $x_1$ \N{SNOWMAN} \N{PILE OF POO}"
 RUN = "2026-01-01T0000"

@@ -42,11 +42,11 @@ def job_file(kind: str, content: object, folder: Path) -> str:
 def run_job(
     python: Path, module: str, job: object, output: Path, *through: object, pins: str = "", **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a module of `stackwars.compilers` with a job.
+    """Run a module of `stackwars.measure.stablehlo` with a job.
 
     through: what to run in its place. pins: of the environment of its worker, if it has one.
     """
-    command = through or ("-m", f"stackwars.compilers.{module}")
+    command = through or ("-m", f"stackwars.measure.stablehlo.{module}")
     files = {"--job": job_file(module, job, output), **({"--pins": pins} if pins else {}), "--output": output}
     return run(python, *command, *(word for pair in files.items() for word in pair), **options)
 

@@ -4,10 +4,10 @@ import re
 
 import made_tables
 from made_tables import write_tables
-from stackwars.paper.tables.write import REGISTRY, render
-from stackwars.results import schema
-from stackwars.results.dataset import Dataset, Sources
+from stackwars.publish.paper.tables.write import REGISTRY, render
 from stackwars.study.config import load
+from stackwars.study.results import schema
+from stackwars.study.results.dataset import Dataset, Sources
 
 NAN = float("nan")
 BY_NAME = {table.name: table for table in REGISTRY}

@@ -10,15 +10,12 @@ import numpy as np
 import pytest
 
 from running import job_file
-from stackwars.compilers import ahead_supervisor, arguments, check, expected, replay, replay_cell
 from stackwars.core import judge
 from stackwars.core.check import Checked
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Outcome, Status
 from stackwars.measure import cell, nodes, supervisor
-from stackwars.results import programs, tables
-from stackwars.results.folder import Folder
-from stackwars.results.raw import Raw
+from stackwars.measure.stablehlo import ahead_supervisor, arguments, check, expected, replay, replay_cell
 from stackwars.setup import device, environments
 from stackwars.setup.environments import Unavailable
 from stackwars.study.config import load
@@ -32,7 +29,10 @@ from stackwars.study.programs import (
     replay_job,
     replays,
 )
-from stackwars.workflow import devices
+from stackwars.study.results import programs, tables
+from stackwars.study.results.folder import Folder
+from stackwars.study.results.raw import Raw
+from stackwars.study.workflow import devices
 from toy_checkout import SETTINGS
 
 WHY = "libtpu==0.0.21 has no wheels with a matching Python ABI tag"
@@ -131,7 +131,7 @@ def run(monkeypatch):
 def test_a_lowered_program_is_a_file_that_says_why(run, tmp_path):
     job = lower_job({**load(), "preset": "smoke"}, Program("jax", "gemm", BASE))
     base = tmp_path / "base"
-    run("stackwars.compilers.lower", "--job", job_file("lower", job, tmp_path), "--output", base)
+    run("stackwars.measure.stablehlo.lower", "--job", job_file("lower", job, tmp_path), "--output", base)
     text = gzip.decompress((base / "program.mlir.gz").read_bytes()).decode()
     assert text == f"// no program: {WHY}\n"
     assert arguments.load(base / "arguments.json")[1] == []

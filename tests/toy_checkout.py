@@ -17,7 +17,7 @@ FRAMEWORK = """
 import mmap, os, signal, time
 from pathlib import Path
 import numpy as np
-from stackwars.frameworks import Counters, numpy
+from stackwars.measure.frameworks import Counters, numpy
 
 TOY = os.environ["STACKWARS_TOY"]
 
@@ -61,7 +61,7 @@ class Session(numpy.Session):
 PARTNER = """
 import os
 os.environ["STACKWARS_TOY"] = os.environ["STACKWARS_TOY_PARTNER"]
-from stackwars.frameworks.toy import Session
+from stackwars.measure.frameworks.toy import Session
 """
 SETTINGS = {
     "seed": 1,

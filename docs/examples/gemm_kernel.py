@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from stackwars import workloads
+from stackwars.measure import workloads
 
 BELOW_AVX512 = 0x3F
 """Bits of XNNPACK's `arch_flags` up to AVX2, which lie 8 bytes into its `hardware_config`."""
@@ -58,7 +58,7 @@ def main() -> None:
     """Build the product, pretend if asked, and time fenced calls."""
     framework, processor, sides = sys.argv[1:]
     sizes = dict(zip("mkn", map(int, sides.split(",")), strict=True))
-    gemm, module = workloads.load("gemm"), importlib.import_module(f"stackwars.frameworks.{framework}")
+    gemm, module = workloads.load("gemm"), importlib.import_module(f"stackwars.measure.frameworks.{framework}")
     session = module.Session("cpu", "highest")
     if processor == "milan":
         pretend_milan()

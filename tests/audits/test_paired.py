@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.audits import paired
-from stackwars.audits.paired import PairJob
 from stackwars.measure.supervisor import ProcessJob
+from stackwars.study.audits import paired
+from stackwars.study.audits.paired import PairJob
 
 SETTINGS = {
     "seed": 7, "matmul_precision": "highest", "memory_cap_gib": 8, "timeout_s": 120, "block_calls": 1,

@@ -3,8 +3,8 @@
 from collections import Counter
 
 from measured import config
-from stackwars.audits import pairs
-from stackwars.audits.pairs import MIXED, SAME
+from stackwars.study.audits import pairs
+from stackwars.study.audits.pairs import MIXED, SAME
 from stackwars.study.config import load
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from running import python
-from stackwars import frameworks
-from stackwars.audits import independent, mutant, mutants, subjects
-from stackwars.audits.mutant import HONEST
 from stackwars.core.launch import REPOSITORY
+from stackwars.measure import frameworks
+from stackwars.study.audits import independent, mutant, mutants, subjects
+from stackwars.study.audits.mutant import HONEST
 
 pytestmark = pytest.mark.env
 DIALECTS = {name: frameworks.load(name).DIALECT for name in ("jax", "torch_xla")}
@@ -55,9 +55,8 @@ def test_real_fence_passes_and_a_broken_one_does_not(peak, tmp_path):
         "real": "pass",
         "broken": f"framework.Session.fence = {BROKEN}",
     }.items():
-        imports = (
-            f"from stackwars.audits import fences; from stackwars.frameworks import {framework} as framework"
-        )
+        module = f"from stackwars.measure.frameworks import {framework} as framework"
+        imports = f"from stackwars.study.audits import fences; {module}"
         output = tmp_path / f"{name}.json"
         run(framework, "-c", f"{imports}; {edits}; fences.main()", *command, "--output", str(output))
         found[name] = json.loads(output.read_text())["ok"]

@@ -12,9 +12,9 @@ from audits.made import FENCES, MUTANTS, pairs
 from made_tables import cell
 from measured import GEMM, config, process, write_cell, write_results
 from running import job_file
-from stackwars.audits import audit_entries, report
-from stackwars.results import runs, tables
-from stackwars.results.folder import Folder
+from stackwars.study.audits import audit_entries, report
+from stackwars.study.results import runs, tables
+from stackwars.study.results.folder import Folder
 
 TORCH = replace(GEMM, framework="torch_xla")
 ROUNDS = 6

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from audits.made import process
-from stackwars.audits import independent, mutant, subjects
-from stackwars.audits.subjects import CellSubject
 from stackwars.measure.supervisor import ProcessJob
+from stackwars.study.audits import independent, mutant, subjects
+from stackwars.study.audits.subjects import CellSubject
 
 CHILD = "stackwars.measure.child"
 JOB = ProcessJob("jax", "jax", "gemm", "cpu-1t", "smoke", 0, {"m": 3}, {"seed": 1})
@@ -42,7 +42,7 @@ def started(monkeypatch) -> list[ProcessJob]:
         }  # fmt: skip
         made = process(framework=job.framework, device=job.device, repetition=job.repetition,
                        workload=job.workload, status_detail="", steady=steady)  # fmt: skip
-        if child_module.startswith("stackwars.audits.third_party"):
+        if child_module.startswith("stackwars.study.audits.third_party"):
             made["events"] = [
                 {"event": "ours", "ns": [ns + 9, ns, ns - 9]},
                 {"event": "third_party", "harness": "pyperf 1", "ns": [ns, ns + 2, ns + 1]},
@@ -64,7 +64,7 @@ def test_finished_process_is_not_run_again(started, tmp_path):
 def test_other_job_or_child_is_run(started, tmp_path):
     subjects.run_once(JOB, PINS, tmp_path / "a", CHILD)
     subjects.run_once(replace(JOB, sizes={"m": 4}), PINS, tmp_path / "a", CHILD)
-    subjects.run_once(replace(JOB, sizes={"m": 4}), PINS, tmp_path / "a", "stackwars.audits.mutant")
+    subjects.run_once(replace(JOB, sizes={"m": 4}), PINS, tmp_path / "a", "stackwars.study.audits.mutant")
     assert len(started) == 3
 
 

@@ -3,7 +3,7 @@
 import json
 
 from audits.made import pair, pairs
-from stackwars.audits import trial_verdicts
+from stackwars.study.audits import trial_verdicts
 
 
 def test_equal_sides_pass_with_rates_by_framework_and_in_all():

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from audits.made import pair, pairs
-from stackwars.audits.trials import contains, exceeds, falls_short, groups, quotients, rate, trials
+from stackwars.study.audits.trials import contains, exceeds, falls_short, groups, quotients, rate, trials
 
 
 def test_trials_are_disjoint_rounds_in_the_order_of_time():

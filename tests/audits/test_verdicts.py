@@ -6,8 +6,8 @@ import json
 import pytest
 
 from audits.made import FENCES, INDEPENDENT, MUTANTS
-from stackwars.audits import audit_entries, verdicts
-from stackwars.audits.audit_entries import Audits
+from stackwars.study.audits import audit_entries, verdicts
+from stackwars.study.audits.audit_entries import Audits
 
 
 @pytest.mark.parametrize("broken", ["residual", "dropped"])

@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from stackwars.claims.definitions import CLAIMS, SCHEMA, ClaimError, load, parse
+from stackwars.study.claims.definitions import CLAIMS, SCHEMA, ClaimError, load, parse
 
 DOCUMENT = yaml.safe_load(CLAIMS.read_text())
 WORD = {"table": "comparisons", "quantifier": "every", "supports": ["slower"], "contradicts": []}

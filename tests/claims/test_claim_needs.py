@@ -6,14 +6,14 @@ import pytest
 
 from claims_fixture import claim, claims, config
 from measured import process, write_cell, write_results
-from stackwars.claims.decide import decide_one, format_verdict
-from stackwars.claims.definitions import ClaimError
-from stackwars.claims.needs import check, needed_cells, needed_files, needed_programs, restricted
-from stackwars.results.folder import Folder
 from stackwars.study import programs
 from stackwars.study.cells import Cell
+from stackwars.study.claims.decide import decide_one, format_verdict
+from stackwars.study.claims.definitions import ClaimError
+from stackwars.study.claims.needs import check, needed_cells, needed_files, needed_programs, restricted
 from stackwars.study.config import validate
 from stackwars.study.programs import Program
+from stackwars.study.results.folder import Folder
 from stackwars.study.studies import narrowed
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from claims_fixture import CONTEXT, claims, config, write
 from made_tables import cell, comparison
-from stackwars.claims import compare
-from stackwars.claims.decide import decide_all
-from stackwars.claims.definitions import Claims
-from stackwars.results import schema
-from stackwars.results.dataset import Dataset
-from stackwars.results.folder import Folder
+from stackwars.study.claims import compare
+from stackwars.study.claims.decide import decide_all
+from stackwars.study.claims.definitions import Claims
+from stackwars.study.results import schema
+from stackwars.study.results.dataset import Dataset
+from stackwars.study.results.folder import Folder
 
 PREDICTED = {"predicted_low": 1.0, "predicted_high": 4.0}
 CLAIM = "faster_steady"

@@ -5,16 +5,16 @@ import pytest
 
 from claims_fixture import claim, claims, config, dataset, write
 from made_tables import comparison
-from stackwars import workloads
-from stackwars.audits import audit_entries
-from stackwars.claims import decide, pages
-from stackwars.claims.decide import decide as decided
-from stackwars.claims.definitions import AUDITS, Claim, listed, study_of
-from stackwars.claims.verdicts import Tally, counts, margin, quantified
 from stackwars.core.launch import REPOSITORY
-from stackwars.results import effects, schema
-from stackwars.results.dataset import Dataset
-from stackwars.results.folder import Folder
+from stackwars.measure import workloads
+from stackwars.study.audits import audit_entries
+from stackwars.study.claims import decide, pages
+from stackwars.study.claims.decide import decide as decided
+from stackwars.study.claims.definitions import AUDITS, Claim, listed, study_of
+from stackwars.study.claims.verdicts import Tally, counts, margin, quantified
+from stackwars.study.results import effects, schema
+from stackwars.study.results.dataset import Dataset
+from stackwars.study.results.folder import Folder
 from stackwars.study.studies import Study, full_study
 
 WORDS = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}
@@ -163,7 +163,7 @@ def test_the_pages_say_what_the_reference_says(reference_tables, tmp_path):
     pages.write(tmp_path, reference_tables.results)
     for page in written:
         is_current = (tmp_path / page).read_text() == (REPOSITORY / page).read_text()
-        assert is_current, f"{page} says something else; fix: .venv/bin/python -m stackwars.claims.pages"
+        assert is_current, f"{page} says something else; fix: .venv/bin/python -m stackwars.study.claims.pages"
 
 
 def test_a_page_says_in_short_why_a_claim_was_not_tested_and_what_it_responds_to():

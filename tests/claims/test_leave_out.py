@@ -1,8 +1,8 @@
 """A verdict about compilers or frontends: whether it survives without each of them."""
 
 from claims_fixture import claim, config, dataset
-from stackwars.claims.decide import decide
-from stackwars.results import effects
+from stackwars.study.claims.decide import decide
+from stackwars.study.results import effects
 from stackwars.study.studies import full_study
 
 STUDY = full_study(config(), effects.STUDY)

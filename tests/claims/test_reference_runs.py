@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from claims_fixture import claims, config
-from stackwars.claims.stability import Ballot, ballot, on_shared
-from stackwars.claims.verdicts import CONTRADICTED, SUPPORTED
-from stackwars.results import runs
-from stackwars.results.dataset import Dataset
+from stackwars.publish.accept import MOST_BYTES
+from stackwars.study.claims.stability import Ballot, ballot, on_shared
+from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.study.results import runs
+from stackwars.study.results.dataset import Dataset
 from stackwars.study.studies import of_tables
-from stackwars.workflow.accept import MOST_BYTES
 
 RUNS = runs.read()
 FIRST = of_tables(config())

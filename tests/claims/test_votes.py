@@ -6,8 +6,8 @@ import pytest
 
 from claims_fixture import claim, claims, dataset
 from made_tables import NEW, OLD, cell, comparison, program, replay
-from stackwars.audits import audit_entries
-from stackwars.claims.votes import votes_for
+from stackwars.study.audits import audit_entries
+from stackwars.study.claims.votes import votes_for
 
 STEADY = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}
 CELLS = {"table": "cells", "where": {"framework": "jax"}}

@@ -69,7 +69,7 @@ def programs() -> dict[str, str]:
     for name, row in CONFIG["frameworks"].items():
         if "environments" in row:
             found.setdefault(
-                row["environments"]["cpu"], CODE.format(f"frameworks.{name}", "Session", "'highest'")
+                row["environments"]["cpu"], CODE.format(f"measure.frameworks.{name}", "Session", "'highest'")
             )
     return {name: code for name, code in found.items() if name in needed.of_studies(["tables"])}
 

@@ -28,8 +28,8 @@ from stackwars.explain import console, files, page
 from stackwars.explain.answer import NATIVE, RIGHT, SPREAD, Answer, Cell, Interval
 from stackwars.explain.files import BadInput
 from stackwars.explain.headline import headline
-from stackwars.workflow import explain
-from stackwars.workloads import program_inputs
+from stackwars.measure.workloads import program_inputs
+from stackwars.study.workflow import explain
 
 
 def answer(*cells: Cell, **changes) -> Answer:

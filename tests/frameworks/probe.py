@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 
-from stackwars import frameworks, workloads
-from stackwars.workloads.ffn import WORKLOAD as ffn
+from stackwars.measure import frameworks, workloads
+from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 
 SIZES = {
     "small": {"batch": 4, "sequence": 8, "features": 32, "hidden": 64},

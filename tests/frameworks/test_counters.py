@@ -2,8 +2,8 @@
 
 import pytest
 
-from stackwars.frameworks import Counters
-from stackwars.frameworks.jax import _covered
+from stackwars.measure.frameworks import Counters
+from stackwars.measure.frameworks.jax import _covered
 
 
 def test_difference_of_two_readings():

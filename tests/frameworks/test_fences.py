@@ -8,7 +8,7 @@ import pytest
 from frameworks.probe import SIZES
 from frameworks.probed import probe
 from stackwars.measure.peak import floor_ms
-from stackwars.workloads.ffn import WORKLOAD as ffn
+from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 
 pytestmark = [pytest.mark.env, pytest.mark.alone]
 SIZE = SIZES["fences"]

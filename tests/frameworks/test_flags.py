@@ -7,7 +7,7 @@ from stackwars.measure import child
 
 CODE = """
 import sys
-from stackwars import frameworks
+from stackwars.measure import frameworks
 from stackwars.measure.child import surroundings
 
 frameworks.load(sys.argv[1]).Session("cpu", "highest")

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from frameworks.probed import run_code
-from stackwars.frameworks.numpy import aligned_copy
+from stackwars.measure.frameworks.numpy import aligned_copy
 
 FRAMEWORKS = ("jax", "numpy", "tensorflow_xla", "torch_eager", "torchax")
 # Weights and inputs of 8 MiB, for which NumPy by itself asks for huge pages.
 CODE = """
 import json, re, sys
 import numpy as np
-from stackwars import frameworks, workloads
-from stackwars.workloads.ffn import WORKLOAD as ffn
+from stackwars.measure import frameworks, workloads
+from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 
 module = frameworks.load(sys.argv[1])
 sizes = {"batch": 64, "sequence": 64, "features": 512, "hidden": 4096}

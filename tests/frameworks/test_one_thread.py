@@ -5,8 +5,8 @@ import os
 import pytest
 
 from frameworks.probed import pins
-from stackwars import frameworks
 from stackwars.core.documents import event
+from stackwars.measure import frameworks
 from stackwars.measure.supervisor import ProcessJob, supervise
 from stackwars.setup.environments import ensure
 from stackwars.study import cells

@@ -15,8 +15,8 @@ SMALL = load()["presets"]["smoke"]["sizes"]
 REFUSED = """
 from importlib import import_module
 import json, sys
-from stackwars import workloads
-framework = import_module(f"stackwars.frameworks.{sys.argv[1]}")
+from stackwars.measure import workloads
+framework = import_module(f"stackwars.measure.frameworks.{sys.argv[1]}")
 for case, sizes in json.loads(sys.argv[2]).items():
     build, inputs = workloads.build(case, framework.DIALECT), workloads.load(case).inputs(sizes, 0)
     try:
@@ -45,8 +45,8 @@ def test_what_a_framework_has_no_form_of_is_refused_with_the_reason(name, cases,
 WRONG = """
 import json, sys
 import numpy as np
-from stackwars import workloads
-from stackwars.frameworks import tensorflow_xla
+from stackwars.measure import workloads
+from stackwars.measure.frameworks import tensorflow_xla
 tf = tensorflow_xla.load()
 sizes = json.loads(sys.argv[1])
 parameters, function = workloads.build("moe_sorted", "tensorflow")(sizes, 0, tf.Variable)

@@ -11,9 +11,9 @@ from frameworks.probe import SEED, SIZES
 from frameworks.probed import pins, probe, run_code
 from stackwars.core.program_text import readback
 from stackwars.measure.checks import relative_l2
+from stackwars.measure.workloads import values
+from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 from stackwars.study.config import load
-from stackwars.workloads import values
-from stackwars.workloads.ffn import WORKLOAD as ffn
 
 pytestmark = pytest.mark.env
 TENSORFLOW = ("tensorflow_xla", "tensorflow_graph")
@@ -65,7 +65,7 @@ import sys
 from importlib import import_module
 import numpy as np
 name, folder = sys.argv[1:]
-framework = import_module(f"stackwars.frameworks.{name}")
+framework = import_module(f"stackwars.measure.frameworks.{name}")
 session = framework.Session("cpu", "highest")
 if name == "jax":
     import jax
@@ -75,8 +75,8 @@ if name == "jax":
 else:
     import torch_xla.runtime
     torch_xla.runtime.initialize_cache(folder, readonly=False)
-from stackwars import workloads
-from stackwars.workloads.ffn import WORKLOAD as ffn
+from stackwars.measure import workloads
+from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 sizes = dict(batch=4, sequence=8, features=32, hidden=64)
 session.build(workloads.build(ffn, framework.DIALECT), sizes, 1, [ffn.inputs(sizes, 1)])
 session.settle()
@@ -160,7 +160,7 @@ def test_pytorch_loads_no_other_framework_and_makes_kernels_of_one_graph(name):
 
 
 def test_inductor_without_a_compiler_is_not_supported():
-    code = "from stackwars.frameworks import torch_inductor as f; f.Session('cpu', 'highest')"
+    code = "from stackwars.measure.frameworks import torch_inductor as f; f.Session('cpu', 'highest')"
     done = run_code("torch_inductor", code, CXX="a-compiler-nobody-has")
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("NotImplementedError")]
     assert "a-compiler-nobody-has" in said and "apt-get install" in said
@@ -195,8 +195,8 @@ def test_versions_are_those_of_the_pins(found, framework):
 
 BROKEN = """
 import json, sys
-from stackwars import workloads
-from stackwars.frameworks.torch_inductor import Session
+from stackwars.measure import workloads
+from stackwars.measure.frameworks.torch_inductor import Session
 for name, sizes in json.loads(sys.argv[1]).items():
     used = Session("cpu", "highest")
     used._dynamo.counters.clear()
@@ -218,8 +218,8 @@ def test_breaks_in_a_loop_are_counted():
 HEADER = """
 import sys, tempfile
 from pathlib import Path
-from stackwars import workloads
-from stackwars.frameworks.torch_inductor import Session
+from stackwars.measure import workloads
+from stackwars.measure.frameworks.torch_inductor import Session
 used = Session("cpu", "highest")
 of_machine = lambda: sorted(map(str, Path(sys.prefix, "precompiled_headers").rglob("*.gch")))
 before = of_machine()

@@ -6,8 +6,8 @@ import pytest
 
 from frameworks.probed import pins
 from running import python
-from stackwars import frameworks
 from stackwars.core.launch import clean_environ
+from stackwars.measure import frameworks
 from stackwars.measure.supervisor import CELL
 
 pytestmark = pytest.mark.env

@@ -8,9 +8,9 @@ from pathlib import Path
 import spellings
 
 from stackwars.core import mlir, program_text
+from stackwars.core.ir import canonical, drawing, structure
+from stackwars.core.ir.normalise import normalise
 from stackwars.core.program_text import missing_reason
-from stackwars.ir import canonical, drawing, structure
-from stackwars.ir.normalise import normalise
 
 FIXTURES = Path(__file__).parent / "fixtures"
 ODD = {

@@ -14,12 +14,12 @@ import pytest
 from measured import PROGRAM, process, process_folder, with_partner, write_cell
 from report_fixture import HOSTILE
 from running import wait_for
-from stackwars.compilers.replay import ReplayJob
 from stackwars.core.limits import alive
 from stackwars.measure import cell as cell_module
 from stackwars.measure import loops
 from stackwars.measure.cell import combine, write
 from stackwars.measure.conduct import IN_TURN, INTERLEAVED
+from stackwars.measure.stablehlo.replay import ReplayJob
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.cells import Cell
 from toy_checkout import SETTINGS

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from stackwars.core.documents import Events
-from stackwars.frameworks import Counters
 from stackwars.measure import calls as calls_module
 from stackwars.measure import checks, loops
 from stackwars.measure.calls import Stream
+from stackwars.measure.frameworks import Counters
 
 pytestmark = pytest.mark.alone
 

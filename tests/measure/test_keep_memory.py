@@ -3,10 +3,9 @@
 import pytest
 
 from running import python
-from stackwars import workloads
-from stackwars.compilers import replay
 from stackwars.core.documents import Events
-from stackwars.measure import child
+from stackwars.measure import child, workloads
+from stackwars.measure.stablehlo import replay
 
 FAULTS = """
 import resource, sys

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stackwars import workloads
 from stackwars.core import check, judge
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Status
+from stackwars.measure import workloads
 from stackwars.measure.native import NativeWorker
 from stackwars.setup.environments import ensure
 from stackwars.study import cells, config

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stackwars import workloads
 from stackwars.core import judge
+from stackwars.measure import workloads
 from stackwars.measure.cell import write
 from toy_checkout import SETTINGS, ToyCheckout
 

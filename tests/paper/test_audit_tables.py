@@ -1,11 +1,11 @@
 """Whose audits the first page tells of, and which failed."""
 
 from made_tables import write_tables
-from stackwars.audits import audit_entries
-from stackwars.audits.audit_entries import Audits
-from stackwars.paper.tables import audits
-from stackwars.results.dataset import Dataset, Sources
+from stackwars.publish.paper.tables import audits
+from stackwars.study.audits import audit_entries
+from stackwars.study.audits.audit_entries import Audits
 from stackwars.study.config import load
+from stackwars.study.results.dataset import Dataset, Sources
 
 RUN = "2026-01-02T0304"
 

@@ -6,9 +6,9 @@ import pytest
 
 from made_tables import NEW, OLD, class_times
 from stackwars.core.hlo import COLLECTIVES, PRODUCTS
-from stackwars.paper.tables.write import render
-from stackwars.results import verdicts
+from stackwars.publish.paper.tables.write import render
 from stackwars.study.config import load
+from stackwars.study.results import verdicts
 from table_fixture import BY_NAME, NAN, body, cell, compared, compiled, program, shown, sources
 
 

@@ -14,15 +14,15 @@ from pypdf import PdfReader
 from made_tables import NEW, OLD, cell, class_times, comparison, measured_cell, replay, write_tables
 from stackwars.core.hlo import PRODUCTS, TRANSPOSES
 from stackwars.core.launch import REPOSITORY
-from stackwars.frameworks import title
-from stackwars.paper.figures import answer, heat, of_cells, of_compilers, ratios
-from stackwars.paper.figures.style import LOOKS, draw_graphs, round_ticks, save
-from stackwars.results import dataset, schema
-from stackwars.results.folder import Folder
-from stackwars.results.runs import REFERENCE
+from stackwars.measure.frameworks import title
+from stackwars.measure.workloads import load as workload
+from stackwars.publish.paper.figures import answer, heat, of_cells, of_compilers, ratios
+from stackwars.publish.paper.figures.style import LOOKS, draw_graphs, round_ticks, save
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
-from stackwars.workloads import load as workload
+from stackwars.study.results import dataset, schema
+from stackwars.study.results.folder import Folder
+from stackwars.study.results.runs import REFERENCE
 
 PAIR = Comparison("torch_xla", "jax")
 NO_YNN, IREE = "jaxlib-0.10.2-no-ynn", "iree-3.13"
@@ -304,6 +304,6 @@ def test_the_figure_of_the_readme_shows_the_committed_reference(tmp_path):
     with Image.open(REPOSITORY / answer.PICTURE) as committed, Image.open(tmp_path / answer.PICTURE) as drawn:
         is_current = committed.text[answer.NUMBERS] == drawn.text[answer.NUMBERS]
     assert is_current, (
-        "docs/answer.png has other numbers; fix: .venv/bin/python -m stackwars.paper.figures.answer"
+        "docs/answer.png has other numbers; fix: .venv/bin/python -m stackwars.publish.paper.figures.answer"
     )
     assert drawn.text[answer.NUMBERS].count("\n") > 20

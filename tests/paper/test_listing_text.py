@@ -2,8 +2,8 @@
 
 import pytest
 
-from stackwars.paper import listing_text
-from stackwars.results.folder import REFERENCE, form
+from stackwars.publish.paper import listing_text
+from stackwars.study.results.folder import REFERENCE, form
 
 
 def text(framework: str, name: str) -> str:

@@ -11,11 +11,11 @@ import pytest
 from measured import config
 from running import job_file, python
 from stackwars.core.layout import LEFT_OUT
-from stackwars.paper.listing_text import page_lines
-from stackwars.results.folder import REFERENCE
+from stackwars.publish.paper.listing_text import page_lines
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.programs import Program
+from stackwars.study.results.folder import REFERENCE
 
 FIXTURES = Path(__file__).parents[1] / "ir" / "fixtures"
 CHARACTERS = 76
@@ -34,7 +34,7 @@ def run(folder: Path, texts: dict[Cell | Program, str], **changes) -> dict[str, 
     workloads = [*paper["listings"], *paper["forms"]]
     asked = config(workloads=workloads, preset="full", paper=paper, **changes)
     made = job_file("config", asked, folder)
-    command = ["-m", "stackwars.paper.listings", "--config", made, "--results", folder]
+    command = ["-m", "stackwars.publish.paper.listings", "--config", made, "--results", folder]
     python(*command, pins="envs/jax.txt")
     written = {path.stem: path.read_text() for path in (folder / "listings").glob("*.tex")}
     return {**written, **{path.name: path.read_text() for path in (folder / "graphs").glob("*.dot")}}

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from stackwars.paper.latex import Latex, escape, series
-from stackwars.paper.tables import formats
-from stackwars.paper.tables.spec import Column, Range, Ratio, Table, frame, spanning
-from stackwars.paper.tables.write import REGISTRY, render, write
-from stackwars.results import verdicts
-from stackwars.results.dataset import Dataset, Sources
-from stackwars.results.folder import Folder
+from stackwars.publish.paper.latex import Latex, escape, series
+from stackwars.publish.paper.tables import formats
+from stackwars.publish.paper.tables.spec import Column, Range, Ratio, Table, frame, spanning
+from stackwars.publish.paper.tables.write import REGISTRY, render, write
 from stackwars.study.config import load
+from stackwars.study.results import verdicts
+from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.folder import Folder
 from table_fixture import BY_NAME, NAN, RUN, body, sources
 
 
@@ -165,7 +165,7 @@ def test_a_column_that_no_row_has_is_refused(tmp_path):
 
 
 def test_the_step_writes_a_file_for_each_table(tmp_path, monkeypatch):
-    monkeypatch.setattr("stackwars.paper.tables.latency.runs.read", lambda: [])
+    monkeypatch.setattr("stackwars.publish.paper.tables.latency.runs.read", lambda: [])
     sources(tmp_path)
     write({**load(), "source": "reference"}, Folder(tmp_path))
     assert {path.stem for path in (tmp_path / "tables").glob("*.tex")} == set(BY_NAME)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwars.paper.tables import products
+from stackwars.publish.paper.tables import products
 from stackwars.study import cells
 from stackwars.study.config import load
 

@@ -3,10 +3,10 @@
 import pytest
 
 from made_tables import write_tables
-from stackwars.paper import aggregates, prose, render, values
-from stackwars.results import schema
-from stackwars.results.dataset import Dataset, Sources
+from stackwars.publish.paper import aggregates, prose, render, values
 from stackwars.study.config import load
+from stackwars.study.results import schema
+from stackwars.study.results.dataset import Dataset, Sources
 
 TEXT = r"""\section{Latency}
 % \val{not/used}

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.paper import length, prose, render
-from stackwars.paper.figures import of_cells, of_compilers
-from stackwars.paper.tables.write import REGISTRY
-from stackwars.results import dataset, schema
-from stackwars.results.dataset import Dataset, Sources
-from stackwars.results.folder import FIGURES, Folder
+from stackwars.publish.paper import length, prose, render
+from stackwars.publish.paper.figures import of_cells, of_compilers
+from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.study.config import load
+from stackwars.study.results import dataset, schema
+from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.folder import FIGURES, Folder
 
 REFERENCE = load() | {"source": "reference"}
 

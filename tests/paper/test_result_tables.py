@@ -6,9 +6,9 @@ import pandas as pd
 import yaml
 
 from made_tables import checked
-from stackwars.paper.tables import claims
-from stackwars.paper.tables.write import render
-from stackwars.results.dataset import Dataset, Sources
+from stackwars.publish.paper.tables import claims
+from stackwars.publish.paper.tables.write import render
+from stackwars.study.results.dataset import Dataset, Sources
 from table_fixture import BY_NAME, NAN, body, cell, compared, shown, sources
 
 
@@ -120,7 +120,9 @@ def test_the_variance_has_a_column_for_each_level(tmp_path, monkeypatch):
         {"quantity": "ratio", "device": "cpu", "level": level, "deviation": deviation, "count": 3}
         for level, deviation in (("process", None), ("round", 0.19), ("run", 0.098), ("machine", 0.084))
     ]
-    monkeypatch.setattr("stackwars.paper.tables.latency.variance.table", lambda runs: pd.DataFrame(found))
+    monkeypatch.setattr(
+        "stackwars.publish.paper.tables.latency.variance.table", lambda runs: pd.DataFrame(found)
+    )
     assert shown(tmp_path, "variance") == [
         ["Steady ratio, all cores", "---", r"19\,\%", r"9.8\,\%", r"8.4\,\%"]
     ]

@@ -3,12 +3,12 @@
 import pytest
 
 from made_tables import OLD, accepted, comparison, replay, write_tables
-from stackwars.paper import sizes
-from stackwars.results import dataset
-from stackwars.results.dataset import Dataset
-from stackwars.results.folder import Folder
+from stackwars.publish.paper import sizes
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
+from stackwars.study.results import dataset
+from stackwars.study.results.dataset import Dataset
+from stackwars.study.results.folder import Folder
 
 PAIR = Comparison("torch_xla", "jax")
 

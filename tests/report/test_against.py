@@ -1,8 +1,8 @@
 """What differs between a run and the reference."""
 
-from stackwars.claims.compare import NOT_DECIDED_HERE, NOT_REPRODUCED, REPRODUCED
-from stackwars.claims.verdicts import NOT_TESTABLE
-from stackwars.report.against import against
+from stackwars.publish.report.against import against
+from stackwars.study.claims.compare import NOT_DECIDED_HERE, NOT_REPRODUCED, REPRODUCED
+from stackwars.study.claims.verdicts import NOT_TESTABLE
 
 
 def claim(name: str, reference: str, run: str, outcome: str) -> dict:

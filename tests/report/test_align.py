@@ -2,8 +2,8 @@
 
 import pytest
 
-from stackwars.report import align
-from stackwars.report.align import repeats
+from stackwars.publish.report import align
+from stackwars.publish.report.align import repeats
 
 LEFT = """func.func @main(%a: tensor<2x3xf32>) -> (tensor<2xf32> {jax.result_info = "x"}) {
 %0 = stablehlo.tanh %a : tensor<2x3xf32>

@@ -14,7 +14,7 @@ import report_fixture
 import trace_format
 from chromium import FIRST_PICTURE
 from report_fixture import DOCUMENT, HOSTILE, RUN
-from stackwars.report.write import MOST_BYTES, page
+from stackwars.publish.report.write import MOST_BYTES, page
 
 pytestmark = pytest.mark.skipif(chromium.BINARY is None, reason=chromium.WITHOUT)
 VIEWS = {

@@ -7,14 +7,14 @@ import pytest
 
 from made_tables import accepted, cell, comparison
 from report_fixture import made_sources
-from stackwars.claims.decide import dataset_of
 from stackwars.core import documents
 from stackwars.core.outcome import Status
-from stackwars.report import compare
-from stackwars.report.explained import explained
-from stackwars.report.gather import GLOSSARY, gather, glossary
-from stackwars.results.folder import REFERENCE, Folder
+from stackwars.publish.report import compare
+from stackwars.publish.report.explained import explained
+from stackwars.publish.report.gather import GLOSSARY, gather, glossary
+from stackwars.study.claims.decide import dataset_of
 from stackwars.study.config import load
+from stackwars.study.results.folder import REFERENCE, Folder
 
 STEADY = {"comparisons": [comparison("gemm", 1.5)], "cells": [cell("jax"), cell("torch_xla")]}
 CLAIM = {"id": "gemm_steady_pytorch", "origin": "transferred", "sentence": "It is.", "verdict": "contradicted"}

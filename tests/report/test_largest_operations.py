@@ -3,8 +3,8 @@
 import pytest
 
 import hlo_pair
-from stackwars.report import operations
-from stackwars.report.align import form, hlo_side, side
+from stackwars.publish.report import operations
+from stackwars.publish.report.align import form, hlo_side, side
 
 JAX = "%0 = stablehlo.tanh %a : tensor<2xf32>\n%1 = stablehlo.add %0, %0 : tensor<2xf32>"
 TORCH = """%0 = stablehlo.tanh %a : tensor<2xf32>

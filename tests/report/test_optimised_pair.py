@@ -1,10 +1,10 @@
 """Two optimised programs side by side."""
 
 import pytest
-
 from compilers.hlo_texts import LOOP
+
 from hlo_pair import OTHER, SMALL
-from stackwars.report import align
+from stackwars.publish.report import align
 
 
 @pytest.fixture(scope="module")

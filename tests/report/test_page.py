@@ -11,10 +11,10 @@ import pytest
 from report_fixture import DOCUMENT, HOSTILE
 from running import job_file, run
 from stackwars.core.ratio import geometric_mean
-from stackwars.report.write import MOST_BYTES, pack, page
-from stackwars.results.runs import REFERENCE
+from stackwars.publish.report.write import MOST_BYTES, pack, page
 from stackwars.setup.device import CPU, NODES
 from stackwars.study.config import load
+from stackwars.study.results.runs import REFERENCE
 
 REFERENCE_BYTES = 1_700_000
 """Limit of the reference's report without its programs, which take 1.2 MB."""
@@ -141,7 +141,7 @@ def test_every_vote_of_the_reference_is_found_in_a_view(document):
 def test_programs_of_the_reference_stand_beside_each_other(jax_python, tmp_path):
     config = job_file("config", {**load(), "source": "reference"}, tmp_path)
     step = ("--config", config, "--results", tmp_path, "--measured", REFERENCE)
-    run(jax_python, "-m", "stackwars.report.programs", *step)
+    run(jax_python, "-m", "stackwars.publish.report.programs", *step)
     found = json.loads((tmp_path / "report_programs.json").read_text())["programs"]
     found = {one["workload"]: one for one in found}
     listings = load()["paper"]["listings"]

@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from stackwars import frameworks
-from stackwars.paper.figures.style import LOOKS
-from stackwars.report.profiles import COLOURS
+from stackwars.measure import frameworks
+from stackwars.publish.paper.figures.style import LOOKS
+from stackwars.publish.report.profiles import COLOURS
 
 FRAMEWORKS = {name: frameworks.load(name).COLOUR for name in frameworks.names()}
 LEAST = 3

@@ -7,7 +7,7 @@ import pytest
 import chromium
 from chromium import Chromium
 from report_fixture import DOCUMENT
-from stackwars.report.write import page
+from stackwars.publish.report.write import page
 
 pytestmark = pytest.mark.skipif(chromium.BINARY is None, reason=chromium.WITHOUT)
 MOST_CLICKS = 2

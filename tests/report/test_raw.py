@@ -9,8 +9,8 @@ from made_tables import NEW, OLD, replay
 from measured import process
 from report_fixture import HOSTILE, made_sources
 from stackwars.core.hlo import CLASSES
-from stackwars.report import raw
-from stackwars.report.profiles import profiles
+from stackwars.publish.report import raw
+from stackwars.publish.report.profiles import profiles
 
 MEMORY = {"seconds": [n / 10 for n in range(200)], "bytes": [2**20 * (n + 1) for n in range(200)]}
 

@@ -4,7 +4,7 @@ import pytest
 
 from made_tables import NEW, OLD, cell, checked, comparison, program, replay, rounds
 from report_fixture import made_sources
-from stackwars.report import tables
+from stackwars.publish.report import tables
 
 
 def test_a_study_that_the_run_did_not_measure_is_of_the_reference(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from made_tables import NEW, OLD, cell, comparison, program, replay, rounds
 from report_fixture import made_sources
-from stackwars.report.gather import gather
+from stackwars.publish.report.gather import gather
 
 MATRIX = "iree-3.13"
 """A compiler of a study that this run does not measure."""

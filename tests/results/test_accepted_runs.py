@@ -9,8 +9,8 @@ import pytest
 from made_tables import accepted, cell, checked, only, program, replay, summary
 from measured import config
 from stackwars.measure import PROTOCOL
-from stackwars.results import reference, runs
-from stackwars.results.runs import DamagedRunError
+from stackwars.study.results import reference, runs
+from stackwars.study.results.runs import DamagedRunError
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from explain_fixture import FOUND, REGION
 from made_tables import NEW, OLD
 from stackwars.explain.answer import OPERATIONS, Tried
-from stackwars.results import causes, schema
-from stackwars.results.causes import explained, shortened
-from stackwars.results.raw import Raw
+from stackwars.study.results import causes, schema
+from stackwars.study.results.causes import explained, shortened
+from stackwars.study.results.raw import Raw
 
 _TEXTS = ['"stablehlo.transpose"(%1) : tensor<3x2xf32>', "chlo.erf %2 : tensor<3x2xf32>"]
 REGIONS = [

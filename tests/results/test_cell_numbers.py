@@ -4,8 +4,8 @@ import pytest
 
 from measured import process
 from stackwars.measure import process_value
-from stackwars.results.cell_numbers import numbers
-from stackwars.workloads.gemm import WORKLOAD as gemm
+from stackwars.measure.workloads.gemm import WORKLOAD as gemm
+from stackwars.study.results.cell_numbers import numbers
 
 
 def derived(*processes: dict) -> dict:

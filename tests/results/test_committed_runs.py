@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from stackwars.results import cells, comparisons, effects, programs, raw, rounds, runs, schema
-from stackwars.results.folder import Folder
-from stackwars.results.runs import REFERENCE
 from stackwars.study.config import load
+from stackwars.study.results import cells, comparisons, effects, programs, raw, rounds, runs, schema
+from stackwars.study.results.folder import Folder
+from stackwars.study.results.runs import REFERENCE
 from stackwars.study.studies import of_tables
 
 CONFIG = load()

@@ -6,9 +6,9 @@ import pytest
 
 from measured import PEAK, config, process, write_cell, write_results
 from stackwars.measure import PROTOCOL
-from stackwars.results import raw
-from stackwars.results.tables import context
 from stackwars.study.cells import Cell
+from stackwars.study.results import raw
+from stackwars.study.results.tables import context
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from made_tables import accepted, cell, comparison, program, replay
-from stackwars.results import dataset, schema
-from stackwars.results.dataset import Dataset, Sources
-from stackwars.results.folder import Folder
 from stackwars.study.config import load
+from stackwars.study.results import dataset, schema
+from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.folder import Folder
 
 CONFIG = load()
 ABSENT = {"status": "not run"}

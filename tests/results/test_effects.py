@@ -8,10 +8,10 @@ import pytest
 
 from made_tables import accepted, replay
 from measured import config
-from stackwars.results import effects, reference, schema
-from stackwars.results.effects import decompose, largest, with_ends
-from stackwars.results.verdicts import COMPILER, FRONTEND, INTERACTION
 from stackwars.study.config import load
+from stackwars.study.results import effects, reference, schema
+from stackwars.study.results.effects import decompose, largest, with_ends
+from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION
 
 RANDOM = np.random.default_rng(5)
 

@@ -7,7 +7,7 @@ import pytest
 
 from made_tables import NEW, OLD, cell, compared, only, program, word
 from stackwars.core.hlo import COLLECTIVES
-from stackwars.results import exact, schema
+from stackwars.study.results import exact, schema
 
 TPU = {"target": "tpu-v6e", "compiler": NEW}
 PAIRS = [{"subject": name, "baseline": "jax", "compare": ["programs"]} for name in ("torch_xla", "torch_tpu")]
@@ -99,7 +99,7 @@ def test_a_third_program_is_like_one_of_the_first_two(form, jax, torch, third, v
 
 
 def test_the_words_of_the_forms_are_those_that_the_rules_give():
-    rules = Path(__file__).parents[2] / "src" / "stackwars" / "ir" / "structure.py"
+    rules = Path(__file__).parents[2] / "src" / "stackwars" / "core" / "ir" / "structure.py"
     said = {said for pair in exact.AS_CLAIMED.values() for said in pair} | set(schema.FORMS)
     assert [one for one in said - {None} if f'"{one}"' not in rules.read_text()] == []
 

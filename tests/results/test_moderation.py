@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stackwars.results import moderation
-from stackwars.results.moderation import Prior
+from stackwars.study.results import moderation
+from stackwars.study.results.moderation import Prior
 
 
 def test_a_variance_is_drawn_towards_its_family_by_degrees_of_freedom():

@@ -7,7 +7,7 @@ import pytest
 
 from made_tables import cell, compared, only, rounds
 from stackwars.core.ratio import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, LogRatio, direction
-from stackwars.results import multiplicity
+from stackwars.study.results import multiplicity
 
 
 def level_of(ratios: list[LogRatio]) -> float:

@@ -8,15 +8,15 @@ import pytest
 
 from made_tables import only, values_of
 from measured import PEAK, config, process, write_cell, write_results
-from stackwars.results import cells as table_of_cells
-from stackwars.results import raw, schema
-from stackwars.results.cell_numbers import losses_apart
-from stackwars.results.native import majority, majority_distances, relative_error
+from stackwars.measure.workloads import values
+from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
-from stackwars.workloads import values
-from stackwars.workloads.ffn import WORKLOAD as ffn
+from stackwars.study.results import cells as table_of_cells
+from stackwars.study.results import raw, schema
+from stackwars.study.results.cell_numbers import losses_apart
+from stackwars.study.results.native import majority, majority_distances, relative_error
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
 OUTPUT = np.linspace(1, 2, 64, dtype=np.float32)

@@ -6,9 +6,9 @@ import pytest
 
 from made_tables import cell, having, measured_cell, only
 from measured import config, process, with_partner
-from stackwars.results import rounds, schema
-from stackwars.results.raw import Raw
 from stackwars.study.cells import Cell
+from stackwars.study.results import rounds, schema
+from stackwars.study.results.raw import Raw
 
 STAGES = ("first", "second", "undisturbed", "steady")
 

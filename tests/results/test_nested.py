@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stackwars.results import moderation, nested
-from stackwars.results.moderation import Prior
-from stackwars.results.nested import Model, RunValue
+from stackwars.study.results import moderation, nested
+from stackwars.study.results.moderation import Prior
+from stackwars.study.results.nested import Model, RunValue
 
 NOTHING = Model(None, None)
 

@@ -4,10 +4,10 @@ import pytest
 
 from made_tables import NEW, OLD, cell, having, loops, measured_cell, measured_replay
 from measured import config
-from stackwars.results import rounds, schema
-from stackwars.results.raw import Raw
 from stackwars.study.cells import Cell
 from stackwars.study.programs import ReplayCell
+from stackwars.study.results import rounds, schema
+from stackwars.study.results.raw import Raw
 
 NAMES = ["quantity", "subject", "baseline"]
 

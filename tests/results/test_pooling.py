@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from made_tables import comparison
-from stackwars.results import deciding, pooling, schema
-from stackwars.results.pooling import RunTable
+from stackwars.study.results import deciding, pooling, schema
+from stackwars.study.results.pooling import RunTable
 
 NAMES = ("gemm", "ffn", "mha", "conv", "layernorm")
 

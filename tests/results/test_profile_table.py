@@ -6,11 +6,11 @@ import pytest
 
 from made_tables import OLD, class_times, comparison, measured_replay
 from stackwars.core.hlo import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
-from stackwars.results import profile, schema
-from stackwars.results.profile import carried
-from stackwars.results.raw import Raw
 from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
+from stackwars.study.results import profile, schema
+from stackwars.study.results.profile import carried
+from stackwars.study.results.raw import Raw
 
 
 def profiled(classes: dict[str, float], workload="gemm", wall_ms=10.0) -> dict:

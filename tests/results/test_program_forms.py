@@ -9,8 +9,8 @@ import pytest
 
 from measured import config
 from running import job_file, run
-from stackwars.results import schema
 from stackwars.study.programs import Program
+from stackwars.study.results import schema
 
 pytestmark = pytest.mark.env
 FIXTURES = Path(__file__).parents[1] / "ir" / "fixtures"
@@ -32,7 +32,7 @@ def rows(jax_python, tmp_path_factory):
         path.write_bytes(gzip.compress(text.encode()))
     asked = config(workloads=["gemm", "ffn", "llama3_8b", "conv"], preset="full")
     made = job_file("config", asked, folder)
-    run(jax_python, "-m", "stackwars.results.program_forms", "--config", made, "--results", folder)
+    run(jax_python, "-m", "stackwars.study.results.program_forms", "--config", made, "--results", folder)
     found = json.loads((folder / "program_forms.json").read_text())
     return {(row["workload"], row["framework"], row["level"]): row for row in found}
 

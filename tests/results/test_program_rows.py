@@ -8,12 +8,12 @@ import pytest
 from made_tables import OLD, measured_replay, only
 from measured import config
 from stackwars.core.hlo import COLLECTIVES
-from stackwars.results import programs, schema
-from stackwars.results.folder import Folder
-from stackwars.results.raw import Raw
 from stackwars.study import programs as study
 from stackwars.study import sharding
 from stackwars.study.programs import ReplayCell
+from stackwars.study.results import programs, schema
+from stackwars.study.results.folder import Folder
+from stackwars.study.results.raw import Raw
 
 HLO = {
     "operations_by_kind": {"parameter": 3, "constant": 2, "fusion": 4, "erf": 2, "transpose": 1},

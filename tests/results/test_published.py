@@ -4,8 +4,8 @@ import pandas
 import pytest
 
 from made_tables import comparison
-from stackwars import workloads
-from stackwars.results import published, schema
+from stackwars.measure import workloads
+from stackwars.study.results import published, schema
 
 
 def test_the_committed_rows_are_possible():

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from running import python
-from stackwars.results import reference, runs, schema
 from stackwars.study.config import load
+from stackwars.study.results import reference, runs, schema
 
 SCRIPT = Path(__file__).with_name("recompute.py")
 

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import Interval
 from stackwars.explain.releases import Change, Release, Releases, ReleaseSettings
-from stackwars.paper.figures.of_compilers import draw_releases
-from stackwars.results import releases, schema
-from stackwars.results.raw import Raw
+from stackwars.publish.paper.figures.of_compilers import draw_releases
+from stackwars.study.results import releases, schema
+from stackwars.study.results.raw import Raw
 
 RELEASES = [
     Release("3", Status.UNSUPPORTED, "needs Python >=3.12"),

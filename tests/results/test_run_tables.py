@@ -8,9 +8,9 @@ import pytest
 from made_tables import OLD, measured_replay, only
 from measured import config, process, with_partner, write_cell, write_results
 from running import job_file, python
-from stackwars.results import schema, tables
-from stackwars.results.folder import Folder
 from stackwars.study.cells import Cell, asked
+from stackwars.study.results import schema, tables
+from stackwars.study.results.folder import Folder
 
 MADE = [*(f"{name}.csv" for name in schema.TABLES if name != "claims"), "context.json"]
 
@@ -66,7 +66,7 @@ def test_a_cell_that_is_refused_gives_no_number_to_any_table(results, tmp_path):
 def test_command_writes_the_same_bytes(results, tmp_path):
     tables.write(config(), Folder(tmp_path / "one", results))
     given = job_file("config", config(), tmp_path)
-    command = ["-m", "stackwars.results.tables", "--config", given, "--measured", results]
+    command = ["-m", "stackwars.study.results.tables", "--config", given, "--measured", results]
     python(*command, "--results", tmp_path / "two")
     for name in MADE:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()

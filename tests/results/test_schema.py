@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stackwars.results import folder, schema
-from stackwars.results.folder import Folder
+from stackwars.study.results import folder, schema
+from stackwars.study.results.folder import Folder
 
 
 def test_keys_are_columns_and_a_column_of_two_tables_is_of_one_kind():

@@ -6,8 +6,8 @@ import numpy as np
 
 from made_tables import OLD, check, outcome, values_of
 from measured import config, write_results
-from stackwars.results import native, raw, schema, values
-from stackwars.results.raw import Raw
+from stackwars.study.results import native, raw, schema, values
+from stackwars.study.results.raw import Raw
 
 WHERE = "the last 12 of axis 0"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from made_tables import accepted, summary
-from stackwars.results import variance
+from stackwars.study.results import variance
 
 TRUE = {"machine": 0.2, "run": 0.3, "round": 0.1, "process": 0.1}
 WORKLOADS, ROUNDS = [f"w{n}" for n in range(80)], 6

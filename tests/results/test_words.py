@@ -5,8 +5,8 @@ import math
 import pytest
 
 from stackwars.core.ratio import NO_DATA, SLOWER
-from stackwars.results import names, verdicts
-from stackwars.results.verdicts import agreement, amount, largest_batch, runs_by_times, shape
+from stackwars.study.results import names, verdicts
+from stackwars.study.results.verdicts import agreement, amount, largest_batch, runs_by_times, shape
 
 NAN = math.nan
 

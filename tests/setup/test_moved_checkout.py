@@ -60,11 +60,13 @@ def test_no_file_of_the_environment_names_the_checkout(original):
 
 def test_a_copy_uses_its_own_files(original, copy):
     assert run(copy, ".venv/bin/python", "-c", WHERE).stdout == f"{copy}\n"
-    module = copy / "src" / "stackwars" / "workflow" / "lint.py"
+    module = copy / "src" / "stackwars" / "study" / "workflow" / "lint.py"
     schema = copy / "workflow" / "schemas" / "config.schema.yaml"
     texts = {path: path.read_text() for path in (module, schema)}
     module.write_text("print('the file of the copy')")
-    assert run(copy, ".venv/bin/python", "-m", "stackwars.workflow.lint").stdout == "the file of the copy\n"
+    assert (
+        run(copy, ".venv/bin/python", "-m", "stackwars.study.workflow.lint").stdout == "the file of the copy\n"
+    )
     schema.write_text(f"{texts[schema]}\nminProperties: 1000\n")
     done = run(copy, ".venv/bin/snakemake", "-n", CELL, "--config", "preset=smoke")
     for path, text in texts.items():

@@ -96,7 +96,7 @@ def test_preset_has_its_sizes_and_overrides_settings():
 
 
 def test_file_of_a_workload_decides_its_cells_of_every_framework():
-    edited = "src/stackwars/workloads/mha.py"
+    edited = "src/stackwars/measure/workloads/mha.py"
     deciding = {cell for cell in EVERY_CELL if edited in cells.sources(CONFIG, cell)}
     assert {cell.framework for cell in deciding if cell.workload == "mha"} > {"jax", "torch_xla", "numpy"}
     named = {cell.workload.partition("@")[0] for cell in deciding}
@@ -104,7 +104,7 @@ def test_file_of_a_workload_decides_its_cells_of_every_framework():
 
 
 def test_file_that_builds_a_dialect_s_forms_decides_the_cells_of_that_dialect_only():
-    edited = "src/stackwars/workloads/in_tensorflow.py"
+    edited = "src/stackwars/measure/workloads/in_tensorflow.py"
     deciding = {cell for cell in EVERY_CELL if edited in cells.sources(CONFIG, cell)}
     assert {cell.framework for cell in deciding} == {"tensorflow_xla", "tensorflow_graph"}
     assert "bert_base" not in {cell.workload for cell in deciding}, "hf_tensorflow builds it"

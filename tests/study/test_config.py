@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stackwars import workloads
 from stackwars.core.launch import REPOSITORY
+from stackwars.measure import workloads
 from stackwars.study import programs
 from stackwars.study.config import ConfigError, load, read, validate
 
@@ -140,7 +140,7 @@ REFUSED = {
         "frameworks.torch_xla", "programs or environments.cpu", "torch_xla-tpu"),
     "programs of a framework that cannot be lowered": (
         put("comparisons", [*OTHERS, {**PENDING, "compare": BOTH}]),
-        "comparisons.compare", "a src/stackwars/compilers/lower_<framework>.py", "torch_xla_pending"),
+        "comparisons.compare", "a src/stackwars/measure/stablehlo/lower_<framework>.py", "torch_xla_pending"),
     "programs with two baselines": (
         put("comparisons", [*OTHERS, {**PENDING, "baseline": "torch_xla", "compare": BOTH}]),
         "comparisons", "one baseline of all programs", '["jax", "torch_xla"]'),
@@ -240,7 +240,7 @@ def test_reference_is_of_the_full_preset_only():
 
 
 def test_workload_without_the_dialect_of_a_framework_that_is_asked_for_it_is_refused(monkeypatch):
-    monkeypatch.setattr("stackwars.frameworks.torch_xla_pending.DIALECT", "flax")
+    monkeypatch.setattr("stackwars.measure.frameworks.torch_xla_pending.DIALECT", "flax")
     expected = r"workloads: expected workloads with a form in flax, .*_pending .*got \"resnet50\""
     with pytest.raises(ConfigError, match=expected):
         validate(CONFIG)

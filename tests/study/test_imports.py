@@ -116,11 +116,13 @@ def test_digest_of_a_file_that_is_no_python_follows_its_bytes(tmp_path, monkeypa
 
 
 def test_what_trains_alone_imports_the_optimiser():
-    training = {f"stackwars.workloads.training_{name}" for name in ("jax", "numpy", "tensorflow", "torch")}
-    training |= {f"stackwars.workloads.{name}" for name in ("adamw", "train_mlp", "train_transformer")}
+    training = {
+        f"stackwars.measure.workloads.training_{name}" for name in ("jax", "numpy", "tensorflow", "torch")
+    }
+    training |= {f"stackwars.measure.workloads.{name}" for name in ("adamw", "train_mlp", "train_transformer")}
     others = {
-        f"stackwars.workloads.{path.stem}"
-        for path in (imports.SOURCE / "stackwars/workloads").glob("[a-z]*.py")
+        f"stackwars.measure.workloads.{path.stem}"
+        for path in (imports.SOURCE / "stackwars/measure/workloads").glob("[a-z]*.py")
     }
     for module in sorted(others - training):
         assert not [file for file in imported_files(module) if file.stem == "adamw"], module
@@ -133,7 +135,9 @@ def test_real_package_is_followed():
     assert "measure/child.py" not in names
 
 
-@pytest.mark.parametrize("module", ["paper.listings", "report.programs", "results.program_forms"])
+@pytest.mark.parametrize(
+    "module", ["publish.paper.listings", "publish.report.programs", "study.results.program_forms"]
+)
 def test_what_runs_in_a_framework_s_environment_imports_no_pandas(module):
     files = imported_files(f"stackwars.{module}")
     assert not [file for file in files if re.search(r"^(import|from) pandas", file.read_text(), re.MULTILINE)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwars import workloads
+from stackwars.measure import workloads
 from stackwars.study import odd, programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program

@@ -8,10 +8,10 @@ from stackwars.core.program import Program
 from stackwars.explain import driver
 from stackwars.explain.answer import Cause
 from stackwars.explain.task import Settings
-from stackwars.results.causes import rows
 from stackwars.setup.environments import Unavailable
 from stackwars.study import replay_causes
 from stackwars.study.replay_causes import CausesJob, explain
+from stackwars.study.results.causes import rows
 
 PAIR = ["torch_xla", "jax"]
 

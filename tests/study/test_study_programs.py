@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from stackwars import workloads
 from stackwars.core import compilers
+from stackwars.measure import workloads
 from stackwars.study import cells, printed, programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program, ReplayCell
@@ -69,8 +69,8 @@ def test_variant_overrides_batch_and_sequence(variant, batch, sequence):
 
 def test_program_depends_on_its_own_dialect_alone():
     files = programs.lower_sources(CONFIG, "jax", "mha")
-    assert "src/stackwars/workloads/mha.py" in files
-    assert "src/stackwars/compilers/lower_jax.py" in files
+    assert "src/stackwars/measure/workloads/mha.py" in files
+    assert "src/stackwars/measure/stablehlo/lower_jax.py" in files
     assert not any("torch" in file for file in files)
 
 

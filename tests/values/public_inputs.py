@@ -13,16 +13,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 from running import lower_program
-from stackwars import frameworks, workloads
-from stackwars.compilers.lower import LowerJob
 from stackwars.core.launch import REPOSITORY, clean_environ
-from stackwars.workloads.functions import Functions
+from stackwars.measure import frameworks, workloads
+from stackwars.measure.stablehlo.lower import LowerJob
+from stackwars.measure.workloads.functions import Functions
 
 FOLDER = REPOSITORY / "tests" / "explain" / "public"
 RUN = """
 import sys
 from importlib import import_module
-from stackwars import workloads
+from stackwars.measure import workloads
 folder, module, *sys.argv[1:] = sys.argv[1:]
 workloads.__path__.append(folder)
 import_module(module).main()
@@ -49,7 +49,9 @@ def lower(
 ) -> dict[str, str]:
     """Lower a framework's program of an input into a folder; return its files."""
     job = LowerJob(framework, frameworks.load(framework).DIALECT, name, "base", sizes, seed, "highest")
-    return lower_program(python, asdict(job), folder, *command("stackwars.compilers.lower"), env=environ())
+    return lower_program(
+        python, asdict(job), folder, *command("stackwars.measure.stablehlo.lower"), env=environ()
+    )
 
 
 def faults() -> Iterator[dict[str, str]]:

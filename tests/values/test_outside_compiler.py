@@ -44,7 +44,7 @@ def test_program_that_a_framework_fails_at_leaves_the_reason(framework, why, req
     job = {key: SPEC[key] for key in ("workload", "dialect", "sizes")}
     job |= {"framework": framework, "variant": "base", "seed": 1, "matmul_precision": "highest"}
     python = request.getfixturevalue(f"{framework}_python")
-    command = public_inputs.command("stackwars.compilers.lower")
+    command = public_inputs.command("stackwars.measure.stablehlo.lower")
     done = run_job(python, "lower", job, tmp_path / "program", *command, env=public_inputs.environ())
     text = gzip.decompress((tmp_path / "program/program.mlir.gz").read_bytes()).decode()
     assert text.startswith("// no program: ") and why in text

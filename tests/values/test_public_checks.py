@@ -8,9 +8,9 @@ import pytest
 from public_inputs import WORKLOADS
 
 from running import check_programs
-from stackwars import frameworks
 from stackwars.core import judge
 from stackwars.core.launch import REPOSITORY
+from stackwars.measure import frameworks
 from stackwars.setup.environments import ensure
 from stackwars.study import programs
 from stackwars.study.config import load
@@ -47,7 +47,7 @@ def outcomes(name, compiler, chosen, folder):
         "programs": {one: lowered(name, one, folder / one) for one in chosen},
     }  # fmt: skip
     pins = programs.compiler_pins(CONFIG, compiler)
-    command, environ = public_inputs.command("stackwars.compilers.check"), public_inputs.environ()
+    command, environ = public_inputs.command("stackwars.measure.stablehlo.check"), public_inputs.environ()
     return check_programs(pins, job, folder / "check", *command, env=environ)["programs"]
 
 

@@ -8,10 +8,10 @@ import public_inputs
 import pytest
 from public_inputs import WORKLOADS
 
-from stackwars import frameworks
-from stackwars.compilers import arguments
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
+from stackwars.measure import frameworks
+from stackwars.measure.stablehlo import arguments
 from stackwars.setup.environments import ensure
 from stackwars.study.config import load
 

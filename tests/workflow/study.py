@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from checkout import copy_checkout, overlay
-from stackwars.results import schema
+from stackwars.study.results import schema
 
 CELLS = "results/full/cells.csv"
 BIN = Path(sys.executable).parent
@@ -30,7 +30,7 @@ FRAMEWORK = '''
 """NumPy, with the ends that a test asks for by STACKWARS_FAKE_<framework>_<workload>."""
 import os, signal, time
 import numpy as np
-from stackwars.frameworks import numpy
+from stackwars.measure.frameworks import numpy
 
 TITLE = __name__.rpartition(".")[2]
 DIALECT, COLOUR = numpy.DIALECT, numpy.COLOUR
@@ -119,7 +119,7 @@ def make(folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **setti
     copy_checkout(folder)
     pins = (folder / "envs" / "numpy.txt").read_text()
     for name in ("ours", "theirs"):
-        (folder / "src" / "stackwars" / "frameworks" / f"{name}.py").write_text(FRAMEWORK)
+        (folder / "src" / "stackwars" / "measure" / "frameworks" / f"{name}.py").write_text(FRAMEWORK)
         (folder / "envs" / f"{name}.txt").write_text(f"# {name}\n{pins}")
     config = yaml.safe_load((folder / "config" / "config.yaml").read_text())
     toy = {

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.audits import audit_entries
-from stackwars.audits.audit_entries import Audits
 from stackwars.core import documents
 from stackwars.measure import PROTOCOL
-from stackwars.results import runs, schema
+from stackwars.publish import accept
 from stackwars.study import cells, printed
+from stackwars.study.audits import audit_entries
+from stackwars.study.audits.audit_entries import Audits
 from stackwars.study.config import load
-from stackwars.workflow import accept
+from stackwars.study.results import runs, schema
 
 CELLS = ("cpu/jax/gemm/cell.json", "cpu/torch_xla/gemm/cell.json")
 OTHER = "cpu/torch_inductor/two_matmuls/cell.json"

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from stackwars.workflow import damage
+from stackwars.study.workflow import damage
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from running import job_file, python
 from stackwars.core.launch import REPOSITORY
 from stackwars.setup import device as machine_device
 from stackwars.setup import environments
-from stackwars.workflow import devices
+from stackwars.study.workflow import devices
 
 JAX = REPOSITORY / "envs" / "jax.txt"
 
@@ -92,7 +92,7 @@ def asked(folder: Path, *arguments: object) -> dict:
     """What the command writes."""
     chosen = job_file("config", config(devices=["cpu", "tpu"]), folder)
     output = folder / "new" / "found.json"
-    python("-m", "stackwars.workflow.devices", "--config", chosen, *arguments, "--output", output)
+    python("-m", "stackwars.study.workflow.devices", "--config", chosen, *arguments, "--output", output)
     return json.loads(output.read_text())
 
 

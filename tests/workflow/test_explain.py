@@ -14,7 +14,7 @@ from stackwars.explain import driver
 from stackwars.explain.files import BadInput
 from stackwars.setup.environments import BuildError, Unavailable
 from stackwars.study.config import ConfigError, load, validate
-from stackwars.workflow import explain, program_files
+from stackwars.study.workflow import explain, program_files
 
 PROGRAM = '"""Twice."""\ndef inputs(rows=8):\n    return {"x": (rows, 4)}\ndef jax(x):\n    return 2 * x\n'
 

@@ -25,7 +25,7 @@ def test_a_program_of_the_folder_or_a_workload_is_found_by_the_answer_s_name(che
     for name, program in (("twice", "twice.py"), ("slow", "slow.mlir"), ("mha", "mha")):
         rules, text = checkout.plan(f"explain/{name}/explain.html", "-p")
         assert rules == {"explain": 1, "total": 1}
-        assert f"python -m stackwars.workflow.explain {program} " in text
+        assert f"python -m stackwars.study.workflow.explain {program} " in text
 
 
 def test_the_command_has_what_the_configuration_chooses(checkout):

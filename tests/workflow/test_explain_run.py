@@ -23,7 +23,7 @@ CHOSEN = ("twice.py", "--compilers", "jaxlib-0.10.2", "--frontends", "jax,numpy"
 
 def explain(checkout) -> str:
     """Run the command as `make explain` does; return what it prints."""
-    return python("-m", "stackwars.workflow.explain", *CHOSEN, cwd=checkout.folder).stdout
+    return python("-m", "stackwars.study.workflow.explain", *CHOSEN, cwd=checkout.folder).stdout
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ STACK = ("Traceback", "RuleException", "CalledProcessError", "WorkflowError", "s
 def made(tmp_path_factory):
     """A study with a workload that is one file, named by the study alone."""
     made = study.make(tmp_path_factory.mktemp("failures"), ("gemm", "layernorm", "softmax"))
-    shutil.copy(REPOSITORY / "docs" / "examples" / "softmax.py", made.folder / "src/stackwars/workloads")
+    shutil.copy(REPOSITORY / "docs" / "examples" / "softmax.py", made.folder / "src/stackwars/measure/workloads")
     overlay = made.folder / OVERLAY
     config = yaml.safe_load(overlay.read_text())
     del config["workloads"]
@@ -117,7 +117,7 @@ def test_damaged_cell_is_named_left_alone_and_measured_again_once_it_is_moved(ma
 @pytest.mark.env
 def test_failed_job_is_said_last_with_its_log_and_what_to_do(made):
     study.write(
-        made.folder / "src" / "stackwars" / "results/tables.py",
+        made.folder / "src" / "stackwars" / "study/results/tables.py",
         "\n\nraise OSError(28, 'No space left on device', 'cells.csv')\n",
     )
     done = made.quietly(study.CELLS)

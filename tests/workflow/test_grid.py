@@ -9,19 +9,19 @@ import pytest
 from snakemake.exceptions import WorkflowError
 
 from measured import config
-from stackwars.audits.paired import PairJob
-from stackwars.claims import definitions
 from stackwars.core.launch import REPOSITORY
 from stackwars.study import cells, printed
+from stackwars.study.audits.paired import PairJob
 from stackwars.study.cells import Cell
+from stackwars.study.claims import definitions
 from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program
-from stackwars.workflow import job_files
-from stackwars.workflow.audit_jobs import AuditJobs
-from stackwars.workflow.claim_jobs import ClaimJobs
-from stackwars.workflow.grid import Grid, paper_files
-from stackwars.workflow.jobs import KINDS, Jobs
+from stackwars.study.workflow import job_files
+from stackwars.study.workflow.audit_jobs import AuditJobs
+from stackwars.study.workflow.claim_jobs import ClaimJobs
+from stackwars.study.workflow.grid import Grid, paper_files
+from stackwars.study.workflow.jobs import KINDS, Jobs
 
 GEMM = SimpleNamespace(framework="torch_xla", workload="gemm", device="cpu")
 ANSWERS = {
@@ -157,11 +157,11 @@ def test_a_cell_is_made_from_its_own_files_and_its_partner_s():
     jobs = Jobs(grid())
     files = jobs.sources("cell")(GEMM)
     for name in ("gemm", "in_torch", "in_jax"):
-        assert f"src/stackwars/workloads/{name}.py" in files
+        assert f"src/stackwars/measure/workloads/{name}.py" in files
     assert (jobs.pins("cell")(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
     assert jobs.partner_pins(jax) == []
-    assert "src/stackwars/workloads/in_torch.py" not in jobs.sources("cell")(jax)
+    assert "src/stackwars/measure/workloads/in_torch.py" not in jobs.sources("cell")(jax)
 
 
 def test_a_cell_is_told_what_it_measures():
@@ -300,7 +300,7 @@ def test_pairs_are_measured_on_all_cores_by_the_rounds_of_the_study():
     assert (job.rounds, job.trials) == (cells.rounds(grid().config, "gemm"), 2)
     assert {"loop_pairs", "steady_seconds", "block_calls"} <= job.settings.keys()
     sources = jobs.sources(wildcards)
-    assert {f"src/stackwars/frameworks/{name}.py" for name in ("jax", "torch_xla")} <= set(sources)
+    assert {f"src/stackwars/measure/frameworks/{name}.py" for name in ("jax", "torch_xla")} <= set(sources)
     with pytest.raises(
         WorkflowError, match="expected one of jax-gemm, torch_xla-gemm on cpu, got numpy-gemm on cpu"
     ):
@@ -338,7 +338,7 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
     assert jobs.pins(wildcards) == "envs/iree.txt"
     assert jobs.lower_pins(wildcards) == "envs/jax.txt"
     command = jobs.command(wildcards, SimpleNamespace(pins="envs/iree.txt", peak="peak.json")).split()
-    assert command[0] == "stackwars.audits.mutants"
+    assert command[0] == "stackwars.study.audits.mutants"
     assert command[-2:] == ["--folder", "results/smoke/audits/kept/mutants-cpu-jax-iree-3.13"]
     job = content(command[command.index("--job") + 1])
     assert (job["module"], job["dialect"], job["lower_pins"]) == ("iree", "jax", "envs/jax.txt")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.workflow import job_files
+from stackwars.study.workflow import job_files
 
 
 @pytest.fixture(autouse=True)

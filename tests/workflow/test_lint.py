@@ -11,7 +11,7 @@ LOG = '    log:\n        "made.log",\n'
 
 def lint(folder) -> subprocess.CompletedProcess[str]:
     """Run the linter in a folder with a Snakefile; its output is in `.stdout`."""
-    command = [sys.executable, "-m", "stackwars.workflow.lint"]
+    command = [sys.executable, "-m", "stackwars.study.workflow.lint"]
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": str(REPOSITORY / "src")}
     return subprocess.run(
         command, cwd=folder, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

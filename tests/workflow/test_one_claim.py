@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwars.claims import definitions
+from stackwars.study.claims import definitions
 from stackwars.study.config import load
 
 pytestmark = pytest.mark.slow

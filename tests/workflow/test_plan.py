@@ -8,11 +8,11 @@ import pytest
 from made_tables import cell
 from measured import config
 from stackwars.core.launch import REPOSITORY
-from stackwars.results import schema
 from stackwars.setup.environments import folder
 from stackwars.setup.needed import sizes_gb
 from stackwars.study import programs
-from stackwars.workflow import plan
+from stackwars.study.results import schema
+from stackwars.study.workflow import plan
 
 GEMM = [
     cell("jax", rounds=2, wall_s=20.0, peak_rss_bytes=3 * 2**30),

@@ -52,12 +52,12 @@ def test_looking_changes_no_file_no_date_and_no_lock(made, look):
 
 
 def test_linting_changes_nothing_either(made):
-    assert changed_by(made, [sys.executable, "-m", "stackwars.workflow.lint"]) == set()
+    assert changed_by(made, [sys.executable, "-m", "stackwars.study.workflow.lint"]) == set()
 
 
 def test_a_plan_changes_nothing_either(checkout):
     checkout.snakemake("-n", "results/smoke/cpu/jax/gemm/cell.json", "--config", "preset=smoke")
-    plan = [sys.executable, "-m", "stackwars.workflow.plan", "--preset", "smoke"]
+    plan = [sys.executable, "-m", "stackwars.study.workflow.plan", "--preset", "smoke"]
     assert changed_by(checkout, plan) == set()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from running import python
 from stackwars.explain.files import BadInput
-from stackwars.workflow import program_files
+from stackwars.study.workflow import program_files
 
 FILE = '''"""Twice."""
 def inputs(rows=8):
@@ -61,7 +61,7 @@ def test_inputs_that_cannot_be_drawn_are_one_line(tmp_path, body, expected):
 def test_what_a_file_prints_is_not_in_the_output(tmp_path):
     (tmp_path / "x.py").write_text(f"{FILE.replace('    return {', '    print(1); return {')}print(2)\n")
     code = (
-        "from stackwars.workflow import program_files\n"
+        "from stackwars.study.workflow import program_files\n"
         f"loaded = program_files.load({str(tmp_path / 'x.py')!r}, 0)\n"
         "print(loaded.inputs({'rows': 2}, 0)['x'].shape)"
     )
@@ -75,7 +75,7 @@ def test_what_functions_do_is_an_outcome(tmp_path):
     text = FILE.replace("    return 2 * x", "    print(1); raise SystemExit(0)")
     (tmp_path / "wild.py").write_text(f"{text}def numpy(x):\n    input()\n")
     chosen = ("--compilers", "jaxlib-0.10.2", "--frontends", "jax,numpy")
-    done = python("-m", "stackwars.workflow.explain", "wild.py", *chosen, cwd=tmp_path, check=False)
+    done = python("-m", "stackwars.study.workflow.explain", "wild.py", *chosen, cwd=tmp_path, check=False)
     assert done.returncode == 1, done.stderr
     shown = " ".join(done.stdout.split())
     assert "no program: jax: jax does not lower it: wild.py:5: SystemExit: 0" in shown

@@ -5,7 +5,7 @@ import pytest
 from stackwars.core import documents
 from stackwars.explain.files import BadInput
 from stackwars.study.config import load
-from stackwars.workflow.releases import configured, measure
+from stackwars.study.workflow.releases import configured, measure
 
 NEGATE = """
 func.func public @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {

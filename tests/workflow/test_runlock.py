@@ -6,9 +6,11 @@ import sys
 import pytest
 
 from stackwars.core.launch import clean_environ
-from stackwars.workflow import start as starting
+from stackwars.study.workflow import start as starting
 
-HOLD = "from stackwars.workflow import start; held = start.take_lock(); print(held is not None, flush=True);"
+HOLD = (
+    "from stackwars.study.workflow import start; held = start.take_lock(); print(held is not None, flush=True);"
+)
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,11 @@ import pytest
 
 import study
 from checkout import overlay
-from stackwars.claims import definitions
-from stackwars.results import schema
 from stackwars.setup.device import CPUS
 from stackwars.study import cells, programs
+from stackwars.study.claims import definitions
 from stackwars.study.config import load
+from stackwars.study.results import schema
 
 pytestmark = [pytest.mark.slow, pytest.mark.env]
 # They exercise every path: a listing, a graph, a replay, one core, pending work, a model.
@@ -267,8 +267,8 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
     times = sum(replay.workload == changed for replay in REPLAYS)
     replays = {"replay": times}
     for files, expected in (
-        (["workloads/layernorm.py"], {**made_from_it, **replays}),
-        (["compilers/ahead.py", "results/comparisons.py"], {}),
+        (["measure/workloads/layernorm.py"], {**made_from_it, **replays}),
+        (["measure/stablehlo/ahead.py", "study/results/comparisons.py"], {}),
     ):
         before = {package / file: (package / file).read_text() for file in files}
         for path in before:
@@ -283,7 +283,7 @@ def test_an_edited_file_touches_what_is_made_from_it_alone(smoke):
 def test_one_changed_weight_makes_its_own_cell_wrong(smoke):
     made, _ = smoke
     # In NumPy: of all dialects the one that the fewest processes measure again.
-    dialect = made.folder / "src" / "stackwars" / "workloads" / "in_numpy.py"
+    dialect = made.folder / "src" / "stackwars" / "measure" / "workloads" / "in_numpy.py"
     study.write(
         dialect,
         """
@@ -304,7 +304,7 @@ def test_one_changed_weight_makes_its_own_cell_wrong(smoke):
         for cell in cells.asked(ASKED)
         if cell.device in CPUS
         and cell.framework == "numpy"
-        and "src/stackwars/workloads/in_numpy.py" in cells.sources(ASKED, cell)
+        and "src/stackwars/measure/workloads/in_numpy.py" in cells.sources(ASKED, cell)
     ]
     ran = made.run("results/smoke/cells.csv", *SMOKE)
     assert ran == {"cell": len(of_numpy), "tables": 1}

@@ -9,10 +9,10 @@ from snakemake.exceptions import WorkflowError
 
 from made_tables import cell
 from measured import config, process, write_cell, write_results
-from stackwars.results import runs, schema
 from stackwars.setup import environments
 from stackwars.study.cells import Cell
-from stackwars.workflow import start
+from stackwars.study.results import runs, schema
+from stackwars.study.workflow import start
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from stackwars.setup import advice
-from stackwars.workflow import terminal
+from stackwars.study.workflow import terminal
 
 
 class Job(SimpleNamespace):

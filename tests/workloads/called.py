@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars import workloads
+from stackwars.measure import workloads
 
 CALLS = 3
 SEED = 0
@@ -27,7 +27,7 @@ def executions(framework: str) -> int:
 
 
 def called(name: str, sizes: dict[str, int], framework: str) -> dict[str, np.ndarray]:
-    module = import_module(f"stackwars.frameworks.{framework}")
+    module = import_module(f"stackwars.measure.frameworks.{framework}")
     session = module.Session("cpu", "highest")
     sets = workloads.load(name).input_sets(sizes, SEED)
     session.build(workloads.build(name, module.DIALECT), sizes, SEED, sets)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from running import python
-from stackwars import workloads
 from stackwars.core.launch import clean_environ
+from stackwars.measure import workloads
 from workloads.presets import BASIC, ODD, SMALL, UPDATING
 
 HERE = Path(__file__).parent

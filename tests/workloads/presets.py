@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from stackwars import workloads
+from stackwars.measure import workloads
 from stackwars.measure.checks import relative_l2
 from stackwars.study.config import load
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stackwars import workloads
-from stackwars.workloads import functions, values
-from stackwars.workloads.base import ProgramFileError
+from stackwars.measure import workloads
+from stackwars.measure.workloads import functions, values
+from stackwars.measure.workloads.base import ProgramFileError
 
 PROGRAMS = Path(__file__).parent / "programs"
 SOFTMAX = Path(__file__).parents[2] / "docs" / "examples" / "softmax.py"
@@ -75,9 +75,9 @@ def test_a_file_of_the_package_is_a_workload_under_its_name(tmp_path, monkeypatc
     assert workloads.names()[:3] == ["gemm", "adds", "ffn"] and module.ORDER == 15
     sources = workloads.sources("adds", "torch")
     assert sources == [
-        "stackwars.workloads.adds",
-        "stackwars.workloads.functions",
-        "stackwars.workloads.in_torch",
+        "stackwars.measure.workloads.adds",
+        "stackwars.measure.workloads.functions",
+        "stackwars.measure.workloads.in_torch",
     ]
 
 

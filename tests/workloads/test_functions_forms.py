@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from running import check_programs, lower_program, run, run_job
-from stackwars import frameworks, workloads
-from stackwars.compilers.lower import LowerJob
 from stackwars.core import judge
 from stackwars.core.launch import REPOSITORY, clean_environ
+from stackwars.measure import frameworks, workloads
+from stackwars.measure.stablehlo.lower import LowerJob
 from stackwars.setup.environments import ensure
 
 pytestmark = pytest.mark.env

@@ -4,11 +4,11 @@ import copy
 
 import pytest
 
-from stackwars import workloads
+from stackwars.measure import workloads
+from stackwars.measure.workloads import sized
 from stackwars.study import cells, programs
 from stackwars.study.config import ConfigError, load, validate
 from stackwars.study.programs import ReplayCell
-from stackwars.workloads import sized
 
 CONFIG = load()
 MEASURED = {**CONFIG, "measure": ["sizes"]}

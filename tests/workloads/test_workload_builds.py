@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stackwars import workloads
+from stackwars.measure import workloads
 from workloads.presets import FULL, SMALL
 
 pytestmark = pytest.mark.env
@@ -12,8 +12,8 @@ pytestmark = pytest.mark.env
 ONE_BY_ONE = """
 import json, sys, weakref
 import numpy as np
-from stackwars import workloads
-from stackwars.workloads.bert_base import WORKLOAD as bert
+from stackwars.measure import workloads
+from stackwars.measure.workloads.bert_base import WORKLOAD as bert
 SMALL, dialect = json.loads(sys.argv[1]), sys.argv[2]
 
 made = []
@@ -89,8 +89,8 @@ WITHOUT_VALUES = """
 import functools, json, sys
 from unittest import mock
 import numpy as np
-from stackwars import workloads
-from stackwars.workloads import values
+from stackwars.measure import workloads
+from stackwars.measure.workloads import values
 # Values without memory: the 32 GB of LLaMA are described in seconds.
 values.leaf = lambda _, shape, __: np.broadcast_to(np.float32(0), shape)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwars import workloads
+from stackwars.measure import workloads
 from workloads.presets import FULL, SMALL, UPDATING
 
 PARAMETERS = {

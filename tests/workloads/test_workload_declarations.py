@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stackwars import workloads
-from stackwars.workloads import in_numpy
+from stackwars.measure import workloads
+from stackwars.measure.workloads import in_numpy
 from workloads.presets import CLASSES as NAMES
 from workloads.presets import FULL, SMALL
 
@@ -52,10 +52,10 @@ def test_inputs_are_seeded_and_have_the_batch(name):
 
 
 def test_a_form_s_sources_are_its_module_and_that_which_builds_it():
-    builders = ("stackwars.workloads.in_torch", "stackwars.workloads.hf_jax")
-    assert workloads.sources("moe_sorted", "torch") == ["stackwars.workloads.moe_sorted", builders[0]]
-    assert workloads.sources("bert_base", "jax") == ["stackwars.workloads.bert_base", builders[1]]
-    assert workloads.sources("bert_base", "numpy") == ["stackwars.workloads.bert_base"]
+    builders = ("stackwars.measure.workloads.in_torch", "stackwars.measure.workloads.hf_jax")
+    assert workloads.sources("moe_sorted", "torch") == ["stackwars.measure.workloads.moe_sorted", builders[0]]
+    assert workloads.sources("bert_base", "jax") == ["stackwars.measure.workloads.bert_base", builders[1]]
+    assert workloads.sources("bert_base", "numpy") == ["stackwars.measure.workloads.bert_base"]
 
 
 def test_a_form_that_there_is_not_is_refused_with_the_reason():

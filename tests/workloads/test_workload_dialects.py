@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stackwars import frameworks, workloads
+from stackwars.measure import frameworks, workloads
 from stackwars.measure.checks import relative_l2
 from workloads.called import CALLS
 from workloads.conftest import CHOSEN, FRAMEWORKS

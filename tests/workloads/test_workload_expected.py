@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stackwars import workloads
+from stackwars.measure import workloads
 from stackwars.measure.checks import relative_l2
 from workloads.presets import BASIC, LIMIT, ODD, SEED, SMALL, UPDATING, differ
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from stackwars import workloads
+from stackwars.measure import workloads
 from workloads.presets import SEED, SMALL, expected, weights
 
 

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from stackwars.workloads.llama3_8b import inverse_frequencies
+from stackwars.measure.workloads.llama3_8b import inverse_frequencies
 from workloads.presets import FULL
 
 WIDTH = 128  # of a head of LLaMA-3.1 8B
@@ -15,7 +15,7 @@ import json, sys
 from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 import torch
-from stackwars.workloads.llama3_8b import WORKLOAD
+from stackwars.measure.workloads.llama3_8b import WORKLOAD
 rotary = LlamaRotaryEmbedding(LlamaConfig(**WORKLOAD.hf_config(json.loads(sys.argv[1]))))
 cos, sin = rotary(torch.zeros(1), torch.arange({POSITIONS})[None])
 assert rotary.attention_scaling == 1
@@ -25,7 +25,7 @@ print(json.dumps([rotary.inv_freq.tolist(), sin[0, ::997].tolist(), cos[0, ::997
 IN_JAX = f"""
 import json
 import jax
-from stackwars.workloads.llama3_8b import table_in_jax
+from stackwars.measure.workloads.llama3_8b import table_in_jax
 rows = table_in_jax(jax, {POSITIONS}, {WIDTH})[::997, 0]
 print(json.dumps([rows[:, :{WIDTH}].tolist(), rows[:, {WIDTH}:].tolist()]))
 """

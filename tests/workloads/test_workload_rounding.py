@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from stackwars.measure import checks
-from stackwars.workloads import elementwise_chain, values
-from stackwars.workloads.elementwise_chain import WORKLOAD as chain
-from stackwars.workloads.moe import WORKLOAD as moe
-from stackwars.workloads.newton import MARGIN, TOLERANCE, iterated
-from stackwars.workloads.newton import WORKLOAD as newton
+from stackwars.measure.workloads import elementwise_chain, values
+from stackwars.measure.workloads.elementwise_chain import WORKLOAD as chain
+from stackwars.measure.workloads.moe import WORKLOAD as moe
+from stackwars.measure.workloads.newton import MARGIN, TOLERANCE, iterated
+from stackwars.measure.workloads.newton import WORKLOAD as newton
 from workloads.presets import CONFIG, FULL, ODD, SMALL
 
 SEEDS = sorted({0, CONFIG["settings"]["seed"]})

@@ -5,11 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from stackwars import workloads
 from stackwars.core.documents import Events
-from stackwars.measure import checks, child
+from stackwars.measure import checks, child, workloads
 from stackwars.measure.checks import parity_limit, relative_l2
-from stackwars.workloads import adamw, losses, train_mlp, transformer
+from stackwars.measure.workloads import adamw, losses, train_mlp, transformer
 from workloads.presets import SEED, SMALL, weights
 
 TRAINING = ("train_mlp", "train_transformer")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from stackwars.workloads import values
+from stackwars.measure.workloads import values
 
 PINNED = [-0.12916441, 0.85892183, -0.37683639, -0.08279672]
 

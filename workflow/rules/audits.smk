@@ -3,7 +3,7 @@
 
 
 # subject: a framework, whose cells are audited, <framework>-<compiler>: replays of its programs, or the name of a pair
-# (stackwars.audits.pairs) whose rounds are measured.
+# (stackwars.study.audits.pairs) whose rounds are measured.
 rule audit:
     input:
         pins=AUDIT_JOBS.pins,
@@ -34,11 +34,11 @@ rule audit_report:
     log:
         f"{ROOT}/logs/audits/report.txt",
     params:
-        sources=step_digest("stackwars.audits.report"),
+        sources=step_digest("stackwars.study.audits.report"),
         step=GRID.arguments(CONFIG, ROOT, ROOT),
         parts=lambda wildcards, input: [f"--part {path}" for path in input.parts],
     shell:
-        "python -m stackwars.audits.report {params.step} {params.parts} >{log} 2>&1"
+        "python -m stackwars.study.audits.report {params.step} {params.parts} >{log} 2>&1"
 
 
 rule audits:

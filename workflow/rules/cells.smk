@@ -19,10 +19,10 @@ rule device:
     resources:
         **EXCLUSIVE_NODE,
     params:
-        sources=step_digest("stackwars.workflow.devices"),
+        sources=step_digest("stackwars.study.workflow.devices"),
         config=CONFIG,
     shell:
-        "python -m stackwars.workflow.devices --config {params.config} --device {wildcards.device}"
+        "python -m stackwars.study.workflow.devices --config {params.config} --device {wildcards.device}"
         " --output {output} >{log} 2>&1"
 
 
@@ -36,7 +36,7 @@ checkpoint devices:
     params:
         config=CONFIG,
     shell:
-        "python -m stackwars.workflow.devices --config {params.config} --answers {input}"
+        "python -m stackwars.study.workflow.devices --config {params.config} --answers {input}"
         " --output {output} >{log} 2>&1"
 
 

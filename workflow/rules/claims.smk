@@ -18,11 +18,11 @@ rule claims:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.claims.decide"),
+        sources=step_digest("stackwars.study.claims.decide"),
         step=lambda wildcards: GRID.args_of(wildcards.results),
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
-        "python -m stackwars.claims.decide {params.step} >{log} 2>&1"
+        "python -m stackwars.study.claims.decide {params.step} >{log} 2>&1"
 
 
 rule reproduction:
@@ -37,10 +37,10 @@ rule reproduction:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.claims.compare"),
+        sources=step_digest("stackwars.study.claims.compare"),
         step=GRID.step_args,
     shell:
-        "python -m stackwars.claims.compare {params.step} >{log} 2>&1"
+        "python -m stackwars.study.claims.compare {params.step} >{log} 2>&1"
 
 
 # One claim from what it alone needs.
@@ -59,10 +59,10 @@ rule claim_decision:
     log:
         f"{OUT}/logs/claims/{{claim}}.txt",
     params:
-        sources=step_digest("stackwars.claims.decide"),
+        sources=step_digest("stackwars.study.claims.decide"),
         step=GRID.step_args,
     shell:
-        "python -m stackwars.claims.decide --claim {wildcards.claim} {params.step} >{log} 2>&1"
+        "python -m stackwars.study.claims.decide --claim {wildcards.claim} {params.step} >{log} 2>&1"
 
 
 # snakemake claim_<id>: what the claim needs, and then its verdict.

@@ -2,16 +2,16 @@
 
 from snakemake.exceptions import WorkflowError
 
-from stackwars.claims import definitions
-from stackwars.results.folder import FIGURES, TABLES
+from stackwars.study.claims import definitions
+from stackwars.study.results.folder import FIGURES, TABLES
 from stackwars.setup.device import CPU
 from stackwars.study.config import ConfigError, read, validate
 from stackwars.study.imports import digest
-from stackwars.workflow import audit_jobs, explain, start
-from stackwars.workflow.claim_jobs import ClaimJobs
-from stackwars.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
-from stackwars.workflow.jobs import Jobs, step_digest
-from stackwars.workloads import sized
+from stackwars.study.workflow import audit_jobs, explain, start
+from stackwars.study.workflow.claim_jobs import ClaimJobs
+from stackwars.study.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
+from stackwars.study.workflow.jobs import Jobs, step_digest
+from stackwars.measure.workloads import sized
 
 try:
     for path in workflow.configfiles:
@@ -40,9 +40,9 @@ COMPILING_MB = 8000
 # The tables that claims are decided from.
 MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
 WORKLOADS = sorted({sized.source(name) for name in config["workloads"]})
-FRAMEWORKS = [f"src/stackwars/frameworks/{name}.py" for name in config["frameworks"]]
+FRAMEWORKS = [f"src/stackwars/measure/frameworks/{name}.py" for name in config["frameworks"]]
 """Titles, colours and first lines, which no measurement depends on and the paper and the report print."""
-COLUMNS = "src/stackwars/results/columns.yaml"
+COLUMNS = "src/stackwars/study/results/columns.yaml"
 PUBLISHED = [f"paper/published/{name}.csv" for name in ("tables", "lecture", "faults")]
 
 

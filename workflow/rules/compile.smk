@@ -26,7 +26,7 @@ rule lower:
         job=JOBS.spec("lower"),
         version=JOBS.version("lower"),
     shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.lower"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.measure.stablehlo.lower"
         " --job {params.job} --output $(dirname {output.program}) >{log} 2>&1"
 
 
@@ -48,7 +48,7 @@ rule optimised:
         job=JOBS.spec("optimised"),
         version=JOBS.version("optimised"),
     shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.compilers.optimised"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.measure.stablehlo.optimised"
         " --job {params.job} --program {input.program} --output {output} >{log} 2>&1"
 
 
@@ -75,7 +75,7 @@ rule ahead:
         version=JOBS.version("ahead"),
         code=lambda wildcards, input: f"--code-from {input.code}" if input.code else "",
     shell:
-        "python -m stackwars.compilers.ahead_supervisor --job {params.job} --pins {input.pins}"
+        "python -m stackwars.measure.stablehlo.ahead_supervisor --job {params.job} --pins {input.pins}"
         " --program {input.program} {params.code} --output $(dirname {output.result}) >{log} 2>&1"
 
 
@@ -99,7 +99,7 @@ rule largest_batch:
         job=JOBS.spec("largest_batch"),
         version=JOBS.version("largest_batch"),
     shell:
-        "python -m stackwars.compilers.largest_batch --job {params.job} --pins {input.pins}"
+        "python -m stackwars.measure.stablehlo.largest_batch --job {params.job} --pins {input.pins}"
         " --lower-pins {input.lower_pins} --base {input.base} --output {output} >{log} 2>&1"
 
 
@@ -119,5 +119,5 @@ rule sharded:
         job=JOBS.spec("sharded"),
         version=JOBS.version("sharded"),
     shell:
-        "python -m stackwars.measure.supervisor --child stackwars.compilers.sharded --job {params.job}"
+        "python -m stackwars.measure.supervisor --child stackwars.measure.stablehlo.sharded --job {params.job}"
         " --pins {input.pins} --output {output} >{log} 2>&1"

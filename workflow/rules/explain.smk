@@ -22,5 +22,5 @@ rule explain:
         version=explain.driver.VERSION,
     shell:
         # Statuses 1 and 2 are answers.
-        "{{ python -m stackwars.workflow.explain {params.program:q} {params.options} --preset {params.preset}"
+        "{{ python -m stackwars.study.workflow.explain {params.program:q} {params.options} --preset {params.preset}"
         ' --output "$(dirname {output.answer:q})" || [ $? -lt 3 ]; }} 2>&1 | tee {log:q}'

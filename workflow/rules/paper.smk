@@ -17,11 +17,11 @@ rule paper_tables:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.paper.tables.write"),
+        sources=step_digest("stackwars.publish.paper.tables.write"),
         step=GRID.step_args,
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
-        "python -m stackwars.paper.tables.write {params.step} >{log} 2>&1"
+        "python -m stackwars.publish.paper.tables.write {params.step} >{log} 2>&1"
 
 
 rule cell_figures:
@@ -39,10 +39,10 @@ rule cell_figures:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.paper.figures.of_cells"),
+        sources=step_digest("stackwars.publish.paper.figures.of_cells"),
         step=GRID.step_args,
     shell:
-        "python -m stackwars.paper.figures.of_cells {params.step} >{log} 2>&1"
+        "python -m stackwars.publish.paper.figures.of_cells {params.step} >{log} 2>&1"
 
 
 rule compiler_figures:
@@ -59,10 +59,10 @@ rule compiler_figures:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.paper.figures.of_compilers"),
+        sources=step_digest("stackwars.publish.paper.figures.of_compilers"),
         step=GRID.step_args,
     shell:
-        "python -m stackwars.paper.figures.of_compilers {params.step} >{log} 2>&1"
+        "python -m stackwars.publish.paper.figures.of_compilers {params.step} >{log} 2>&1"
 
 
 # In jax's environment, for the MLIR bindings.
@@ -79,10 +79,10 @@ rule listings:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.paper.listings"),
+        sources=step_digest("stackwars.publish.paper.listings"),
         step=GRID.step_args,
     shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.paper.listings"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.publish.paper.listings"
         " {params.step} >{log} 2>&1"
 
 
@@ -103,11 +103,11 @@ rule latex:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.paper.render"),
+        sources=step_digest("stackwars.publish.paper.render"),
         step=GRID.step_args,
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
-        "python -m stackwars.paper.render {params.step} >{log} 2>&1"
+        "python -m stackwars.publish.paper.render {params.step} >{log} 2>&1"
 
 
 rule typeset:
@@ -125,7 +125,7 @@ rule typeset:
         # The text of another run may be longer; that of the reference is the authors' to shorten.
         length=branch(
             config["source"] == "reference",
-            then=f" && python -m stackwars.paper.length {OUT}/latex/main.aux",
+            then=f" && python -m stackwars.publish.paper.length {OUT}/latex/main.aux",
             otherwise="",
         ),
     shell:
@@ -148,10 +148,10 @@ rule report_programs:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.report.programs"),
+        sources=step_digest("stackwars.publish.report.programs"),
         step=GRID.step_args,
     shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.report.programs"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.publish.report.programs"
         " {params.step} >{log} 2>&1"
 
 
@@ -160,7 +160,7 @@ rule report:
         WORKLOADS,
         FRAMEWORKS,
         "config/claims.yaml",
-        page=sorted(str(path) for path in Path("src/stackwars/report/page").iterdir()),
+        page=sorted(str(path) for path in Path("src/stackwars/publish/report/page").iterdir()),
         glossary="docs/glossary.md",
         explained=sorted(str(path) for path in Path("results/reference/explain").glob("*.json")),
         tables=GRID.both(*TABLES, "context"),
@@ -177,8 +177,8 @@ rule report:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.report.write"),
+        sources=step_digest("stackwars.publish.report.write"),
         step=GRID.step_args,
         digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
-        "python -m stackwars.report.write {params.step} --output {output} >{log} 2>&1"
+        "python -m stackwars.publish.report.write {params.step} --output {output} >{log} 2>&1"

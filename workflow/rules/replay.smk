@@ -30,7 +30,7 @@ rule replay:
         version=JOBS.version("replay"),
         taken=lambda wildcards, input: (f"--taken {input.taken}" if input.taken else ""),
     shell:
-        "python -m stackwars.compilers.replay_cell --job {params.job} --pins {input.pins}"
+        "python -m stackwars.measure.stablehlo.replay_cell --job {params.job} --pins {input.pins}"
         " --peak {input.peak} {params.taken} --output $(dirname {output.result}) >{log} 2>&1"
 
 

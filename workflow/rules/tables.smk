@@ -15,10 +15,10 @@ rule program_forms:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.results.program_forms"),
+        sources=step_digest("stackwars.study.results.program_forms"),
         step=CLAIM_JOBS.args,
     shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.results.program_forms"
+        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.study.results.program_forms"
         " {params.step} >{log} 2>&1"
 
 
@@ -49,10 +49,10 @@ rule tables:
     log:
         f"{ROOT}/logs/tables.txt",
     params:
-        sources=step_digest("stackwars.results.tables"),
+        sources=step_digest("stackwars.study.results.tables"),
         step=GRID.step_args,
     shell:
-        "python -m stackwars.results.tables {params.step} >{log} 2>&1"
+        "python -m stackwars.study.results.tables {params.step} >{log} 2>&1"
 
 
 rule reference_tables:
@@ -66,10 +66,10 @@ rule reference_tables:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.results.reference"),
+        sources=step_digest("stackwars.study.results.reference"),
         step=GRID.reference_args,
     shell:
-        "python -m stackwars.results.reference {params.step} >{log} 2>&1"
+        "python -m stackwars.study.results.reference {params.step} >{log} 2>&1"
 
 
 # The tables of a run, which can join the reference without a paper of their own, and what its report shows of programs.

@@ -26,7 +26,7 @@ rule expected:
         job=JOBS.spec("expected"),
         version=JOBS.version("expected"),
     shell:
-        "python -m stackwars.compilers.expected --job {params.job} --pins {input.pins}"
+        "python -m stackwars.measure.stablehlo.expected --job {params.job} --pins {input.pins}"
         " --output $(dirname {output.document}) >{log} 2>&1"
 
 
@@ -52,5 +52,5 @@ rule check:
         job=JOBS.spec("check"),
         version=JOBS.version("check"),
     shell:
-        "python -m stackwars.compilers.check --job {params.job} --pins {input.pins}"
+        "python -m stackwars.measure.stablehlo.check --job {params.job} --pins {input.pins}"
         " --output $(dirname {output.document}) >{log} 2>&1"

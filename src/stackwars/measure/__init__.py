@@ -2,7 +2,10 @@
 
 It reads a job (framework, workload, sizes, settings) and writes a cell: in each of its rounds a fresh process and one
 of its baseline, which take turns (`conduct`) and whose loops alternate (`loops`). The statistics take values of
-processes and know nothing of files.
+processes and know nothing of files. `frameworks` and `workloads` are what is measured; `stablehlo` lowers, checks,
+replays and compiles their programs.
+
+It imports `setup` and `core`. What runs in a framework's environment imports no package that the environment lacks.
 """
 
 PROTOCOL = 3

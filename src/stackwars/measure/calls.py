@@ -1,7 +1,7 @@
 """The timed calls of one program in the process that is measured, and the order in which they come.
 
-A session here is whatever has `call` and `fence` (see `stackwars.frameworks`): a framework's session, or a program
-that a compiler of StableHLO loaded.
+A session here is whatever has `call` and `fence` (see `stackwars.measure.frameworks`): a framework's session, or a
+program that a compiler of StableHLO loaded.
 """
 
 from __future__ import annotations

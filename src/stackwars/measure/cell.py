@@ -22,12 +22,11 @@ from typing import Any
 import jsonschema
 import yaml
 
-from stackwars import workloads
 from stackwars.core import documents, judge, limits, program_text
 from stackwars.core.documents import event as _event
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
-from stackwars.measure import FORMS, nodes, progress
+from stackwars.measure import FORMS, nodes, progress, workloads
 from stackwars.measure.calls import THROUGHPUT
 from stackwars.measure.conduct import IN_TURN, STEPS, SUBJECT_STEPS, Participant, run_round
 from stackwars.measure.rounds import Rounds
@@ -36,7 +35,7 @@ from stackwars.measure.supervisor import Environment, ProcessJob, exclusive, not
 VERSION = 4
 SUBJECT, PARTNER, REPLAY = "subject", "partner", "replay"
 """The participants of a round, and their folders in it."""
-REPLAYING = "stackwars.compilers.replay"
+REPLAYING = "stackwars.measure.stablehlo.replay"
 """The module of the process that replays; it has the class of its jobs as JOB."""
 BASELINE, REPLAYED = "baseline", "rounds.json"
 """In the folder `beside`: the baseline's cell, and the rounds of the replay."""

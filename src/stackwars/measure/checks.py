@@ -1,7 +1,7 @@
 """Checks that a measured process must pass: of its times, its outputs, and their parity with a baseline's.
 
 Pure functions of a process's result; tried on processes that are broken on purpose by
-`stackwars.audits.mutants`.
+`stackwars.study.audits.mutants`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from stackwars import workloads
+from stackwars.measure import workloads
 from stackwars.setup.device import ONE_THREAD
 
 FLOOR, WALL, CLOCK, CACHE = "floor", "wall clock", "second clock", "cache"

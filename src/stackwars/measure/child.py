@@ -18,15 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from stackwars import workloads
 from stackwars.core import documents, judge, program_text
 from stackwars.core.documents import EVENTS, Events
-from stackwars.frameworks import each
-from stackwars.measure import FORMS, pages
+from stackwars.measure import FORMS, pages, workloads
 from stackwars.measure.calls import Stream, serve, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
-from stackwars.workloads.base import Workload
-from stackwars.workloads.losses import STEPS
+from stackwars.measure.frameworks import each
+from stackwars.measure.workloads.base import Workload
+from stackwars.measure.workloads.losses import STEPS
 
 EXTRACTED = (0, 1)
 """The rounds in which the StableHLO is extracted: two tell whether every process has the same one."""
@@ -72,7 +71,7 @@ def follow_losses(session: Any, events: Events, outputs: list[Any]) -> None:
 
 def opened(spec: dict) -> tuple[Any, Workload, Callable]:
     """Return the framework's session, the workload, and its `build` in the framework's dialect."""
-    framework = import_module(f"stackwars.frameworks.{spec['framework']}")
+    framework = import_module(f"stackwars.measure.frameworks.{spec['framework']}")
     session = framework.Session(spec["device"], spec["settings"]["matmul_precision"])
     return session, workloads.load(spec["workload"]), workloads.build(spec["workload"], spec["dialect"])
 

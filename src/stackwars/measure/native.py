@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from stackwars import frameworks, workloads
 from stackwars.core import judge, types, worker
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.outcome import Status
 from stackwars.core.program import Argument, Program
-from stackwars.frameworks import each
+from stackwars.measure import frameworks, workloads
 from stackwars.measure.calls import timed_call
+from stackwars.measure.frameworks import each
 
 
 class NativeWorker(Worker):

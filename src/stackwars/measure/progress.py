@@ -1,5 +1,5 @@
 """The lines that a process writes about itself to its log, of which the terminal shows the last one
-(`stackwars.workflow.terminal`).
+(`stackwars.study.workflow.terminal`).
 """
 
 from __future__ import annotations

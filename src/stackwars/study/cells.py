@@ -6,12 +6,11 @@ from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars import frameworks, workloads
-from stackwars.measure import checks
+from stackwars.measure import checks, frameworks, workloads
+from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPUS
 from stackwars.study import comparisons, imports
 from stackwars.study.studies import preset, studies
-from stackwars.workloads import sized
 
 MEASURING = (
     *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
@@ -139,5 +138,5 @@ def sources(config: dict, cell: Cell) -> list[str]:
     """
     dialect = frameworks.load(cell.framework).DIALECT
     return imports.measured_sources(
-        *workloads.sources(cell.workload, dialect), f"stackwars.frameworks.{cell.framework}"
+        *workloads.sources(cell.workload, dialect), f"stackwars.measure.frameworks.{cell.framework}"
     )

@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stackwars import compilers, frameworks, workloads
 from stackwars.core.compilers import XLA, names
 from stackwars.core.launch import REPOSITORY
+from stackwars.measure import frameworks, stablehlo, workloads
+from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
 from stackwars.study import defaults, growth, odd, releases, schema, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.programs import resized
 from stackwars.study.studies import studies
-from stackwars.workloads import sized
 
 CONFIG = REPOSITORY / "config" / "config.yaml"
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
-COMPILERS = REPOSITORY / "src" / "stackwars" / "compilers"
+COMPILERS = REPOSITORY / "src" / "stackwars" / "measure" / "stablehlo"
 BATCH, VARIANT = "^b[1-9][0-9]*$", "^b[1-9][0-9]*(s[1-9][0-9]*)?$"
 """Names of variants: of a workload that has a batch, and of one that has a sequence too."""
 
@@ -114,8 +114,8 @@ def _definitions(config: dict) -> dict[str, dict]:
         "asked": {"enum": own("frameworks")},
         "compiler": {"enum": own("compilers")},
         "module": {"enum": names()},
-        "frontend": {"enum": compilers.frontends()},
-        "divides": {"enum": compilers.dividing()},
+        "frontend": {"enum": stablehlo.frontends()},
+        "divides": {"enum": stablehlo.dividing()},
         "target": {"enum": own("targets")},
         "preset": {"enum": own("presets")},
         "studied": {"enum": own("studies")},
@@ -194,7 +194,7 @@ def _check_programs(config: dict) -> None:
         raise ConfigError("comparisons", "one baseline of all programs", result)
     for framework in with_programs(config):
         if not (COMPILERS / f"lower_{framework}.py").is_file():
-            expected = "frameworks with a src/stackwars/compilers/lower_<framework>.py"
+            expected = "frameworks with a src/stackwars/measure/stablehlo/lower_<framework>.py"
             raise ConfigError("comparisons.compare", f"programs only of {expected}", framework)
         row = config["frameworks"][framework]
         if "programs" not in row and CPU not in environments(config, framework):

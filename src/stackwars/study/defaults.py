@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwars import workloads
-from stackwars.workloads import sized
+from stackwars.measure import workloads
+from stackwars.measure.workloads import sized
 
 
 def chosen_workloads(config: Any) -> list[str]:

@@ -46,7 +46,7 @@ def measured_sources(*modules: str) -> list[str]:
     interleaving, the statistics of a process) is covered by the version of its kind of job.
     """
     named = {str(_file(SOURCE, module).relative_to(SOURCE.parent)) for module in modules}
-    shared = tuple(f"{SOURCE.name}/{PACKAGE}/{room}/" for room in ("workloads", "frameworks"))
+    shared = tuple(f"{SOURCE.name}/{PACKAGE}/{room}/" for room in ("measure/workloads", "measure/frameworks"))
     return [file for file in sources(*modules) if file in named or file.startswith(shared)]
 
 

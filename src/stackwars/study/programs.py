@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwars import frameworks, workloads
 from stackwars.core import compilers
 from stackwars.core.compilers import XLA
+from stackwars.measure import frameworks, workloads
+from stackwars.measure.workloads import parallel, sized
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, odd
 from stackwars.study.comparisons import PROGRAMS, comparisons, with_programs
 from stackwars.study.odd import BASE
 from stackwars.study.studies import folder, preset, studies
-from stackwars.workloads import parallel, sized
 
 STATE_BLOCKS = 11
 """Calls of a replay whose results are the state of its workload: the first, in fresh memory, are slow."""
@@ -202,7 +202,7 @@ def searched(config: dict) -> list[ReplayCell]:
 
 
 def lower_job(config: dict, program: Program) -> dict:
-    """The LowerJob of `stackwars.compilers.lower` as a dictionary."""
+    """The LowerJob of `stackwars.measure.stablehlo.lower` as a dictionary."""
     settings = cells.settings(config)
     return {
         "framework": program.framework,
@@ -216,7 +216,7 @@ def lower_job(config: dict, program: Program) -> dict:
 
 
 def ahead_job(config: dict, compilation: Compilation) -> dict:
-    """The CompileJob of `stackwars.compilers.ahead_supervisor` as a dictionary."""
+    """The CompileJob of `stackwars.measure.stablehlo.ahead_supervisor` as a dictionary."""
     program = compilation.program
     return {
         "workload": program.workload,
@@ -231,7 +231,7 @@ def ahead_job(config: dict, compilation: Compilation) -> dict:
 
 
 def largest_batch_job(config: dict, compilation: Compilation) -> dict:
-    """The LargestBatchJob of `stackwars.compilers.largest_batch` as a dictionary."""
+    """The LargestBatchJob of `stackwars.measure.stablehlo.largest_batch` as a dictionary."""
     lowering, compiling = lower_job(config, compilation.program), ahead_job(config, compilation)
     result = lowering | compiling | {"limit": cells.settings(config)["largest_batch_compilations"]}
     del result["variant"]
@@ -239,7 +239,7 @@ def largest_batch_job(config: dict, compilation: Compilation) -> dict:
 
 
 def replay_job(config: dict, replay: ReplayCell) -> dict:
-    """The ReplayJob of `stackwars.compilers.replay` of the first round, as a dictionary."""
+    """The ReplayJob of `stackwars.measure.stablehlo.replay` of the first round, as a dictionary."""
     settings = cells.settings(config)
     row = config["compilers"][replay.compiler]
     return {
@@ -361,7 +361,7 @@ def check_path(compiler: str, workload: str, variant: str = BASE) -> Path:
 
 
 def expected_job(config: dict, workload: str, variant: str) -> dict:
-    """The ExpectedJob of `stackwars.compilers.expected` as a dictionary."""
+    """The ExpectedJob of `stackwars.measure.stablehlo.expected` as a dictionary."""
     settings = cells.settings(config)
     return {
         "workload": workload,
@@ -375,7 +375,7 @@ def expected_job(config: dict, workload: str, variant: str) -> dict:
 
 
 def check_job(config: dict, compiler: str, workload: str, variant: str) -> dict:
-    """The CheckJob of `stackwars.compilers.check` as a dictionary."""
+    """The CheckJob of `stackwars.measure.stablehlo.check` as a dictionary."""
     settings, row = cells.settings(config), config["compilers"][compiler]
     return {
         "workload": workload,
@@ -404,7 +404,7 @@ def _files(config: dict, programs_: list[Program]) -> dict[str, dict[str, str]]:
 
 
 def optimise_job(config: dict) -> dict:
-    """The OptimiseJob of `stackwars.compilers.optimised` as a dictionary: of the native compiler."""
+    """The OptimiseJob of `stackwars.measure.stablehlo.optimised` as a dictionary: of the native compiler."""
     name = native_compiler(config)
     return {
         "compiler": name,
@@ -444,5 +444,5 @@ def lower_sources(config: dict, framework: str, workload: str) -> list[str]:
     """Return the files that decide a program's text, relative to the repository."""
     dialect = frameworks.load(framework).DIALECT
     return imports.measured_sources(
-        *workloads.sources(workload, dialect), f"stackwars.compilers.lower_{framework}"
+        *workloads.sources(workload, dialect), f"stackwars.measure.stablehlo.lower_{framework}"
     )

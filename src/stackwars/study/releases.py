@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackwars.compilers.arguments import load_program
 from stackwars.core import documents, judge, numbers
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.compilers import XLA
@@ -16,6 +15,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program as CoreProgram
 from stackwars.explain.releases import ALL, Release, Releases, ReleaseSettings, releases
+from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.setup import environments
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stackwars.compilers.arguments import load_program
 from stackwars.core import documents, machine
 from stackwars.core.client import CompilerSpec
 from stackwars.core.launch import REPOSITORY
@@ -23,6 +22,7 @@ from stackwars.explain import answer
 from stackwars.explain.driver import search
 from stackwars.explain.task import Settings, Task
 from stackwars.measure import loops
+from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.setup.environments import Unavailable, ensure
 
 SCHEMA = 1

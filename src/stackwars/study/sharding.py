@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from stackwars import frameworks, workloads
+from stackwars.measure import frameworks, workloads
+from stackwars.measure.workloads.parallel import Division
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, programs
 from stackwars.study.programs import Compilation, Program
 from stackwars.study.studies import workloads_of
-from stackwars.workloads.parallel import Division
 
 
 @dataclass(frozen=True, order=True)
@@ -32,12 +32,12 @@ class Point:
     @property
     def framework(self) -> str:
         """The framework that the frontend is a use of."""
-        return import_module(f"stackwars.compilers.sharded_{self.frontend}").FRAMEWORK
+        return import_module(f"stackwars.measure.stablehlo.sharded_{self.frontend}").FRAMEWORK
 
 
 def title(frontend: str) -> str:
     """The name of a frontend that a reader sees."""
-    return import_module(f"stackwars.compilers.sharded_{frontend}").TITLE
+    return import_module(f"stackwars.measure.stablehlo.sharded_{frontend}").TITLE
 
 
 def all_points(config: dict) -> list[Point]:
@@ -76,7 +76,7 @@ def slices(config: dict) -> list[Compilation]:
 
 
 def sharded_job(config: dict, point: Point) -> dict:
-    """The ShardedJob of `stackwars.compilers.sharded` as a dictionary."""
+    """The ShardedJob of `stackwars.measure.stablehlo.sharded` as a dictionary."""
     settings = cells.settings(config)
     kept = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side")
     return {
@@ -98,7 +98,7 @@ def sources(config: dict, point: Point) -> list[str]:
     """Return the files of its workload and of its frontend, relative to the repository."""
     dialect = frameworks.load(point.framework).DIALECT
     return imports.measured_sources(
-        *workloads.sources(point.workload, dialect), f"stackwars.compilers.sharded_{point.frontend}"
+        *workloads.sources(point.workload, dialect), f"stackwars.measure.stablehlo.sharded_{point.frontend}"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwars.workloads import sized
+from stackwars.measure.workloads import sized
 
 
 @dataclass(frozen=True)

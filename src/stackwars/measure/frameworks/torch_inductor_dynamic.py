@@ -1,0 +1,16 @@
+"""TorchInductor as it is there, but told that shapes change: one graph for all of them (`dynamic=True`)."""
+
+from __future__ import annotations
+
+from stackwars.measure.frameworks import torch_inductor
+
+TITLE = "TorchInductor (dynamic)"
+DIALECT = torch_inductor.DIALECT
+COLOUR = "#b56576"
+NOTE = "one graph for every shape, by dynamic=True"
+
+
+class Session(torch_inductor.Session):
+    """As TorchInductor's, with dynamic shapes."""
+
+    DYNAMIC = True

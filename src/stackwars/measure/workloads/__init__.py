@@ -1,0 +1,122 @@
+"""The workloads: a module each, the same computation in every Python API (*dialect*).
+
+A module has a `base.Workload`, or is a file of functions (`functions`), which may also stand outside this package.
+"""
+
+import re
+import traceback
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from stackwars.measure.workloads.base import ProgramFileError, Workload
+from stackwars.measure.workloads.sized import AT, titled
+
+PROGRAM_FILES: set[str] = set()
+"""The program files that this process has read."""
+_DECLARATION = re.compile(r"^WORKLOAD = ", re.MULTILINE)
+_FUNCTIONS = re.compile(r"^(def inputs\(|inputs = |INPUTS = )", re.MULTILINE)
+
+
+def names() -> list[str]:
+    """Return the names of all workloads, in the order of the paper's tables."""
+    return sorted(_declared(tuple(__path__)), key=lambda name: (load(name).ORDER, name))
+
+
+def load(name: str) -> Workload:
+    """Return the workload of this name, or the one that a file of functions or a module outside this package declares.
+
+    name: of a workload, perhaps at other sizes (mha@b8, see `sized`), the path of a program file (x/softmax.py), or a
+    module's (x.softmax).
+
+    Raises ValueError if there is none, and ImportError that names its file if that cannot be imported.
+    """
+    if name.endswith(".py"):
+        path = Path(name).resolve()
+        return _read(path, "", path.stat().st_mtime_ns if path.exists() else 0)
+    if "." in name:
+        return import_module(name).WORKLOAD
+    name, _, label = name.partition(AT)
+    if label:
+        return titled(load(name), label)
+    declared = _declared(tuple(__path__))
+    if name not in declared:
+        raise ValueError(
+            f"workload: expected one of {', '.join(names())}, got {name!r}; "
+            f"fix: check the spelling, or declare it in stackwars/measure/workloads/{name}.py"
+        )
+    try:
+        file = declared[name]
+        if not _DECLARATION.search(file.read_text()):
+            return _read(file, f"{__name__}.{name}", file.stat().st_mtime_ns)
+        return import_module(f"{__name__}.{name}").WORKLOAD
+    except Exception as error:
+        raise ImportError(f"workload {name}: {declared[name]}: {error}; fix: that file") from error
+
+
+def build(workload: str | Workload, dialect: str) -> Callable:
+    """Return the function (sizes, seed, put) that builds a workload's form, having imported what it needs.
+
+    In an array dialect it returns (weights, function of them and the inputs), in torch a module. It raises
+    NotImplementedError, with the reason, if there is no such form. put: places a NumPy array on the device.
+    """
+    result = load(workload) if isinstance(workload, str) else workload
+    if why := result.NO_FORM.get(dialect):
+        return partial(_refuse, why)
+    if not result.has_form(dialect):
+        raise ValueError(
+            f"workload: expected a form in {dialect} or a reason in NO_FORM, got neither; "
+            f"fix: {type(result).__module__}"
+        )
+    module = import_module(_builder(result, dialect))
+    result.preload(dialect)
+    return partial(module.build, result)
+
+
+def sources(workload: str | Workload, dialect: str) -> list[str]:
+    """Return the modules that decide a workload's form: its own, and the one that builds it."""
+    result = load(workload) if isinstance(workload, str) else workload
+    own = result.modules()
+    return own if dialect in result.NO_FORM else [*own, _builder(result, dialect)]
+
+
+def user_line(problem: BaseException) -> str:
+    """Return "file:line: " of the last line of a program file that an exception passed; "" if it passed none."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(problem.__traceback__)]
+    found = [f"{Path(file).name}:{line}: " for file, line in frames if file in PROGRAM_FILES]
+    return found[-1] if found else ""
+
+
+def description(problem: BaseException) -> str:
+    """Return an exception's type and message, after the line of a program file that it comes from."""
+    if isinstance(problem, ProgramFileError):
+        return str(problem)
+    return f"{user_line(problem)}{type(problem).__name__}: {problem}"
+
+
+def _builder(workload: Workload, dialect: str) -> str:
+    return f"{__name__}.{workload.BUILDER}_{dialect}"
+
+
+def _refuse(why: str, *_: Any) -> NoReturn:
+    raise NotImplementedError(why)
+
+
+@cache
+def _declared(folders: tuple[str, ...]) -> dict[str, Path]:
+    """{name: file} of the modules that declare a workload; what workloads share declares none."""
+    files = (file for folder in folders for file in sorted(Path(folder).glob("*.py")))
+    return {file.stem: file for file in files if _declares(file.read_text())}
+
+
+def _declares(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (_DECLARATION, _FUNCTIONS))
+
+
+@cache
+def _read(path: Path, name: str, changed_ns: int) -> Workload:
+    """Return the workload of a program file as it was at this time."""
+    # Not by an import statement: this module is a source of every workload, and that one only of such files.
+    return import_module(f"{__name__}.functions").read(path, name)

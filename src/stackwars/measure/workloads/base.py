@@ -1,0 +1,320 @@
+"""The declaration of a workload, with defaults.
+
+A workload is a module of this folder with a subclass of `Workload`, whose one instance it calls WORKLOAD. It
+needs NumPy alone. The class has the computation in every Python API (*dialect*), each form in a method that is
+given its framework, and is called by the process that runs that dialect and by no other:
+
+    in_jax(sizes, jax, weights, *inputs)
+    in_tensorflow(sizes, tf, weights, *inputs)
+    in_numpy(sizes, weights, *inputs)
+                        the output
+    in_arrays(sizes, xp, weights, *inputs)
+                        the output in those of the three that have no method of their own; xp has operations
+                        under NumPy's names (XP of in_jax, in_tensorflow and in_numpy)
+    in_torch(sizes, torch)
+                        a torch module, made on the meta device; its parameters have the names of `parameters`
+    NO_FORM             {dialect: the reason why there is no form}
+
+A method uses the shapes of what it is given: it is also called with inputs of other sizes.
+
+`reference(weights, inputs, ...)` of a workload that has one is its output in float64, or of one with STATE the outputs
+of a call for each of several inputs, and what is then updated by name; `further` has the arguments that follow.
+Attributes that only some have:
+
+    FORM_OF             the workload that computes the same in another form
+    STATE               in words, what its calls update in place
+    TENSOR_PARALLEL     how its weights are divided among devices (`parallel`)
+    parity_rel_l2(sizes)
+                        its own limit of the relative L2 error between frameworks
+    losses_rel(sizes)   of one that trains, see `adamw.Training`
+    divided_in_jax(sizes, jax, weights, *inputs)
+                        the form in JAX on one of several devices
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from stackwars.core.compilers import INPUT_SETS
+from stackwars.measure.workloads import values
+
+Sizes = Mapping[str, int]
+Shapes = dict[str, tuple[int, ...]]
+Arrays = dict[str, np.ndarray]
+Put = Callable[[np.ndarray], Any]
+Axes = tuple[str | int, ...]
+"""The extents of an array: names of sizes, and numbers."""
+
+ARRAY_DIALECTS = ("jax", "tensorflow", "numpy")
+
+
+class ProgramFileError(ValueError):
+    """A mistake in a program file, in one line: file, line, what was expected, and how to fix it."""
+
+
+def shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
+    """Return the extents as numbers."""
+    return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in axes)
+
+
+def precise(array: np.ndarray) -> np.ndarray:
+    """Return the array with floating-point values converted to float64."""
+    array = np.asarray(array)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def float64(arrays: Mapping[str, np.ndarray]) -> Arrays:
+    """Return the arrays with floating-point values converted to float64."""
+    return {name: precise(array) for name, array in arrays.items()}
+
+
+class Operations(SimpleNamespace):
+    """The operations of an array dialect under NumPy's names, for forms that several dialects share."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"xp.{name}: expected an operation of XP in in_{self.dialect}.py; fix: add it there, or give the "
+            f"workload a method in_{self.dialect}"
+        )
+
+
+class Workload:
+    """A computation, defined once; sizes are those that SIZES explains."""
+
+    TITLE: str
+    TABLE: str
+    """The table of the paper that it belongs to."""
+    ORDER: int
+    """Its place in the tables."""
+    KIND = "basic"
+    SIZES: ClassVar[dict[str, str]]
+    """{name: meaning} of its sizes; the first is the number of items in a call."""
+    DEFAULTS: ClassVar[dict[str, int] | None] = None
+    """The sizes of a program file in a preset that gives none; None of any other workload, which has no such sizes."""
+    INPUTS: ClassVar[dict[str, Axes]] = {"x": ("batch", "sequence", "features")}
+    OUTPUT: Axes | None = None
+    """The output's extents; None if they are those of the first input."""
+    NO_FORM: ClassVar[dict[str, str]] = {}
+    FLAT: tuple[str, ...] = ()
+    """Array dialects whose form takes weights as `flat`; the others take them as `tree`."""
+    GRAPH_BREAKS = False
+    """Whether its torch module reads values back while it runs."""
+    DEVICE_LOOP = False
+    """Whether its torch module has a loop whose body is a graph of its own."""
+    SIZES_FROM_VALUES = False
+    """Whether sizes depend on values in TensorFlow."""
+    IS_REFERENCE_TESTED = True
+    """Whether tests compare every form with the reference."""
+    SETS_DIFFER = True
+    """Whether two sets of inputs differ, and so their outputs."""
+    BUILDER = "in"
+    """Which modules build its forms: `<BUILDER>_<dialect>` of this folder."""
+
+    def problems(self, sizes: Sizes) -> dict[str, str]:
+        """Return {size: what it should be} for sizes that do not fit each other."""
+        return {}
+
+    def refuse_problems(self, sizes: Sizes) -> None:
+        """Raise ValueError for the first problem of the sizes."""
+        for size, expected in self.problems(sizes).items():
+            raise ValueError(
+                f"sizes: {size}: expected {expected}, got {sizes[size]}; fix: change one of the two sizes"
+            )
+
+    def inputs(self, sizes: Sizes, seed: int) -> Arrays:
+        """Return the inputs of a call: float32 with mean 0 and standard deviation 1, unless overridden.
+
+        Raises ValueError for sizes that have problems.
+        """
+        self.refuse_problems(sizes)
+        return {name: values.activations(name, shape(axes, sizes), seed) for name, axes in self.INPUTS.items()}
+
+    def input_sets(self, sizes: Sizes, seed: int) -> list[Arrays]:
+        """Return the inputs between which calls alternate: those of the seed, and those of the next."""
+        return [self.inputs(sizes, seed + number) for number in range(INPUT_SETS)]
+
+    def items(self, sizes: Sizes) -> int:
+        """Return how many items a call has, for items per second."""
+        return sizes[next(iter(self.SIZES))]
+
+    def parameters(self, sizes: Sizes) -> Shapes:
+        """Return names and shapes of the weights, as torch has them."""
+        return {}
+
+    def parameter_count(self, sizes: Sizes) -> int:
+        """Return how many values the weights have together."""
+        return sum(map(math.prod, self.parameters(sizes).values()))
+
+    def flops(self, sizes: Sizes) -> int:
+        """Return the floating-point operations of products and convolutions in a call; a multiply-add is two.
+
+        0 if it has none, or if their number depends on values.
+        """
+        return 0
+
+    def minimum_bytes(self, sizes: Sizes) -> int:
+        """Return the bytes of the weights that a call reads, its inputs and its output, each once."""
+        read = self.parameter_count(sizes) - self.unread_values(sizes)
+        return 4 * (read + self.input_values(sizes) + self.output_values(sizes))
+
+    def unread_values(self, sizes: Sizes) -> int:
+        """Return how many values of the weights a call never reads, such as rows of an embedding's table."""
+        return 0
+
+    def input_values(self, sizes: Sizes) -> int:
+        """Return how many values the inputs have together."""
+        return sum(math.prod(shape(axes, sizes)) for axes in self.INPUTS.values())
+
+    def output_values(self, sizes: Sizes) -> int:
+        """Return how many values the output has."""
+        first = next(iter(self.INPUTS.values()))
+        return math.prod(shape(first if self.OUTPUT is None else self.OUTPUT, sizes))
+
+    def state(self, sizes: Sizes, seed: int) -> Arrays:
+        """Return what the calls update besides weights, as it is at first.
+
+        A form in an array dialect has it after the weights; in JAX it returns (new state, output).
+        """
+        return {}
+
+    def weights(self, sizes: Sizes, seed: int) -> Arrays:
+        """Return the weights by their names in torch, in torch's layout."""
+        return {name: values.leaf(name, extents, seed) for name, extents in self.parameters(sizes).items()}
+
+    def further(self, sizes: Sizes, seed: int) -> dict[str, Any]:
+        """Return the arguments of `reference` besides weights and inputs."""
+        return {}
+
+    def expected(self, sizes: Sizes, seed: int, calls: int | None = None) -> tuple[list, Arrays] | None:
+        """Return (output of each call, {name: what the calls update, after the last}) of the reference, in float64.
+
+        An output is an array, or a tuple of arrays if a call has several results. Names are those of `Session.state`.
+        Calls alternate between the inputs of the seed and those of the next; by default there is one of a workload
+        that updates, and two of any other. None without a reference.
+        """
+        if not hasattr(self, "reference"):
+            return None
+        updates = hasattr(self, "STATE")
+        sets = self.input_sets(sizes, seed)
+        given = [sets[call % INPUT_SETS] for call in range(calls or (1 if updates else INPUT_SETS))]
+        weights, further = self.weights(sizes, seed), self.further(sizes, seed)
+        if updates:
+            outputs, state = self.reference(weights, given, **further)
+        else:
+            outputs, state = [self.reference(weights, one, **further) for one in given], {}
+        # Whole numbers stay as they are: they are compared exactly.
+        return [
+            tuple(map(precise, output)) if isinstance(output, tuple) else precise(output) for output in outputs
+        ], state
+
+    def modules(self) -> list[str]:
+        """Return the modules that declare it."""
+        return [type(self).__module__]
+
+    def has_form(self, dialect: str) -> bool:
+        """Return whether it has a form in the dialect, or says why it has none."""
+        names = [f"in_{dialect}", *(["in_arrays"] if dialect in ARRAY_DIALECTS else [])]
+        return dialect in self.NO_FORM or any(hasattr(self, name) for name in names)
+
+    def preload(self, dialect: str) -> None:
+        """Import what the form needs and what takes seconds to import, before a process is timed or forked."""
+
+    def form(self, dialect: str, sizes: Sizes, xp: Any, *framework: Any) -> Callable:
+        """Return the function of an array dialect: its own form, which has the framework, or that with xp."""
+        own = getattr(self, f"in_{dialect}", None)
+        method, library = (own, framework) if own else (self.in_arrays, (xp,))
+
+        def function(*given):
+            return method(sizes, *library, *given)
+
+        return function
+
+    def place(self, dialect: str, sizes: Sizes, seed: int, put: Put) -> Any:
+        """Return the weights on the device, as the form in an array dialect takes them."""
+        return (flat if dialect in self.FLAT else tree)(self.parameters(sizes), seed, put)
+
+    def holder_in_torch(self, module: Any) -> Any:
+        """Return the part of the torch module whose parameters have the names of `parameters`."""
+        return module
+
+    def finish_in_torch(self, module: Any, sizes: Sizes, seed: int, put: Put) -> None:
+        """Finish the torch module once it has its weights."""
+
+
+def tree(shapes: Shapes, seed: int, put: Put) -> dict[str, Any]:
+    """Return weights as nested dictionaries, one for each part of a torch name: "up.bias" is ["up"]["bias"].
+
+    A matrix (outputs, inputs) becomes "kernel" (inputs, outputs), as code for functions has it. Everything else
+    keeps its name and layout, embeddings too. `put` gets a transposed view: it copies anyhow, and faster.
+    """
+    parameters: dict[str, Any] = {}
+    for name, extents in shapes.items():
+        *path, last = name.split(".")
+        value = values.leaf(name, extents, seed)
+        if len(extents) == 2 and not name.endswith(values.EMBEDDINGS):
+            last, value = "kernel", value.T
+        owner = parameters
+        for part in path:
+            owner = owner.setdefault(part, {})
+        owner[last] = put(value)
+    return parameters
+
+
+def flat(shapes: Shapes, seed: int, put: Put) -> dict[str, Any]:
+    """Return weights as {torch name: array in torch's layout}."""
+    return {name: put(values.leaf(name, extents, seed)) for name, extents in shapes.items()}
+
+
+def torch_names(parameters: Mapping[str, Any], path: str = "") -> Arrays:
+    """Invert `tree`: return {torch name: host array in torch's layout}."""
+    result: Arrays = {}
+    for last, value in parameters.items():
+        if isinstance(value, Mapping):
+            result |= torch_names(value, f"{path}{last}.")
+        elif last == "kernel":
+            result[f"{path}weight"] = value.T
+        else:
+            result[f"{path}{last}"] = value
+    return result
+
+
+def build_in_place(
+    workload: Workload,
+    dialect: str,
+    function: Callable,
+    sizes: Sizes,
+    seed: int,
+    put: Put,
+) -> tuple[Any, Callable]:
+    """Return (weights, function) where arrays are updated in place."""
+    weights = workload.place(dialect, sizes, seed, put)
+    state = {name: put(value) for name, value in workload.state(sizes, seed).items()}
+    if not state:
+        return weights, function
+
+    def updating(weights, *inputs):
+        return function(weights, state, *inputs)
+
+    updating.leaves = lambda weights: state
+    return weights, updating
+
+
+def check_weights(found: list[tuple[str, tuple[int, ...]]], expected: Shapes, fix: str) -> None:
+    """Raise ValueError unless a model has the weights of `parameters`, once each and in these shapes.
+
+    found: names and shapes of the model's. fix: what can be wrong besides `parameters`.
+    """
+    shapes, names = dict(found), [name for name, _ in found]
+    doubled = sorted(name for name in shapes if names.count(name) > 1)
+    missing, left = sorted(expected.keys() - shapes.keys()), sorted(shapes.keys() - expected.keys())
+    common = expected.keys() & shapes.keys()
+    differ = sorted(name for name in common if tuple(expected[name]) != shapes[name])
+    if missing or left or doubled or differ:
+        raise ValueError(
+            "weights of the model: expected those that parameters(sizes) names, once each; "
+            f"missing {missing}, left over {left}, doubled {doubled}, of another shape {differ}; "
+            f"fix: parameters(), {fix}"
+        )

@@ -1,0 +1,146 @@
+"""One token of a decoder of GPT-2's form with a key-value cache: what generating text repeats.
+
+A call computes the logits that follow a token, and writes its keys and values into the cache, in place. The
+cache has room for `positions`, and the token's position is an input, as it is where a program is compiled once
+and used for every token. Both sets of inputs have the same position, so the cache does not fill up while calls
+are timed: each call overwrites what the last one wrote. What differs from GPT-2 is in `transformer`.
+"""
+
+import numpy as np
+
+from stackwars.measure.workloads import counts, decoder, transformer, values
+from stackwars.measure.workloads.base import Workload, float64
+
+
+class Decode(Workload):
+    TITLE, TABLE, ORDER = "Decode", "beyond", 420
+    STATE = "keys and values of the tokens so far"
+    SIZES = {
+        **transformer.SIZES,
+        "positions": "tokens that the cache has room for",
+        "past": "tokens in the cache before the call",
+    }
+    FLAT = ("tensorflow", "numpy")
+
+    def problems(self, sizes):
+        """Return the problem of a full cache, which has no room for the token."""
+        if sizes["past"] < sizes["positions"]:
+            return {}
+        return {"past": f"fewer than positions, {sizes['positions']}"}
+
+    def inputs(self, sizes, seed):
+        """Return token (batch,) and position (), int32. Raises ValueError for sizes that have problems."""
+        self.refuse_problems(sizes)
+        return {
+            "token": values.tokens("token", (sizes["batch"],), seed, sizes["vocabulary"]),
+            "position": np.asarray(sizes["past"], np.int32),
+        }
+
+    def parameters(self, sizes):
+        return transformer.parameters(sizes, sizes["positions"])
+
+    def state(self, sizes, seed):
+        """Return the cache at first, each (batch, heads, positions, width of a head), float32.
+
+        It is drawn, beyond the past too, which no token may see, and like a weight, so that a program that is made
+        without values tells which it is to be given.
+        """
+        heads, layers = sizes["heads"], range(sizes["layers"])
+        shape = (sizes["batch"], heads, sizes["positions"], sizes["hidden"] // heads)
+        names = [f"h.{layer}.{part}" for layer in layers for part in ("key", "value")]
+        return {name: values.leaf(name, shape, seed) for name in names}
+
+    def flops(self, sizes):
+        """Return the operations as in the base, with attention to the full cache."""
+        batch, width = sizes["batch"], sizes["hidden"]
+        layer = counts.matmul(batch, width, 4 * width + 2 * sizes["intermediate"])
+        layer += counts.attention(batch, 1, sizes["positions"], width)
+        return sizes["layers"] * layer + counts.matmul(batch, width, sizes["vocabulary"])
+
+    def minimum_bytes(self, sizes):
+        """Return the bytes of the weights that are read, and of the cache up to the token."""
+        width, used = sizes["hidden"], min(sizes["batch"], sizes["vocabulary"])
+        read = self.parameter_count(sizes) - counts.unread(sizes["vocabulary"], used, width)
+        read -= counts.unread(sizes["positions"], 1, width)
+        return 4 * (read + 2 * sizes["layers"] * sizes["batch"] * (sizes["past"] + 1) * width)
+
+    def further(self, sizes, seed):
+        """Return the heads, and the cache as it is filled at first."""
+        return {"heads": sizes["heads"], "filled": self.state(sizes, seed)}
+
+    def reference(self, weights, batches, heads, filled):
+        """Return (logits (batch, vocabulary) of a call for each set of inputs, the cache after the last)."""
+        w, cache = float64(weights), float64(filled)
+        return [
+            transformer.decoded(w, cache, one["token"], int(one["position"]), heads) for one in batches
+        ], cache
+
+    def in_jax(self, sizes, jax, parameters, cache, token, position):
+        jnp, blocks, new = jax.numpy, decoder.blocks_in_jax(jax), {}
+        x = parameters["wte"]["weight"][token] + parameters["wpe"]["weight"][position]
+        x = x[:, None]
+        for number, layer in enumerate(blocks.layers(parameters)):
+            key, value = f"h.{number}.key", f"h.{number}.value"
+            normal = blocks.norm(layer["ln_1"], x)
+            q, k, v = blocks.queries_keys_values(layer["attn"], normal, sizes["heads"])
+            for name, part in ((key, k), (value, v)):
+                old = cache[name]
+                new[name] = jax.lax.dynamic_update_slice_in_dim(old, part, position, 2)
+            seen = jnp.arange(old.shape[2]) <= position
+            x = x + blocks.mixed(layer["attn"], q, new[key], new[value], seen)
+            x = x + blocks.feed_forward(layer["mlp"], blocks.norm(layer["ln_2"], x))
+        return new, blocks.logits(parameters, x)[:, 0]
+
+    def in_tensorflow(self, sizes, tf, weights, cache, token, position):
+        blocks = decoder.blocks_in_tensorflow(tf)
+        x = tf.gather(weights["wte.weight"], token) + tf.gather(weights["wpe.weight"], position)
+        x = x[:, None]
+        for number in range(sizes["layers"]):
+            name = f"h.{number}"
+            normal = blocks.norm(weights, f"{name}.ln_1", x)
+            q, k, v = blocks.queries_keys_values(weights, name, normal, sizes["heads"])
+            keys, read = cache[f"{name}.key"], cache[f"{name}.value"]
+            positions = keys.shape[2]
+            here = tf.range(positions)[:, None] == position
+            keys.assign(tf.where(here, k, keys))
+            read.assign(tf.where(here, v, read))
+            seen = tf.range(positions) <= position
+            x = x + blocks.mixed(weights, name, q, keys.read_value(), read.read_value(), seen)
+            x = x + blocks.feed_forward(weights, name, blocks.norm(weights, f"{name}.ln_2", x))
+        return blocks.logits(weights, x)[:, 0]
+
+    def in_numpy(self, sizes, weights, cache, token, position):
+        return transformer.decoded(weights, cache, token, int(position), sizes["heads"])
+
+    def in_torch(self, sizes, torch):
+        class Cached(decoder.decoder_in_torch(torch)):
+            def forward(self, token, position):
+                x = (self.wte(token) + self.wpe(position))[:, None]
+                at = position.view(1).long()
+                for number, layer in enumerate(self.h):
+                    q, k, v = layer.attn.queries_keys_values(layer.ln_1(x))
+                    keys, read = getattr(self, f"key_{number}"), getattr(self, f"value_{number}")
+                    keys.index_copy_(2, at, k)
+                    read.index_copy_(2, at, v)
+                    seen = torch.arange(keys.shape[2], device=at.device) <= at
+                    x = x + layer.attn.mixed(q, keys, read, seen)
+                    x = x + layer.mlp(layer.ln_2(x))
+                return self.head(self.ln_f(x))[:, 0]
+
+            def leaves(self):
+                """Return {name: tensor} of the cache."""
+                return {
+                    f"h.{number}.{part}": getattr(self, f"{part}_{number}")
+                    for number in range(len(self.h))
+                    for part in ("key", "value")
+                }
+
+        return Cached(sizes, sizes["positions"])
+
+    def finish_in_torch(self, module, sizes, seed, put):
+        for name, value in self.state(sizes, seed).items():
+            _, number, part = name.split(".")
+            module.register_buffer(f"{part}_{number}", put(value))
+
+
+WORKLOAD = Decode()

@@ -1,0 +1,73 @@
+"""GPT-Neo 1.3B (Black et al., 2021) with its language-model head: the logits of all positions.
+
+Layers 1, 3, ... attend to a window of preceding tokens only. Attention scores are not scaled. The head is the
+table of word embeddings and counts once.
+"""
+
+from stackwars.measure.workloads import counts
+from stackwars.measure.workloads.hf import LanguageModel, no_form
+
+
+class GPTNeo(LanguageModel):
+    TITLE, TABLE, ORDER = "GPT-Neo 1.3B", "III", 220
+    CONFIG, MODEL = "GPTNeoConfig", "GPTNeoForCausalLM"
+    NO_FORM = no_form("numpy", "tensorflow")
+    SIZES = {**LanguageModel.SIZES, "window": "tokens that a local layer attends to"}
+
+    def attention_kinds(self, sizes) -> list[str]:
+        """Return the kind of attention of each layer."""
+        return ["local" if layer % 2 else "global" for layer in range(sizes["layers"])]
+
+    def hf_config(self, sizes):
+        return {
+            "vocab_size": sizes["vocabulary"],
+            "hidden_size": sizes["hidden"],
+            "num_layers": sizes["layers"],
+            "num_heads": sizes["heads"],
+            "intermediate_size": sizes["intermediate"],
+            "max_position_embeddings": sizes["positions"],
+            "window_size": sizes["window"],
+            "attention_types": [[self.attention_kinds(sizes), 1]],
+            "activation_function": "gelu_new",
+            "use_cache": False,
+        }
+
+    def parameters(self, sizes):
+        width, inner = sizes["hidden"], sizes["intermediate"]
+        result = counts.embedding("transformer.wte", sizes["vocabulary"], width)
+        result |= counts.embedding("transformer.wpe", sizes["positions"], width)
+        for layer in range(sizes["layers"]):
+            name = f"transformer.h.{layer}"
+            result |= counts.norm(f"{name}.ln_1", width)
+            for part in ("q_proj", "k_proj", "v_proj"):
+                result |= counts.linear(f"{name}.attn.attention.{part}", width, width, bias=False)
+            result |= counts.linear(f"{name}.attn.attention.out_proj", width, width)
+            result |= counts.norm(f"{name}.ln_2", width)
+            result |= counts.linear(f"{name}.mlp.c_fc", width, inner)
+            result |= counts.linear(f"{name}.mlp.c_proj", inner, width)
+        return result | counts.norm("transformer.ln_f", width)
+
+    def constants_in_torch(self, sizes, torch):
+        """Return the constants of each attention layer, made by the model's own code at width 1.
+
+        The causal masks cover the sequence in use, not every position that the model has: in full they are 4 MB
+        a layer.
+        """
+        from transformers import GPTNeoConfig
+        from transformers.models.gpt_neo.modeling_gpt_neo import GPTNeoSelfAttention
+
+        narrow = GPTNeoConfig(
+            hidden_size=1,
+            num_heads=1,
+            max_position_embeddings=sizes["sequence"],
+            window_size=sizes["window"],
+        )
+        kinds = {kind: GPTNeoSelfAttention(narrow, kind) for kind in ("global", "local")}
+        return {
+            f".h.{layer}.attn.attention.{name}": value
+            for layer, kind in enumerate(self.attention_kinds(sizes))
+            for name, value in kinds[kind].named_buffers()
+        }
+
+
+WORKLOAD = GPTNeo()

@@ -1,0 +1,103 @@
+"""Models of transformers: what they declare, and what language models and classifiers of images have in common.
+
+The model is transformers' own in JAX (Flax), TensorFlow and torch; `hf_jax`, `hf_tensorflow` and `hf_torch`
+give it weights, by their names in torch.
+"""
+
+from typing import Any, ClassVar
+
+from stackwars.measure.workloads import counts, values
+from stackwars.measure.workloads.base import Workload
+
+CHANNELS = 3
+PREFIXES = {"jax": "Flax", "tensorflow": "TF", "torch": ""}
+"""The prefix of transformers' class names, by dialect."""
+
+
+def no_form(*dialects: str) -> dict[str, str]:
+    """Return NO_FORM for dialects in which transformers does not have the model."""
+    names = {"numpy": "NumPy", "tensorflow": "TensorFlow"}
+    return {one: f"transformers has no {names[one]} form of this model" for one in dialects}
+
+
+class Model(Workload):
+    """A model of transformers; its reference is the agreement of the dialects."""
+
+    KIND = "model"
+    BUILDER = "hf"
+    NO_FORM = no_form("numpy")
+    CONFIG: str
+    """The class of its configuration."""
+    MODEL: str
+    """Its class in torch; before it stands Flax or TF in the other dialects."""
+    MODEL_KEYWORDS: ClassVar[dict[str, Any]] = {}
+    TORCH_CONFIG: ClassVar[dict[str, Any]] = {"attn_implementation": "eager"}
+    """Keywords of the configuration in torch alone."""
+    RESULT = "logits"
+    """The field of the model's output that is compared."""
+    TENSORFLOW_PREFIX = ""
+    """The prefix of the weights' names in TensorFlow."""
+
+    def hf_config(self, sizes) -> dict[str, Any]:
+        """Return the keywords of the configuration."""
+        raise NotImplementedError
+
+    def has_form(self, dialect):
+        return dialect in PREFIXES or dialect in self.NO_FORM
+
+    def preload(self, dialect):
+        self.classes(dialect)
+
+    def classes(self, dialect) -> tuple[type, type]:
+        """Return the classes of the configuration and the model."""
+        import transformers
+
+        return getattr(transformers, self.CONFIG), getattr(transformers, PREFIXES[dialect] + self.MODEL)
+
+    def constants_in_torch(self, sizes, torch) -> dict[str, Any]:
+        """Return the constants that the torch module computes when it is made, by the end of their names."""
+        return {}
+
+
+class LanguageModel(Model):
+    """Token ids to the logits of all positions."""
+
+    SIZES = {
+        "batch": "sequences in a call",
+        "sequence": "tokens in a sequence",
+        "layers": "transformer layers",
+        "hidden": "width of the hidden state; a multiple of heads",
+        "heads": "attention heads",
+        "intermediate": "width inside the feed-forward block",
+        "vocabulary": "rows of the table of word embeddings, which is the head too",
+        "positions": "rows of the table of position embeddings; at least sequence",
+    }
+    INPUTS = {"input_ids": ("batch", "sequence")}
+    OUTPUT = ("batch", "sequence", "vocabulary")
+
+    def inputs(self, sizes, seed):
+        """Return token ids, int32."""
+        shape = (sizes["batch"], sizes["sequence"])
+        return {"input_ids": values.tokens("input_ids", shape, seed, sizes["vocabulary"])}
+
+    def flops(self, sizes):
+        s = sizes
+        layer = counts.encoder(s["batch"], s["sequence"], s["hidden"], s["intermediate"])
+        head = counts.matmul(s["batch"] * s["sequence"], s["hidden"], s["vocabulary"])
+        return s["layers"] * layer + head
+
+    def unread_values(self, sizes):
+        """Return the rows of the positions' table that are not in use."""
+        return counts.unread(sizes["positions"], sizes["sequence"], sizes["hidden"])
+
+
+class ImageModel(Model):
+    """Images to the logits of their classes."""
+
+    INPUTS = {"pixel_values": ("batch", CHANNELS, "image", "image")}
+    OUTPUT = ("batch", "labels")
+
+    def inputs(self, sizes, seed):
+        """Return images, float32."""
+        batch, side = sizes["batch"], sizes["image"]
+        return {"pixel_values": values.images("pixel_values", batch, CHANNELS, side, seed)}

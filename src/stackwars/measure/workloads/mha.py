@@ -1,0 +1,119 @@
+"""Multi-head self-attention: one combined QKV projection, softmax, output projection.
+
+Attention is that of Vaswani et al., 2017, section 3.2: softmax(q k^T / sqrt(width of a head)) v.
+"""
+
+import math
+
+import numpy as np
+
+from stackwars.measure.workloads import counts
+from stackwars.measure.workloads.base import Workload, float64
+
+
+class Attention(Workload):
+    """All scores are computed, and a subclass may hide some from the softmax."""
+
+    SIZES = {
+        "batch": "sequences in a call",
+        "sequence": "positions in a sequence",
+        "features": "width of input and output; a multiple of heads",
+        "heads": "attention heads",
+    }
+
+    def parameters(self, sizes):
+        """As in the base; rows of qkv are q, then k, then v."""
+        width = sizes["features"]
+        return counts.linear("qkv", width, 3 * width) | counts.linear("out", width, width)
+
+    def flops(self, sizes):
+        """As in the base; masked positions count."""
+        batch, sequence, width = sizes["batch"], sizes["sequence"], sizes["features"]
+        projections = counts.matmul(batch * sequence, width, 4 * width)
+        return projections + counts.attention(batch, sequence, sequence, width)
+
+    def masked(self, scores, sizes, xp):
+        """Return the scores (..., queries, keys) with those that a query does not see set to minus infinity.
+
+        The sequence is that of the scores: a function is also called with others than the one in `sizes`.
+        """
+        return scores
+
+    def mask_in_torch(self, torch):
+        """Return a function of the module and scores that does what `masked` does."""
+        return lambda module, scores: scores
+
+    def exact(self, weights, inputs, sizes):
+        """Return the output in float64, for `reference`."""
+        w, x, heads = float64(weights), float64(inputs)["x"], sizes["heads"]
+        batch, sequence, width = x.shape
+        qkv = x @ w["qkv.weight"].T + w["qkv.bias"]
+        q, k, v = qkv.reshape(batch, sequence, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
+        scores = q @ k.swapaxes(-1, -2) / math.sqrt(width // heads)
+        scores = self.masked(scores, sizes, np)
+        scores = np.exp(scores - scores.max(-1, keepdims=True))
+        mixed = (scores / scores.sum(-1, keepdims=True)) @ v
+        mixed = mixed.transpose(0, 2, 1, 3).reshape(batch, sequence, width)
+        return mixed @ w["out.weight"].T + w["out.bias"]
+
+    def in_arrays(self, sizes, xp, parameters, x):
+        heads = sizes["heads"]
+        batch, sequence, width = x.shape
+        qkv = x @ parameters["qkv"]["kernel"] + parameters["qkv"]["bias"]
+        qkv = xp.reshape(qkv, (batch, sequence, 3 * heads, width // heads))
+        q, k, v = xp.split(qkv, 3, axis=2)
+        scores = xp.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(width // heads)
+        scores = self.masked(scores, sizes, xp)
+        mixed = xp.einsum("bhqk,bkhd->bqhd", xp.softmax(scores, axis=-1), v)
+        mixed = xp.reshape(mixed, (batch, sequence, width))
+        return mixed @ parameters["out"]["kernel"] + parameters["out"]["bias"]
+
+    def in_numpy(self, sizes, parameters, x):
+        heads = sizes["heads"]
+        batch, sequence, width = x.shape
+        qkv = x @ parameters["qkv"]["kernel"] + parameters["qkv"]["bias"]
+        q, k, v = (
+            part.reshape(batch, sequence, heads, width // heads).transpose(0, 2, 1, 3)
+            for part in np.split(qkv, 3, axis=-1)
+        )
+        scores = q @ k.transpose(0, 1, 3, 2) / np.float32(math.sqrt(width // heads))
+        scores = self.masked(scores, sizes, np)
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        mixed = (scores / scores.sum(axis=-1, keepdims=True)) @ v
+        mixed = mixed.transpose(0, 2, 1, 3).reshape(batch, sequence, width)
+        return mixed @ parameters["out"]["kernel"] + parameters["out"]["bias"]
+
+    def in_torch(self, sizes, torch):
+        nn, masked = torch.nn, self.mask_in_torch(torch)
+
+        class Attention(nn.Module):
+            def __init__(self, features, heads, window):
+                super().__init__()
+                self.heads, self.window = heads, window
+                self.qkv = nn.Linear(features, 3 * features)
+                self.out = nn.Linear(features, features)
+
+            def forward(self, x):
+                batch, sequence, width = x.shape
+                q, k, v = (
+                    part.view(batch, sequence, self.heads, width // self.heads).transpose(1, 2)
+                    for part in self.qkv(x).chunk(3, dim=-1)
+                )
+                scores = q @ k.transpose(-2, -1) / math.sqrt(width // self.heads)
+                mixed = torch.softmax(masked(self, scores), dim=-1) @ v
+                return self.out(mixed.transpose(1, 2).reshape(batch, sequence, width))
+
+        return Attention(sizes["features"], sizes["heads"], sizes.get("window"))
+
+
+class MHA(Attention):
+    TITLE, TABLE, ORDER = "MHA", "I", 40
+
+    def further(self, sizes, seed):
+        return {"heads": sizes["heads"]}
+
+    def reference(self, weights, inputs, heads):
+        return self.exact(weights, inputs, {"heads": heads})
+
+
+WORKLOAD = MHA()

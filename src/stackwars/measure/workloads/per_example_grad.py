@@ -1,0 +1,168 @@
+"""The gradient of every example's loss, not of their sum: a transformation of a transformation.
+
+The loss is the cross-entropy of a block of two linear layers with GELU by tanh between them. Differentially
+private training and influence functions need these gradients (Abadi et al., 2016, section 4), and automatic
+differentiation gives the sum over a batch. What a framework has for this differs: JAX and torch differentiate
+the loss of one example and vectorise that (`vmap` of `grad`), TensorFlow's `vectorized_map` rewrites the graph
+of one example's gradient, and in NumPy the derivatives are written by hand.
+
+The gradient of a linear layer's weight is the outer product of two vectors: nearly all of a call's time goes
+into writing the output, which is as large as the weights for each example.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from stackwars.measure.workloads import counts, losses, values
+from stackwars.measure.workloads.base import ARRAY_DIALECTS, Workload, float64
+from stackwars.measure.workloads.in_numpy import softmax
+
+
+class Gradients(Workload):
+    """The output (batch, weights) has the weights one after the other, in the order of `parameters`."""
+
+    TITLE, TABLE, ORDER = "Per-example gradients", "beyond", 320
+    SIZES = {
+        "batch": "examples in a call",
+        "features": "width of the input",
+        "hidden": "width between the two linear layers",
+        "classes": "number of labels",
+    }
+    INPUTS = {"x": ("batch", "features"), "labels": ("batch",)}
+    FLAT = ARRAY_DIALECTS
+
+    def inputs(self, sizes, seed):
+        """Return x, float32, and labels, int32."""
+        batch = sizes["batch"]
+        return {
+            "x": values.activations("x", (batch, sizes["features"]), seed),
+            "labels": values.tokens("labels", (batch,), seed, sizes["classes"]),
+        }
+
+    def parameters(self, sizes):
+        features, hidden, classes = sizes["features"], sizes["hidden"], sizes["classes"]
+        return counts.linear("up", features, hidden) | counts.linear("down", hidden, classes)
+
+    def flops(self, sizes):
+        """As in the base. An outer product counts as what it is to XLA: a product with an inner extent of 1."""
+        batch, features = sizes["batch"], sizes["features"]
+        hidden, classes = sizes["hidden"], sizes["classes"]
+        forward = counts.matmul(batch, features, hidden) + counts.matmul(batch, hidden, classes)
+        back = counts.matmul(batch, classes, hidden)
+        outer = counts.matmul(features, 1, hidden) + counts.matmul(hidden, 1, classes)
+        return forward + back + batch * outer
+
+    def output_values(self, sizes):
+        return sizes["batch"] * self.parameter_count(sizes)
+
+    def reference(self, weights, inputs):
+        w, x, labels = float64(weights), float64(inputs)["x"], inputs["labels"]
+        hidden, slope = losses.gelu(x @ w["up.weight"].T + w["up.bias"])
+        error = softmax(hidden @ w["down.weight"].T + w["down.bias"], axis=-1)
+        error[np.arange(len(x)), labels] -= 1
+        delta = error @ w["down.weight"] * slope
+        up = np.einsum("bh,bf->bhf", delta, x).reshape(len(x), -1)
+        down = np.einsum("bc,bh->bch", error, hidden).reshape(len(x), -1)
+        return np.concatenate([up, delta, down, error], axis=1)
+
+    def in_jax(self, sizes, jax, parameters, x, labels):
+        jnp = jax.numpy
+        names, loss = list(self.parameters(sizes)), partial(loss_in_jax, jax)
+        gradients = jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(parameters, x, labels)
+        # A dictionary comes back in the order of its keys.
+        return jnp.concatenate([gradients[name].reshape(len(x), -1) for name in names], axis=1)
+
+    def in_tensorflow(self, sizes, tf, parameters, x, labels):
+        # Without a fallback: what it cannot vectorise is an error, and no hidden loop.
+        return tf.vectorized_map(
+            lambda example: gradient_in_tensorflow(tf, parameters, *example),
+            (x, labels),
+            fallback_to_while_loop=False,
+        )
+
+    def in_numpy(self, sizes, parameters, x, labels):
+        batch = len(x)
+        hidden, slope = gelu(x @ parameters["up.weight"].T + parameters["up.bias"])
+        error = softmax(hidden @ parameters["down.weight"].T + parameters["down.bias"], axis=-1)
+        error[np.arange(batch), labels] -= 1
+        delta = error @ parameters["down.weight"] * slope
+        up = (delta[:, :, None] * x[:, None, :]).reshape(batch, -1)
+        down = (error[:, :, None] * hidden[:, None, :]).reshape(batch, -1)
+        return np.concatenate([up, delta, down, error], axis=1)
+
+    def in_torch(self, sizes, torch):
+        nn, functional = torch.nn, torch.nn.functional
+        gradients = self.gradients_in_torch(torch)
+
+        class Classifier(nn.Module):
+            def __init__(self, features, hidden, classes):
+                super().__init__()
+                self.up = nn.Linear(features, hidden)
+                self.down = nn.Linear(hidden, classes)
+
+            def forward(self, x):
+                return self.down(functional.gelu(self.up(x), approximate="tanh"))
+
+        class Gradients(nn.Module):
+            def __init__(self, classifier):
+                super().__init__()
+                self.classifier = classifier
+
+            def loss(self, weights, x, label):
+                """Return the loss () of one example: x (features,) and label ()."""
+                logits = torch.func.functional_call(self.classifier, weights, (x[None],))
+                return functional.cross_entropy(logits, label[None])
+
+            def forward(self, x, labels):
+                weights = dict(self.classifier.named_parameters())
+                # Labels of torch's losses are 64-bit.
+                return gradients(self.loss, weights, x, labels.long())
+
+        return Gradients(Classifier(sizes["features"], sizes["hidden"], sizes["classes"]))
+
+    def holder_in_torch(self, module):
+        return module.classifier
+
+    def gradients_in_torch(self, torch):
+        """Return the function of an example's loss, weights and examples that gives the gradients."""
+
+        def gradients(loss, weights, x, labels):
+            of_example = torch.func.grad(loss)
+            result = torch.func.vmap(of_example, in_dims=(None, 0, 0))(weights, x, labels)
+            return torch.cat([result[name].flatten(1) for name in weights], dim=1)
+
+        return gradients
+
+
+def loss_in_jax(jax, parameters, x, label):
+    """Return the loss () of one example: x (features,) and label ()."""
+    hidden = parameters["up.weight"] @ x + parameters["up.bias"]
+    hidden = jax.nn.gelu(hidden, approximate=True)
+    logits = parameters["down.weight"] @ hidden + parameters["down.bias"]
+    return -jax.nn.log_softmax(logits)[label]
+
+
+def gradient_in_tensorflow(tf, parameters, x, label):
+    """Return the gradient (weights,) of one example's loss: x (features,) and label ()."""
+    weights = list(parameters.values())
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(weights)
+        hidden = tf.linalg.matvec(parameters["up.weight"], x) + parameters["up.bias"]
+        hidden = tf.nn.gelu(hidden, approximate=True)
+        logits = tf.linalg.matvec(parameters["down.weight"], hidden) + parameters["down.bias"]
+        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=label, logits=logits)
+    return tf.concat([tf.reshape(g, [-1]) for g in tape.gradient(loss, weights)], axis=0)
+
+
+def gelu(x):
+    """Return GELU by tanh of x, and its derivative at x, in float32."""
+    scale, cubic = np.float32(losses.GELU_SCALE), np.float32(losses.GELU_CUBE)
+    half, square = np.float32(0.5), x * x
+    tanh = np.tanh(scale * x * (1 + cubic * square))
+    share = half * (1 + tanh)
+    inner = scale * (1 + 3 * cubic * square)
+    return x * share, share + half * x * (1 - tanh * tanh) * inner
+
+
+WORKLOAD = Gradients()

@@ -1,0 +1,262 @@
+"""Add a run of this machine to the reference: its tables join results/reference/runs, and all are pooled again.
+
+The reference also holds the measured files (cells, replays, checks, programs, compilations) of one run: the newest
+with every cell of the first study.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from stackwars.core import documents
+from stackwars.core.launch import REPOSITORY
+from stackwars.measure import FORMS, PROTOCOL
+from stackwars.publish.paper.figures import answer
+from stackwars.study import cells, printed
+from stackwars.study.claims import pages
+from stackwars.study.config import load
+from stackwars.study.results import runs, schema
+from stackwars.study.results.folder import MEASURED
+from stackwars.study.results.runs import OF_A_RUN, REFERENCE
+from stackwars.study.results.tables import NOT_MEASURED
+from stackwars.study.studies import of_tables
+from stackwars.study.workflow import damage
+from stackwars.study.workflow.grid import REFERENCE_TABLES
+
+FULL = REPOSITORY / "results" / "full"
+AUDITS = MEASURED["audits"]
+KEPT = (
+    printed.OPTIMISED,
+    *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "peaks/*.json", "devices.json"),
+    *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
+    *("profile.json", AUDITS, f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
+    "sharded/*/*/*/process.json",
+    *("checks/*/*/*/check.json", "causes/*/*/causes.json"),
+)
+"""The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
+large, and counted in ahead.json."""
+_WITH_SOURCES = ("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json")
+"""Documents that name the revision of the sources that they were measured with."""
+FOR_READERS = ("comparisons.csv", "claims.csv")
+"""Tables of the reference that are committed, so that nobody has to run anything to read them."""
+NOT_OF_A_RUN = (runs.FOLDER, "explain")
+"""Folders of the reference that no run replaces: the accepted runs, and the answers of `make explain`."""
+MOST_BYTES = 3_000_000
+"""Limit of the size of a run's tables."""
+
+
+class AcceptError(ValueError):
+    """A run that cannot join the reference."""
+
+
+def accept(full: Path, reference: Path) -> tuple[str, int]:
+    """Add a run to the reference; return its name, and how many measured files of it the reference has now.
+
+    The new reference is made beside the old one, and replaces it once it is complete.
+
+    :raises AcceptError: if the run cannot be accepted.
+    :raises DamagedRunError: if an accepted run is damaged.
+    """
+    old, new = (reference.with_name(f"{reference.name}.{name}") for name in ("old", "new"))
+    if old.exists() and not reference.exists():  # a kill between the two renames below
+        old.rename(reference)
+    context = check(full, reference)
+    for left in (old, new):
+        shutil.rmtree(left, ignore_errors=True)
+    if reference.exists():
+        shutil.copytree(reference, new)
+    identity = add_run(full, new, context)
+    count = replace_measured(full, new)
+    runs.read(new)
+    if reference.exists():
+        reference.rename(old)
+    new.rename(reference)
+    shutil.rmtree(old, ignore_errors=True)
+    return identity, count
+
+
+def check(full: Path, reference: Path) -> dict:
+    """Return the context of a run that can be accepted.
+
+    :raises AcceptError: if it cannot.
+    """
+    missing = [name for name in OF_A_RUN if not (full / name).exists()]
+    if missing:
+        raise AcceptError(
+            f"expected the tables of a run in {full}, got none named {missing[0]}; fix: make paper"
+        )
+    for name in schema.TABLES:
+        try:
+            schema.read(full / f"{name}.csv")
+        except ValueError as error:
+            raise AcceptError(str(error)) from None
+    context = documents.read(full / "context.json")
+    if context.get("protocol") != PROTOCOL:
+        raise AcceptError(
+            f"expected a run of version {PROTOCOL} of the measuring protocol, got {context.get('protocol')}; "
+            "fix: measure again with this checkout"
+        )
+    if context["date_utc"] == NOT_MEASURED:
+        raise AcceptError(
+            f"expected a run in {full} that has measured or compiled something, got a context.json without a "
+            "date; fix: delete that file, and make the run again"
+        )
+    if context["preset"] != "full":
+        raise AcceptError(
+            f"expected a run of the preset full, got one of {context['preset']}, which has other shapes; "
+            "fix: make paper"
+        )
+    _check_sizes(context, reference)
+    if dirty := _uncommitted(full):
+        raise AcceptError(
+            f"expected a run of committed sources, got {dirty[0]} and {len(dirty) - 1} more that were measured "
+            "or compiled with uncommitted changes; fix: commit, delete these files, and run: make paper"
+        )
+    if text := damage.disturbed_text(full):
+        raise AcceptError(text)
+    return context
+
+
+def _check_sizes(context: dict, reference: Path) -> None:
+    for accepted in runs.read(reference):
+        sizes = accepted.context["sizes"]
+        other = [w for w, own in context["sizes"].items() if sizes.get(w, own) != own]
+        if other:
+            raise AcceptError(
+                f"expected the shapes of the accepted run {accepted.identity}, got others of "
+                f"{', '.join(other)}; fix: change the sizes back, as ratios of two sizes are not combined, or "
+                "PROTOCOL in src/stackwars/measure/__init__.py, which leaves all earlier runs out"
+            )
+
+
+def _measured(root: Path, names: Iterable[str]) -> set[Path]:
+    """Return the files under a folder of results with these names (patterns), relative to it."""
+    files = {path.relative_to(root) for name in names for path in root.rglob(name)}
+    return {path for path in files if path.parts[0] not in {*damage.NO_RESULTS, runs.FOLDER}}
+
+
+def _uncommitted(full: Path) -> list[Path]:
+    """Return the results of processes and compilations that ran with uncommitted sources."""
+    found = []
+    for path in sorted(_measured(full, _WITH_SOURCES)):
+        result = documents.read(full / path)
+        sources = [one.get("source") for one in [result, *result.get("processes", [])]]
+        if any(source and source["git_dirty"] for source in sources):
+            found.append(path)
+    return found
+
+
+def add_run(full: Path, reference: Path, context: dict) -> str:
+    """Copy a run's tables, and the programs that the paper lists, to the reference's runs; return its name.
+
+    :raises AcceptError: if the tables are too large.
+    """
+    size = sum((full / name).stat().st_size for name in OF_A_RUN)
+    if size > MOST_BYTES:
+        raise AcceptError(f"expected at most {MOST_BYTES} bytes of tables for a run, got {size}")
+    identity = runs.identity(context)
+    kept = reference / runs.FOLDER / identity
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    for name in OF_A_RUN:
+        shutil.copyfile(full / name, kept / name)
+    runs.write_manifest(kept)
+    for workload in load()["paper"]["listings"]:
+        for name in (printed.PROGRAM, printed.OPTIMISED):
+            for path in full.glob(f"*/*/{workload}/{name}"):
+                _copy(path, kept / path.relative_to(full))
+    return identity
+
+
+def replace_measured(full: Path, reference: Path) -> int:
+    """Replace the measured files by those of this run, if it has the first study; return their number.
+
+    Audits of the harness and compilations for targets stay if this run has none, and so do the forms of programs
+    that it did not make.
+    """
+    files = _measured(full, KEPT)
+    if not _of_first_study(_measured(reference, ["cell.json"])) <= files:
+        return 0
+    forms = _other_forms(reference, files)
+    kinds = {path.parts[0] for path in files}
+    others = {path for path in _measured(reference, KEPT) if path.parts[0] in {AUDITS, "ahead"} - kinds}
+    _delete(reference, {*forms, *others, *map(Path, FOR_READERS)})
+    for path in files:
+        _copy(full / path, reference / path)
+    return len(files)
+
+
+def _delete(reference: Path, stay: set[Path]) -> None:
+    """Delete every file of the reference but these and those of NOT_OF_A_RUN, and the folders that this empties."""
+    for path in sorted(reference.rglob("*"), reverse=True):
+        name = path.relative_to(reference)
+        if name.parts[0] in NOT_OF_A_RUN or name in stay:
+            continue
+        if path.is_file():
+            path.unlink()
+        elif not any(path.iterdir()):
+            path.rmdir()
+
+
+def _of_first_study(documents_: set[Path]) -> set[Path]:
+    """Return those of the cells that belong to the first study."""
+    config = load()
+    config["measure"] = [of_tables(config).name]
+    return documents_ & {cell.path / "cell.json" for cell in cells.asked(config)}
+
+
+def _other_forms(reference: Path, files: set[Path]) -> set[Path]:
+    """Return what the reference has of cells with compilers' forms, if this run made no forms of the cell.
+
+    Forms are read of a program, and are no measurement.
+    """
+    there = _measured(reference, KEPT)
+    folders = {path.parents[1] for path in there if path.parent.name == FORMS}
+    folders -= {path.parents[1] for path in files if path.parent.name == FORMS}
+    return {path for path in there if any(path.is_relative_to(cell) for cell in folders)} - files
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def pool_again(repository: Path) -> None:
+    """Make the tables of the reference from all its runs, and commit-ready copies of those for readers.
+
+    :raises CalledProcessError: if Snakemake fails.
+    """
+    made = [f"{REFERENCE_TABLES}/{name}" for name in FOR_READERS]
+    snakemake = [sys.executable, "-m", "snakemake", *made, "--cores", "1"]
+    subprocess.run([*snakemake, "--config", "source=reference"], cwd=repository, check=True)
+    for path in made:
+        _copy(repository / path, repository / "results" / "reference" / Path(path).name)
+
+
+def main() -> None:
+    """Run `python -m stackwars.publish.accept [FOLDER]`, after a run of the preset full."""
+    full = Path(sys.argv[1]) if sys.argv[1:] else FULL
+    try:
+        identity, count = accept(full, REFERENCE)
+        pool_again(REPOSITORY)
+    except (AcceptError, runs.DamagedRunError) as error:
+        sys.exit(str(error))
+    except subprocess.CalledProcessError:
+        sys.exit(
+            f"the run {identity} is accepted, but the reference was not pooled again; fix: make accept, once "
+            "what failed is repaired"
+        )
+    pages.write(REPOSITORY, REFERENCE)
+    answer.write(REPOSITORY, REFERENCE)
+    measured = (
+        f"and its {count} measured files" if count else "but not its cells, which lack some of the first study"
+    )
+    print(f"{len(OF_A_RUN)} tables of the run {identity} {measured} are now in results/reference; commit them")
+
+
+if __name__ == "__main__":
+    main()

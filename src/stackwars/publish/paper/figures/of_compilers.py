@@ -1,0 +1,301 @@
+"""Draw the figures of programs and compilers: stacks, matrix, linear layers, releases, sizes, and graphs."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from stackwars.measure.frameworks import title
+from stackwars.publish.paper.figures import answer
+from stackwars.publish.paper.figures.heat import draw_matrix
+from stackwars.publish.paper.figures.ratios import FACTORS, draw_split
+from stackwars.publish.paper.figures.style import (
+    BAND,
+    COLUMN,
+    GREY,
+    LOOKS,
+    PAGE,
+    draw_graphs,
+    line_look,
+    save,
+    set_round_ticks,
+)
+from stackwars.publish.paper.sizes import STUDY as SIZES
+from stackwars.publish.paper.sizes import SWEEPS, sweeps
+from stackwars.publish.paper.tables import products
+from stackwars.publish.paper.tables.products import layer
+from stackwars.setup.device import CPU
+from stackwars.study import cells
+from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
+from stackwars.study.programs import native_compiler
+from stackwars.study.results import schema
+from stackwars.study.results.dataset import Dataset, sources
+from stackwars.study.results.folder import Folder, command
+from stackwars.study.results.names import compiler_title
+
+FOLDER = "compiler_figures"
+PRODUCTS = products.STUDY
+STAGES = [
+    (0, 0, 1, "JAX program", "functions, arrays", "white"),
+    (0, 1, 2, "PyTorch program", "nn.Module, tensors", "white"),
+    (1, 0, 1, "jax.jit", "traced once per shape", "white"),
+    (1, 1, 1, "torch_xla", "lazy tensors, call by call", "white"),
+    (1, 2, 1, "torch.compile", "Dynamo reads bytecode", "white"),
+    (2, 0, 1, "jaxpr", "lowered to StableHLO", "white"),
+    (2, 1, 1, "graph, cut at sync", "lowered to HLO", "white"),
+    (2, 2, 1, "FX graph", "of ATen operations", "white"),
+    (3, 0, 2, "StableHLO", "read, counted and replayed", GREY),
+    (4, 0, 1, "XLA", "two generations", GREY),
+    (4, 1, 1, "IREE", "in replays alone", GREY),
+    (3, 2, 1, "TorchInductor", "fuses, schedules", "white"),
+    (4, 2, 1, "C++ compiler", "kernels, libraries", "white"),
+    (5, 0, 1, "PJRT", "load, execute", GREY),
+    (5, 1, 1, "IREE runtime", "load, execute", GREY),
+    (5, 2, 1, "PyTorch runtime", "load, execute", "white"),
+    (6, 0, 3, "CPU", "XLA also compiles ahead of time for a TPU and a GPU", GREY),
+]
+"""Level, column, columns wide, name, detail, fill. Grey: shared by several frontends."""
+REPLAY = "replay enters here"
+ENTRY = 3
+"""The level of what is replayed, with more room below it."""
+HEIGHT, STEP, GAP, ROOM = 0.72, 1.0, 0.03, 0.25
+LEVELS = 1 + max(stage[0] for stage in STAGES)
+NO_RELEASES = "no program was timed"
+_RELEASE_PANEL = 1.45  # inches: the height of a panel
+_COLUMNS = 5
+NATIVE_CALLS = "native calls"
+NO_SWEEPS = "no size was measured"
+_SWEEP_PANEL = 1.2  # inches: the height of a panel
+
+
+def figures(config: dict, folder: Folder) -> dict[str, Figure]:
+    """Return {name: figure}."""
+    datasets = sources(config, folder)
+    tables, matrix = datasets.dataset_for("tables"), datasets.dataset_for("matrix")
+    main = comparisons(config, PROGRAMS)[0]
+    return {
+        "compilers": answer.draw(matrix),
+        "stack": draw_stack(),
+        "split": draw_split(factors(config, tables, main), main),
+        "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),
+        "releases": draw_releases(datasets.dataset_for("releases").table("releases"), "jaxlib"),
+        "products": draw_products(
+            products_of(datasets.dataset_for(PRODUCTS), main),
+            main,
+            list(config["studies"][PRODUCTS]["compilers"]),
+        ),
+        "sizes": draw_sweeps(
+            sweeps(datasets.dataset_for(SIZES), main), list(config["studies"][SIZES]["compilers"])
+        ),
+    }
+
+
+def products_of(data: Dataset, pair: Comparison) -> pd.DataFrame:
+    """Return the replays of both frontends' linear layers, with the sizes of the product."""
+    rows = data.rows("cells", PRODUCTS, schema.REPLAY)
+    rows = rows[rows["framework"].isin(pair.sides)]
+    layers = (layer(cells.sizes(data.config, name)) for name in rows["workload"])
+    return rows.assign(product=[", ".join(map(str, one)) for one in layers])
+
+
+def factors(config: dict, data: Dataset, pair: Comparison) -> pd.DataFrame:
+    """Return the native ratios of a pair and their two factors, in the compiler that both use natively."""
+    where = {"device": CPU, "compiler": native_compiler(config)}
+    rows = data.comparisons("tables", subject=pair.subject, baseline=pair.baseline, **where)
+    return rows[rows["quantity"].isin(FACTORS)]
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Write each to <name>.pdf, and the graph of a workload's programs to graph-<workload>.pdf."""
+    save(lambda: figures(config, folder), folder[FOLDER])
+    draw_graphs(folder["graphs"], folder[FOLDER])
+
+
+def draw_stack() -> plt.Figure:
+    """Draw user code at the top and the device at the bottom, and where a replay enters."""
+    figure, axis = plt.subplots(figsize=(COLUMN, 0.41 * LEVELS))
+    axis.set(xlim=(0, 3), ylim=(_top(LEVELS - 1) - HEIGHT - 0.05, 0.05))
+    axis.axis("off")
+    for level, column, width, name, detail, fill in STAGES:
+        _box(axis, column, level, width, name, detail, fill)
+    for level in range(LEVELS - 1):
+        for column in range(3):
+            _arrow(axis, column + 0.5, level, dashed=column == 1 and level >= ENTRY)
+    y = (_top(ENTRY) - HEIGHT + _top(ENTRY + 1)) / 2 + 0.04
+    axis.plot([GAP, 2 - GAP], [y, y], color="#c4571b", linewidth=1.2, linestyle=(0, (4, 2)), zorder=3)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+    axis.text(1.0, y, REPLAY, ha="center", va="center", fontsize=7.5, color="#a84512", zorder=4, bbox=box)
+    return figure
+
+
+def _top(level: int) -> float:
+    return -level * STEP - (ROOM if level > ENTRY else 0.0)
+
+
+def _box(axis: plt.Axes, column: int, level: int, width: int, name: str, detail: str, fill: str) -> None:
+    left, top = column + GAP, _top(level)
+    look = {"facecolor": fill, "edgecolor": "black", "linewidth": 0.7}
+    axis.add_patch(plt.Rectangle((left, top - HEIGHT), width - 2 * GAP, HEIGHT, **look))
+    middle = (column + width / 2, top - HEIGHT / 2)
+    place = {"ha": "center", "va": "center"}
+    axis.text(middle[0], middle[1] + 0.17, name, fontsize=7.5, **place)
+    axis.text(middle[0], middle[1] - 0.17, detail, fontsize=6.5, style="italic", **place)
+
+
+def _arrow(axis: plt.Axes, x: float, level: int, dashed: bool) -> None:
+    look = {"arrowstyle": "-|>", "linewidth": 0.7, "color": "black", "shrinkA": 0, "shrinkB": 0}
+    look["linestyle"] = "--" if dashed else "-"
+    axis.annotate("", xy=(x, _top(level + 1)), xytext=(x, _top(level) - HEIGHT), arrowprops=look)
+
+
+def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -> plt.Figure:
+    """Draw the time of both frontends' programs of each linear layer: a panel a compiler, the cores used beside a mark.
+
+    rows: replays of cells.csv, with the column `product`.
+    """
+    products = list(rows["product"].drop_duplicates())
+    size = (PAGE, 0.9 + 0.2 * max(3, len(products)))
+    figure, axes = plt.subplots(
+        1, max(1, len(compilers)), figsize=size, sharex=True, sharey=True, squeeze=False
+    )
+    for axis, compiler in zip(axes[0], compilers, strict=False):
+        _dumbbells(axis, rows[rows["compiler"] == compiler], products, pair)
+        axis.set_title(compiler_title(compiler))
+        axis.set_xlabel("ms a call")
+    first = axes[0][0]
+    first.set_yticks(range(len(products)), products)
+    first.set_ylim(max(1, len(products)) - 0.5, -0.5)
+    first.set_ylabel("rows, in, out")
+    _log_axis(first, rows["steady_ms"])
+    handles = [plt.Line2D([], [], label=_layout(side, pair), **_layout_mark(side, pair)) for side in pair.sides]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.4)
+    return figure
+
+
+def _dumbbells(axis: plt.Axes, rows: pd.DataFrame, products: list[str], pair: Comparison) -> None:
+    axis.tick_params(axis="y", length=0)
+    for y in range(1, len(products), 2):
+        axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
+    for y, product in enumerate(products):
+        found = rows[rows["product"] == product].set_index("framework")
+        times = found["steady_ms"].dropna()
+        axis.plot(times, [y] * len(times), color="#888888", linewidth=1.0, zorder=1)
+        for side in (one for one in pair.sides if one in times.index):
+            axis.plot(times[side], y, **_layout_mark(side, pair))
+            is_longer = times[side] >= times.max()
+            place = {"ha": "left" if is_longer else "right", "va": "center", "fontsize": 6.5}
+            axis.annotate(
+                f"{found['cores'][side]:.1f}", (times[side], y), (4 if is_longer else -4, 0),
+                textcoords="offset points", **place,
+            )  # fmt: skip
+
+
+def _layout_mark(side: str, pair: Comparison) -> dict:
+    return line_look(side, list(pair.sides)) | {"linestyle": "none"}
+
+
+def _layout(side: str, pair: Comparison) -> str:
+    return f"{title(side)}, weight as {'(in, out)' if side == pair.baseline else '(out, in)'}"
+
+
+def _log_axis(axis: plt.Axes, values: pd.Series) -> None:
+    axis.set_xscale("log")
+    if values.notna().any():
+        low, high = values.min() / 1.8, values.max() * 1.8
+        axis.set_xlim(low, high)
+        set_round_ticks(axis.xaxis, low, high, most=6)
+
+
+def draw_releases(table: pd.DataFrame, project: str) -> plt.Figure:
+    """Draw a panel for each workload, the oldest release at the left, with the interval of the ratio to the newest."""
+    rows = table[table["project"] == project]
+    versions = list(dict.fromkeys(rows["version"]))[::-1]
+    timed = [version for version in versions if rows.loc[rows["version"] == version, "ratio"].notna().any()]
+    workloads = list(dict.fromkeys(rows["workload"]))
+    height = max(1, -(-len(workloads) // _COLUMNS))
+    figure, axes = plt.subplots(
+        height, _COLUMNS, figsize=(PAGE, 0.4 + _RELEASE_PANEL * height), sharex=True, squeeze=False
+    )
+    flat = axes.ravel()
+    for axis in flat[len(workloads) :]:
+        axis.axis("off")
+    for axis, workload in zip(flat, workloads, strict=False):
+        _release_panel(axis, rows[rows["workload"] == workload], timed)
+    if not workloads:
+        flat[0].text(0, 0.5, NO_RELEASES, style="italic")
+    handles = dict(zip(*flat[0].get_legend_handles_labels()[::-1], strict=True))
+    if handles:
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4)
+    for axis in axes[-1]:
+        axis.set_xlabel(f"{compiler_title(project).strip()} release")
+    return figure
+
+
+def _release_panel(axis: plt.Axes, rows: pd.DataFrame, versions: list[str]) -> None:
+    axis.set_title(rows["title"].iloc[0])
+    axis.axhline(1, color="black", linewidth=0.6, zorder=0)
+    axis.set_xticks(range(len(versions)), versions, rotation=90)
+    axis.set_yscale("log")
+    shown = []
+    for look, (framework, own) in zip(LOOKS, rows.groupby("framework", sort=False), strict=False):
+        ok = own[own["ratio"].notna()]
+        places = [versions.index(version) for version in ok["version"]]
+        low, high = (ok[end].fillna(ok["ratio"]) for end in ("low", "high"))
+        axis.fill_between(places, low, high, color=look["color"], alpha=0.18, linewidth=0)
+        axis.plot(places, ok["ratio"], label=title(framework), **look)
+        shown += [*low, *high]
+        wrong = own[own["status"].isin(("wrong", "crash")) & own["version"].isin(versions)]
+        crosses = [versions.index(version) for version in wrong["version"]]
+        if crosses:  # an empty line that is not clipped has the figure's corner in its box
+            axis.plot(crosses, [1.0] * len(crosses), "x", color=look["color"], clip_on=False)
+    ends = min([*shown, 0.8]) / 1.05, max([*shown, 1.25]) * 1.05
+    axis.set_ylim(ends)
+    set_round_ticks(axis.yaxis, *ends, most=5)
+
+
+def draw_sweeps(rows: pd.DataFrame, compilers: list[str]) -> plt.Figure:
+    """Draw a panel for each sweep of each workload, a line for the native calls and for the replays of each compiler.
+
+    rows: of `stackwars.publish.paper.sizes.sweeps`.
+    """
+    workloads = list(dict.fromkeys(rows["workload"]))
+    shape = (len(SWEEPS), max(1, len(workloads)))
+    figure, axes = plt.subplots(
+        *shape, figsize=(PAGE, 0.5 + _SWEEP_PANEL * shape[0]), sharey="col", squeeze=False
+    )
+    looks = dict(zip(("", *compilers), LOOKS, strict=False))
+    for of_sweep, sweep in zip(axes, SWEEPS, strict=True):
+        for axis, workload in zip(of_sweep, workloads, strict=False):
+            _sweep_panel(axis, rows[(rows["workload"] == workload) & (rows["sweep"] == sweep)], looks)
+            axis.set_xlabel(sweep)
+    for axis, workload in zip(axes[0], workloads, strict=False):
+        axis.set_title(workload)
+        shown = rows.loc[rows["workload"] == workload, ["low", "high", "ratio"]]
+        ends = min(shown.min(axis=None), 0.8) / 1.05, max(shown.max(axis=None), 1.25) * 1.05
+        axis.set_ylim(ends)
+        set_round_ticks(axis.yaxis, *ends, most=5)
+    if not workloads:
+        axes[0][0].text(0, 0.5, NO_SWEEPS, style="italic")
+    handles = [
+        plt.Line2D([], [], label=compiler_title(compiler) if compiler else NATIVE_CALLS, **look)
+        for compiler, look in looks.items()
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    return figure
+
+
+def _sweep_panel(axis: plt.Axes, rows: pd.DataFrame, looks: dict[str, dict]) -> None:
+    axis.axhline(1, color="black", linewidth=0.6, zorder=0)
+    axis.set(xscale="log", yscale="log")
+    sizes = sorted(set(rows["size"]))
+    axis.set_xticks(sizes, map(str, sizes))
+    axis.xaxis.set_minor_locator(plt.NullLocator())
+    for compiler, line in rows.sort_values("size").groupby("compiler", sort=False):
+        low, high = (line[end].fillna(line["ratio"]) for end in ("low", "high"))
+        axis.fill_between(line["size"], low, high, color=looks[compiler]["color"], alpha=0.18, linewidth=0)
+        axis.plot(line["size"], line["ratio"], **looks[compiler])
+
+
+if __name__ == "__main__":
+    command(write)

@@ -1,0 +1,150 @@
+"""Draw ratios: a row per workload and a mark with its interval per series, on a logarithmic axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from stackwars.measure.frameworks import title
+from stackwars.publish.paper.figures.style import BAND, COLUMN, line_look, set_round_ticks
+from stackwars.study.comparisons import Comparison
+from stackwars.study.results import schema
+from stackwars.study.results.names import compiler_title
+from stackwars.study.results.verdicts import DECIDED
+
+REACH = 1.5
+"""The axis reaches this factor beyond the outermost ratios; an interval that is longer is cut there."""
+NO_RATIO = "no ratio"
+FACTORS = {
+    schema.NATIVE_CALLS: "native ratio",
+    schema.REPLAY: "program (replay)",
+    schema.EVERYTHING_ELSE: "everything else",
+}
+"""A native ratio is the product of the two below it."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Ratios with one look: rows have workload, ratio, low, high and verdict, as comparisons.csv."""
+
+    label: str
+    rows: pd.DataFrame
+    look: dict[str, Any]
+
+
+def _draw(
+    rows: pd.DataFrame,
+    series: list[Series],
+    label: str,
+    ends: tuple[str, str],
+    columns: int,
+    row_inches: float = 0.21,
+    hollow: bool = False,
+) -> plt.Figure:
+    """Draw a row for each workload of these comparisons, and say in rows without a mark that there is no ratio.
+
+    label: of the axis. ends: what a ratio below 1 means, and one above 1. columns: of the legend. hollow: whether a
+    mark is filled only if its verdict is slower or faster.
+    """
+    titles = dict(zip(rows["workload"], rows["title"], strict=True))
+    figure, axis = plt.subplots(figsize=(COLUMN, 0.85 + row_inches * max(3, len(titles))))
+    known = [Series(one.label, one.rows.dropna(subset=["ratio"]), one.look) for one in series]
+    _rows(axis, titles)
+    low, high = _limits(axis, [ratio for one in known for ratio in one.rows["ratio"]])
+    step = 0.8 / max(1, len(known))
+    for place, workload in enumerate(titles):
+        here = [(row, one.look) for one in known for row in one.rows.itertuples() if row.workload == workload]
+        for index, (row, look) in enumerate(here):
+            y = place + step * (index - (len(here) - 1) / 2)
+            look = look | {"linestyle": "none"}
+            if hollow and row.verdict not in DECIDED:
+                look["markerfacecolor"] = "white"
+            _interval(axis, y, (row.low, row.high), (low, high), look["color"])
+            axis.plot(row.ratio, y, **look)
+        if not here:
+            axis.text(0.02, place, NO_RATIO, style="italic", va="center", transform=axis.get_yaxis_transform())
+    _say_ends(axis, *ends)
+    axis.set_xlabel(label)
+    handles = [plt.Line2D([], [], label=one.label, **one.look | {"linestyle": "none"}) for one in series]
+    spacing = {"handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.4}
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, **spacing)
+    return figure
+
+
+def _rows(axis: plt.Axes, titles: dict[str, str]) -> None:
+    axis.set_yticks(range(len(titles)), list(titles.values()))
+    axis.set_ylim(max(1, len(titles)) - 0.5, -0.5)
+    axis.tick_params(axis="y", length=0)
+    for y in range(1, len(titles), 2):
+        axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
+    axis.axvline(1, color="black", linewidth=0.8, zorder=1)
+
+
+def _limits(axis: plt.Axes, ratios: list[float]) -> tuple[float, float]:
+    low, high = min([1.0, *ratios]) / REACH, max([1.0, *ratios]) * REACH
+    axis.set_xscale("log")
+    axis.set_xlim(low, high)
+    set_round_ticks(axis.xaxis, low, high, most=7)
+    return low, high
+
+
+def _interval(
+    axis: plt.Axes, y: float, ends: tuple[float, float], limits: tuple[float, float], colour: str
+) -> None:
+    """Draw an interval, with an arrowhead where the axis cuts it."""
+    shown = [max(ends[0], limits[0]), min(ends[1], limits[1])]
+    axis.plot(shown, [y, y], color=colour, linewidth=1.0, solid_capstyle="butt")
+    heads = {"linestyle": "none", "color": colour, "markersize": 3, "clip_on": False}
+    if ends[0] < limits[0]:
+        axis.plot(limits[0], y, marker="<", **heads)
+    if ends[1] > limits[1]:
+        axis.plot(limits[1], y, marker=">", **heads)
+
+
+def _say_ends(axis: plt.Axes, below: str, above: str) -> None:
+    ends = ((0, "left", f"\N{LEFTWARDS ARROW} {below}"), (1, "right", f"{above} \N{RIGHTWARDS ARROW}"))
+    for x, side, text in ends:
+        look = {"ha": side, "va": "top", "fontsize": 7.5, "style": "italic"}
+        axis.annotate(text, (x, 0), (0, -15), "axes fraction", "offset points", **look)
+    axis.xaxis.labelpad = 12
+
+
+def draw_compilers(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -> plt.Figure:
+    """Draw the replay ratios of a pair's programs: a row a workload that has one, a mark a compiler.
+
+    rows: comparisons of the quantity replay.
+    """
+    rows = rows.dropna(subset=["ratio"])
+    series = [
+        Series(compiler_title(c), rows[rows["compiler"] == c], line_look(c, compilers)) for c in compilers
+    ]
+    shown = [one for one in series if len(one.rows)]
+    base, own = map(title, pair.sides)
+    label = f"replay of {own}'s program over that of {base}'s"
+    return _draw(rows, shown, label, (f"{own}'s program faster", f"{base}'s program faster"), columns=2)
+
+
+def draw_ratios(rows: pd.DataFrame, baseline: str) -> plt.Figure:
+    """Draw steady ratios over a baseline: a row a workload, a mark a subject, filled if a direction is claimed.
+
+    rows: comparisons of the quantity steady.
+    """
+    subjects = list(rows.dropna(subset=["ratio"])["subject"].drop_duplicates())
+    looks, base = [baseline, *subjects], title(baseline)
+    series = [Series(title(s), rows[rows["subject"] == s], line_look(s, looks)) for s in subjects]
+    ends = (f"faster than {base}", f"{base} faster")
+    return _draw(rows, series, f"steady-state latency over {base}'s", ends, columns=3, hollow=True)
+
+
+def draw_split(rows: pd.DataFrame, pair: Comparison) -> plt.Figure:
+    """Draw a pair's native ratio and its two factors: a row a workload.
+
+    rows: comparisons of the quantities of FACTORS; of the two factors those in the compiler that both use natively.
+    """
+    looks = list(FACTORS)
+    series = [Series(FACTORS[q], rows[rows["quantity"] == q], line_look(q, looks)) for q in looks]
+    base, own = map(title, pair.sides)
+    return _draw(rows, series, f"{own} over {base}", (f"{own} faster", f"{base} faster"), 3, row_inches=0.24)

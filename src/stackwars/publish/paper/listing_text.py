@@ -1,0 +1,166 @@
+"""Listings as text: the steps of what compilers make of a program, and LaTeX figures of listings side by side.
+
+A form is cut down to (indent, line) pairs; a comment says how many lines are left out, and where. The font follows
+from the number of characters in a line: as large as lets that many fill the column, so a line broken to that number
+can never run over, whatever width the column has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from string import ascii_lowercase
+
+from stackwars.publish.paper.latex import escape
+
+Lines = list[tuple[int, str]]
+
+_LARGE = re.compile(r'dense<("0x[^"]*"|\[[^>]{80,}|[^>]*__elided__)>|dense_resource<[^>]*>')
+_LAYOUT = re.compile(r"(?<=\])\{[\d,]+\}")
+_METADATA = re.compile(r", metadata=\{[^}]*\}|, backend_config=\{.*$")
+_GIVEN = re.compile(r"(?:ROOT )?%\S+ = \S+ (?:parameter|constant|broadcast|bitcast)\(")
+_FUSED = re.compile(r" fusion\(.*calls=%([\w.-]+)")
+_HEAD = re.compile(r"\(.*\)(?= -> )")
+_FREED = re.compile(r";(\s+\w+ =)+ None$")
+_KERNEL = re.compile(r"(?ms)^(cpp_fused_\w+) = async_compile\.cpp_pybinding\(.*?'''\n(.*?)^'''\)")
+_CALL = re.compile(r"(?m)^ +(cpp_fused_\w+\(.*\))$")
+_STEP = re.compile(r"#pragma omp|for\(int64_t x|auto tmp|tmp\w+ = |tmp\w+\.store|out_ptr\d+\[")
+_NO_STEP = re.compile(r"[{}]*$|if\(C10_LIKELY|int tid = |#include|extern |(const )?float\* ")
+"""Brackets, the check of a loop's bounds, and the signature."""
+_CAST = re.compile(r"static_cast<int64_t>\(([^()]*)\)|at::vec::")
+"""The type of an index, and a namespace."""
+LEADING = 1.13  # line spacing over font size
+Listing = tuple[str, list[str]]
+"""Title and lines."""
+
+_STYLE = r"""% Style of the StableHLO listings, for package listings; CHARACTERS in a line.
+% In OT1, braces and angles would come from other fonts, of another width.
+\RequirePackage[T1]{fontenc}
+\newlength{\stablehlocell}
+\newlength{\stablehlosize}
+\newcommand{\stablehlofont}{%
+  \fontencoding{T1}\fontfamily{txtt}\fontsize{10}{10}\selectfont
+  \settowidth{\stablehlocell}{0}%
+  \setlength{\stablehlosize}{\dimexpr
+    9.99pt*\number\linewidth/\numexpr CHARACTERS*\number\stablehlocell\relax\relax}%
+  \ifdim\stablehlosize>8pt \setlength{\stablehlosize}{8pt}\fi
+  \fontsize{\stablehlosize}{LEADING\stablehlosize}\selectfont}
+\lstdefinestyle{stablehlo}{basicstyle=\stablehlofont,columns=fullflexible,keepspaces=true,
+  showstringspaces=false,breaklines=false,morecomment=[l]{//},commentstyle=\itshape,
+  xleftmargin=0pt,framesep=0pt,aboveskip=0pt,belowskip=2pt}
+"""
+
+
+def stablehlo(text: str) -> Lines:
+    """Return every line, without the values of large constants."""
+    return [
+        ((len(line) - len(line.lstrip())) // 2, _LARGE.sub("dense<...>", line))
+        for line in text.splitlines()
+        if line.strip()
+    ]
+
+
+def jaxpr(text: str) -> Lines:
+    """Return every line."""
+    return [(1 if line.startswith(" ") else 0, line) for line in text.strip().splitlines()]
+
+
+def fx_graph(text: str) -> Lines:
+    """Return every node, without where it comes from in the source and what is freed after it."""
+    return [
+        ((len(line) - len(line.lstrip())) // 4, _FREED.sub("", line.rstrip()))
+        for line in text.splitlines()
+        if line.strip() and not line.lstrip().startswith("# File:")
+    ]
+
+
+def optimised_hlo(text: str) -> Lines:
+    """Return the entry, then every fused computation, without layouts, metadata and what computes nothing."""
+    # A computation is what stands between a line with its name and one with its closing bracket.
+    blocks = re.findall(r"(?ms)^((?:ENTRY )?%([\w.-]+) .*?)^}", text)
+    fused = set(_FUSED.findall(text))
+    entry = [block for block, _ in blocks if block.startswith("ENTRY")]
+    others = [block for block, name in blocks if name in fused]
+    return [line for block in [*entry, *others] for line in _computation(block)]
+
+
+def generated_code(text: str) -> Lines:
+    """Return the calls of kernels, then every kernel: its loops, and what they compute and store."""
+    lines: Lines = [(0, f"{call};") for call in _CALL.findall(text)]
+    for name, body in _KERNEL.findall(text):
+        lines += [(0, f"// {name}"), *_steps(body)]
+    return lines
+
+
+def _computation(block: str) -> Iterator[tuple[int, str]]:
+    head, *lines = block.splitlines()
+    yield 0, _LAYOUT.sub("", _HEAD.sub("(...)", head))
+    for line in map(str.strip, lines):
+        if not _GIVEN.match(line):
+            yield 1, _LAYOUT.sub("", _METADATA.sub("", line))
+    yield 0, "}"
+
+
+def _steps(body: str) -> Iterator[tuple[int, str]]:
+    skipped = 0
+    for line in map(str.strip, body.splitlines()):
+        if _STEP.match(line):
+            yield from _left_out(skipped)
+            yield 1, _CAST.sub(r"\1", line)
+            skipped = 0
+        else:
+            skipped += not _NO_STEP.match(line)
+    yield from _left_out(skipped)
+
+
+def _left_out(count: int) -> Lines:
+    """Return the comment that stands for lines that are not shown; none if there are none."""
+    return [(1, f"// ... {count} line{'' if count == 1 else 's'} left out")] if count else []
+
+
+def style(characters: int) -> str:
+    """Return the definition of the listings style `stablehlo`, for the preamble."""
+    return _STYLE.replace("CHARACTERS", str(characters)).replace("LEADING", str(LEADING))
+
+
+def page_lines(characters: int) -> int:
+    """Return the lines that fit a page of IEEEtran above a caption, at the size that `characters` gives.
+
+    620 pt of height over line spacing; a line of half the width, 250 pt, holds that many characters of 0.525 em
+    (txtt).
+    """
+    return int(620 / (LEADING * min(8.0, 250 / (0.525 * characters))))
+
+
+def listing(lines: list[str]) -> str:
+    """Return one lstlisting environment.
+
+    :raises ValueError: for text that would end it early.
+    """
+    if any("\\end{lstlisting}" in line for line in lines):
+        raise ValueError(
+            "expected lines of a program, got one with \\end{lstlisting}; fix: rename the function or target that "
+            "contains it"
+        )
+    return "\n".join([r"\begin{lstlisting}[style=stablehlo]", *lines, r"\end{lstlisting}", ""])
+
+
+def figure(columns: list[list[Listing]], caption: str, key: str) -> str:
+    """Return a figure over both columns of the page, labelled `fig:listing-<key>`.
+
+    columns: two, the listings of each below each other. Titles and caption are plain text.
+    """
+    letters = iter(ascii_lowercase)
+    # The space between the columns is \hfill alone: no line may end without a comment sign.
+    halves = "\\hfill%\n".join(
+        "\\begin{minipage}[t]{0.485\\textwidth}\n"
+        + "\n\n\\medskip\n".join(_titled(lines, next(letters), title) for title, lines in column)
+        + "\n\\end{minipage}"
+        for column in columns
+    )
+    label = rf"\caption{{{escape(caption)}}}\label{{fig:listing-{key}}}"
+    return "\n".join([r"\begin{figure*}[!tp]", halves, label, r"\end{figure*}", ""])
+
+
+def _titled(lines: list[str], letter: str, title: str) -> str:
+    return rf"{listing(lines)}{{\centering\footnotesize ({letter}) {escape(title)}\par}}"

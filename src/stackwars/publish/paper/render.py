@@ -1,0 +1,232 @@
+"""The paper's LaTeX: ``python -m stackwars.publish.paper.render``.
+
+The prose is plain LaTeX (paper/sections, paper/appendix) and is copied as it is; values.tex defines the numbers, claim
+boxes, origins and stale paragraphs that it prints. Only what depends on the build is a template (*.tex.j2): main.tex,
+which chooses the paper or, for a run that the prose does not fit, a replication report; and lists. Delimiters are
+\\VAR{...}, \\BLOCK{...} and \\#{...}; every value is escaped.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from stackwars.core import documents
+from stackwars.measure import workloads
+from stackwars.publish.paper import latex, prose
+from stackwars.publish.paper.prose import PAPER, ProseError, Stale
+from stackwars.publish.paper.tables import audits, faults
+from stackwars.publish.paper.tables.write import REGISTRY
+from stackwars.publish.paper.values import BASELINE, SUBJECT, values, verdicts
+from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.study.results.dataset import Dataset, Sources, sources
+from stackwars.study.results.folder import FIGURES, Folder, command
+from stackwars.study.results.runs import DamagedRunError
+from stackwars.study.results.schema import is_missing
+
+SUFFIX = ".tex.j2"
+FILTERS = {"num": latex.number, "gib": latex.gibibytes, "latex": latex.Latex}
+COLOURS = {SUPPORTED: "green!18", CONTRADICTED: "orange!30"}
+OPEN_COLOUR = "black!8"
+FULL = "full"
+"""The preset with the sizes of the study."""
+_VOTES = ("votes_for", "votes_against", "votes_open")
+
+
+class RenderError(RuntimeError):
+    """A template that cannot be rendered."""
+
+
+def is_full_size(config: dict) -> bool:
+    """Return whether this build has the sizes of the study."""
+    sizes = {name: preset["sizes"] for name, preset in config["presets"].items()}
+    return config["source"] == "reference" or sizes[config["preset"]] == sizes[FULL]
+
+
+def has_prose(config: dict) -> bool:
+    """Return whether the prose fits what this build shows: the same sizes, and the same comparison."""
+    main = config["comparisons"][0]
+    return is_full_size(config) and (main["subject"], main["baseline"]) == (SUBJECT, BASELINE)
+
+
+def environment(templates: Path) -> jinja2.Environment:
+    """Return the jinja2 environment of the paper."""
+    jinja = jinja2.Environment(
+        block_start_string=r"\BLOCK{",
+        block_end_string="}",
+        variable_start_string=r"\VAR{",
+        variable_end_string="}",
+        comment_start_string=r"\#{",
+        comment_end_string="}",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=latex.escape,
+        loader=jinja2.FileSystemLoader(templates),
+    )
+    jinja.filters |= FILTERS
+    return jinja
+
+
+def render(templates: Path, names: dict[str, Any], output: Path) -> None:
+    """Render every template, and copy every other LaTeX file, to the same place under ``output``.
+
+    :raises RenderError: naming the template and what it lacks.
+    """
+    jinja = environment(templates)
+    for path in sorted([*templates.rglob("*.tex"), *templates.rglob(f"*{SUFFIX}")]):
+        name = path.relative_to(templates).as_posix()
+        target = output / name.removesuffix(".j2")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not name.endswith(SUFFIX):
+            shutil.copy(path, target)
+            continue
+        try:
+            target.write_text(jinja.get_template(name).render(names), encoding="utf-8")
+        except (jinja2.TemplateError, ValueError, TypeError, KeyError) as error:
+            raise RenderError(f"paper/{name}: {error}") from error
+
+
+def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str, Any]:
+    """Return what the templates know of a build."""
+    printed = config["paper"]
+    own = [study for study in config["studies"] if not datasets.dataset_for(study).is_reference]
+    return {
+        "is_reference": config["source"] == "reference",
+        "is_full_size": is_full_size(config),
+        "has_prose": has_prose(config),
+        "context": datasets.run.context,
+        "reproduction": documents.read(folder["reproduction"])["summary"],
+        "audits": audits.state(datasets),
+        "accepted": _accepted(datasets.reference.context["runs"]),
+        "claims": list(datasets.run.table("claims")["id"]),
+        "tables": [table.name for table in REGISTRY if table.study in own or table.name in faults.NAMES],
+        "listings": [name for name in printed["listings"] if (folder["listings"] / f"{name}.tex").exists()],
+        "forms": [name for name in printed["forms"] if (folder["listings"] / f"forms-{name}.tex").exists()],
+        "graphs": {
+            name: workloads.load(name).TITLE
+            for name in printed["graphs"]
+            if (folder["compiler_figures"] / f"graph-{name}.pdf").exists()
+        },
+    }
+
+
+def _accepted(runs: list[dict]) -> dict[str, list[str]]:
+    """Return the accepted runs by kind of machine."""
+    kinds: dict[str, list[str]] = {}
+    for run in runs:
+        kinds.setdefault(run["machine"], []).append(run["run"])
+    return kinds
+
+
+def build(config: dict, folder: Folder) -> None:
+    """Fill the folder's ``latex`` with everything that latexmk needs; nothing outside is read.
+
+    :raises ProseError: if the prose names something unknown, or the reference no longer supports it.
+    """
+    output, datasets = folder["latex"], sources(config, folder)
+    values_tex = definitions(datasets, config["source"] == "reference")
+    # A file left from an earlier build must not stand in for one that is missing now.
+    shutil.rmtree(output, ignore_errors=True)
+    copied = {part: part for part in ("tables", "listings")} | dict.fromkeys(FIGURES, "figures")
+    for part, target in copied.items():
+        shutil.copytree(folder[part], output / target, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
+    shutil.copy(PAPER / "references.bib", output / "references.bib")
+    render(PAPER, template_names(config, folder, datasets), output)
+    (output / "values.tex").write_text(values_tex, encoding="utf-8")
+
+
+def definitions(sources: Sources, is_reference: bool) -> str:
+    """Return values.tex. is_reference: whether the build is of the reference and not of another run.
+
+    :raises ProseError: for an unknown name, and in the reference for a paragraph whose verdicts differ.
+    """
+    numbers, used_names, paragraphs = (
+        values(_in_full(sources.reference)),
+        list(prose.uses()),
+        prose.read_guards(),
+    )
+    claims = sources.reference.table("claims")
+    known = {
+        prose.VAL: numbers,
+        prose.CLAIM: set(claims["id"]),
+        prose.ORIGIN: set(sources.run.config["studies"]),
+    }
+    decided = verdicts(sources.reference)
+    prose.check_guards(paragraphs, decided)
+    prose.check(used_names, known)
+    if is_reference:
+        prose.require(paragraphs, decided)
+    used = {command: sorted({use.name for use in used_names if use.command == command}) for command in known}
+    lines = [_define("val", name, numbers[name]) for name in used[prose.VAL]]
+    lines += [_define("origin", study, origin(sources, study)) for study in used[prose.ORIGIN]]
+    lines += [_define("claim", row["id"], box(row, _of_run(sources, row["id"], is_reference)))
+              for row in claims.to_dict("records")]  # fmt: skip
+    if not is_reference:
+        different = prose.stale(paragraphs, verdicts(sources.run))
+        lines += [_define("stale", text, _note(some)) for text, some in different.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _in_full(reference: Dataset) -> Dataset:
+    """Return the reference with all workloads: the text is about them, whichever a build has."""
+    workloads = list(reference.config["presets"][FULL]["sizes"])
+    config = reference.config | {"workloads": workloads}
+    return Dataset(config, reference.folder, reference.is_reference, reference.measured)
+
+
+def origin(sources: Sources, study: str) -> str:
+    """Return the line under a heading, as LaTeX."""
+    line = sources.origin(study)
+    return latex.escape(
+        line if sources.dataset_for(study).is_reference else f"{line} The text is about the reference."
+    )
+
+
+def box(reference: dict, run: dict | None) -> str:
+    """Return a claim box as LaTeX: the verdict in the reference and, in another run's build, in that run."""
+    whose = {"": reference} if run is None else {"Reference: ": reference, "This run: ": run}
+    pills = " ".join(_pill(name, claim) for name, claim in whose.items())
+    return rf"\claimtext{{{pills}}}{{{latex.escape(reference['sentence'])}}}"
+
+
+def _pill(whose: str, claim: dict) -> str:
+    """``Reference: supported 10 of 15, needs 8 + 1``: the count only if there are several votes.
+
+    What follows the count, the levels without which there is no majority, stands behind the box and may wrap.
+    """
+    votes = [claim[name] for name in _VOTES]
+    text, rest = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}", ""
+    if not any(map(is_missing, votes)) and sum(votes) > 1 and claim["margin"]:
+        count, _, rest = claim["margin"].partition("; ")
+        text += f" {count}"
+    colour = COLOURS.get(claim["verdict"], OPEN_COLOUR)
+    behind = rf" {{\sffamily\scriptsize {latex.escape(rest)}}}" if rest else ""
+    return rf"\verdictpill{{{colour}}}{{{latex.escape(text)}}}{behind}"
+
+
+def _of_run(sources: Sources, claim: str, is_reference: bool) -> dict | None:
+    rows = sources.run.table("claims").set_index("id", drop=False)
+    if is_reference:
+        return None
+    return (
+        rows.loc[claim].to_dict() if claim in rows.index else {"verdict": "not tested", **dict.fromkeys(_VOTES)}
+    )
+
+
+def _note(some: list[Stale]) -> str:
+    """Return what stands above a grey paragraph, as LaTeX."""
+    parts = [f"{one.name}: {one.expected} in the reference, {one.got} in this run" for one in some]
+    return latex.escape("About the reference, not this run. " + "; ".join(parts))
+
+
+def _define(kind: str, name: str, text: object) -> str:
+    return rf"\expandafter\def\csname {kind}@{name}\endcsname{{{text}}}"
+
+
+if __name__ == "__main__":
+    command(build, RenderError, ProseError, DamagedRunError)

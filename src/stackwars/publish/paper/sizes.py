@@ -1,0 +1,89 @@
+"""How the difference of two frameworks depends on the size, and whether the rest is a fixed cost a call."""
+
+from __future__ import annotations
+
+import statistics
+from itertools import groupby
+
+import pandas as pd
+
+from stackwars.measure import workloads
+from stackwars.measure.workloads import sized
+from stackwars.publish.paper.tables.spec import indexed
+from stackwars.setup.device import CPU
+from stackwars.study import cells
+from stackwars.study.comparisons import Comparison
+from stackwars.study.results import runs, schema
+from stackwars.study.results.dataset import Dataset
+from stackwars.study.results.schema import is_missing
+
+STUDY = "sizes"
+SWEEPS = ("batch", "sequence")
+
+
+def of_one_run(data: Dataset, name: str) -> pd.DataFrame:
+    """Return the rows of the study in a table of the run; of the reference those of each workload in its newest run.
+
+    Sizes are compared with each other: a ratio that is pooled over other machines too would not fit the others.
+    """
+    table = data.table(name)
+    if data.is_reference:
+        measured = [
+            run.table(name).assign(run=run.identity) for run in runs.read() if STUDY in run.context["studies"]
+        ]
+        table = pd.concat(measured, ignore_index=True) if measured else table.iloc[:0]
+    table = table[table["workload"].isin(data.config["studies"][STUDY]["workloads"]) & (table["device"] == CPU)]
+    if not data.is_reference:
+        return table
+    newest = table.groupby(table["workload"].map(sized.base))["run"].transform("max")
+    return table[table["run"] == newest]
+
+
+def sweeps(data: Dataset, pair: Comparison) -> pd.DataFrame:
+    """Return the native ratios and those of replays, a row for each point of each sweep.
+
+    Columns of comparisons.csv (`compiler` is empty of a native ratio), `workload` as the title without sizes, the
+    `sweep`, which is the size that differs, and its `size`. The preset's sizes are a point of both sweeps.
+    """
+    table = of_one_run(data, "comparisons")
+    table = table[(table["subject"] == pair.subject) & (table["baseline"] == pair.baseline)]
+    table = table[table["quantity"].isin((schema.STEADY, schema.REPLAY)) & table["ratio"].notna()]
+    result = []
+    for row in table.to_dict("records"):
+        base = sized.base(row["workload"])
+        sizes, usual = (cells.sizes(data.config, name) for name in (row["workload"], base))
+        for sweep, other in (SWEEPS, SWEEPS[::-1]):
+            if sizes[other] == usual[other]:
+                title = workloads.load(base).TITLE
+                result.append(row | {"workload": title, "sweep": sweep, "size": sizes[sweep]})
+    return pd.DataFrame(result, columns=[*table.columns, "sweep", "size"])
+
+
+def costs(data: Dataset, subject: str) -> list[dict]:
+    """Return for each size the ms of the subject's native call and of its replay, and the error of a prediction.
+
+    Native: the replay times the control's ratio, which is of calls that alternated. The prediction is the replay and a
+    fixed cost: the median of native less replay over the other sizes of the workload. error: of the prediction, as a
+    share of the native time; None of a workload with one size.
+    """
+    table = of_one_run(data, "comparisons")
+    table = table[(table["quantity"] == schema.CONTROL) & (table["subject"] == subject)]
+    cells_ = of_one_run(data, "cells")
+    replays = indexed(cells_[cells_["mode"] == schema.REPLAY], "workload", "compiler", "framework")
+
+    def base(row: dict) -> str:
+        return sized.base(row["workload"])
+
+    known = []
+    for row in table.to_dict("records"):
+        ms = replays.get((row["workload"], row["compiler"], subject), {}).get("steady_ms")
+        if not is_missing(row["ratio"]) and not is_missing(ms):
+            known.append({"workload": row["workload"], "native_ms": ms * row["ratio"], "program_ms": ms})
+    result = []
+    for _, group in groupby(sorted(known, key=base), key=base):
+        sizes = list(group)
+        for row in sizes:
+            others = [one["native_ms"] - one["program_ms"] for one in sizes if one is not row]
+            error = (row["program_ms"] + statistics.median(others)) / row["native_ms"] - 1 if others else None
+            result.append(row | {"error": error})
+    return result

@@ -1,0 +1,172 @@
+"""Why times differ: the causes of gaps between programs, and how much is frontend, compiler or both."""
+
+from __future__ import annotations
+
+from textwrap import shorten
+
+import pandas as pd
+
+from stackwars.core.hlo import CLASSES
+from stackwars.core.numbers import percent_interval
+from stackwars.explain.answer import CAUSE
+from stackwars.measure import workloads
+from stackwars.measure.frameworks import title
+from stackwars.publish.paper.latex import Latex, significant_percent
+from stackwars.publish.paper.tables.spec import RAGGED, Column, Ratio, Table, frame, set_marks
+from stackwars.study.results import causes, effects
+from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.names import compiler_title
+from stackwars.study.results.profile import carried
+from stackwars.study.results.schema import is_missing
+from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, SLOWER
+
+STUDY = effects.STUDY
+DETAIL = 120
+"""Characters of a cause that are shown."""
+PARTS = (FRONTEND, COMPILER, INTERACTION)
+SUBSETS = {
+    effects.ALL: "all",
+    effects.XLA_ALONE: "XLA",
+    effects.ONE_EACH: "APIs",
+    effects.BOTH: "both",
+}
+"""Parts of the matrix, and the head of the column that says which effect is the largest there."""
+
+
+def _profile(data: Dataset) -> pd.DataFrame:
+    """Return the profiles of the matrix, and of the workloads that only the first study has."""
+    matrix, first = (data.rows("profile", study) for study in (STUDY, next(iter(data.config["studies"]))))
+    return pd.concat([matrix, first[~first["workload"].isin(matrix["workload"])]])
+
+
+def cause_rows(sources: Sources) -> pd.DataFrame:
+    """Return the gaps of the main comparison, with what is known of each."""
+    data = sources.dataset_for(STUDY)
+    profiles = _profile(data)
+    return frame([_cause_row(row, carried(row, profiles)) for row in causes.main_gaps(data, STUDY)])
+
+
+def _cause_row(row: dict, profile: dict) -> dict:
+    is_missed = not is_missing(profile["gap_ms"]) and not profile["profile_consistent"]
+    return {
+        "workload": row["title"],
+        "pair": f"{title(row['subject'])} / {title(row['baseline'])}",
+        "compiler": compiler_title(row["compiler"]),
+        "ratio": Ratio(row["ratio"], row["low"], row["high"], SLOWER),
+        "gap": Ratio(profile["gap_ms"], marks=set_marks(missed=is_missed)),
+        "class": CLASSES.get(profile["op_class"]),
+        "share": profile["share"] if profile["op_class"] else None,
+        "cause": cause_text(row),
+        "closed": _closed(row),
+    }
+
+
+def cause_text(row: dict) -> str:
+    """Return the cause of a gap in words, or why there is none and what was tried."""
+    if row["verdict"] == CAUSE:
+        forms = f"{row['subject_operations']} for {row['baseline_operations']}"
+        reason = row["reason"][:1].upper() + row["reason"][1:]
+        return shorten(f"{row['count']:.0f} x {row['what']}: {forms}. {reason}", DETAIL, placeholder=" ...")
+    if not row["verdict"]:
+        return "not searched"
+    tried = f" (tried: {row['tried']})" if row["tried"] else ""
+    return shorten(f"{row['verdict']}: {row['detail']}{tried}", DETAIL, placeholder=" ...")
+
+
+def _closed(row: dict) -> Latex | None:
+    if is_missing(row["closed"]):
+        return None
+    interval = percent_interval(row["closed_low"], row["closed_high"]).replace("-", "$-$")
+    return Latex(significant_percent(row["closed"]) + interval)
+
+
+def effect_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row a workload: factors, shares and the largest part; then their mean and its counts."""
+    data = sources.dataset_for(STUDY)
+    table = data.table("effects")
+    result = [_effects(table, name) for name in (*data.study(STUDY).workloads, "all")]
+    result = [row for row in result if row]
+    counts = []
+    for part in PARTS if result else ():
+        row = {"workload": f"Largest: {part} ({_letter(part)})", "group": "counts"}
+        for subset, head in SUBSETS.items():
+            own = table[(table["subset"] == subset) & (table["effect"] == part)]
+            row[head] = str((own["largest"] == part).sum())
+        counts.append(row | dict.fromkeys((*PARTS, "shares"), ""))
+    return frame([*result, *counts])
+
+
+def _effects(table: pd.DataFrame, workload: str) -> dict:
+    """Return the row of a workload, or of the mean over all; nothing without a complete block."""
+    own = table[table["workload"] == workload]
+    rows = own[own["subset"] == effects.ALL].set_index("effect")
+    if rows.empty:
+        return {}
+    shares = " / ".join(f"{round(100 * rows.loc[part, 'share'])}" for part in PARTS)
+    name = "All workloads" if workload == "all" else workloads.load(workload).TITLE
+    result = {
+        "workload": name,
+        "group": name if workload == "all" else "one",
+        "shares": Latex(shares.replace("-", "$-$")),
+    }
+    result |= {part: rows.loc[part, "factor"] for part in PARTS}
+    for subset, head in SUBSETS.items():
+        largest = own[own["subset"] == subset]["largest"]
+        result[head] = _letter(largest.iloc[0]) if largest.any() else ""
+    return result
+
+
+def _letter(part: str) -> str:
+    return part[0].upper() if part in PARTS else "none"
+
+
+TABLES = (
+    Table(
+        name="causes",
+        caption="Gaps between Two Programs in the Same Compiler, and Their Causes",
+        rows=cause_rows,
+        columns=(
+            *(
+                Column("Workload", "workload"),
+                Column("Slower / faster", "pair"),
+                Column("Compiler", "compiler"),
+            ),
+            *(Column("Ratio", "ratio", "ratio"), Column("Gap (ms)", "gap", "ratio")),
+            *(Column("Carried by", "class"), Column("Share", "share", "percent")),
+            Column("Cause", "cause", align=rf"{RAGGED}p{{0.27\textwidth}}"),
+            Column("Closed", "closed"),
+        ),
+        study=STUDY,
+        group_by="workload",
+        note=r"""Replays of torch\_xla's and JAX's programs that differ by more than 10\,\% with their whole interval;
+        the report has the gaps of other frontends. Ratio: replay of the slower program over the faster one's. Gap:
+        the difference of the profiled calls; carried by: the class of operations that makes up most of it,
+        and its share, above 100\,\% if other classes narrow the gap; a dash: not profiled, or the profiles do
+        not show the gap. Cause: the smallest set of operations or layouts of arguments whose exchange closes
+        at least 80\,\% of the gap: the slower program's, and what the faster one has in their place. Closed:
+        share of the gap that the exchange closes in fresh processes. Not searched: no run has searched it.""",
+        empty="no gap is over the bound",
+        max_rows=40,
+    ),
+    Table(
+        name="effects",
+        caption="How Much of the Time Is Frontend, Compiler, or Both",
+        rows=effect_rows,
+        columns=(
+            Column("Workload", "workload"),
+            *(Column(part, part, "number", "Factor") for part in PARTS),
+            Column("F / C / I", "shares", "text", r"Share (%)", "c"),
+            *(Column(head, head, "text", "Largest part", "c") for head in SUBSETS.values()),
+        ),
+        study=STUDY,
+        group_by="group",
+        note=r"""Effects on a replay's time over the complete block of the matrix of frontends and compilers. Factor: by
+        what the part moves a time, exp of the standard deviation of its part of the logarithm. Share:
+        of the variance of the logarithm; noise between rounds is taken out, so a share may be below 0.
+        F: frontend, C: compiler, I: their interaction. Largest part, if the intervals separate one: in
+        all of the matrix, with compilers that are XLA alone (XLA), with one frontend for each API
+        (APIs), and with both restrictions.""",
+        wide=False,
+        separation="2.4pt",
+    ),
+)

@@ -1,0 +1,97 @@
+"""The claims with their verdicts, and what the artifact needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from textwrap import shorten
+
+import pandas as pd
+import yaml
+
+from stackwars.core.launch import REPOSITORY
+from stackwars.publish.paper.prose import texts
+from stackwars.publish.paper.tables.spec import RAGGED, Column, Table, frame
+from stackwars.study.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANSFERRED, counts
+from stackwars.study.results.dataset import Sources
+
+EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
+ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "On this CPU, or at our sizes"}
+MOST = 120
+"""Characters of what a claim rests on: two or three lines."""
+_USE = re.compile(r"\\claimbox\{(\w+)\}|[{ ](\w+)=")
+"""A claim in the text: in a box, or with the verdict that a paragraph relies on."""
+
+
+def original_rows(sources: Sources) -> pd.DataFrame:
+    """Return the original's claims: as stated, then transferred to the CPU."""
+    table = _rows(sources)
+    parts = [table[table["origin"] == origin].assign(of=head) for origin, head in ORIGIN_HEADS.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+def our_rows(sources: Sources) -> pd.DataFrame:
+    """Return our claims that the text of the paper uses."""
+    table, used = _rows(sources), used_claims(texts().values())
+    return table[(table["origin"] == OURS) & table["id"].isin(used)].reset_index(drop=True)
+
+
+def used_claims(prose: Iterable[str]) -> set[str]:
+    """Return the words of the prose that may be ids of claims."""
+    return {one or other for text in prose for one, other in _USE.findall(text)}
+
+
+def _rows(sources: Sources) -> pd.DataFrame:
+    """Return every claim; what one that cannot be tested rests on is the reason."""
+    table = sources.run.table("claims")
+    is_testable = table["verdict"] != NOT_TESTABLE
+    rests_on = table["evidence"].map(counts).where(is_testable, table["evidence"])
+    return table.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
+
+
+def need_rows(_: Sources) -> pd.DataFrame:
+    """Return what the artifact needs."""
+    needs = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))["needs"]
+    return frame([one | {"what": one["what"].capitalize()} for one in needs])
+
+
+_COLUMNS = (
+    Column("Claim", "sentence", align=rf"{RAGGED}p{{0.36\textwidth}}"),
+    Column("Verdict", "verdict", align=rf"{RAGGED}p{{0.09\textwidth}}"),
+    Column("Supported by", "margin", align=rf"{RAGGED}p{{0.14\textwidth}}"),
+    Column("Rests on", "rests_on", align=rf"{RAGGED}p{{0.28\textwidth}}"),
+)
+_NOTE = r"""Supported by: the rows of the results that support the claim, and how many it needs: all, or a majority and
+    one to spare (+ 1). Slower, more and the like are said of torch\_xla unless the claim names another."""
+TABLES = (
+    Table(
+        name="claims_original",
+        caption="Claims of the Original",
+        rows=original_rows,
+        columns=(Column("", "of", align=rf"{RAGGED}p{{0.08\textwidth}}"), *_COLUMNS),
+        group_by="of",
+        loose=True,
+        note=_NOTE,
+        max_rows=32,
+    ),
+    Table(
+        name="claims_ours",
+        caption="Claims of This Paper",
+        rows=our_rows,
+        columns=_COLUMNS,
+        loose=True,
+        note=_NOTE,
+        max_rows=32,
+    ),
+    Table(
+        name="needs",
+        caption="What the Artifact Needs",
+        rows=need_rows,
+        columns=(
+            Column("What", "what"),
+            Column("At least", "minimum", align=rf"{RAGGED}p{{0.68\linewidth}}"),
+        ),
+        loose=True,
+        wide=False,
+    ),
+)

@@ -1,0 +1,151 @@
+"""Tables of the replays: both programs in one compiler, and in every compiler."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from stackwars.measure.frameworks import title
+from stackwars.publish.paper.latex import scientific
+from stackwars.publish.paper.tables.spec import (
+    Column,
+    Range,
+    StruckOut,
+    Table,
+    frame,
+    indexed,
+    main,
+    pooled_over,
+    ratio,
+    short_status,
+    spanning,
+)
+from stackwars.setup.device import CPU
+from stackwars.study.programs import native_compiler
+from stackwars.study.results import effects, schema
+from stackwars.study.results.dataset import Sources
+from stackwars.study.results.names import compiler_title
+from stackwars.study.results.schema import is_missing
+from stackwars.study.results.verdicts import DUE_TO_PROGRAM, DUE_TO_REST, NOT_SEPARATED
+
+STUDY, MATRIX = "tables", effects.STUDY
+_NATIVE = (schema.EVERYTHING_ELSE, schema.NATIVE_CALLS, schema.MARGIN, schema.CONTROL)
+"""Columns that only the native compiler has."""
+_REASONS = {DUE_TO_PROGRAM: "program", DUE_TO_REST: "everything else", NOT_SEPARATED: "not separated"}
+
+
+def split_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row for each workload and compiler: both replays, and the factors of the native ratio."""
+    data, pair = sources.dataset_for(STUDY), main(sources)
+    study = data.study(STUDY)
+    replays = indexed(data.rows("cells", STUDY, schema.REPLAY), "workload", "compiler", "framework")
+    table = data.comparisons(STUDY, device=CPU, baseline=pair.baseline)
+    table = table[table["subject"].isin([pair.subject, pair.baseline])]
+    by_key = indexed(table, "quantity", "workload", "compiler")
+    result = []
+    for workload, compiler in ((w, c) for w in study.workloads for c in study.compilers):
+        cells = [replays.get((workload, compiler, side)) for side in pair.sides]
+        if not all(cells):
+            continue
+        row = {"workload": cells[0]["title"], "compiler": compiler_title(compiler)}
+        result.append(row | _factors(by_key, workload, compiler, sources.run.config) | _replays(cells))
+    return frame(result, _worst(replays) + pooled_over(data, table))
+
+
+def _worst(replays: dict[tuple, dict]) -> str:
+    """Return how far the outputs of the replayed programs are apart at most."""
+    worst = pd.Series([cell["parity_rel_l2"] for cell in replays.values()], dtype=float).max()
+    if is_missing(float(worst)):
+        return ""
+    return rf"Outputs of both programs differ by a relative $L_2$ of at most {scientific(worst)}. "
+
+
+def _replays(cells: list[dict]) -> dict:
+    """Return the times of both sides; in place of their ratio why one of them has no time, or a wrong result."""
+    result, failed = {}, None
+    for side, cell in zip(("base", "own"), cells, strict=True):
+        result[side] = StruckOut(cell["struck_ms"]) if cell["status"] == "wrong" else cell["steady_ms"]
+        result[f"{side}_range"] = Range(cell["steady_min_ms"], cell["steady_max_ms"])
+        failed = failed or (cell if cell["status"] != "ok" else None)
+    if failed:
+        reason = f"{title(failed['framework'])}: {short_status(failed)}"
+        result |= spanning(reason, schema.REPLAY, *_NATIVE)
+    return result
+
+
+def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: dict) -> dict:
+    """Return the ratios of a row; the native calls are those of one compiler."""
+    result: dict[str, object] = dict.fromkeys(_NATIVE, "")
+    result[schema.REPLAY] = ratio(by_key.get((schema.REPLAY, workload, compiler)))
+    if compiler != native_compiler(config):
+        return result
+    for quantity in _NATIVE:
+        result[quantity] = ratio(by_key.get((quantity, workload, compiler)))
+    margin = by_key.get((schema.MARGIN, workload, compiler), {})
+    return result | {schema.MARGIN: _REASONS.get(margin.get("verdict"))}
+
+
+def split_columns(sources: Sources) -> tuple[Column, ...]:
+    """Return the columns of the split, named by what is compared."""
+    base, own = map(title, main(sources).sides)
+    return (
+        *(Column("Workload", "workload"), Column("Compiler", "compiler")),
+        Column("mean", "base", "ms", f"{base} (ms)"),
+        Column("range", "base_range", "range", f"{base} (ms)"),
+        Column("mean", "own", "ms", f"{own} (ms)"),
+        Column("range", "own_range", "range", f"{own} (ms)"),
+        *(
+            Column("Program", schema.REPLAY, "ratio"),
+            Column("Everything else", schema.EVERYTHING_ELSE, "ratio"),
+        ),
+        *(Column("Native", schema.NATIVE_CALLS, "ratio"), Column("Reason", schema.MARGIN)),
+        Column("Control", schema.CONTROL, "ratio"),
+    )
+
+
+def compiler_rows(sources: Sources) -> pd.DataFrame:
+    """Return the replay ratio of the main comparison, a row a workload, a column a compiler."""
+    data, pair = sources.dataset_for(MATRIX), main(sources)
+    table = data.comparisons(MATRIX, quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline)
+    result = [
+        {"workload": name, **{row["compiler"]: ratio(row) for row in rows.to_dict("records")}}
+        for name, rows in table.groupby("title", sort=False)
+    ]
+    result = [dict.fromkeys(data.study(MATRIX).compilers) | row for row in result]
+    return frame(result, pooled_over(data, table))
+
+
+def compiler_columns(sources: Sources) -> tuple[Column, ...]:
+    """Return a column for each compiler of the matrix."""
+    names = sources.dataset_for(MATRIX).study(MATRIX).compilers
+    return (
+        Column("Workload", "workload"),
+        *(Column(compiler_title(name), name, "ratio") for name in names),
+    )
+
+
+TABLES = (
+    Table(
+        name="split",
+        caption="Both Programs in the Same Compiler: Replays, and the Factors of the Native Ratio",
+        rows=split_rows,
+        columns=split_columns,
+        study=STUDY,
+        group_by="workload",
+        note=r"""Replay: both programs, loaded into one client of that jaxlib, with alternating loops; mean and
+        range are over fresh processes; struck out: the time of a wrong result. Program: replay of
+        torch\_xla's program over that of JAX's.
+        Native: torch\_xla's call over JAX's, in the rounds of the replay. Everything else: native over
+        program ratio; native calls use one compiler. Reason: which of the two is the larger factor of
+        the native ratio, if the interval of their quotient decides. Control: JAX's native call over the
+        replay of its program. In brackets: the intervals that decide, each column at its level.""",
+    ),
+    Table(
+        name="compilers",
+        caption="Replayed Program of torch_xla over That of JAX, by Compiler",
+        rows=compiler_rows,
+        columns=compiler_columns,
+        study=MATRIX,
+        note=r"""Both programs in the same process, with alternating loops. In brackets: the intervals that
+        decide.""",
+    ),
+)

@@ -1,0 +1,236 @@
+"""Tables I to III of the original with our numbers, the ratios of both, and how much ours vary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from stackwars.measure import frameworks
+from stackwars.publish.paper.latex import Latex, escape
+from stackwars.publish.paper.tables.spec import (
+    Column,
+    Range,
+    StruckOut,
+    Table,
+    frame,
+    indexed,
+    main,
+    pooled_over,
+    ratio,
+    set_marks,
+    short_status,
+    spanning,
+)
+from stackwars.setup.device import CPU, CPUS, ONE_THREAD
+from stackwars.study.results import published, runs, schema, variance
+from stackwars.study.results.dataset import Sources
+from stackwars.study.results.schema import is_missing
+from stackwars.study.results.verdicts import NO_STEADY_STATE
+
+STUDY = "tables"
+TITLES = {schema.FIRST: "First run", schema.SECOND: "Second run", schema.STEADY: "Steady state"}
+_TIMES = [f"{stage}{what}" for stage in schema.STAGES for what in ("", "_range")]
+_COUNTS = ("items", "rounds")
+"""Behind the times. A row without times has a text over the times and the first of these."""
+_NOTE = r"""Mean: geometric mean over fresh processes; a process's steady state is the median of its
+    loops. Range: the smallest and the largest process. Struck out: the time of a wrong result. Items: rows,
+    elements, sequences or images a second, of 16 calls with one fence where a call takes less than 50 ms.
+    \textit{Published}: the original's number, of one run on a TPU v6e."""
+_AS_IN_I = r"Columns as in Table~\ref{tab:I}."
+
+
+def latency(number: str) -> Callable[[Sources], pd.DataFrame]:
+    """Return what makes the rows of Table I, II or III: each cell, and below it the published one."""
+
+    def rows(sources: Sources) -> pd.DataFrame:
+        cells = sources.dataset_for(STUDY).rows("cells", STUDY)
+        ran = ~cells["device"].isin(CPUS) & (cells["status"] != "not run")
+        cells = cells[(cells["table"] == number) & ((cells["device"] == CPU) | ran)]
+        has_form = cells["status"].ne("unsupported").groupby(cells["framework"]).transform("any")
+        published_rows, result = _published(), []
+        for cell in cells[has_form].to_dict("records"):
+            result.append({"workload": cell["title"], "framework": framework_cell(cell), **_times(cell)})
+            key = cell["workload"], cell["framework"]
+            if cell["device"] == CPU and key in published_rows.index:
+                result.append({"workload": cell["title"], **_verbatim(published_rows.loc[key])})
+        return frame(result, _remarks(cells[has_form], cells[~has_form]))
+
+    return rows
+
+
+def framework_cell(cell: dict) -> str:
+    """Return the framework, indented if it varies another, with the device unless it is all of the CPU."""
+    variant = frameworks.variant(cell["framework"])
+    name = variant or frameworks.title(cell["framework"])
+    shown = escape(name if cell["device"] == CPU else f"{name}, {cell['device']}")
+    return Latex(rf"\quad {shown}") if variant else shown
+
+
+def _times(cell: dict) -> dict:
+    """Return the cells of a row: three times with their ranges, or the status in their place."""
+    if cell["status"] == "wrong":
+        *before, steady, steady_range = _TIMES
+        struck = {steady: StruckOut(cell["struck_ms"]), **dict.fromkeys((steady_range, *_COUNTS), "")}
+        return spanning(short_status(cell), *before) | struck | {"rounds": cell["rounds"]}
+    if cell["status"] != "ok":
+        counts = dict.fromkeys(_COUNTS, "") | {"rounds": cell["rounds"]}
+        return counts | spanning(short_status(cell), *_TIMES, _COUNTS[0])
+    marks = set_marks(unsettled=cell["steady_class"] == NO_STEADY_STATE, ungated=not cell["gated"])
+    unfenced = 1.0 if is_missing(cell["throughput_ms"]) else cell["steady_ms"] / cell["throughput_ms"]
+    result = {"items": cell["items_per_s"] * unfenced, "rounds": cell["rounds"]}
+    for stage in schema.STAGES:
+        ends = cell[f"{stage}_min_ms"], cell[f"{stage}_max_ms"]
+        result[stage] = cell[f"{stage}_ms"]
+        result[f"{stage}_range"] = Range(*ends, marks if stage == schema.STEADY else ())
+    return result
+
+
+def _published() -> pd.DataFrame:
+    """Return the original's tables, every number as it was printed."""
+    published_rows = pd.read_csv(published.PUBLISHED, dtype=str, keep_default_na=False)
+    return published_rows.set_index(["workload", "framework"])
+
+
+def _verbatim(row: pd.Series) -> dict:
+    head = {"framework": Latex(r"\quad\textit{published}"), **dict.fromkeys((*_TIMES, *_COUNTS), "")}
+    if row["status"] != "ok":
+        return head | spanning(row["status"], *_TIMES, _COUNTS[0])
+    return head | {stage: row[column] for stage, column in published.COLUMNS.items()}
+
+
+def _remarks(shown: pd.DataFrame, formless: pd.DataFrame) -> str:
+    """Return what the variants of the table are, and which frameworks have no row."""
+    remarks = []
+    for name in shown["framework"].drop_duplicates():
+        if variant := frameworks.variant(name):
+            base = frameworks.title(frameworks.program_of(name))
+            remarks.append(f"{variant.capitalize()}: {base} with {frameworks.load(name).NOTE}.")
+    names = [frameworks.title(name) for name in formless["framework"].drop_duplicates()]
+    remarks += [f"{name} has no form of these workloads." for name in names]
+    newest = [run for run in shown["run"].drop_duplicates() if run]
+    remarks += [f"A workload's times are of one run ({', '.join(newest)})."] if newest else []
+    return escape(" ".join(remarks))
+
+
+def _latency_table(number: str, caption: str, note: str) -> Table:
+    times = [
+        column
+        for stage, title in TITLES.items()
+        for column in (
+            Column("mean", stage, "ms", title),
+            Column("range", f"{stage}_range", "range", title),
+        )
+    ]
+    return Table(
+        name=number,
+        caption=caption,
+        rows=latency(number),
+        columns=(
+            *(Column("Workload", "workload"), Column("Framework", "framework"), *times),
+            *(Column("Items/s", "items", "number"), Column("Rounds", "rounds", "count")),
+        ),
+        study=STUDY,
+        group_by="workload",
+        note=note,
+        separation="4pt",
+    )
+
+
+def ratio_rows(sources: Sources) -> pd.DataFrame:
+    """Return the ratios of the main comparison and its variants, a row for each workload."""
+    data, pair = sources.dataset_for(STUDY), main(sources)
+    table = data.comparisons(STUDY, baseline=pair.baseline)
+    by_key = indexed(table, "workload", "subject", "device", "quantity")
+    cells = data.rows("cells", STUDY)
+    own = cells["framework"].map(frameworks.program_of) == pair.subject
+    result = []
+    for cell in cells[own & (cells["device"] == CPU)].to_dict("records"):
+        keys = [(cell["workload"], cell["framework"], CPU, stage) for stage in schema.STAGES]
+        ours = [by_key.get(key) for key in keys]
+        row = {"workload": cell["title"], "framework": framework_cell(cell)}
+        row |= _ours(ours, cell) | _theirs(ours, cell["workload"])
+        alone = by_key.get((cell["workload"], cell["framework"], ONE_THREAD, schema.STEADY))
+        result.append(row | {"one_core": ratio(alone)})
+    return frame(result, pooled_over(data, table[table["quantity"].isin(schema.STAGES)]))
+
+
+def _ours(ours: list[dict | None], cell: dict) -> dict:
+    *_, steady = ours
+    if steady is None or is_missing(steady["ratio"]):
+        reason = "no time of the baseline" if cell["status"] == "ok" else short_status(cell)
+        return spanning(reason, *schema.STAGES, "detectable")
+    marks = set_marks(apart=not steady["interleaved"], contended=steady["contended"])
+    return {
+        **{stage: ratio(row) for stage, row in zip(schema.STAGES, ours, strict=True)},
+        schema.STEADY: ratio(steady, marks),
+        "detectable": steady["detectable"],
+    }
+
+
+def _theirs(ours: list[dict | None], workload: str) -> dict:
+    columns = [f"published_{stage}" for stage in schema.STAGES]
+    published_rows = _published()
+    failed = published_rows[
+        (published_rows.index.get_level_values(0) == workload) & (published_rows["status"] != "ok")
+    ]
+    if len(failed):
+        where = "both" if len(failed) > 1 else failed["title"].iloc[0]
+        return spanning(f"{failed['status'].iloc[0]} in {where}", *columns) | {"agreement": None}
+    values = [row["published_ratio"] if row else None for row in ours]
+    steady = ours[-1] or {}
+    return dict(zip(columns, values, strict=True)) | {"agreement": steady.get("agreement") or None}
+
+
+def variance_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row for each quantity and device, with the deviation at each level."""
+    data = sources.dataset_for(STUDY)
+    this_run = runs.Run("this run", data.folder, runs.kind(data.context))
+    deviations = variance.table(runs.read() if data.is_reference else [this_run])
+    titles = {CPU: "all cores", ONE_THREAD: "one core"}
+    result = []
+    for (quantity, device), rows in deviations.groupby(["quantity", "device"], sort=False):
+        levels = dict(zip(rows["level"], rows["deviation"], strict=True))
+        result.append({"number": f"Steady {quantity}, {titles[device]}", **levels})
+    return frame(result)
+
+
+TABLES = (
+    _latency_table("I", "Latency of Basic Operations (ms)", _NOTE),
+    _latency_table("II", "Latency of End-to-End Models (ms)", _AS_IN_I),
+    _latency_table("III", "Large Models: Latency (ms) or Failure", _AS_IN_I),
+    Table(
+        name="published",
+        caption="Ratios of Latencies, torch_xla over JAX: Published and Ours",
+        rows=ratio_rows,
+        columns=(
+            *(Column("Workload", "workload"), Column("Framework", "framework")),
+            *(Column(stage, f"published_{stage}", "number", "Published") for stage in schema.STAGES),
+            *(Column(stage, stage, "ratio", "Ours") for stage in schema.STAGES),
+            Column("detect.", "detectable", "percent", "Ours"),
+            Column("Steady, one core", "one_core", "ratio"),
+            Column("Direction", "agreement"),
+        ),
+        study=STUDY,
+        group_by="workload",
+        note=r"""In brackets: the interval, which decides; its level is such that of all intervals of a stage and
+        device that decide 5\,\% may miss the ratio. Detect.: smallest difference of the steady state found in 4 of
+        5 such experiments. Direction: of the steady ratio, against
+        the published one; the devices differ, so only directions are compared.""",
+        separation="2.2pt",
+    ),
+    Table(
+        name="variance",
+        caption="Standard Deviation of a Number at Each Level",
+        rows=variance_rows,
+        columns=(
+            Column("", "number"),
+            *(Column(level.capitalize(), level, "percent") for level in variance.LEVELS),
+        ),
+        study=STUDY,
+        note=r"""Standard deviations of logarithms, shown as percentages; moments of the nested design, pooled
+        over workloads. Process: within a round; round: within a run, and of a ratio with a process of each side;
+        run: on one kind of machine; machine: between kinds (processor, cores, cache, class of peak).""",
+        wide=False,
+    ),
+)

@@ -1,0 +1,142 @@
+"""Gather what the report shows, as one document of plain values."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from stackwars.core import documents
+from stackwars.core.compilers import FACTS
+from stackwars.core.documents import Row
+from stackwars.core.launch import REPOSITORY
+from stackwars.measure import frameworks
+from stackwars.publish.report import raw, tables
+from stackwars.publish.report.against import against
+from stackwars.publish.report.explained import explained
+from stackwars.publish.report.profiles import profiles
+from stackwars.publish.report.sentences import MARK
+from stackwars.publish.report.why import Pages
+from stackwars.study import sharding
+from stackwars.study.audits import audit_entries
+from stackwars.study.claims import definitions, pages
+from stackwars.study.claims.votes import votes_for
+from stackwars.study.results import schema
+from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.folder import REFERENCE, Folder
+from stackwars.study.studies import folder as folder_name
+from stackwars.study.studies import measured_studies
+
+CLAIM = ("id", "origin", "sentence", "verdict", "margin", "evidence")
+GLOSSARY = REPOSITORY / "docs" / "glossary.md"
+AUDIT = ("id", "title", "verdict", "aim", "detail")
+
+
+def gather(sources: Sources) -> Row:
+    """Return the document of the page.
+
+    Raw calls are those in the folder of what was measured; they belong to the rows whose `run` is `raw_run`.
+    """
+    run, context = sources.run, sources.run.context
+    folder = Folder(run.folder, run.measured)
+    # The reference has the raw results of its newest full run.
+    raw_run = context.get("run", "") if run.is_reference else ""
+    cells, comparisons, compiled = (
+        make(sources) for make in (tables.cells, tables.comparisons, tables.compiled)
+    )
+    listed = folder["report_programs"]
+    programs = documents.read(listed)["programs"] if listed.exists() else []
+    timeline = profiles(sources, raw_run)
+    checked, gaps, released = tables.values(sources), tables.causes(sources), tables.releases(sources)
+    names = [row["framework"] for row in (*cells, *checked, *released, *timeline["calls"])]
+    names += [row[side] for row in (*comparisons, *gaps) for side in ("subject", "baseline")]
+    names += [name for one in programs for name in (*one["frameworks"], *one["left_out"])]
+    reproduction = documents.read(folder["reproduction"]) if folder["reproduction"].exists() else {}
+    result = {
+        "name": titled(run),
+        "mark": MARK,
+        "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
+        "studies": {name: _study(sources, name, compiled) for name in run.config["studies"]},
+        "glossary": glossary(GLOSSARY.read_text(encoding="utf-8")),
+        "reproduction": reproduction.get("summary", ""),
+        "against": against(reproduction),
+        "answers": list(pages.RESULTS),
+        "frameworks": {name: _framework(name) for name in dict.fromkeys(names)},
+        "cells": cells,
+        "raw_run": raw_run,
+        "details": raw.cells(run.measured),
+        "replays": raw.replays(run.measured),
+        "comparisons": comparisons,
+        "quantities": schema.QUANTITIES,
+        "causes": gaps,
+        "effects": tables.effects(sources),
+        "releases": released,
+        "explained": [tables.origin_of(sources, sources.reference) | row for row in explained(REFERENCE)],
+        "facts": {name: text.partition(";")[0] for name, text in FACTS.items()},
+        "compiled": compiled,
+        "values": checked,
+        "programs": programs,
+        "timeline": timeline,
+        "claims": claims(run),
+        "audits": [
+            {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
+        ],
+    }
+    # These are packed, and every view asks whether they have something of its workload.
+    packed = ("causes", "releases", "explained")
+    has = {name: sorted({row["workload"] for row in result[name]} - {""}) for name in packed}
+    every = Pages(sources, result)
+    pair = {"subject": every.subject, "baseline": every.baseline}
+    return result | {"has": has, "pair": pair, "why": every.pages, "overview": every.overview()}
+
+
+def glossary(text: str) -> dict[str, str]:
+    """Return the meaning of each word, from lines `- **word** — meaning`."""
+    return dict(re.findall(r"^- \*\*(.+)\*\* \N{EM DASH} (.+)$", text, re.MULTILINE))
+
+
+def claims(run: Dataset) -> list[Row]:
+    """Return the claims of a run, each with its votes and the columns by which a vote's row is found."""
+    defined = {claim.id: claim for claim in definitions.load().claims}
+    rows = tables.records(run.table("claims"), CLAIM)
+    return [row | _ballot(run, defined[row["id"]]) for row in rows if row["id"] in defined]
+
+
+def _ballot(run: Dataset, claim: definitions.Claim) -> Row:
+    where = {key: value for key, value in claim.query.get("where", {}).items() if isinstance(value, str)}
+    shown = ("vote", "word", "title", "number")
+    votes = [
+        where | (vote.row or {}) | {name: getattr(vote, name) for name in shown}
+        for vote in votes_for(claim, run)
+    ]
+    return {
+        "table": claim.query["table"],
+        "study": definitions.study_of(run.config, claim),
+        "votes": votes,
+        "workloads": sorted({vote["workload"] for vote in votes if vote.get("workload")}),
+    }
+
+
+def _study(sources: Sources, name: str, compiled: list[Row]) -> dict[str, Any]:
+    """Return where a study is from, whether that is the reference in the report of another run, the number of its
+    programs that were compiled for targets, the folder that a run of it has here, and the option for that run.
+    """
+    config = sources.run.config | {"source": "measured"}
+    is_usual = not sources.dataset_for(name).is_reference or name in measured_studies(config)
+    return {
+        "origin": sources.origin(name),
+        **tables.origin_of(sources, sources.dataset_for(name)),
+        "compiled": sum(row["study"] == name for row in compiled),
+        "folder": f"results/{folder_name(config if is_usual else config | {'measure': [name]})}",
+        "option": "" if is_usual else f"--config 'measure=[{name}]' ",
+    }
+
+
+def titled(run: Dataset) -> str:
+    """Return the name of a run for a reader: where its tables are, and when it ended."""
+    return f"{run.folder.name} of {run.context['date_utc'][:16].replace('T', ' ')}"
+
+
+def _framework(name: str) -> dict[str, str]:
+    if name in frameworks.names():
+        return {"title": frameworks.title(name), "colour": frameworks.load(name).COLOUR}
+    return {"title": sharding.title(name), "colour": "#555555"}

@@ -1,0 +1,119 @@
+"""The numbers of a pair of frameworks on a workload: in each run, beside other frameworks, and every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from stackwars.core.documents import Row
+from stackwars.core.numbers import shortened
+from stackwars.core.ratio import FASTER, SLOWER, geometric_mean
+from stackwars.setup.device import CPU
+from stackwars.study.results import schema
+
+Pair = tuple[str, str]
+"""The subject and the baseline of a ratio."""
+TIMES = {
+    schema.NATIVE: ("steady_ms", "the frameworks' own calls, in processes that alternate with their partner's"),
+    schema.REPLAY: ("steady_ms", "the emitted programs in this compiler, without the frameworks"),
+    "profile": ("profiled_ms", "one call of the replayed programs under a profiler, which takes time itself"),
+}
+"""The column of a time and what it is of, and so why it is not the same as another one of the same workload."""
+
+
+def having(rows: Iterable[Row], **where: object) -> list[Row]:
+    """Return the rows with these values; a column that a row lacks is empty."""
+    return [row for row in rows if all(row.get(name, "") == value for name, value in where.items())]
+
+
+def runs(document: Row, workload: str, pair: Pair, known: dict[str, Row]) -> Row:
+    """Return {"rows": the steady ratio of every run, "predicted": the interval where one more is expected, or None}.
+
+    known: what the reference says of each of its runs.
+    """
+    where = {"workload": workload, "device": CPU, "subject": pair[0], "baseline": pair[1]}
+    rows = [row for row in having(document["comparisons"], quantity=schema.STEADY, **where) if row["each"]]
+    result: dict[str, Row] = {}
+    for row in rows:
+        table = pd.DataFrame(row["each"], columns=["run", "round", "ratio"])
+        for run, own in table.groupby("run", sort=False):
+            about = known.get(run, {})
+            result[run] = {
+                "run": run or "this run",
+                "ratio": shortened(geometric_mean(list(own["ratio"])).value),
+                "each": [one for one in row["each"] if one[0] == run],
+                "machine": about.get("machine", ""),
+                **mark_of(row),
+            }
+    predicted = next((row for row in rows if "predicted_low" in row), {})
+    expected = [predicted.get(f"predicted_{end}") for end in ("low", "high")]
+    return {"rows": list(result.values()), "predicted": expected if None not in expected else None}
+
+
+def of_frameworks(document: Row, workload: str, pair: Pair) -> list[Row]:
+    """Return the steady ratio of every framework over the baseline, and over the subject."""
+    subject, baseline = pair
+    rows: dict[str, Row] = {}
+    for row in document["comparisons"]:
+        if row["workload"] != workload or row.get("device") != CPU or "ratio" not in row:
+            continue
+        sides = (row["subject"], row["baseline"])
+        if row["quantity"] == schema.STEADY and row["baseline"] == baseline:
+            _keep(rows, row["subject"], "over_baseline", row)
+        elif row["quantity"] == schema.PAIRWISE and subject in sides:
+            other = next(name for name in sides if name != subject)
+            _keep(rows, other, "over_subject", row if row["baseline"] == subject else _turned(row))
+    return [{"framework": name, **row} for name, row in rows.items()]
+
+
+def times(document: Row, workload: str, pair: Pair, calls: list[Row]) -> list[Row]:
+    """Return every steady time of the pair's programs: what it is of, and of which run.
+
+    Two studies may share a cell: it is one time.
+    """
+    rows = []
+    for mode, (column, what) in TIMES.items():
+        cells = having(document["cells"], mode=mode, workload=workload, device=CPU)
+        groups: dict[tuple[str, str], dict[str, Row]] = {}
+        for row in calls if mode == "profile" else cells:
+            group = groups.setdefault((row["study"], row.get("compiler", "")), {})
+            if column in row:
+                group[row["framework"]] = row
+        for (study, compiler), group in groups.items():
+            subject, baseline = (group.get(name, {}) for name in pair)
+            if one := subject or baseline:
+                ms = {"subject_ms": subject.get(column), "baseline_ms": baseline.get(column)}
+                named = {"run": one.get("run", ""), "study": study, **mark_of(one)}
+                rows.append({"what": what, "compiler": compiler, **ms, **named})
+    return list({str({**row, "study": ""}): row for row in reversed(rows)}.values())[::-1]
+
+
+def _keep(rows: dict[str, Row], name: str, key: str, row: Row) -> None:
+    """Keep a ratio of a framework, unless this run has one and this is the reference's."""
+    known = rows.setdefault(name, {})
+    if key not in known or "reference" in known[key]:
+        known[key] = ratio_of(row)
+
+
+def _turned(row: Row) -> Row:
+    """Return a ratio with its sides exchanged."""
+    ends = {"ratio": "ratio", "low": "high", "high": "low"}
+    words = {SLOWER: FASTER, FASTER: SLOWER}
+    turned = {name: shortened(1 / row[other], 6) for name, other in ends.items() if other in row}
+    return {**row, **turned, "verdict": words.get(row["verdict"], row["verdict"])}
+
+
+def ratio_of(row: Row) -> Row:
+    """Return the numbers of a comparison, and whether they are of the reference."""
+    return numbers_of(row) | mark_of(row)
+
+
+def mark_of(row: Row) -> Row:
+    """Return {"reference": True} if a row is of the reference in the report of another run, else nothing."""
+    return {"reference": True} if "reference" in row else {}
+
+
+def numbers_of(row: Row) -> Row:
+    """Return ratio, interval, verdict and level of a comparison."""
+    return {name: row[name] for name in ("ratio", "low", "high", "verdict", "confidence") if name in row}

@@ -1,0 +1,236 @@
+"""Select the rows of the tables that the report shows. Every row names its study; a study has one source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from stackwars.core.compilers import FACTS
+from stackwars.core.documents import Row
+from stackwars.core.numbers import shortened
+from stackwars.setup.device import CPU
+from stackwars.study.results import schema
+from stackwars.study.results.causes import gaps_of
+from stackwars.study.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
+from stackwars.study.results.effects import STUDY as COMPILERS
+from stackwars.study.studies import Study
+
+DETAIL = 500
+"""Characters of a status's detail in the report: a compiler can print a whole program, which the tables have."""
+CELL = (
+    *("mode", "workload", "title", "framework", "device", "compiler", "size", "value", "pass", "status"),
+    *("status_detail", "rounds"),
+    *(f"{stage}_{end}" for stage in schema.STAGES for end in ("ms", "low_ms", "high_ms")),
+    *(
+        "throughput_ms",
+        "steady_class",
+        "kept_share",
+        "peak_rss_bytes",
+        "shape",
+        "collectives",
+        "struck_ms",
+        "judge",
+    ),
+    *("parity_rel_l2", "largest_error", "wrong_elements"),
+    *("first_trace_ms", "first_compile_ms", "first_execute_ms", "run"),
+)
+COMPARISON = (
+    *schema.COMPARISON_KEYS,
+    *("title", "rounds", "ratio", "low", "high", "confidence", "detectable", "verdict", "detail", "share"),
+    *("native_verdict", "published_ratio", "contended", "runs", "predicted_low", "predicted_high"),
+    "run",
+)
+COMPILED = (
+    *("workload", "title", "framework", "target", "compiler", "variant", "status", "status_detail", "verdict"),
+    *("hbm_bytes", "argument_bytes", "temp_bytes", "usable_bytes", "largest_batch", "estimated_cycles"),
+    *("operations", "fusions", "compile_s", "published_status", "run"),
+)
+VALUES = (
+    *("workload", "title", "variant", "sizes", "framework", "compiler", "status", "status_detail", "judge"),
+    *("wrong", "total", "l2", "largest_error", "run"),
+)
+RELEASE = (
+    *("workload", "title", "framework", "project", "version", "status", "status_detail", "ms", "ratio"),
+    *("low", "high", "change", "change_ratio", "change_low", "change_high", "previous", "where", "run"),
+)
+EFFECT = ("subset", "workload", "effect", "share", "share_low", "share_high", "factor", "largest", "run")
+_NATIVE = (*schema.STAGES, schema.PAIRWISE, schema.FORM, schema.SCALING)
+"""Quantities of native calls."""
+RELEASES = "releases"
+"""The study of the releases of compilers."""
+
+
+def origin_of(sources: Sources, data: Dataset) -> Row:
+    """Return {"reference": True} for rows of the reference in the report of another run, else nothing."""
+    return {"reference": True} if data.is_reference and not sources.run.is_reference else {}
+
+
+def cells(sources: Sources) -> list[Row]:
+    """Return the cells of every study in each mode that it has; replays with what the compiler made."""
+    return [
+        {"study": study.name, **origin_of(sources, data), **row}
+        for data, study in _each(sources)
+        for row in _cells(data, study)
+    ]
+
+
+def _each(sources: Sources) -> Iterator[tuple[Dataset, Study]]:
+    for name in sources.run.config["studies"]:
+        data = sources.dataset_for(name)
+        yield data, data.study(name)
+
+
+def _cells(data: Dataset, study: Study) -> Iterator[Row]:
+    native = records(data.rows("cells", study.name), CELL)
+    yield from (row for row in native if study.has_cell(row["framework"], row["workload"], row["device"]))
+    if study.compilers:
+        yield from _replayed(data, study)
+    for mode, key in ((schema.GROWTH, "growth"), (schema.SHAPES, "growth"), (schema.SHARDED, "sharding")):
+        if _belongs(data, key, study):
+            table = data.table("cells")
+            yield from records(newest(data, study, table[table["mode"] == mode], mode), CELL)
+
+
+def _belongs(data: Dataset, key: str, study: Study) -> bool:
+    """Return whether a study covers the configuration's growth or sharding, by the key."""
+    return data.config.get(key, {}).get("study") == study.name
+
+
+def newest(data: Dataset, study: Study, table: pd.DataFrame, mode: str = schema.NATIVE) -> pd.DataFrame:
+    """Return of each workload the rows of the run that has most of them, in the order of the workloads."""
+    rows = table[table["run"] == table["workload"].map(newest_runs(data, table, study.name, mode))]
+    return in_order(study.workloads, rows)
+
+
+def _replayed(data: Dataset, study: Study) -> list[Row]:
+    """Return the replays of a study. over_best: the time over that in the program's fastest compiler; ratio: the
+    comparison with the baseline's program in this compiler.
+    """
+    keys = ["workload", "framework", "compiler", "run"]
+    programs = data.table("programs")
+    facts = programs[programs["target"] == CPU][[*keys, "compile_s", *FACTS]]
+    table = data.rows("cells", study.name, schema.REPLAY).merge(facts, on=keys, how="left")
+    table["over_best"] = table["steady_ms"] / table.groupby(keys[:2])["steady_ms"].transform("min")
+    compared = data.comparisons(study.name, quantity=schema.REPLAY)
+    keys = ["workload", "framework", "compiler", "device"]
+    compared = compared.rename(columns={"subject": "framework"})[[*keys, "ratio"]].drop_duplicates(keys)
+    table = table.merge(compared, on=keys, how="left")
+    return records(table, (*CELL, "over_best", "ratio", "compile_s", *FACTS))
+
+
+def comparisons(sources: Sources) -> list[Row]:
+    """Return every comparison once for each source, with the studies that it is of.
+
+    each: the ratios that it is inferred from, [run, round, ratio]; the round is None if its run kept none.
+    """
+    result: dict[tuple, Row] = {}
+    rounds: dict[bool, dict[tuple, list]] = {}
+    for data, study in _each(sources):
+        if data.is_reference not in rounds:
+            rounds[data.is_reference] = _rounds(data)
+        for row in records(data.comparisons(study.name), COMPARISON):
+            if _is_of(data, study, row):
+                each = rounds[data.is_reference].get(_key(row, schema.COMPARISON_KEYS), [])
+                key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
+                known = {**row, **origin_of(sources, data), "studies": [], "each": each}
+                result.setdefault(key, known)["studies"].append(study.name)
+    return list(result.values())
+
+
+def _is_of(data: Dataset, study: Study, row: Row) -> bool:
+    """Return whether a study covers a comparison: by its frameworks if native, else by its programs."""
+    quantity, subject = row["quantity"], row["subject"]
+    if quantity in _NATIVE:
+        return study.has_cell(subject, row["workload"], row.get("device", CPU))
+    if quantity == schema.COLLECTIVES:
+        return _belongs(data, "sharding", study)
+    device = row.get("device", "")
+    is_asked = row.get("compiler") in study.compilers if device == CPU else device in ("", *study.targets)
+    return is_asked and subject in study.programs
+
+
+def _rounds(data: Dataset) -> dict[tuple, list]:
+    """Return the ratios of each comparison by round and, in the reference, by run."""
+    result: dict[tuple, list] = {}
+    for row in records(data.table("rounds"), (*schema.COMPARISON_KEYS, "run", "round", "ratio")):
+        if "ratio" in row:
+            one = [row.get("run", ""), row.get("round"), shortened(row["ratio"])]
+            result.setdefault(_key(row, schema.COMPARISON_KEYS), []).append(one)
+    return result
+
+
+def _key(row: Row, names: Iterable[str]) -> tuple:
+    return tuple(row.get(name, "") for name in names)
+
+
+def compiled(sources: Sources) -> list[Row]:
+    """Return the programs that were compiled for targets."""
+    result = []
+    for data, study in _each(sources):
+        divided = _belongs(data, "sharding", study)
+        if study.targets or divided:
+            table = of_study(study, data.table("programs"))
+            table = table[~table["target"].isin(("", CPU)) & (table["devices"].notna() == divided)]
+            known = {"study": study.name, **origin_of(sources, data)}
+            result += [known | row for row in records(newest(data, study, table), COMPILED)]
+    return result
+
+
+def values(sources: Sources) -> list[Row]:
+    """Return every program that was compared with expected values; those that are not ok come first."""
+    data = sources.checked()
+    table = data.table("values").sort_values("status", key=lambda status: status == "ok", kind="stable")
+    return [origin_of(sources, data) | row for row in records(table, VALUES)]
+
+
+def releases(sources: Sources) -> list[Row]:
+    """Return the outcome of every program in each release of a compiler, newest first."""
+    if RELEASES not in sources.run.config["studies"]:
+        return []
+    data = sources.dataset_for(RELEASES)
+    table = in_order(data.study(RELEASES).workloads, data.table("releases"))
+    return [origin_of(sources, data) | row for row in records(table, RELEASE)]
+
+
+def causes(sources: Sources) -> list[Row]:
+    """Return the gaps between two programs in one compiler, with their causes as far as they were searched."""
+    if COMPILERS not in sources.run.config["studies"]:
+        return []
+    data = sources.dataset_for(COMPILERS)
+    rows = pd.DataFrame(gaps_of(data, COMPILERS), columns=list(schema.CAUSES))
+    return [origin_of(sources, data) | row for row in records(rows, schema.CAUSES)]
+
+
+def effects(sources: Sources) -> list[Row]:
+    """Return by what factor frontend and compiler move the time of each workload."""
+    if COMPILERS not in sources.run.config["studies"]:
+        return []
+    data = sources.dataset_for(COMPILERS)
+    table = in_order(data.study(COMPILERS).workloads, data.table("effects"))
+    # The page shows whole percentages, and three digits of a factor.
+    table = table.round(dict.fromkeys(("share", "share_low", "share_high", "factor"), 3))
+    return [origin_of(sources, data) | row for row in records(table, EFFECT)]
+
+
+def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
+    """Return these columns as rows of plain values: what is missing is left out, numbers have six digits, and what a
+    compiler said has DETAIL characters.
+    """
+    rows = table[list(columns)]
+    if "status_detail" in rows.columns:
+        rows = rows.assign(status_detail=rows["status_detail"].str.slice(0, DETAIL))
+    rows = rows.to_dict("records")
+    return [{name: _plain(one) for name, one in row.items() if not _is_absent(one)} for row in rows]
+
+
+def _is_absent(value: object) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return int(value) if value.is_integer() and abs(value) < 1e15 else shortened(value, 6)

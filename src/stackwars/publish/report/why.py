@@ -1,0 +1,233 @@
+"""Why a workload is slower in one frontend: a page for each, from rows that other views show too.
+
+Every number is chosen here, this run's before the reference's; the page draws them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from stackwars.core.hlo import CLASSES
+from stackwars.core.numbers import shortened
+from stackwars.core.ratio import geometric_mean
+from stackwars.explain.answer import CAUSE
+from stackwars.measure import workloads
+from stackwars.publish.report import operations, ratios, sentences
+from stackwars.publish.report.ratios import having, mark_of, numbers_of, ratio_of
+from stackwars.setup.device import CPU
+from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
+from stackwars.study.printed import OPTIMISED
+from stackwars.study.programs import native_compiler
+from stackwars.study.results import schema
+from stackwars.study.results.dataset import Sources
+from stackwars.study.results.effects import ALL
+
+Row = dict[str, Any]
+
+
+class Pages:
+    """The rows of a document, and the pages that are made of them."""
+
+    def __init__(self, sources: Sources, document: Row) -> None:
+        """document: what `gather` has of cells, comparisons, compiled, effects, explained, programs, timeline and
+        studies.
+        """
+        self._sources, self._document, self._config = sources, document, sources.run.config
+        pairs = comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS)
+        self.subject, self.baseline = (pairs[0].subject, pairs[0].baseline) if pairs else ("", "")
+        self._pair = (self.subject, self.baseline)
+        self._sides = {"subject": self.subject, "baseline": self.baseline}
+        self._known = {one["run"]: one for one in sources.reference.context.get("runs", [])}
+        self._native = native_compiler(self._config) or ""
+
+    @cached_property
+    def pages(self) -> dict[str, Row]:
+        """Return {workload: its page} of the workloads that the pair has a number of."""
+        every = {workload: self.page(workload) for workload in self._config["workloads"]}
+        shown = ("native", "compilers", "frameworks", "memory")
+        return {workload: page for workload, page in every.items() if any(page[name] for name in shown)}
+
+    def overview(self) -> list[Row]:
+        """Return a row for each page: its ratios, native and by compiler, and whether a cause is known."""
+        return [
+            {
+                "workload": workload,
+                "title": page["title"],
+                "native": page["native"] and ratio_of(page["native"]),
+                "compilers": {row["compiler"]: ratio_of(row) for row in page["compilers"]},
+                "cause": self._cause(workload) is not None,
+            }
+            for workload, page in self.pages.items()
+        ]
+
+    def page(self, workload: str) -> Row:
+        """Return the page of a workload: the verdict in sentences, and the parts, empty if there is nothing."""
+        document, native = self._document, self._compared(schema.STEADY, workload)
+        margin = self._compared(schema.MARGIN, workload, compiler=self._native)
+        compilers = [
+            _shown(row)
+            for name in self._config["compilers"]
+            if (row := self._compared(schema.REPLAY, workload, compiler=name))
+        ]
+        needs = self._needs(workload)
+        calls = having(document["timeline"]["calls"], workload=workload)
+        program = next(iter(having(document["programs"], workload=workload)), None)
+        return {
+            "title": workloads.load(workload).TITLE,
+            "sentences": [
+                sentences.verdict(native, *self._pair),
+                *sentences.share(margin),
+                *sentences.cause(self._cause(workload)),
+                *sentences.moves(self._effects(workload)),
+            ],
+            "native": native and _shown(native),
+            "waterfall": self._waterfall(workload),
+            "compilers": compilers,
+            "classes": self._classes(calls),
+            "operations": operations.largest(program, _one_study(calls), *self._pair),
+            "not_optimised": (program or {}).get("not_optimised", {}).get(self.subject, ""),
+            "runs": ratios.runs(document, workload, self._pair, self._known),
+            "frameworks": ratios.of_frameworks(document, workload, self._pair),
+            "memory": needs,
+            "fits": sentences.fits(needs, self._more(workload), *self._pair),
+            "times": ratios.times(document, workload, self._pair, calls),
+            "commands": self._commands(workload),
+        }
+
+    def _compared(self, quantity: str, workload: str, **where: str) -> Row | None:
+        """Return the comparison of the pair on the CPU with a ratio: of this run, or else of the reference."""
+        rows = self._ratios(quantity, workload, **where)
+        return min(rows, key=lambda row: "reference" in row, default=None)
+
+    def _ratios(self, quantity: str, workload: str, **where: str) -> list[Row]:
+        where |= {"quantity": quantity, "workload": workload, "device": CPU, **self._sides}
+        return [row for row in having(self._document["comparisons"], **where) if "ratio" in row]
+
+    def _needs(self, workload: str) -> list[Row]:
+        """Return the compilations of the pair for targets, at the sizes of the study."""
+        rows = having(self._document["compiled"], workload=workload, variant="base")
+        return [row for row in rows if row["framework"] in self._pair]
+
+    def _more(self, workload: str) -> dict[tuple[str, str], str]:
+        """Return {(target, compiler): whether the subject's program needs more bytes there}."""
+        where = {"quantity": schema.HBM, "workload": workload, "variant": "base", **self._sides}
+        rows = having(self._document["comparisons"], **where)
+        return {(row.get("device", ""), row.get("compiler", "")): row.get("verdict", "") for row in rows}
+
+    def _cause(self, workload: str) -> Row | None:
+        """Return the answer of `make explain` to the pair's gap, in the native compiler if it was asked there."""
+        rows = having(self._document["explained"], workload=workload, verdict=CAUSE)
+        found = [row for row in rows if {row["subject"], row["baseline"]} == set(self._pair)]
+        return min(found, key=lambda row: row["compiler"] != self._native, default=None)
+
+    def _effects(self, workload: str) -> list[Row]:
+        rows = having(self._document["effects"], workload=workload, subset=ALL)
+        return [row for row in rows if "factor" in row]
+
+    def _waterfall(self, workload: str) -> Row | None:
+        """Return the steps from the baseline's call to the subject's, in ms: the program, then everything else.
+
+        The unit is the baseline's native call in the rounds of the replay, of the newest run that has it.
+        """
+        every = [
+            self._ratios(quantity, workload, compiler=self._native)
+            for quantity in (schema.NATIVE_CALLS, schema.REPLAY, schema.EVERYTHING_ELSE)
+        ]
+        # All three of one source: this run if it has them.
+        known = [
+            found
+            for is_other in (False, True)
+            if None not in (found := [_first(rows, is_other) for rows in every])
+        ]
+        if not known:
+            return None
+        native, replay, rest = known[0]
+        unit = self._unit(native)
+        if unit is None:
+            return None
+        ms, run = unit
+        ends = [ms, ms * replay["ratio"], ms * replay["ratio"] * rest["ratio"]]
+        parts = [(None, "baseline"), (replay, "program"), (rest, schema.EVERYTHING_ELSE)]
+        steps = [
+            {"name": name, "from": shortened(start), "to": shortened(end), **(numbers_of(row) if row else {})}
+            for (row, name), start, end in zip(parts, [0.0, *ends], ends, strict=False)
+        ]
+        total = {"name": "subject", "from": 0.0, "to": shortened(ends[-1]), **numbers_of(native)}
+        return {"compiler": self._native, "run": run, "steps": [*steps, total], **mark_of(native)}
+
+    def _unit(self, native: Row) -> tuple[float, str] | None:
+        data = self._sources.dataset_for(native["studies"][0])
+        table = data.table("rounds")
+        for name in ("quantity", "workload", "device", "compiler", "subject", "baseline"):
+            table = table[table[name] == native.get(name, "")]
+        table = table[table["baseline_ms"].notna()]
+        if table.empty:
+            return None
+        run = max(table["run"])
+        return geometric_mean(list(table[table["run"] == run]["baseline_ms"])).value, run
+
+    def _classes(self, calls: list[Row]) -> list[Row]:
+        """Return the milliseconds of each class in both programs and their difference, for each compiler."""
+        result = []
+        for compiler in self._config["compilers"]:
+            by_name = {call["framework"]: call for call in _one_study(having(calls, compiler=compiler))}
+            if not set(self._pair) <= by_name.keys():
+                continue
+            other, one = (by_name[name] for name in self._pair)
+            rows = [
+                {
+                    "class": name,
+                    "baseline_ms": one[column],
+                    "subject_ms": other[column],
+                    "difference_ms": shortened(other[column] - one[column]),
+                }
+                for name in CLASSES
+                if (column := f"{name}_ms") in one.keys() & other.keys()
+            ]
+            named = {"run": one["run"], **mark_of(one)}
+            consistent = bool(one.get("profile_consistent") and other.get("profile_consistent"))
+            result.append({"compiler": compiler, **named, "consistent": consistent, "rows": rows})
+        return result
+
+    def _commands(self, workload: str) -> list[list[str]]:
+        """Return [what it does, the command] of what measures and searches the pair's numbers here."""
+        every = [self._sources.run.study(name) for name in self._config["studies"]]
+        known = [study for study in every if workload in study.workloads]
+        names = [self.baseline, self.subject]
+        measured = [study.name for study in known if study.has_cell(self.subject, workload, CPU)]
+        replayed = [study.name for study in known if self._native in study.compilers]
+        result = []
+        for text, studies, files in (
+            ("Measure both", measured, [f"{CPU}/{name}/{workload}/cell.json" for name in names]),
+            ("Replay both programs", replayed, [f"replay/{CPU}/{self._native}/{workload}/replay.json"]),
+            (
+                "Have what the compiler makes of both in the next report",
+                measured,
+                [f"{CPU}/{name}/{workload}/{OPTIMISED}" for name in names],
+            ),
+        ):
+            if studies:
+                study = self._document["studies"][studies[0]]
+                targets = " ".join(f"{study['folder']}/{path}" for path in files)
+                result.append([text, f".venv/bin/snakemake --cores 1 {study['option']}{targets}"])
+        sides = f"COMPILERS={self._native} FRONTENDS={','.join(names)}"
+        result.append(["Search the cause", f"make explain PROGRAM={workload} {sides}"])
+        result.append(["Find the release that changed it", f"make releases PROGRAM={workload}"])
+        return [*result, ["Check the values", f"make study STUDIES=values WORKLOADS={workload}"]]
+
+
+def _first(rows: list[Row], is_other: bool) -> Row | None:
+    """Return the first comparison of the reference, or of this run."""
+    return next((row for row in rows if ("reference" in row) == is_other), None)
+
+
+def _shown(row: Row) -> Row:
+    """Return a comparison without its rounds, which the page shows by run."""
+    return {name: value for name, value in row.items() if name not in ("each", "studies")}
+
+
+def _one_study(calls: list[Row]) -> list[Row]:
+    """Return the calls of one study: of this run rather than of the reference, and with profiles."""
+    best = min(calls, key=lambda call: ("reference" in call, not call["profile"]), default=None)
+    return [call for call in calls if best and call["study"] == best["study"]]

@@ -1,0 +1,197 @@
+"""Compare a run with the reference, or with another run: reproduction.json and .txt of a run.
+
+Claims are compared by their verdicts on the rows that both have, ratios by the prediction interval of the
+reference's runs, cells by their status. `stackwars.publish.report.compare` compares any two runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwars.core import documents
+from stackwars.core.numbers import digits
+from stackwars.measure import frameworks
+from stackwars.study.claims import definitions
+from stackwars.study.claims.decide import dataset_of
+from stackwars.study.claims.stability import ballot, on_shared
+from stackwars.study.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED
+from stackwars.study.results import runs, schema
+from stackwars.study.results.dataset import Dataset
+from stackwars.study.results.folder import REFERENCE_TABLES, Folder, command
+from stackwars.study.results.schema import is_missing
+
+REPRODUCED = "reproduced"
+NOT_REPRODUCED = "not reproduced"
+NOT_DECIDED_HERE = "not decided here"
+NOT_DECIDED_THERE = "not decided in the reference"
+_DECIDED = (SUPPORTED, CONTRADICTED)
+_RATIOS = (*schema.STAGES, schema.REPLAY)
+_CELL_KEYS = ["workload", "framework", "device"]
+
+
+def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
+    """Return the content of reproduction.json.
+
+    Only workloads with the same sizes in both are compared, and claims only if those are all of the
+    reference's.
+    """
+    own, other = run.context, reference.context
+    same = {w for w, sizes in own["sizes"].items() if other["sizes"].get(w) == sizes}
+    machines = dict.fromkeys(one["machine"] for one in other.get("runs", []))
+    document: dict[str, Any] = {
+        "run": {"machine": runs.kind(own)},
+        "reference": {"machines": list(machines) or [runs.kind(other)]},
+        "claims": _claims(run, reference) if same and set(other["sizes"]) <= same else [],
+        "ratios": [one for one in _ratios(run, reference) if one["workload"] in same],
+        "cells": [one for one in _cells(run, reference) if one["workload"] in same],
+    }
+    return document | {"summary": summary(document)}
+
+
+def outcome(reference: str, run: str) -> str:
+    """Return what became of a claim's verdict."""
+    if reference not in _DECIDED:
+        return NOT_DECIDED_THERE
+    if run not in _DECIDED:
+        return NOT_DECIDED_HERE
+    return REPRODUCED if run == reference else NOT_REPRODUCED
+
+
+def _claims(run: Dataset, reference: Dataset) -> list[dict]:
+    verdicts = reference.table("claims").set_index("id")["verdict"].to_dict()
+    claims = {claim.id: claim for claim in definitions.load().claims}
+    result = []
+    for row in run.table("claims").to_dict("records"):
+        identity = row["id"]
+        if identity not in verdicts or identity not in claims:
+            continue
+        claim, shared = claims[identity], None
+        if row["verdict"] != NOT_TESTABLE:
+            shared = on_shared(claim, *(ballot(claim, dataset) for dataset in (run, reference)))
+        own, other = shared or (NOT_TESTABLE, verdicts[identity])
+        result.append({
+            **{name: row[name] for name in ("id", "sentence", "evidence")},
+            **{"reference": other, "reference_whole": verdicts[identity], "run": own},
+            "outcome": outcome(other, own),
+        })  # fmt: skip
+    return result
+
+
+def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
+    """Return every ratio that both have, of the three stages and of replayed programs, with whether it lies
+    in the reference's prediction interval."""
+    own, others = (_by_key(dataset) for dataset in (run, reference))
+    result = []
+    for key in (key for key in own if key in others):
+        value, low, high = own[key]["ratio"], *(others[key][f"predicted_{end}"] for end in ("low", "high"))
+        result.append({
+            **{name: own[key][name] for name in schema.COMPARISON_KEYS if own[key][name]},
+            **{"run": value, "reference": others[key]["ratio"]},
+            "predicted": None if is_missing(low) else [low, high],
+            "inside": None if is_missing(low) else low <= value <= high,
+        })  # fmt: skip
+    return result
+
+
+def _by_key(dataset: Dataset) -> dict[tuple, dict]:
+    rows = dataset.table("comparisons")
+    rows = rows[rows["quantity"].isin(_RATIOS) & rows["ratio"].notna()].to_dict("records")
+    return {tuple(row[name] for name in schema.COMPARISON_KEYS): row for row in rows}
+
+
+def _cells(run: Dataset, reference: Dataset) -> list[dict]:
+    own, others = (_statuses(dataset) for dataset in (run, reference))
+    return [
+        {**dict(zip(_CELL_KEYS, key, strict=True)), "reference": others[key], "run": status}
+        for key, status in own.items()
+        if key in others
+    ]
+
+
+def _statuses(dataset: Dataset) -> dict[tuple, str]:
+    """Return the status of every native cell that was run: in the newest run, if there are several."""
+    cells = dataset.table("cells")
+    cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != "not run")]
+    cells = cells.sort_values("run", kind="stable")
+    keys = cells[_CELL_KEYS].itertuples(index=False, name=None)
+    return dict(zip(keys, cells["status"], strict=True))
+
+
+def summary(document: dict) -> str:
+    """Return a few short sentences about all results, and one about the machine if any differs."""
+    claims, ratios, cells = (document[name] for name in ("claims", "ratios", "cells"))
+    if not ratios and not cells:
+        return "Nothing is compared: the shapes of this run differ from those of the reference."
+    reproduced, not_reproduced = (
+        sum(claim["outcome"] == word for claim in claims) for word in (REPRODUCED, NOT_REPRODUCED)
+    )
+    decided = sum(claim["reference"] in _DECIDED for claim in claims)
+    inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
+    same = sum(cell["run"] == cell["reference"] for cell in cells)
+    sentences = []
+    if claims:
+        left = decided - reproduced - not_reproduced
+        sentences += [
+            f"Of {decided} claims that the reference decides, {reproduced} are reproduced.",
+            f"Not reproduced: {not_reproduced or 'none'}; not decided here: {left or 'none'}.",
+        ]
+    if inside:
+        sentences.append(
+            f"Of {len(inside)} ratios, {sum(inside)} lie within the reference's prediction intervals."
+        )
+    if cells:
+        sentences.append(f"Of {len(cells)} cells, {same} have the same status as in the reference.")
+    if not_reproduced or not all(inside) or same < len(cells):
+        is_known = document["run"]["machine"] in document["reference"]["machines"]
+        kind = "a kind that the reference has runs of" if is_known else "another kind than the reference's"
+        sentences.append(f"The machine is of {kind}.")
+    return " ".join(sentences)
+
+
+def report(document: dict) -> str:
+    """Return the summary, and each claim, ratio and cell that differs, on a line each."""
+    lines = [document["summary"]]
+    machines = document["reference"]["machines"]
+    if document["ratios"] and document["run"]["machine"] not in machines:
+        lines.append(f"  the machine: {document['run']['machine']}; the reference's: {'; '.join(machines)}")
+    for claim in document["claims"]:
+        if claim["outcome"] == NOT_REPRODUCED:
+            is_whole = claim["reference"] == claim["reference_whole"]
+            other = f"{claim['reference']} in the reference{'' if is_whole else ' on what both tested'}"
+            lines.append(
+                f"  {NOT_REPRODUCED}: {claim['id']}: {other}, {claim['run']} here ({claim['evidence']})"
+            )
+    for ratio in document["ratios"]:
+        if ratio["inside"] is False:
+            low, high = ratio["predicted"]
+            subject, where = (frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"])
+            lines.append(
+                f"  outside: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
+                f"{digits(ratio['run'])}, predicted {digits(low)} to {digits(high)}"
+            )
+    for cell in document["cells"]:
+        if cell["run"] != cell["reference"]:
+            lines.append(
+                f"  another status: {cell['workload']}, {frameworks.title(cell['framework'])}, "
+                f"{cell['device']}: {cell['run']}, in the reference {cell['reference']}"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Write reproduction.json and .txt of a run; of the reference itself, that it is the reference."""
+    reference = Folder(REFERENCE_TABLES)
+    document: dict[str, Any] = {"summary": ""}
+    if config["source"] == "reference":
+        text = "This paper is made from the reference, not from a run of this machine.\n"
+    elif not reference["context"].exists():
+        text = "There is no reference to compare this run with; fix: make accept makes it one.\n"
+    else:
+        document = compare(dataset_of(config, folder), dataset_of(config, reference))
+        text = report(document)
+    documents.write(folder["reproduction"], document)
+    folder["reproduction_text"].write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    command(write, definitions.ClaimError)

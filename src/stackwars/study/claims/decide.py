@@ -1,0 +1,135 @@
+"""Decide the claims of config/claims.yaml by the tables of a run: ``python -m stackwars.study.claims.decide``.
+
+With ``--claim ID`` one claim, from what it alone needs: its tables are made by the same functions as the paper's, from
+a configuration that has only the claim's workloads and frameworks, in a folder of the claim's own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from stackwars.study.claims import definitions, needs
+from stackwars.study.claims.definitions import Claim, ClaimError, Claims, study_of
+from stackwars.study.claims.leave_out import judge, votes_without
+from stackwars.study.claims.verdicts import NOT_TESTABLE, Vote, evidence, tally
+from stackwars.study.claims.votes import votes_for
+from stackwars.study.results import schema, tables
+from stackwars.study.results.dataset import Dataset
+from stackwars.study.results.folder import REFERENCE_TABLES, Folder, chosen, parser
+from stackwars.study.studies import measured_studies
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict of stackwars.study.claims.verdicts, and what it rests on; without data, why there is none."""
+
+    verdict: str
+    votes_for: int
+    votes_against: int
+    votes_open: int
+    margin: str
+    evidence: str
+
+
+def decide(claim: Claim, dataset: Dataset) -> Decision:
+    """Decide a claim by the rows of a dataset.
+
+    A run that did not measure the claim's study may have some of its rows, too few to decide by.
+    """
+    study = study_of(dataset.config, claim)
+    if not dataset.is_reference and study not in measured_studies(dataset.config):
+        return Decision(NOT_TESTABLE, *tally([]), "", f"this run did not measure the study {study}")
+    votes = votes_for(claim, dataset)
+    cast = tally(votes)
+    if all(vote.is_silent for vote in votes):
+        return Decision(NOT_TESTABLE, *cast, "", _why(claim, votes, dataset))
+    verdict, count = judge(claim, votes, votes_without(claim, dataset))
+    return Decision(verdict, *cast, count, evidence(votes))
+
+
+def decide_all(claims: Claims, dataset: Dataset) -> pd.DataFrame:
+    """Return claims.csv."""
+    rows = [
+        {**{"id": claim.id, "origin": claim.origin, "sentence": claim.sentence}, **vars(decide(claim, dataset))}
+        for claim in claims.claims
+    ]
+    return schema.table("claims", rows)
+
+
+def dataset_of(config: dict, folder: Folder) -> Dataset:
+    """Return the tables of a folder of results; those of `make reference` are the reference's."""
+    is_reference = config["source"] == "reference" or folder.results.name == REFERENCE_TABLES.name
+    return Dataset(config, folder.results, is_reference, folder.measured)
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Write claims.csv of a folder of tables.
+
+    :raises ClaimError: if a claim is wrong.
+    """
+    schema.write(decide_all(definitions.load(), dataset_of(config, folder)), folder["claims"])
+
+
+def decide_one(identity: str, config: dict, folder: Folder) -> dict[str, Any]:
+    """Return the row of claims.csv of one claim, from what was measured for it.
+
+    The tables go to claims/<id>/ in the folder, where program_forms.json must be for a claim about the
+    structure of programs. The reference's claim is the one that its own tables decide.
+
+    :raises ClaimError: if there is no such claim, or the configuration lacks something that it needs.
+    """
+    claim = definitions.load().claim(identity)
+    needs.check(config, claim)
+    if config["source"] == "reference":
+        every = schema.read(folder["claims"])
+        result = every[every["id"] == identity]
+    else:
+        only = needs.restricted(config, claim)
+        own = Folder(folder.results / "claims" / identity, folder.measured)
+        tables.write(only, own)
+        result = decide_all(Claims([claim]), dataset_of(only, own))
+        schema.write(result, own["claims"])
+    return result.iloc[0].to_dict()
+
+
+def format_verdict(row: dict[str, Any]) -> str:
+    """Return the id and the verdict, what is claimed, and the evidence, on a line each."""
+    count = f" ({row['margin']})" if row["margin"] else ""
+    return f"{row['id']}: {row['verdict']}{count}\n  {row['sentence']}\n  {row['evidence']}\n"
+
+
+def _why(claim: Claim, votes: Sequence[Vote], dataset: Dataset) -> str:
+    devices = dataset.context["devices"]
+    absent = {
+        name: devices.get(name, {}).get("reason") or "not asked for"
+        for name in needs.devices(dataset.config, claim)
+        if not devices.get(name, {}).get("present")
+    }
+    if absent:
+        return "; ".join(f"no {name.upper()} here ({reason})" for name, reason in absent.items())
+    if len(votes) == 1:
+        return "its only result has no data"
+    return f"none of {len(votes)} results has data" if votes else "nothing in this run is about it"
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--claim", help="id of the only claim")
+    a = arguments.parse_args()
+    config, folder = chosen(a)
+    try:
+        if not a.claim:
+            return write(config, folder)
+        row = decide_one(a.claim, config, folder)
+    except ClaimError as error:
+        sys.exit(str(error))
+    (folder.results / "claims" / f"{a.claim}.txt").write_text(format_verdict(row), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""config/claims.yaml: read, and refused if it is wrong, before anything is decided or run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Status
+from stackwars.explain.answer import LAYOUT, OPERATIONS
+from stackwars.measure import frameworks, workloads
+from stackwars.setup.device import CPUS, NODES
+from stackwars.study import schema
+from stackwars.study.audits import audit_entries
+from stackwars.study.claims.verdicts import OURS
+from stackwars.study.config import CONFIG, read
+from stackwars.study.results import causes, verdicts
+from stackwars.study.results import schema as tables
+from stackwars.study.results.schema import Column
+
+CLAIMS = REPOSITORY / "config" / "claims.yaml"
+SCHEMA = REPOSITORY / "workflow" / "schemas" / "claims.schema.yaml"
+
+AUDITS = "audits"
+COLUMNS: dict[str, dict[str, Column]] = {
+    **{name: tables.TABLES[name] for name in ("comparisons", "cells", "programs", "effects", "causes")},
+    AUDITS: {name: Column("text", f"{name} of an audit") for name in ("id", "title", "verdict")},
+}
+"""The tables that a claim can be about, and their columns."""
+
+
+class ClaimError(ValueError):
+    """A claim that cannot be used: names the claim, the key, what was expected and what was found."""
+
+    def __init__(self, claim: str, key: str, expected: str, got: object) -> None:
+        super().__init__(
+            f"claims: {claim or 'the whole file'}: {key or 'the claim'}: expected {expected}, got "
+            f"{json.dumps(got, default=str)}; fix: config/claims.yaml (its keys are described in "
+            "workflow/schemas/claims.schema.yaml)"
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of claims.yaml; its keys are described in the schema."""
+
+    id: str
+    sentence: str
+    query: dict[str, Any]
+    origin: str = OURS
+    tolerance: float = 0.0
+    responds_to: str = ""
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The whole file, in its order."""
+
+    claims: list[Claim]
+
+    def claim(self, identity: str) -> Claim:
+        """Return the claim of this id.
+
+        :raises ClaimError: naming those there are.
+        """
+        for claim in self.claims:
+            if claim.id == identity:
+                return claim
+        raise ClaimError("", "id", f"one of {', '.join(c.id for c in self.claims)}", identity)
+
+
+def load(path: Path = CLAIMS) -> Claims:
+    """Return the claims of a file.
+
+    :raises ClaimError: if one of them is wrong.
+    """
+    try:
+        return parse(schema.read_yaml(path))
+    except schema.DuplicateKeyError as error:
+        raise ClaimError("", "id", "each key once", str(error)) from None
+
+
+def parse(document: Any) -> Claims:
+    """Return the claims of a document that was read from YAML.
+
+    :raises ClaimError: if one of them is wrong.
+    """
+    _check_schema(document)
+    claims = [
+        Claim(**{**row, "query": {"table": "comparisons", "where": {}, **row["query"]}})
+        for row in document["claims"]
+    ]
+    for place, claim in enumerate(claims):
+        if claim.id in {other.id for other in claims[:place]}:
+            raise ClaimError(claim.id, "id", "an id that no other claim has", claim.id)
+        _check_columns(claim)
+    return Claims(claims)
+
+
+def study_of(config: dict, claim: Claim) -> str:
+    """Return the study that a claim is about: the first one if its query names none."""
+    return claim.query.get("study", next(iter(config["studies"])))
+
+
+def _check_schema(document: Any) -> None:
+    result = schema.problem(SCHEMA, document, _vocabularies())
+    if result is None:
+        return
+    path, who = result.path, ""
+    if path[:1] == ["claims"] and len(path) > 1:
+        row = document["claims"][path[1]]
+        who = str(row.get("id", f"claim {path[1] + 1}")) if isinstance(row, dict) else str(row)
+        path = path[2:]
+    raise ClaimError(who, ".".join(map(str, path)), result.expected, result.got)
+
+
+def _vocabularies() -> dict[str, dict]:
+    """Return the words and names that the schema allows. A misspelt verdict would vote for nothing."""
+    words = {word for name, word in vars(verdicts).items() if name.isupper() and isinstance(word, str)}
+    words |= {*Status, audit_entries.PASS, audit_entries.FAIL}
+    words |= {LAYOUT, OPERATIONS, causes.BOTH}
+    return {
+        "table": {"enum": list(COLUMNS)},
+        "study": {"enum": list(read(CONFIG)["studies"])},
+        "verdict": {"enum": sorted(words)},
+    }
+
+
+@cache
+def _closed_values() -> dict[str, set[str]]:
+    """Return columns with a closed list of values: another value selects nothing.
+
+    A precision may stand behind a framework.
+    """
+    configured = read(CONFIG)
+    devices = {*CPUS, *NODES, *configured["targets"]}
+    return {
+        "quantity": set(tables.QUANTITIES),
+        "mode": {tables.NATIVE, tables.REPLAY, tables.GROWTH, tables.SHAPES, tables.SHARDED},
+        "level": {tables.RAW, tables.NORMALISED, tables.OPTIMISED},
+        "kind": {"basic", "model"},
+        "workload": set(workloads.names()),
+        "status": set(Status),
+        **dict.fromkeys(("device", "target"), devices),
+        "compiler": {"", *configured["compilers"]},
+        **{side: set(frameworks.names()) for side in ("framework", "subject", "baseline")},
+    }
+
+
+def _check_columns(claim: Claim) -> None:
+    """Refuse a column that the table does not have, one without numbers as a number, and an unknown value."""
+    query = claim.query
+    known = COLUMNS[query["table"]]
+    for key, column in _columns(query):
+        if column not in known:
+            raise ClaimError(claim.id, key, f"a column of {query['table']}: {', '.join(known)}", column)
+    if "leave_out" in query and query["table"] != "effects":
+        expected = "the table effects, which has rows without each compiler and each frontend"
+        raise ClaimError(claim.id, "query.leave_out", expected, query["table"])
+    numbers = [name for name, column in known.items() if column.kind == "number"]
+    if "number" in query and query["number"] not in numbers:
+        expected = f"a column with numbers: {', '.join(numbers)}"
+        raise ClaimError(claim.id, "query.number", expected, query["number"])
+    for key, column, value in _values(query):
+        allowed = _closed_values().get(column)
+        if allowed is not None and str(value) not in allowed:
+            expected = f"one of {', '.join(sorted(allowed))}"
+            raise ClaimError(claim.id, f"query.{key}.{column}", expected, value)
+
+
+def _columns(query: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for key in ("where", "below", "unit"):
+        yield from ((f"query.{key}", column) for column in query.get(key, ()))
+    for key in ("field", "number", "show_field"):
+        if key in query:
+            yield f"query.{key}", query[key]
+
+
+def _values(query: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    for key in ("where", "below"):
+        for column, wanted in query.get(key, {}).items():
+            yield from ((key, column, value) for value in listed(wanted) if not isinstance(value, dict))
+
+
+def listed(value: Any) -> list:
+    """Return a list as it is, and anything else as a list of itself."""
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,255 @@
+"""Rows that a claim is about, and their votes: by a word, by a number against a limit or against another row's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from stackwars.core.documents import Row
+from stackwars.core.numbers import general, percent
+from stackwars.core.ratio import LEVEL, LogRatio
+from stackwars.measure import frameworks, workloads
+from stackwars.study import sharding
+from stackwars.study.audits import audit_entries
+from stackwars.study.claims.definitions import AUDITS, COLUMNS, Claim, listed, study_of
+from stackwars.study.claims.verdicts import AGAINST, FOR, OPEN, Vote
+from stackwars.study.results import runs, schema
+from stackwars.study.results.dataset import SIDES, Dataset, newest_runs, of_study
+from stackwars.study.results.folder import MEASURED
+from stackwars.study.results.names import compiler_title
+from stackwars.study.results.schema import is_missing
+from stackwars.study.results.verdicts import DECIDED, NO_DATA, NO_INTERVAL
+
+WITHIN = "within the tolerance"
+BELOW, NOT_BELOW = "below", "not below"
+KEYS = {**schema.KEYS, AUDITS: ["id"]}
+"""The columns that identify a row of each table."""
+_TELLING = (
+    *("baseline", "compiler", "variant", "size", "value", "pass", "device", "target", "mode"),
+    *("level", "quantity", "baseline_workload", "baseline_compiler", "effect", "subset"),
+)
+"""The columns that tell rows of one title apart, the first that is needed first."""
+
+
+def votes_for(claim: Claim, dataset: Dataset) -> list[Vote]:
+    """Return a vote for each row that the claim is about, those without data included; or for each unit."""
+    query = claim.query
+    result = rows_of(claim, dataset)
+    limit = None
+    if "below" in query:  # the row that others are compared with does not vote itself
+        is_limit = matches(result, query["below"])
+        limit, result = next(iter(result[is_limit].to_dict("records")), None), result[~is_limit]
+    rows = result.to_dict("records")
+    columns = query.get("unit", KEYS[query["table"]])
+    votes = [
+        replace(_vote(claim, row, limit), title=title, row=identity(row, columns))
+        for row, title in zip(rows, titles(rows, columns), strict=True)
+    ]
+    votes = _units(votes) if "unit" in query else votes
+    labels = query.get("labels", {})
+    return [replace(vote, word=labels.get(vote.word, vote.word)) for vote in votes]
+
+
+def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
+    query = claim.query
+    if query["table"] == "cells" and "status" not in query["where"] and row["status"] != "ok":
+        return Vote(OPEN, NO_DATA)  # what is left in the row of a wrong or invalid cell decides nothing
+    if "number" not in query:
+        return _by_word(query, claim.tolerance, row)
+    if is_missing(row[query["number"]]):
+        return Vote(OPEN, NO_DATA)
+    if "below" in query:
+        return _below(query["number"], row, limit)
+    return _by_number(query, claim.tolerance, row)
+
+
+def _by_word(query: dict, tolerance: float, row: Row) -> Vote:
+    """Return a vote by a word; a direction of a ratio within 1 +- the tolerance is open."""
+    word = row[query.get("field", "verdict")]
+    if word in ("", NO_DATA):
+        return Vote(OPEN, NO_DATA)
+    vote = FOR if word in query["supports"] else AGAINST if word in query["contradicts"] else OPEN
+    if word in DECIDED and not is_missing(row.get("ratio")) and abs(row["ratio"] - 1) <= tolerance:
+        vote, word = OPEN, WITHIN
+    return Vote(vote, word, "", *_shown(row, query.get("show_field", "ratio")))
+
+
+def _by_number(query: dict, tolerance: float, row: Row) -> Vote:
+    """Return a vote by a number and its interval; without one it is open within the tolerance of its limit."""
+    name = query["number"]
+    if name == "ratio":
+        row = row | _one_sided(row)
+    low, high = _ends(row, name)
+    open_word = NO_INTERVAL if math.isnan(low) else OPEN
+    if not _has_interval(row, name):
+        low, high, open_word = low * (1 - tolerance), high * (1 + tolerance), WITHIN
+    if "at_most" in query:
+        limit, words = query["at_most"], ("at most", "over")
+        supports, contradicts = high <= limit, low > limit
+    else:
+        limit, words = query["at_least"], ("at least", "under")
+        supports, contradicts = low >= limit, high < limit
+    vote = FOR if supports else AGAINST if contradicts else OPEN
+    word = open_word if vote == OPEN else f"{words[vote == AGAINST]} {limit:g}".replace("e-0", "e-")
+    return Vote(vote, word, "", *_shown(row, query.get("show_field", name)))
+
+
+def _one_sided(row: Row) -> Row:
+    """Return the ends of the two one-sided 95 % intervals of a ratio: against one limit, one end decides."""
+    if is_missing(row["error"]) or is_missing(row["dof"]):
+        return {"low": math.nan, "high": math.nan}
+    half = LogRatio(math.log(row["ratio"]), row["error"], row["dof"]).half_width(2 * LEVEL - 1)
+    return {"low": row["ratio"] * math.exp(-half), "high": row["ratio"] * math.exp(half)}
+
+
+def _below(name: str, row: Row, limit: Row | None) -> Vote:
+    """Return a vote on whether a number, with its interval if it has one, is below that of another row."""
+    if limit is None or is_missing(limit[name]):
+        return Vote(OPEN, NO_DATA)
+    (low, high), (other_low, other_high) = _ends(row, name), _ends(limit, name)
+    vote, word = OPEN, OPEN
+    if high < other_low:
+        vote, word = FOR, BELOW
+    elif low > other_high or (low == other_high and not _has_interval(row, name)):
+        vote, word = AGAINST, NOT_BELOW
+    return Vote(vote, word, "", f"{general(row[name])} against {general(limit[name])}", row[name])
+
+
+def _units(votes: list[Vote]) -> list[Vote]:
+    """Return one vote for all rows of a unit: theirs if they agree, else an open one.
+
+    A row without data says nothing in a unit in which others have some.
+    """
+    units: dict[str, list[Vote]] = {}
+    for vote in votes:
+        units.setdefault(str(vote.row), []).append(vote)
+    merged = []
+    for every in units.values():
+        said = [vote for vote in every if not vote.is_silent] or every
+        sides, words = {vote.vote for vote in said}, sorted({vote.word for vote in said})
+        number = (said[0].number, said[0].value) if len(said) == 1 else ("", None)
+        side = sides.pop() if len(sides) == 1 else OPEN
+        merged.append(Vote(side, " and ".join(words), said[0].title, *number, said[0].row))
+    return merged
+
+
+def _has_interval(row: Row, name: str) -> bool:
+    return _names_of_ends(name)[0] in row
+
+
+def _ends(row: Row, name: str) -> tuple[float, float]:
+    """Return the ends of a number's interval; twice the number if its table has no columns for one."""
+    low, high = _names_of_ends(name)
+    return (row[low], row[high]) if low in row else (row[name], row[name])
+
+
+def _names_of_ends(name: str) -> tuple[str, str]:
+    if name == "ratio":
+        return "low", "high"
+    stem, unit = (name[:-3], "_ms") if name.endswith("_ms") else (name, "")
+    return f"{stem}_low{unit}", f"{stem}_high{unit}"
+
+
+def _shown(row: Row, name: str) -> tuple[str, float | None]:
+    """Return ``1.31 (1.27 to 1.35)`` for a ratio, a share as a percentage; nothing without a number."""
+    value = row.get(name)
+    if is_missing(value) or isinstance(value, str):
+        return "", None
+    if name.endswith("share"):
+        return percent(value), value
+    if name != "ratio" or is_missing(row["low"]):
+        return general(value), value
+    return f"{general(value)} ({general(row['low'])} to {general(row['high'])})", value
+
+
+def rows_of(claim: Claim, dataset: Dataset) -> pd.DataFrame:
+    """Return the rows that a claim is about.
+
+    Of cells and programs, every workload's are of one run; comparisons are pooled over the runs. A
+    configuration without the claim's study has none.
+    """
+    query = claim.query
+    table, where = query["table"], query["where"]
+    if table == AUDITS:
+        result = _audits(dataset)
+        return result[matches(result, where)]
+    study = study_of(dataset.config, claim)
+    if study not in dataset.config["studies"]:
+        return schema.empty(table)
+    if table == "comparisons":
+        result = dataset.comparisons(study)
+    elif table == "cells":
+        modes = listed(where.get("mode", schema.NATIVE))
+        result = pd.concat([dataset.rows("cells", study, mode) for mode in modes], ignore_index=True)
+    else:
+        result = of_study(dataset.study(study), dataset.table(table))
+    result = result[matches(result, where)]
+    if table == "programs":
+        # Chosen from what the claim is about: a run may have more programs of a workload and none for this target.
+        result = result[result["run"] == result["workload"].map(newest_runs(dataset, result, study)).fillna("")]
+    return result
+
+
+def matches(table: pd.DataFrame, where: dict[str, Any]) -> pd.Series:
+    """Return which rows have these values: one of them if a list is given, any if `present` is asked for."""
+    result = pd.Series(True, index=table.index)
+    for column, wanted in where.items():
+        if isinstance(wanted, dict):
+            result &= table[column].map(lambda value: not is_missing(value) and value != "")
+        else:
+            result &= table[column].isin(listed(wanted))
+    return result
+
+
+def identity(row: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    """Return the identifying columns of a row that have a value."""
+    return {name: row[name] for name in columns if not is_missing(row[name]) and row[name] != ""}
+
+
+def titles(found: list[dict[str, Any]], columns: list[str]) -> list[str]:
+    """Return what each row is called, ``MHA under torch_xla (jaxlib 0.7.1)``.
+
+    The framework is named if there are several, and those of the columns that tell rows of one name apart.
+    """
+    several = [name for name in SIDES if name in columns and len({row[name] for row in found}) > 1]
+    names = [_title(row) + "".join(f" under {_side(row, name)}" for name in several) for row in found]
+    details: list[list[str]] = [[] for _ in found]
+    shown = names
+    for column in (name for name in _TELLING if name in columns):
+        more = [[*detail, *_text(column, row[column])] for row, detail in zip(found, details, strict=True)]
+        if len(set(_joined(names, more))) > len(set(shown)):
+            details, shown = more, _joined(names, more)
+    return shown
+
+
+def _audits(dataset: Dataset) -> pd.DataFrame:
+    """Return the audits of a run; those of the reference lie beside what it keeps of the measurements."""
+    folder = runs.REFERENCE if dataset.is_reference else dataset.measured
+    return pd.DataFrame(audit_entries.read(folder / MEASURED["audits"]).entries)[list(COLUMNS[AUDITS])]
+
+
+def _title(row: dict[str, Any]) -> str:
+    return row.get("title") or workloads.load(row["workload"]).TITLE
+
+
+def _side(row: dict[str, Any], column: str) -> str:
+    is_frontend = row.get("mode") == schema.SHARDED
+    return sharding.title(row[column]) if is_frontend else frameworks.title(row[column])
+
+
+def _joined(names: list[str], details: list[list[str]]) -> list[str]:
+    return [f"{name} ({', '.join(some)})" if some else name for name, some in zip(names, details, strict=True)]
+
+
+def _text(column: str, value: Any) -> list[str]:
+    """Return how a value is shown; nothing if there is none."""
+    if is_missing(value) or value == "":
+        return []
+    if column == "baseline":
+        return [f"over {frameworks.title(value)}"]
+    if column in ("compiler", "baseline_compiler"):
+        return [compiler_title(value)]
+    return [f"{value:g}" if isinstance(value, float) else str(value)]

@@ -1,0 +1,177 @@
+"""causes.csv: why two programs differ in time in one compiler, as far as it was searched.
+
+A row is one gap between two replayed programs (`stackwars.study.replay_causes`), with the answer of its search. Pairs
+without a gap have no row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from stackwars.core.ratio import Estimate, is_gap
+from stackwars.explain.answer import LAYOUT, OPERATIONS
+from stackwars.measure import workloads
+from stackwars.setup.device import CPU
+from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.results import schema
+from stackwars.study.results.dataset import Dataset, of_study
+from stackwars.study.results.raw import Raw
+from stackwars.study.results.schema import is_missing
+
+BOTH = f"{LAYOUT} and {OPERATIONS}"
+"""What the regions of a cause differ in, if it is not the same for all."""
+_NAME = re.compile(r"\b(?:stablehlo|chlo)\.(\w+)")
+_TYPE = re.compile(r"tensor<[^>]*>(?!.*tensor<)")
+
+
+def build(raw: Raw) -> pd.DataFrame:
+    """Return causes.csv, in the order of the grid."""
+    return schema.table("causes", [row for document in raw.causes for row in rows(document)])
+
+
+def rows(document: dict) -> Iterator[dict[str, Any]]:
+    """Yield a row for each gap of a causes.json."""
+    where = {key: document[key] for key in ("workload", "compiler", "device")}
+    where |= {"title": workloads.load(document["workload"]).TITLE}
+    for gap in document["gaps"]:
+        if not gap["is_gap"]:
+            continue
+        row = where | {"subject": gap["subject"], "baseline": gap["baseline"]}
+        value, low, high = (gap["ratio"][key] for key in ("value", "low", "high"))
+        row |= {"ratio": value, "low": low, "high": high}
+        if gap["cause"] is None:
+            yield row | {"verdict": document["status"], "detail": document["status_detail"]}
+        else:
+            yield row | _answer(gap["cause"])
+
+
+def gaps_of(data: Dataset, study: str) -> list[dict[str, Any]]:
+    """Return the gaps of the main comparison in every replay, and those of a study that were searched.
+
+    They are in the order of the workloads and the compilers.
+    """
+    config = data.config
+    replays = data.comparisons(quantity=schema.REPLAY, device=CPU)
+    for pair in comparisons(config, PROGRAMS)[:1]:
+        replays = replays[(replays["subject"] == pair.subject) & (replays["baseline"] == pair.baseline)]
+    known = of_study(data.study(study), data.table("causes"))
+    order = {name: place for place, name in enumerate([*config["workloads"], *config["compilers"]])}
+    return sorted(
+        explained(replays, known, config["settings"]["cause_bound"]),
+        key=lambda row: [order.get(row[name], len(order)) for name in ("workload", "compiler")],
+    )
+
+
+def main_gaps(data: Dataset, study: str) -> list[dict[str, Any]]:
+    """Return those of `gaps_of` that are of the main comparison and a workload of the study."""
+    sides = [{pair.subject, pair.baseline} for pair in comparisons(data.config, PROGRAMS)[:1]]
+    known = data.study(study).workloads
+    return [
+        row
+        for row in gaps_of(data, study)
+        if row["workload"] in known and {row["subject"], row["baseline"]} in sides
+    ]
+
+
+def explained(replays: pd.DataFrame, causes: pd.DataFrame, bound: float) -> list[dict[str, Any]]:
+    """Return every gap of some replay ratios and every row of causes.csv, each once, the slower program first.
+
+    replays: rows of comparisons.csv. The verdict of a gap that was not searched is empty.
+    """
+    known = {
+        (row["workload"], row["compiler"], frozenset((row["subject"], row["baseline"]))): row
+        for row in causes.to_dict("records")
+    }
+    empty = dict.fromkeys(schema.CAUSES, "") | dict.fromkeys(_NUMBERS)
+    for pair in replays.to_dict("records"):
+        key = (pair["workload"], pair["compiler"], frozenset((pair["subject"], pair["baseline"])))
+        if key not in known and not is_missing(pair["ratio"]) and is_gap(_estimate(pair), bound):
+            known[key] = empty | {name: pair[name] for name in _PAIR} | _slower_first(pair)
+    return list(known.values())
+
+
+def _estimate(pair: dict) -> Estimate:
+    ends = (None if is_missing(pair[name]) else pair[name] for name in ("low", "high"))
+    return Estimate(pair["ratio"], *ends)
+
+
+def _slower_first(pair: dict) -> dict[str, Any]:
+    """Return both sides and their ratio, turned round if the subject is the faster one."""
+    names = ("subject", "baseline", "ratio", "low", "high")
+    if pair["ratio"] >= 1:
+        return {name: pair[name] for name in names}
+    ends = (None if is_missing(pair[name]) else 1 / pair[name] for name in ("ratio", "high", "low"))
+    return dict(zip(names, (pair["baseline"], pair["subject"], *ends), strict=True))
+
+
+def _answer(cause: dict) -> dict[str, Any]:
+    """Return the columns of a cause.json; a failed search has no numbers, and in schema 1 no keys of them."""
+    regions, closed = cause.get("regions", []), cause.get("closed") or {}
+    kinds = dict.fromkeys(region["what"] for region in regions)
+    found = {
+        "kinds": len(regions),
+        "count": sum(region["count"] for region in regions),
+        **{name: closed.get(key) for name, key in _CLOSED.items()},
+        "what": next(iter(kinds)) if len(kinds) == 1 else BOTH,
+        **{
+            f"{side}_operations": "; ".join(shortened(region, letter) for region in regions)
+            for side, letter in (("subject", "a"), ("baseline", "b"))
+        },
+        "lines": "; ".join(
+            f"{region.get('line_a', '')} | {region.get('line_b', '')}".strip(" |") for region in regions
+        ),
+        "reason": " ".join(
+            dict.fromkeys(said for region in regions if (said := region.get("reason", {}).get("sentence", "")))
+        ),
+    }
+    return {
+        "verdict": cause["verdict"],
+        "detail": cause["detail"],
+        **(found if regions else {}),
+        **{name: cause.get(key) for name, key in _TIMES.items()},
+        "tried": tried(cause.get("tried") or {}),
+        "seconds": cause.get("seconds"),
+    }
+
+
+_PAIR = ("workload", "title", "compiler", "device")
+_NUMBERS = [name for name, column in schema.CAUSES.items() if column.kind == "number"]
+_CLOSED = {"closed": "share", "closed_low": "low", "closed_high": "high"}
+_TIMES = {"subject_ms": "a_ms", "baseline_ms": "b_ms", "left_ms": "left_ms"}
+
+
+def shortened(region: dict, side: str) -> str:
+    """Return a region's operations of one side, with the type of the last result.
+
+    >>> shortened({"what": "operations", "count": 1, "a": ["stablehlo.exp %0 : tensor<2x3xf32>"]}, "a")
+    'exp 2x3xf32'
+    """
+    texts = region[side]
+    if region["what"] == LAYOUT and texts:
+        return f"argument {_type(texts[0])}"
+    names = dict.fromkeys(name[1] for text in texts if (name := _NAME.search(text)))
+    return f"{', '.join(names)} {_type(texts[-1])}".strip() if texts else "none"
+
+
+def _type(text: str) -> str:
+    found = _TYPE.search(text)
+    return found[0].removeprefix("tensor<").removesuffix(">") if found else ""
+
+
+def tried(document: dict) -> str:
+    """Return what a search went through, in words.
+
+    >>> tried({"operations": [3, 4], "classes": 2, "kinds": 2, "curve": {"1": 0.5}})
+    '3 and 4 operations, 2 classes of values, 2 kinds of regions; closed by the best 1: 50 %'
+    """
+    if not document.get("operations"):
+        return ""
+    one, other = document["operations"]
+    text = f"{one} and {other} operations, {document['classes']} classes of values"
+    text += f", {document['kinds']} kinds of regions"
+    curve = ", ".join(f"{count}: {100 * share:.0f} %" for count, share in document.get("curve", {}).items())
+    return f"{text}; closed by the best {curve}" if curve else text

@@ -1,0 +1,253 @@
+"""comparisons.csv: every ratio with its interval and verdict.
+
+Every ratio of times and its error follow from rounds.csv alone; cells.csv says what should have been measured.
+`build` gives the table of one run; `results.pooling.pool` puts those of several together. Variances over
+rounds are moderated within a family (`results.moderation`). Intervals and verdicts follow from the ratios of
+the whole table (`results.deciding`).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator
+
+import pandas as pd
+
+from stackwars.core.documents import Row
+from stackwars.core.ratio import LogRatio
+from stackwars.setup.device import CPU, CPUS
+from stackwars.study.comparisons import PROGRAMS, comparisons, main
+from stackwars.study.programs import native_compiler
+from stackwars.study.results import deciding, exact, moderation, schema
+from stackwars.study.results.deciding import key_of, log_ratio
+from stackwars.study.results.names import base_compiler
+from stackwars.study.results.pooling import FAMILY
+from stackwars.study.results.rounds import APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
+from stackwars.study.results.schema import is_missing
+from stackwars.study.results.verdicts import NO_DATA
+
+CONTENDED = 0.20
+"""Difference of the shares of uncontended blocks from which on a comparison is marked."""
+LEFT_OUT = {
+    APART: "not measured together",
+    NO_MEMORY: "no memory for the native process beside the replay",
+    FAILED: "the native process failed",
+}
+"""Why a round has no ratio, by the basis of its row."""
+
+LARGE = 1.1
+"""A ratio from which on it is asked what removes the difference."""
+
+NOTHING = {"verdict": NO_DATA}
+"""The columns of a ratio that was not measured."""
+Measured = dict[tuple[str, ...], Row]
+"""Ratios by `key_of`: their columns, those keys among them, and `basis`."""
+
+
+def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:
+    """Return comparisons.csv of one run.
+
+    config: says what is compared with what; the tables are of that run alone.
+    """
+    return deciding.add_verdicts(schema.table("comparisons", rows(config, rounds, cells, programs)))
+
+
+def rows(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> list[Row]:
+    """Return the rows of comparisons.csv without intervals and verdicts."""
+    return [*_timed(config, rounds, cells), *exact.rows(config, cells, programs)]
+
+
+def _timed(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
+    measured = _measured(rounds)
+    native = cells[cells["mode"] == schema.NATIVE]
+    rows = [
+        *_times(native, measured),
+        *_replays(config, cells[cells["mode"] == schema.REPLAY], native, measured),
+        *_others(measured),
+    ]
+    result = {key_of(row): row for row in rows}
+    for row in _divided(result):
+        result[key_of(row)] |= row
+    return [*rows, *_pairwise(config, native, result), *_removals(result)]
+
+
+def observed(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Return comparisons.csv of what rounds.csv has ratios of, whatever the configuration compares."""
+    return schema.table("comparisons", [_row(one["quantity"], one) for one in _measured(rounds).values()])
+
+
+def _ratio_of(rounds: list[Row]) -> LogRatio:
+    """Return the mean logarithm of the ratios of some rounds of one comparison, with its standard error.
+
+    A row without a round's number summarises all rounds of a run that kept none, and says their standard error.
+    """
+    summary = next((row for row in rounds if is_missing(row["round"])), None)
+    if summary is None:
+        return LogRatio.of_rounds([row["ratio"] for row in rounds])
+    log = math.log(summary["ratio"])
+    if is_missing(summary["error"]):
+        return LogRatio(log, None, None)
+    return LogRatio(log, summary["error"], summary["rounds"] - 1.0)
+
+
+def _measured(rounds: pd.DataFrame) -> Measured:
+    by_key: dict[tuple[str, ...], list[Row]] = {}
+    for row in rounds[rounds["quantity"] != schema.PROCESS].to_dict("records"):
+        by_key.setdefault(key_of(row), []).append(row)
+    result = {}
+    for key, rows in by_key.items():
+        known = [row for row in rows if not is_missing(row["ratio"])]
+        ratio = _columns(_ratio_of(known), sum(row["rounds"] for row in known)) if known else NOTHING
+        result[key] = ratio | {"basis": known[0]["basis"] if known else ""} | _medians(known)
+        left_out = [LEFT_OUT[row["basis"]] for row in rows if row["basis"] in LEFT_OUT]
+        if left_out:
+            why = "; ".join(dict.fromkeys(left_out))
+            result[key]["detail"] = f"{len(left_out)} of {len(rows)} rounds left out: {why}"
+    named = [dict(zip(schema.COMPARISON_KEYS, key, strict=True)) | row for key, row in result.items()]
+    return dict(zip(result, moderation.shrink_errors(named, *FAMILY), strict=True))
+
+
+def _medians(rounds: list[Row]) -> Row:
+    """Return the median times of both sides, in ms; None where a round has none."""
+    result = {}
+    for side in ("subject_ms", "baseline_ms"):
+        times = [row[side] for row in rounds if not is_missing(row[side])]
+        result[side] = statistics.median(times) if times else None
+    return result
+
+
+def _columns(ratio: LogRatio, rounds: float) -> Row:
+    """Return the columns of a ratio that one run has measured."""
+    return {
+        **{"rounds": rounds, "ratio": math.exp(ratio.log), "error": ratio.error, "dof": ratio.freedom},
+        **{"runs": 1, "machines": 1},
+    }
+
+
+def _row(quantity: str, columns: Row, **names: str) -> Row:
+    """Return a row; the identifying columns that nothing gives are empty.
+
+    interleaved: of ratios that are not of single calls, whether both sides alternated.
+    """
+    row = {**dict.fromkeys(schema.COMPARISON_KEYS, ""), **columns, "quantity": quantity, **names}
+    basis = row.pop("basis", "")
+    return row | ({"interleaved": basis == INTERLEAVED} if basis and basis != CALL else {})
+
+
+def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
+    """Yield first, second and steady time of every cell over its baseline's."""
+    shares = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
+    is_expected = native["device"].isin(CPUS) | (native["status"] != "not run")
+    for cell in native[(native["baseline"] != "") & is_expected].itertuples():
+        names = {"workload": cell.workload, "device": cell.device}
+        names |= {"subject": cell.framework, "baseline": cell.baseline}
+        for stage in (*schema.STAGES, schema.UNDISTURBED):
+            result = measured.get(key_of({"quantity": stage, **names}))
+            if result is None and stage == schema.UNDISTURBED:
+                continue
+            result = result or NOTHING
+            marks = {}
+            if stage == schema.STEADY and result.get("basis"):
+                sides = [(cell.workload, side, cell.device) for side in (cell.framework, cell.baseline)]
+                own, base = (shares.get(side, math.nan) for side in sides)
+                marks = {"contended": abs(own - base) > CONTENDED}
+            yield _row(stage, result, **names) | marks
+
+
+def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
+    """Yield the replay ratio of every pair of programs in every compiler and, in the native compiler, how the
+    native ratio divides, and the control of both frameworks of the first comparison.
+    """
+    pairs = comparisons(config, PROGRAMS)
+    cells = set(zip(native["workload"], native["device"], native["framework"], strict=True))
+    for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
+        names = dict(zip(("workload", "device", "compiler"), where, strict=True))
+        compared = [pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])]
+        quantities = [schema.REPLAY]
+        if names["compiler"] == native_compiler(config):
+            quantities += [schema.NATIVE_CALLS, schema.EVERYTHING_ELSE, schema.MARGIN]
+        ratios = [(quantity, pair.subject, pair.baseline) for pair in compared for quantity in quantities]
+        if names["compiler"] == native_compiler(config):
+            place = (names["workload"], names["device"])
+            pair = main(config)
+            own = [
+                name for name in rows["framework"] if pair and name in pair.sides and (*place, name) in cells
+            ]
+            ratios += [(schema.CONTROL, name, name) for name in own]
+        for quantity, subject, baseline in ratios:
+            sides = {**names, "subject": subject, "baseline": baseline}
+            yield _row(quantity, measured.get(key_of({"quantity": quantity, **sides}), NOTHING), **sides)
+
+
+def _others(measured: Measured) -> Iterator[Row]:
+    """Yield every program's time in a compiler over that in the compiler before it; forms; growing sizes."""
+    for result in measured.values():
+        if result["quantity"] in (schema.COMPILER, schema.FORM, schema.SCALING):
+            yield _row(result["quantity"], result)
+
+
+def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
+    """Yield the native ratio and its factors of replays that no native process fitted beside, by the steady ratio.
+
+    On logarithms, native = replay + everything else, and margin = replay - everything else; the two are independent.
+    """
+    for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
+        names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
+        calls = found.get(key_of({**names, "quantity": schema.NATIVE_CALLS, "compiler": row["compiler"]}))
+        native = _steady(found, **names)
+        if calls is None or log_ratio(calls) or not log_ratio(native):
+            continue
+        factors = {schema.NATIVE_CALLS: native}
+        for quantity, own, others in ((schema.EVERYTHING_ELSE, 1.0, -1.0), (schema.MARGIN, -1.0, 2.0)):
+            factors[quantity] = _combined(native, row, own, others)
+        for quantity, columns in factors.items():
+            yield _row(quantity, columns, **names, compiler=row["compiler"])
+
+
+def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
+    """Yield steady ratios of two frameworks with the same baseline, on every workload with a cell of both."""
+    for workload, rows in native[native["device"] == CPU].groupby("workload", sort=False):
+        baselines = dict(zip(rows["framework"], rows["baseline"], strict=True))
+        for subject, other in config["paper"].get("pairwise", []):
+            if not {subject, other} <= baselines.keys():
+                continue
+            names = {"workload": workload, "device": CPU}
+            sides = [
+                _steady(found, **names, subject=side, baseline=baselines[side]) for side in (subject, other)
+            ]
+            yield _row(schema.PAIRWISE, _combined(*sides, 1.0, -1.0), **names, subject=subject, baseline=other)
+
+
+def _removals(found: dict[tuple, Row]) -> Iterator[Row]:
+    """Yield whether a compiler's library removes most of what two programs differ by without it, where that is much.
+
+    ratio: half of the ratio without the library over the ratio with it, both on logarithms and oriented so that the
+    slower program is the numerator; over 1 if most is removed. share: what is removed of the logarithm. Both ratios are
+    of one run, because those of two may be of different machines.
+    """
+    for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
+        names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
+        names["compiler"] = base_compiler(row["compiler"])
+        with_it = found.get(key_of({**names, "quantity": schema.REPLAY}))
+        if names["compiler"] == row["compiler"] or with_it is None:
+            continue
+        without, rest = log_ratio(row), log_ratio(with_it)
+        if without is None or rest is None or abs(without.log) < math.log(LARGE):
+            continue
+        towards = math.copysign(1.0, without.log)
+        columns = _combined(row, with_it, 0.5 * towards, -towards) | {"share": 1 - rest.log / without.log}
+        yield _row(schema.REMOVAL, columns, **names, baseline_compiler=row["compiler"])
+
+
+def _steady(found: dict[tuple, Row], **names: str) -> Row:
+    return found.get(key_of({"quantity": schema.STEADY, **names}), {})
+
+
+def _combined(one: Row, other: Row, own: float, others: float) -> Row:
+    """Return the columns of own * one + others * the other one, of two independent logarithms."""
+    logs = [log_ratio(row) for row in (one, other)]
+    if not all(logs):
+        return NOTHING
+    result = _columns(logs[0].plus(logs[1], own, others), min(one["rounds"], other["rounds"]))
+    return result | {"interleaved": one["interleaved"] is True and other["interleaved"] is True}

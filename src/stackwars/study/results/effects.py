@@ -1,0 +1,261 @@
+"""effects.csv: how much of a program's time is due to the frontend, the compiler, and their interaction.
+
+Most frontends lower the same PyTorch model, and one compiler is not XLA. Whether the answer rests on that, or on
+any other frontend or compiler, shows if they are left out: the subsets.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit  # scipy.stats takes a second to load
+
+from stackwars.core.compilers import XLA
+from stackwars.core.ratio import LEVEL
+from stackwars.measure import frameworks
+from stackwars.setup.device import CPU
+from stackwars.study.comparisons import with_programs
+from stackwars.study.results import moderation, multiplicity, schema
+from stackwars.study.results.rounds import INTERLEAVED
+from stackwars.study.results.schema import is_missing
+from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
+from stackwars.study.studies import studies
+
+STUDY = "matrix"
+EVERY = "all"
+"""The workload of rows that are the mean over the workloads."""
+ALL, XLA_ALONE = "all", "XLA alone"
+ONE_EACH, BOTH = "one frontend a dialect", "both restrictions"
+MIN_ROUNDS = 2
+"""Rounds without which noise cannot be told from an effect."""
+
+
+def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
+    """Return effects.csv of one run, of the workloads that it measures of the matrix; no row without that study."""
+    study = next((one for one in studies(config) if one.name == STUDY), None)
+    if study is None:
+        return schema.empty("effects")
+    matrix = cells[
+        (cells["mode"] == schema.REPLAY)
+        & (cells["device"] == CPU)
+        & cells["workload"].isin(study.workloads)
+        & cells["framework"].isin(study.programs)
+        & cells["compiler"].isin(study.compilers)
+    ]
+    times, rows = times_of(rounds), []
+    for name, some in subsets(config, matrix).items():
+        own = [{"subset": name, "runs": 1, "machines": 1, **row} for row in _of_subset(some, times)]
+        rows += moderation.shrink_errors(own, "effect")
+    return over_all(decided(schema.table("effects", rows)))
+
+
+def decided(table: pd.DataFrame) -> pd.DataFrame:
+    """Return effects.csv with intervals and the largest effect of each workload.
+
+    The intervals of a subset have one level (`stackwars.study.results.multiplicity`); they decide what is the largest.
+    """
+    rows = table.to_dict("records")
+    subsets_: dict[str, dict[str, dict[str, dict]]] = {}
+    for row in rows:
+        subsets_.setdefault(row["subset"], {}).setdefault(row["workload"], {})[row["effect"]] = row
+    for workloads in subsets_.values():
+        known = [
+            found for found in workloads.values() if not any(is_missing(one["error"]) for one in found.values())
+        ]
+
+        def count(level: float, known: list[dict] = known) -> int:
+            return sum(largest(with_ends(found, level)) in found for found in known)
+
+        level = multiplicity.level(len(known), count) if known else LEVEL
+        for found in workloads.values():
+            ends = with_ends(found, level)
+            for name, row in found.items():
+                row |= ends[name] | {
+                    "largest": largest(ends),
+                    "confidence": level if found in known else math.nan,
+                }
+    return schema.table("effects", rows)
+
+
+def with_ends(found: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
+    """Return the shares of effects with their intervals at a level."""
+    result = {}
+    for name, row in found.items():
+        half = math.nan
+        if not is_missing(row["error"]):
+            half = float(stdtrit(row["dof"], (1 + level) / 2)) * row["error"]
+        result[name] = {
+            "share": row["share"],
+            "share_low": row["share"] - half,
+            "share_high": row["share"] + half,
+        }
+    return result
+
+
+def times_of(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Return times in ms of the loops of replays, a row a round, a column a (workload, framework, compiler)."""
+    is_replay = (rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "")
+    replayed = rounds[is_replay & (rounds["basis"] == INTERLEAVED)]
+    return replayed.pivot(index="round", columns=["workload", "subject", "compiler"], values="subject_ms")
+
+
+def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the cells of the matrix that each subset has."""
+    first = matrix["framework"].isin(first_of_dialects(with_programs(config)))
+    xla = matrix["compiler"].isin(
+        [name for name, row in config["compilers"].items() if row.get("module", XLA) == XLA]
+    )
+    result = {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
+    for factor, column in ((COMPILER, "compiler"), (FRONTEND, "framework")):
+        result |= {without(factor, level): matrix[matrix[column] != level] for level in matrix[column].unique()}
+    return result
+
+
+def without(factor: str, level: str) -> str:
+    """Return the name of the subset without a compiler, or without a frontend."""
+    return f"without {factor} {level}"
+
+
+def first_of_dialects(names: Iterable[str]) -> list[str]:
+    """Return the first framework of each dialect."""
+    result: dict[str, str] = {}
+    for name in names:
+        result.setdefault(frameworks.load(name).DIALECT, name)
+    return list(result.values())
+
+
+def _of_subset(matrix: pd.DataFrame, times: pd.DataFrame) -> list[dict]:
+    """Return three rows for each workload with a block of at least 2 by 2."""
+    rows: list[dict] = []
+    for workload, cells in matrix.groupby("workload", sort=False):
+        if min(cells["framework"].nunique(), cells["compiler"].nunique()) < 2:
+            continue
+        frontends, compilers = complete(cells)
+        logs = _logs(times, str(workload), frontends, compilers)
+        if min(len(frontends), len(compilers)) < 2 or len(logs) < MIN_ROUNDS:
+            continue
+        result = decompose(logs)
+        head = {"frontends": len(frontends), "compilers": len(compilers), "rounds": len(logs)}
+        rows += [
+            {"workload": workload, "effect": effect, **values, **head} for effect, values in result.items()
+        ]
+    return rows
+
+
+def complete(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the frontends and compilers of a block without a gap: the line with most gaps is left out first.
+
+    cells: of one workload. A gap is a cell that is not ok.
+    """
+    ok = cells.pivot(index="framework", columns="compiler", values="status") == "ok"
+    ok = ok.loc[cells["framework"].unique(), cells["compiler"].unique()]
+    while ok.size and not ok.to_numpy().all():
+        gaps = [(~ok).mean(axis=1), (~ok).mean(axis=0)]
+        axis = int(gaps[1].max() > gaps[0].max())
+        ok = ok.drop(gaps[axis].idxmax(), axis=axis)
+    return list(ok.index), list(ok.columns)
+
+
+def _logs(times: pd.DataFrame, workload: str, frontends: list[str], compilers: list[str]) -> np.ndarray:
+    """Return logarithms (rounds, frontends, compilers) of the times of the rounds that have all of them."""
+    columns = [(workload, *pair) for pair in itertools.product(frontends, compilers)]
+    shared = times.reindex(columns=columns).dropna()
+    return np.log(shared.to_numpy()).reshape(len(shared), len(frontends), len(compilers))
+
+
+def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
+    """Return {effect: share, its error and degrees of freedom, factor} of logs (rounds, frontends, compilers), at
+    least two of each.
+
+    The analysis of variance of two crossed factors (Scheffe, The Analysis of Variance, 4.1): log time = mean +
+    frontend + compiler + what is left, each of the three summed in squares. Squares of noisy means are too
+    large; so they are sums of products of different rounds, whose noise is independent, and an effect that is
+    not there has a share of 0 on average, and may have less. The errors are those of the jackknife over the rounds
+    (Davison & Hinkley, Bootstrap Methods, 3.2.1).
+    """
+    rounds = len(logs)
+    shares, sizes = _shares(logs), _sizes(logs)
+    errors = dict.fromkeys(shares, math.nan)
+    if rounds > MIN_ROUNDS:
+        left_out = [_shares(np.delete(logs, number, axis=0)) for number in range(rounds)]
+        for name, share in shares.items():
+            pseudo = [rounds * share - (rounds - 1) * one[name] for one in left_out]
+            errors[name] = float(pd.Series(pseudo).sem())
+    return {
+        name: {
+            "share": share,
+            "error": errors[name],
+            "dof": rounds - 1.0,
+            "factor": math.exp(math.sqrt(max(sizes[name], 0.0) / logs[0].size)),
+        }
+        for name, share in shares.items()
+    }
+
+
+def largest(found: dict[str, dict[str, float]]) -> str:
+    """Return the effect whose interval lies above those of the others; found: by effect, share and its ends."""
+    first = max(found, key=lambda name: found[name]["share"])
+    if is_missing(found[first]["share_low"]):
+        return NO_INTERVAL
+    others = [ends for name, ends in found.items() if name != first]
+    is_separate = all(one["share_high"] < found[first]["share_low"] for one in others)
+    return first if is_separate else NOT_SEPARATED
+
+
+def _shares(logs: np.ndarray) -> dict[str, float]:
+    sizes = _sizes(logs)
+    total = sum(sizes.values())
+    return {name: size / total for name, size in sizes.items()}
+
+
+def _sizes(logs: np.ndarray) -> dict[str, float]:
+    """Return the sum of squares of each effect over the cells, as products of different rounds."""
+    centred = logs - logs.mean(axis=(1, 2), keepdims=True)
+    rows, columns = (centred.mean(axis=axis, keepdims=True) for axis in (2, 1))
+    parts = {
+        FRONTEND: np.broadcast_to(rows, logs.shape),
+        COMPILER: np.broadcast_to(columns, logs.shape),
+        INTERACTION: centred - rows - columns,
+    }
+    return {name: _between_rounds(part.reshape(len(logs), -1)) for name, part in parts.items()}
+
+
+def _between_rounds(vectors: np.ndarray) -> float:
+    """Return the mean product of two different rows."""
+    count = len(vectors)
+    total = vectors.sum(axis=0)
+    return float((total @ total - (vectors * vectors).sum()) / (count * (count - 1)))
+
+
+def over_all(table: pd.DataFrame) -> pd.DataFrame:
+    """Return effects.csv with its rows of the mean over the workloads made anew, subset by subset."""
+    own = table[table["workload"] != EVERY]
+    means = [
+        {"subset": subset, **row}
+        for subset, rows in own.groupby("subset", sort=False)
+        for row in _over_all(rows)
+    ]
+    return pd.concat([own, schema.table("effects", means)], ignore_index=True)
+
+
+def _over_all(rows: pd.DataFrame) -> list[dict]:
+    """Return the mean share of each effect over the workloads, with Student's interval; none of a single
+    one."""
+    result = []
+    for effect, own in rows.groupby("effect", sort=False) if len(rows) else ():
+        if len(own) < 2:
+            continue
+        half = float(stdtrit(len(own) - 1, (1 + LEVEL) / 2) * own["share"].sem())
+        mean = float(own["share"].mean())
+        factor = math.exp(math.sqrt(np.mean(np.log(own["factor"]) ** 2)))
+        result.append(
+            {
+                **{"workload": EVERY, "effect": effect, "share": mean, "factor": factor},
+                **{"share_low": mean - half, "share_high": mean + half},
+            }
+        )
+    return result

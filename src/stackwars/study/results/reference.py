@@ -1,0 +1,122 @@
+"""The tables of the reference, from all accepted runs: ``python -m stackwars.study.results.reference``.
+
+cells, programs, rounds and profile are those of all runs, one after the other, each row with its run;
+comparisons and effects are pooled over the runs; of values, causes and releases each row is the newest.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+
+from stackwars.study.results import comparisons, deciding, effects, exact, pooling, runs, schema
+from stackwars.study.results.folder import Folder, command
+from stackwars.study.results.names import TARGET
+from stackwars.study.results.pooling import RunTable
+from stackwars.study.results.runs import Run
+from stackwars.study.studies import of_tables
+
+CONCATENATED = ("cells", "programs", "rounds", "profile")
+
+
+def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
+    """Return the tables of the reference but claims.csv, without rows of frameworks that the study no longer has."""
+    result = {name: _concatenated(accepted, name) for name in CONCATENATED}
+    result |= {
+        "comparisons": pooled(config, accepted),
+        "effects": _effects(config, accepted),
+        **{name: _newest(accepted, name) for name in ("values", "causes", "releases")},
+    }
+    known = ["", *config["frameworks"], *config.get("sharding", {}).get("frontends", [])]
+    for name, table in result.items():
+        for column in table.columns.intersection(["framework", "subject", "baseline"]):
+            table = table[table[column].isin(known)]
+        result[name] = table.reset_index(drop=True)
+    return result
+
+
+def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
+    """Return the comparisons of some runs, pooled and decided.
+
+    What is counted of programs that two runs emitted is compared too, unless one run has both.
+    """
+    every = [_of_run(config, run) for run in accepted]
+    return deciding.add_verdicts(pooling.pool([_across_runs(config, accepted), *every]))
+
+
+def _of_run(config: dict, run: Run) -> RunTable:
+    every = comparisons.rows(config, *(run.table(name) for name in ("rounds", "cells", "programs")))
+    return RunTable(run.identity, run.machine, schema.table("comparisons", every))
+
+
+def _across_runs(config: dict, accepted: list[Run]) -> RunTable:
+    programs = _concatenated(accepted, "programs")
+    emitted = programs[programs["status"] != "not run"]
+    newest = emitted.drop_duplicates(schema.PROGRAM_KEYS, keep="last")
+    rows = list(exact.rows(config, schema.empty("cells"), newest))
+    return RunTable("", "", schema.table("comparisons", rows))
+
+
+def _concatenated(accepted: list[Run], name: str) -> pd.DataFrame:
+    parts = [run.table(name).assign(run=run.identity) for run in accepted]
+    parts = [part for part in parts if len(part)]
+    return pd.concat(parts, ignore_index=True) if parts else schema.empty(name)
+
+
+def _newest(accepted: list[Run], name: str) -> pd.DataFrame:
+    """Return the rows of a table of all runs, each of the newest run that has it."""
+    rows = _concatenated(accepted, name).drop_duplicates(schema.KEYS[name], keep="last")
+    return rows.reset_index(drop=True)
+
+
+def _effects(config: dict, accepted: list[Run]) -> pd.DataFrame:
+    """Return the effects of every workload, pooled over the runs, by today's subsets."""
+    if effects.STUDY not in config["studies"]:
+        return schema.empty("effects")
+    tables = []
+    for run in accepted:
+        built = effects.build(config, run.table("cells"), run.table("rounds"))
+        own = built[built["workload"] != effects.EVERY].reset_index(drop=True)
+        tables.append(RunTable(run.identity, run.machine, own))
+    return effects.over_all(effects.decided(pooling.pool_effects(tables)))
+
+
+def context(config: dict, accepted: list[Run]) -> dict:
+    """Return the context of the newest run that measured the first study, with a list of all runs.
+
+    devices: what the run had, of those that it was asked for.
+    """
+    first = [run for run in accepted if of_tables(config).name in run.context["studies"]]
+    newest = max(first or accepted, key=lambda run: run.identity)
+    described = [
+        {
+            "run": run.identity,
+            "machine": run.machine,
+            "studies": _studies(run),
+            "devices": [name for name, one in run.context["devices"].items() if one["present"]],
+        }
+        for run in accepted
+    ]
+    return {**newest.context, "origin": "reference", "run": newest.identity, "runs": described}
+
+
+def _studies(run: Run) -> list[str]:
+    """Return the studies of a run. Until 28 November 2026, `tables` included the compilations of `targets`."""
+    names, programs = run.context["studies"], run.table("programs")
+    compiled = (programs["target"] == TARGET) & (programs["framework"] == "jax") & programs["devices"].isna()
+    return [*names, "targets"] if "tables" in names and "targets" not in names and compiled.any() else names
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Write the tables and the context of the reference into the folder."""
+    accepted = runs.read()
+    for name, table in tables(config, accepted).items():
+        schema.write(table, folder[name])
+    folder["context"].write_text(
+        json.dumps(context(config, accepted), indent=1, sort_keys=True), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    command(write, runs.DamagedRunError)

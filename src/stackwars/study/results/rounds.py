@@ -1,0 +1,291 @@
+"""rounds.csv: every observation of a run, paired where it is compared, from which comparisons.csv is
+inferred.
+
+A cell has its pairs itself: in each of its rounds a process and its partner. The replays of one program in two
+compilers are two jobs, whose rounds are paired only if they were measured together: the pause between them may be as
+long as all processes of the round took, or MAX_PAUSE_S. Rounds that are not paired keep their times and have no ratio
+(basis APART).
+
+What no round pairs (forms of a function, growing sizes) has a summary over several processes: a row without a number of
+a round, which says how many rounds it stands for and the standard error of its logarithm.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Iterator
+
+import pandas as pd
+from scipy import stats
+
+from stackwars.core.documents import Row, event
+from stackwars.core.ratio import LEVEL
+from stackwars.measure import loops, workloads
+from stackwars.setup.device import CPU
+from stackwars.study.cells import Cell
+from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.programs import ReplayCell
+from stackwars.study.results import schema
+from stackwars.study.results.raw import Raw
+from stackwars.study.results.schema import is_missing
+from stackwars.study.studies import full_study
+
+MATRIX = "matrix"
+"""The study that compares compilers."""
+MAX_PAUSE_S = 600.0
+"""A pause of ten minutes may be the build of an environment in the middle of a round."""
+INTERLEAVED, IN_TURN, CALL, APART, NO_MEMORY, FAILED = (
+    *("interleaved", "in turn"),
+    *("call", "apart", "no memory", "failed"),
+)
+"""The basis of a row; the last two say why a control has no native call."""
+Loops = dict[int, list[dict]]
+"""The loops of a program by round; none of a round in which it was not measured."""
+PROCESSES = "processes"
+"""The basis of a row."""
+
+
+def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return rounds.csv. cells: cells.csv of the same run, whose valid cells alone are compared."""
+    ok = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] == "ok")]
+    valid = {Cell(row.framework, row.workload, row.device): row.baseline for row in ok.itertuples()}
+    rows = [
+        *_native(raw, valid),
+        *(row for replay, result in raw.replays.items() for row in _replayed(config, valid, replay, result)),
+        *_compilers(config, raw),
+        *_processes(raw, valid),
+        *summaries(cells),
+    ]
+    return schema.table("rounds", rows)
+
+
+def measured_together(raw: Raw, one: dict, other: dict, place: tuple[str, str]) -> tuple[set[int], set[int]]:
+    """Return the rounds that two results share: those measured together, and those measured apart.
+
+    place: the workload and the device of both.
+    """
+    sides = [{process["repetition"]: process for process in result["processes"]} for result in (one, other)]
+    together, apart = set(), set()
+    for number in sides[0].keys() & sides[1].keys():
+        earlier, later = sorted((side[number] for side in sides), key=lambda process: process["started_s"])
+        pause = later["started_s"] - earlier["started_s"] - earlier["wall_s"]
+        is_together = pause <= max(MAX_PAUSE_S, raw.round_seconds[*place, number])
+        (together if is_together else apart).add(number)
+    return together, apart
+
+
+def _row(quantity: str, number: int, one: float, base: float | None, basis: str, **names: str) -> Row:
+    return {
+        "quantity": quantity,
+        **names,
+        "round": number,
+        "subject_ms": one,
+        "baseline_ms": base,
+        "ratio": None if base is None else one / base,
+        "rounds": 1,
+        "basis": basis,
+    }
+
+
+def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
+    """Yield what each process of a valid cell has in common with its partner, if the baseline's own cell is valid."""
+    for cell, baseline in valid.items():
+        if Cell(baseline, cell.workload, cell.device) not in valid:
+            continue
+        names = {
+            "workload": cell.workload,
+            "device": cell.device,
+            "subject": cell.framework,
+            "baseline": baseline,
+        }
+        for process in raw.cells[cell]["processes"]:
+            partner = process["partner"] or {"status": "not run"}
+            if partner["status"] == "ok":
+                yield from _of_pair(process, partner, **names)
+
+
+def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:
+    """Yield the first, second and steady times of a process and its partner.
+
+    The steady times are of loops. Undisturbed: of the series that no loop of the other interrupts.
+    """
+    number, sides = process["repetition"], (process, partner)
+    for quantity, name in ((schema.FIRST, "first"), (schema.SECOND, "second"), (schema.UNDISTURBED, "steady")):
+        events = [event(side, name) for side in sides]
+        if all(events):
+            yield _row(quantity, number, *map(_call_ms, events), CALL, **names)
+    loops_of = [loops.loops_of(side) for side in sides]
+    row = _row(schema.STEADY, number, *map(loops.side_ms, loops_of), process["basis"], **names)
+    yield row | {"ratio": loops.round_ratio(loops.pairs(*loops_of))}
+
+
+def _call_ms(timed: dict) -> float:
+    """Return the ms of the call of an event, or those of a call of its median block."""
+    ns = timed["ns"]
+    return (statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns) / 1e6
+
+
+def _replayed(config: dict, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
+    """Yield the ratios of a replay's rounds: of programs and, in the native compiler, of native calls beside them."""
+    names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
+    programs = looped(result)
+    cells = {name: Cell(name, replay.workload, replay.device) for name in result["natives"]}
+    natives = {
+        name: {process["repetition"]: loops.loops_of(process) for process in processes}
+        for name, processes in result["natives"].items()
+        if name in programs and cells[name] in valid
+    }
+    bases = {process["repetition"]: process.get("basis", INTERLEAVED) for process in result["processes"]}
+    for name, native in natives.items():
+        sides = {**names, "subject": name, "baseline": name}
+        yield from _of_loops(schema.CONTROL, native, programs[name], bases, **sides)
+        yield from _uncontrolled(programs[name], result["natives"][name], **sides)
+    for pair in comparisons(config, PROGRAMS):
+        both = (pair.subject, pair.baseline)
+        if not programs.keys() >= set(both):
+            continue
+        sides = {**names, "subject": pair.subject, "baseline": pair.baseline}
+        replays = list(_of_loops(schema.REPLAY, *(programs[name] for name in both), {}, **sides))
+        yield from replays
+        if natives.keys() >= set(both):
+            calls = list(_of_loops(schema.NATIVE_CALLS, *(natives[name] for name in both), bases, **sides))
+            yield from calls
+            yield from _split(replays, calls, sides)
+
+
+def looped(result: dict) -> dict[str, Loops]:
+    """Return {program: its loops} of the ok programs of a replay."""
+    rounds = [process["repetition"] for process in result["processes"]]
+    return {
+        name: dict(zip(rounds, program["loops"], strict=True))
+        for name, program in result["programs"].items()
+        if program["status"] == "ok"
+    }
+
+
+def _of_loops(quantity: str, one: Loops, base: Loops, bases: dict[int, str], **names: str) -> Iterator[Row]:
+    """Yield a row for each round in which both have loops. bases: of the rounds; INTERLEAVED if they lack one."""
+    for number, events in one.items():
+        if pairs := loops.pairs(events, base.get(number, [])):
+            times = [loops.side_ms(side) for side in (events, base[number])]
+            row = _row(quantity, number, *times, bases.get(number, INTERLEAVED), **names)
+            yield row | {"ratio": loops.round_ratio(pairs)}
+
+
+def _uncontrolled(replayed: Loops, processes: list[dict], **names: str) -> Iterator[Row]:
+    """Yield the rounds in which a framework has no native call beside its replay."""
+    for process in processes:
+        if not loops.loops_of(process):
+            basis = NO_MEMORY if process["status"] == "not run" else FAILED
+            ms = loops.side_ms(replayed[process["repetition"]])
+            row = _row(schema.CONTROL, process["repetition"], ms, None, basis, **names)
+            yield row | {"subject_ms": None, "baseline_ms": ms}
+
+
+def _split(replays: list[Row], calls: list[Row], names: dict[str, str]) -> Iterator[Row]:
+    """Yield how the native ratio of each round divides: native = replay x rest, margin = replay / rest."""
+    ratios = {row["round"]: row["ratio"] for row in replays}
+    for row in calls:
+        program = ratios[row["round"]]
+        rest = row["ratio"] / program
+        for quantity, ratio in ((schema.EVERYTHING_ELSE, rest), (schema.MARGIN, program / rest)):
+            times = dict.fromkeys(("subject_ms", "baseline_ms"))
+            yield _row(quantity, row["round"], ratio, 1.0, row["basis"], **names) | times
+
+
+def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
+    """Yield times of every program in a compiler and in the one before it in the study's list, of their loops."""
+    if MATRIX not in config["studies"]:
+        return
+    study = full_study(config, MATRIX)
+    before = {compiler: other for other, compiler in itertools.pairwise(study.compilers)}
+    for (replay, name), values in raw.replay_values.items():
+        other = ReplayCell(replay.device, before.get(replay.compiler, ""), replay.workload)
+        base = raw.replay_values.get((other, name))
+        if base is None or name not in study.programs:
+            continue
+        names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
+        names |= {"subject": name, "baseline": name, "baseline_compiler": other.compiler}
+        results = (raw.replays[replay], raw.replays[other])
+        together, apart = measured_together(raw, *results, (replay.workload, replay.device))
+        for number in sorted(together | apart):
+            times = (side[number].loops_ms for side in (values, base))
+            row = _row(schema.COMPILER, number, *times, IN_TURN, **names)
+            yield row if number in together else row | {"ratio": None, "basis": APART}
+
+
+def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
+    """Yield every process's steady state: the median of its loops."""
+    native = {
+        (cell.workload, cell.device, "", cell.framework): values
+        for cell, values in raw.cell_values.items()
+        if cell in valid
+    }
+    replayed = {
+        (replay.workload, replay.device, replay.compiler, name): values
+        for (replay, name), values in raw.replay_values.items()
+    }
+    for (workload, device, compiler, name), values in (native | replayed).items():
+        names = {"workload": workload, "device": device, "compiler": compiler, "subject": name}
+        for number, value in values.items():
+            if value.loops_ms is not None:
+                yield _row(schema.PROCESS, number, value.loops_ms, None, INTERLEAVED, **names)
+
+
+def summaries(cells: pd.DataFrame) -> Iterator[Row]:
+    """Yield the rows that follow from cells.csv of a run."""
+    yield from _forms(cells[cells["mode"] == schema.NATIVE])
+    yield from _scaling(cells[cells["mode"] == schema.GROWTH])
+
+
+def _summary(quantity: str, log: float, error: float | None, rounds: float, **names: str) -> Row:
+    numbers = {"round": None, "ratio": math.exp(log), "error": error, "rounds": rounds}
+    return {"quantity": quantity, "device": CPU, **names, **numbers, "basis": PROCESSES}
+
+
+def _forms(native: pd.DataFrame) -> Iterator[Row]:
+    """Yield first and steady time of a workload over those of its function's plain form, in each framework."""
+    ok = native[(native["device"] == CPU) & (native["status"] == "ok")]
+    cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
+    plain_forms = {name: getattr(workloads.load(name), "FORM_OF", None) for name in ok["workload"].unique()}
+    for (workload, framework), cell in cells.items():
+        plain = plain_forms[workload]
+        other = cells.get((plain, framework))
+        if other is None or cell["nodes"] != other["nodes"]:  # times of two nodes are not compared
+            continue
+        names = {"workload": workload, "subject": framework, "baseline": framework, "baseline_workload": plain}
+        for stage in (schema.STEADY, schema.FIRST):
+            sides = [one for one in (_logarithm(side, stage) for side in (cell, other)) if one]
+            if len(sides) == 2:
+                errors, rounds = [error for _, error, _ in sides], min(count for *_, count in sides)
+                error = None if None in errors else math.hypot(*errors)
+                yield _summary(schema.FORM, sides[0][0] - sides[1][0], error, rounds, variant=stage, **names)
+
+
+def _logarithm(cell: Row, stage: str) -> tuple[float, float | None, float] | None:
+    """Return the logarithm of a time in ms, its error and the number of processes; None if there is no time."""
+    value, low, high = (cell[f"{stage}{end}_ms"] for end in ("", "_low", "_high"))
+    if is_missing(value):
+        return None
+    processes = cell["steady_processes"] if stage == schema.STEADY else cell["rounds"]
+    if is_missing(low) or processes < 2:
+        return math.log(value), None, processes
+    half = math.log(high / low) / 2
+    return math.log(value), half / float(stats.t.ppf((1 + LEVEL) / 2, processes - 1)), processes
+
+
+def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
+    """Yield how the cost of compiling (first call less steady state) grows if a size doubles.
+
+    Least squares on logarithms; a point less than there are values, for the slope takes one.
+    """
+    for keys, points in grown[grown["status"] == "ok"].groupby(["workload", "framework", "size"], sort=False):
+        workload, framework, size = keys
+        costs = points["first_ms"] - points["steady_ms"]
+        if len(points) < 3 or (costs <= 0).any():
+            continue
+        fit = stats.linregress(points["value"].map(math.log2), costs.map(math.log))
+        names = {"workload": workload, "variant": size, "subject": framework, "baseline": framework}
+        yield _summary(schema.SCALING, fit.slope, fit.stderr, len(points) - 1.0, **names)

@@ -1,0 +1,142 @@
+"""The accepted runs, a folder each: results/reference/runs/<when the run ended>.
+
+A run has its tables, context.json and a manifest of their digests. A run of another version of the
+measuring protocol is not read: times of two are not comparable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from stackwars.core import documents
+from stackwars.measure import PROTOCOL
+from stackwars.setup.device import CPU, CPUS
+from stackwars.study.results import schema
+from stackwars.study.results.folder import REFERENCE
+
+FOLDER = "runs"
+MANIFEST = "manifest.json"
+OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
+"""Files of an accepted run."""
+_PROCESSOR = {
+    "cpu_family": "family",
+    "cpu_model_number": "model",
+    "cpu_stepping": "stepping",
+    "cpu_flags_digest": "flags",
+}
+"""Facts of a processor in a machine's record, beside its name."""
+
+
+class DamagedRunError(ValueError):
+    """A file of an accepted run is not the one that was accepted."""
+
+
+class Tables:
+    """A folder with the tables of results and their context; each is read on first use."""
+
+    folder: Path
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a whole table, `comparisons` for instance."""
+        if name not in self._tables:
+            self._tables[name] = schema.read(self.folder / f"{name}.csv")
+        return self._tables[name]
+
+    @cached_property
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    @cached_property
+    def context(self) -> dict:
+        """Its context.json."""
+        return documents.read(self.folder / "context.json")
+
+
+@dataclass(frozen=True)
+class Run(Tables):
+    """An accepted run: its name, its folder, the kind of machine that it was made on."""
+
+    identity: str
+    folder: Path
+    machine: str
+
+
+def read(reference: Path = REFERENCE) -> list[Run]:
+    """Return the runs of a reference, the oldest first.
+
+    :raises DamagedRunError: if a file differs from the manifest of its run.
+    """
+    result = []
+    for folder in sorted(path for path in (reference / FOLDER).glob("*") if path.is_dir()):
+        check(folder)
+        context = documents.read(folder / "context.json")
+        if context["protocol"] == PROTOCOL:
+            result.append(Run(folder.name, folder, kind(context)))
+    return result
+
+
+def check(folder: Path) -> None:
+    """Refuse a run with a file that its manifest does not describe.
+
+    :raises DamagedRunError: naming the file.
+    """
+    try:
+        expected = documents.read(folder / MANIFEST)
+    except (FileNotFoundError, documents.Damaged):
+        expected = {}
+    for name in OF_A_RUN:
+        result = digest(folder / name)
+        if result != expected.get(name):
+            raise DamagedRunError(
+                f"{folder / name}: expected the accepted file with the digest "
+                f"{expected.get(name, 'none')}, got {result}; fix: git checkout {folder}"
+            )
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the files of an accepted run, its manifest too."""
+    return [folder / name for name in (*OF_A_RUN, MANIFEST)]
+
+
+def write_manifest(folder: Path) -> None:
+    """Write the digests of the files of a run."""
+    digests = {name: digest(folder / name) for name in OF_A_RUN}
+    (folder / MANIFEST).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file; "no file" if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "no file"
+
+
+def kind(context: dict) -> str:
+    """Return the kind of machine of a run, from its context.json: processor, cores, cache, peak, accelerators.
+
+    Hosts hide what processor they have, so two that run at different speeds are two kinds: a class of peaks is a
+    factor of the square root of 2 wide. A context may lack what its machine did not say.
+    """
+    machine, peak = context.get("machine", {}), context.get("peaks", {}).get(CPU, {})
+    numbers = [
+        f"{title} {machine[name]}" for name, title in _PROCESSOR.items() if machine.get(name) is not None
+    ]
+    cache, rate = peak.get("last_cache_bytes"), peak.get("gflop_per_s")
+    parts = [machine.get("cpu_model", "unknown processor"), *numbers, f"{machine.get('cores', '?')} cores"]
+    parts.append(f"{cache / 1e6:.0f} MB of cache" if cache else "unknown cache")
+    if rate:
+        half_octave = math.floor(2 * math.log2(rate))
+        low, high = (2 ** (end / 2) for end in (half_octave, half_octave + 1))
+        parts.append(f"{low:.0f} to {high:.0f} GFLOP/s")
+    others = (peak.get("device_kind") for name, peak in context.get("peaks", {}).items() if name not in CPUS)
+    return ", ".join([*parts, *filter(None, others)])
+
+
+def identity(context: dict) -> str:
+    """Return the name of a run: when its last process or compilation started, to the minute, in UTC."""
+    return context["date_utc"][:16].replace(":", "")

@@ -1,0 +1,110 @@
+"""All tables of a run but claims.csv, from what it measured: ``python -m stackwars.study.results.tables``."""
+
+from __future__ import annotations
+
+import json
+
+from stackwars.core import documents
+from stackwars.measure import PROTOCOL
+from stackwars.setup.device import CPU
+from stackwars.study.cells import settings, sizes
+from stackwars.study.programs import replays
+from stackwars.study.results import (
+    causes,
+    cells,
+    comparisons,
+    effects,
+    profile,
+    programs,
+    raw,
+    releases,
+    rounds,
+    schema,
+    values,
+)
+from stackwars.study.results.folder import Folder, command
+from stackwars.study.results.raw import Raw
+from stackwars.study.studies import measured_studies
+
+NOT_MEASURED = "never"
+"""The date of a run in which nothing was measured."""
+
+
+def write(config: dict, folder: Folder) -> None:
+    """Read the measurements of the folder and write its tables and context.json.
+
+    :raises ValueError: if a compilation is of another program than the one that was emitted.
+    """
+    folder.results.mkdir(parents=True, exist_ok=True)
+    result = raw.read(config, folder.measured)
+    paths = [folder.measured / replay.path / "profile.json" for replay in replays(config)]
+    tables = {"cells": cells.build(config, result), "programs": programs.build(config, folder, result)}
+    tables["rounds"] = rounds.build(config, result, tables["cells"])
+    tables["comparisons"] = comparisons.build(config, tables["rounds"], tables["cells"], tables["programs"])
+    tables["effects"] = effects.build(config, tables["cells"], tables["rounds"])
+    tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], result)
+    tables["values"] = values.build(config, result)
+    tables["causes"] = causes.build(result)
+    tables["releases"] = releases.build(result)
+    for name, table in tables.items():
+        schema.write(table, folder[name])
+    facts = context(config, result)
+    folder["context"].write_text(json.dumps(facts, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def context(config: dict, raw: Raw) -> dict:
+    """Return what is true of a run as a whole: machine, date, versions, devices, settings, sizes.
+
+    Values are empty if nothing was measured.
+    """
+    of_cells = [p for result in raw.cells.values() for p in result["processes"]]
+    # A run may have no cell: that of programs for several devices.
+    processes = [p for p in of_cells or _lone(raw) if p["repeated"]]
+    processes.sort(key=lambda process: process["started_s"])
+    # Nor has one of programs or checks alone a process; one whose compilers are unavailable has no date.
+    compiled = [one for one in (*raw.compiled, *raw.checks, *raw.releases) if "started_utc" in one]
+    dated = processes or sorted(compiled, key=lambda one: one["started_utc"])
+    last = dated[-1] if dated else {}
+    versions = {"python": last.get("machine", {}).get("python", "unknown")}
+    for cell, result in raw.cells.items():
+        for name, version in result["versions"].items():
+            # Two environments may hold one package in two versions: then say whose.
+            other = versions.get(name, version)
+            versions[name if other == version else f"{name} ({cell.framework})"] = version
+    revisions = sorted({one["source"]["git_revision"] for one in dated})
+    peaks = {device: own for device, (own, *_) in raw.peaks.items()}
+    return {
+        "preset": config["preset"],
+        "studies": measured_studies(config),
+        "protocol": PROTOCOL,
+        "machine": last.get("machine", {}),
+        "date_utc": last.get("started_utc", NOT_MEASURED),
+        "git_revision": " ".join(revisions) or "unknown",
+        "git_dirty": any(one["source"]["git_dirty"] for one in dated),
+        "versions": versions,
+        "devices": _devices(raw),
+        "peak": peaks.get(CPU) or next(iter(peaks.values()), {}),
+        "peaks": peaks,
+        "settings": {**settings(config), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
+        "sizes": {workload: sizes(config, workload) for workload in config["workloads"]},
+    }
+
+
+def _lone(raw: Raw) -> list[dict]:
+    """Return the processes of growing sizes and of several devices, which belong to no cell."""
+    return [*raw.growth.values(), *raw.sharded.values()]
+
+
+def _devices(raw: Raw) -> dict:
+    result = {}
+    for device, answers in raw.devices.items():
+        reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]
+        result[device] = {
+            "present": any(answer["present"] for answer in answers.values()),
+            "reason": "; ".join(dict.fromkeys(reasons)),
+        }
+    return result
+
+
+if __name__ == "__main__":
+    command(write, ValueError)

@@ -1,0 +1,162 @@
+"""Variation of times and ratios between rounds, runs and kinds of machine, and whether runs predict each other.
+
+Moments of a nested design, on logarithms, pooled over the workloads and not under 0 (Searle, Casella &
+McCulloch, Variance Components, 1992, ch. 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from stackwars.setup.device import CPUS
+from stackwars.study.results import comparisons, deciding, pooling, schema
+from stackwars.study.results.pooling import RunTable
+from stackwars.study.results.rounds import INTERLEAVED
+from stackwars.study.results.runs import Run
+from stackwars.study.results.schema import is_missing
+
+LEVELS = ("process", "round", "run", "machine")
+LATENCY, RATIO = "latency", "ratio"
+COLUMNS = ["quantity", "device", "level", "deviation"]
+MEAN = ["key", "machine", "log", "variance"]
+"""One run's estimate of a cell or a ratio: its key, the kind of machine, the mean logarithm and its variance."""
+
+
+def table(accepted: list[Run]) -> pd.DataFrame:
+    """Return COLUMNS, a row for each quantity, device of the CPU and level.
+
+    quantity: LATENCY (steady state of a cell) or RATIO (steady ratio of a comparison). deviation: standard
+    deviation of the logarithm at this level, empty if there are too few to tell.
+    """
+    rows, compared = [], timed(accepted)
+    for device in CPUS:
+        result = {LATENCY: _latencies(compared, device), RATIO: _ratios(compared, device)}
+        for quantity, variances in result.items():
+            for level in LEVELS:
+                known = variances.get(level, [])
+                deviation = math.sqrt(max(0.0, float(np.mean(known)))) if known else None
+                rows.append((quantity, device, level, deviation))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
+    """Return variances of the logarithm of a steady latency by level, one for each cell or run of a
+    workload."""
+    result: dict[str, list[float]] = {"process": [], "round": []}
+    means = []
+    for run in accepted:
+        for workload, grid in _grids(run.table("rounds"), device):
+            logs = np.log(grid.to_numpy())
+            parts = _two_way(logs)
+            if parts is None:
+                continue
+            for level, part in zip(("process", "round"), parts, strict=True):
+                result[level].append(part)
+            variance = max(0.0, sum(parts)) / len(logs)
+            centres = zip(grid.columns, logs.mean(axis=0), strict=True)
+            means += [((workload, name), run.machine, mean, variance) for name, mean in centres]
+    return result | _between(pd.DataFrame(means, columns=MEAN))
+
+
+def _grids(rounds: pd.DataFrame, device: str) -> Iterable[tuple[str, pd.DataFrame]]:
+    """Yield the times of every workload's processes: rounds by frameworks."""
+    native = rounds[(rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] == "")]
+    native = native[(native["device"] == device) & (native["basis"] == INTERLEAVED)]
+    for workload, rows in native.groupby("workload", sort=False):
+        yield (str(workload), rows.pivot(index="round", columns="subject", values="subject_ms").dropna())
+
+
+def _two_way(logs: np.ndarray) -> tuple[float, float] | None:
+    """Return the components (process, round) of rounds by frameworks; None of too few of either."""
+    rounds, frameworks = logs.shape
+    if rounds < 2 or frameworks < 2:
+        return None
+    by_round = logs.mean(axis=1, keepdims=True)
+    rest = logs - by_round - logs.mean(axis=0, keepdims=True) + logs.mean()
+    process = float((rest**2).sum() / ((rounds - 1) * (frameworks - 1)))
+    return process, float(np.var(by_round, ddof=1)) - process / frameworks
+
+
+def _ratios(accepted: list[Run], device: str) -> dict[str, list[float]]:
+    """Return variances of the logarithm of an interleaved steady ratio by level, one for each ratio of a run or of
+    all."""
+    tables = [comparisons.observed(run.table("rounds")).assign(machine=run.machine) for run in accepted]
+    rows = pd.concat(tables) if tables else schema.empty("comparisons").assign(machine="")
+    rows = rows[(rows["quantity"] == schema.STEADY) & (rows["device"] == device) & rows["error"].notna()]
+    rows = rows[rows["interleaved"].isin([True])]
+    names = list(zip(rows["workload"], rows["subject"], strict=True))
+    variances = rows["error"] ** 2
+    means = rows.assign(key=names, log=np.log(rows["ratio"]), variance=variances)
+    return {"round": list(variances * rows["rounds"]), **_between(means)}
+
+
+def _between(means: pd.DataFrame) -> dict[str, list[float]]:
+    """Return variances between the runs of a kind of machine, and between kinds. means: MEAN, a row a run."""
+    kinds = means.groupby(["key", "machine"], sort=False).agg(
+        log=("log", "mean"), between=("log", "var"), within=("variance", "mean"), runs=("log", "size")
+    )
+    several = kinds[kinds["runs"] > 1]
+    result = list(several["between"] - several["within"])
+    kinds = kinds.assign(error=kinds["within"] / kinds["runs"], share=1 / kinds["runs"])
+    every = kinds.groupby("key", sort=False).agg(
+        between=("log", "var"), error=("error", "mean"), share=("share", "mean")
+    )
+    every = every[every["between"].notna()]  # of two kinds or more
+    # The mean of a kind's runs varies by what is between runs too.
+    of_a_run = max(0.0, float(np.mean(result))) if result else 0.0
+    return {"run": result, "machine": list(every["between"] - every["error"] - of_a_run * every["share"])}
+
+
+HELD_OUT_COLUMNS = ["run", "machine", "known", "inside", "total"]
+QUANTITIES = (*schema.STAGES, schema.REPLAY)
+FEWEST = 3
+"""Other runs without which a prediction interval is too wide to be missed, and is not counted."""
+
+
+def held_out(accepted: list[Run]) -> pd.DataFrame:
+    """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others predict it.
+
+    A row for each run. known: whether another run is of its kind of machine. inside: how many of its
+    ratios (total) lie in the 95 % prediction interval of the others; counted are those that at least FEWEST others
+    have.
+    """
+    every = [_observed(run) for run in timed(accepted)]
+    rows = []
+    for left_out in every:
+        others = [one for one in every if one is not left_out]
+        found = _predicted(left_out, others)
+        is_known = any(one.machine == left_out.machine for one in others)
+        rows.append((left_out.run, left_out.machine, is_known, sum(found), len(found)))
+    return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
+
+
+def timed(accepted: list[Run]) -> list[Run]:
+    """Return the runs with ratios on a CPU."""
+    return [run for run in accepted if _has_ratios(run)]
+
+
+def _has_ratios(run: Run) -> bool:
+    rounds = run.table("rounds")
+    return bool((rounds["ratio"].notna() & rounds["device"].isin(CPUS)).any())
+
+
+def _observed(run: Run) -> RunTable:
+    table = comparisons.observed(run.table("rounds"))
+    table = table[table["quantity"].isin(QUANTITIES) & table["ratio"].notna()]
+    return RunTable(run.identity, run.machine, table.reset_index(drop=True))
+
+
+def _predicted(left_out: RunTable, others: list[RunTable]) -> list[bool]:
+    """Return, for every ratio of a run that enough others predict, whether it is as predicted."""
+    pooled = {deciding.key_of(row): row for row in pooling.pool(others).to_dict("records")}
+    result = []
+    for row in left_out.table.to_dict("records"):
+        other = pooled.get(deciding.key_of(row))
+        if other is None or is_missing(other["predicted_low"]) or other["runs"] < FEWEST:
+            continue
+        if row["interleaved"] == other["interleaved"]:  # otherwise they estimate different things
+            result.append(other["predicted_low"] <= row["ratio"] <= other["predicted_high"])
+    return result

@@ -1,0 +1,266 @@
+"""The measured audits: what each runs on, its files, and its command."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from snakemake.exceptions import WorkflowError
+
+from stackwars.core import compilers
+from stackwars.measure import frameworks, workloads
+from stackwars.setup.device import CPU, CPUS, ONE_THREAD
+from stackwars.study import cells, imports, programs
+from stackwars.study.audits import pairs
+from stackwars.study.audits.pairs import Pair
+from stackwars.study.audits.third_party import HARNESSES
+from stackwars.study.results.folder import Folder
+from stackwars.study.studies import of_tables
+from stackwars.study.workflow import job_files
+from stackwars.study.workflow.grid import Grid, Wildcards
+
+VERSION = "4"
+"""The version of the audits' protocol; see `stackwars.study.workflow.jobs`."""
+SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_rel_l2")
+"""The settings that every audit's processes depend on."""
+PAIR_SETTINGS = ("steady_min_blocks", "steady_max_blocks", "loop_pairs")
+"""Those that the rounds of pairs depend on too, which are measured as the study's are."""
+PAIR_STEADY_S = 0.3
+"""Seconds of an undisturbed series."""
+TIMED_TWICE = ("ffn", "mha", "conv")
+"""Basic operations of more than a millisecond, timed at the full sizes in every preset."""
+OF_REPLAYS = ("mutants",)
+"""The audits that a replay has too."""
+PAIRED = "stackwars.study.audits.paired"
+PEAKS = ("fences", "mutants")
+"""The audits that compare with the machine's peak."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """One audit of a framework's cells or, with a compiler, of replays of its programs; or of the rounds of a pair."""
+
+    name: str
+    device: str
+    framework: str
+    compiler: str | None = None
+    pair: Pair | None = None
+
+    @property
+    def module(self) -> str:
+        """The module that runs it."""
+        return PAIRED if self.pair else f"stackwars.study.audits.{self.name}"
+
+    @property
+    def dialect(self) -> str:
+        """The framework's dialect."""
+        return frameworks.load(self.framework).DIALECT
+
+
+class AuditJobs:
+    """Inputs and parameters of the rules of audits.smk."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid, self._config = grid, grid.config
+        self.folder = f"{grid.root}/audits"
+        devices = self._config["devices"]
+        self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
+        """Where broken processes run: on the quiet instrument, if there is one."""
+        self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config)}
+        self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
+
+    @staticmethod
+    def digest(*folders: str) -> str:
+        """Return a digest of the audits of some folders of measurements.
+
+        It is a parameter of the rules that show them: audits are no input, because nobody has to make them.
+        """
+        paths = [Folder(folder)["audits"] for folder in dict.fromkeys(folders)]
+        content = b"".join(path.read_bytes() for path in paths if path.exists())
+        return hashlib.sha256(content).hexdigest()[:12] if content else "none"
+
+    def audit(self, wildcards: Wildcards) -> Audit:
+        """Return the audit of a path.
+
+        :raises WorkflowError: if the configuration lacks its framework, its compiler or the device.
+        """
+        if wildcards.audit in pairs.KINDS:
+            return self._pair(wildcards)
+        framework, _, compiler = wildcards.subject.partition("-")
+        result = Audit(wildcards.audit, wildcards.device, framework, compiler or None)
+        self._grid.check(result)
+        if compiler and result.name not in OF_REPLAYS:
+            raise WorkflowError(
+                f"target: audits: expected one of {', '.join(OF_REPLAYS)} of a replay, got {result.name}; fix: "
+                "change the path"
+            )
+        return result
+
+    def _pair(self, wildcards: Wildcards) -> Audit:
+        pair = self._pairs.get((wildcards.audit, wildcards.subject))
+        if pair is None or wildcards.device != CPU:
+            known = [name for kind, name in self._pairs if kind == wildcards.audit]
+            raise WorkflowError(
+                f"target: audits: expected one of {', '.join(known)} on {CPU}, got {wildcards.subject} on "
+                f"{wildcards.device}; fix: change the path, or the key audits of the configuration"
+            )
+        return Audit(wildcards.audit, CPU, pair.subject, pair=pair)
+
+    def pins(self, wildcards: Wildcards) -> str | list[str]:
+        """Return the pins of the audited frameworks' environments, or of the compiler's."""
+        audit = self.audit(wildcards)
+        if audit.pair:
+            return list(dict.fromkeys(side["pins"] for side in self._sides(audit.pair)))
+        if audit.compiler:
+            return programs.compiler_pins(self._config, audit.compiler)
+        return cells.pins(self._config, audit.framework, audit.device)
+
+    def lower_pins(self, wildcards: Wildcards) -> str | list:
+        """Return the pins of the environment in which replayed programs are made; [] without a replay."""
+        audit = self.audit(wildcards)
+        return programs.lower_pins(self._config, audit.framework) if audit.compiler else []
+
+    def peak(self, wildcards: Wildcards) -> str | list:
+        """Return the machine's peak, for an audit that compares with it."""
+        return f"{self._grid.root}/{wildcards.device}/peak.json" if wildcards.audit in PEAKS else []
+
+    def sources(self, wildcards: Wildcards) -> list[str]:
+        """Return the files of the audit, of its workload and of the framework or compiler."""
+        audit = self.audit(wildcards)
+        modules = [audit.module]
+        if audit.pair:
+            for side in self._sides(audit.pair):
+                modules += workloads.sources(audit.pair.workload, side["dialect"])
+                modules.append(f"stackwars.measure.frameworks.{side['framework']}")
+            return imports.measured_sources(*modules)
+        if audit.name == "independent":
+            modules += [m for name in self._timed_twice for m in workloads.sources(name, audit.dialect)]
+            modules.append("stackwars.study.audits.third_party")
+        else:
+            # The independent audit, above, has its own programs.
+            modules += workloads.sources("gemm", audit.dialect)
+        if audit.compiler:
+            compiler = programs.compiler_module(self._config, audit.compiler)
+            modules += [
+                f"stackwars.measure.stablehlo.lower_{audit.framework}",
+                f"{compilers.__name__}.{compiler}",
+            ]
+        else:
+            modules.append(f"stackwars.measure.frameworks.{audit.framework}")
+        return imports.measured_sources(*modules)
+
+    def command(self, wildcards: Wildcards, input) -> str:
+        """Return the audit's command but for its output."""
+        audit = self.audit(wildcards)
+        kept = f"--folder {self.folder}/kept/{'-'.join(wildcards)}"
+        if audit.pair:
+            return f"{audit.module} --job {job_files.planned('pair', self._pair_job(audit.pair))} {kept}"
+        peak = f"--peak {input.peak}" if audit.name in PEAKS else ""
+        if audit.name == "fences":
+            return (
+                f"stackwars.setup.environments {input.pins} -- -m {audit.module} --framework {audit.framework} "
+                f"--dialect {audit.dialect} --device {audit.device} "
+                f"--precision {self._grid.settings['matmul_precision']} {peak}"
+            )
+        return (
+            f"{audit.module} --job {job_files.planned('audit', self._spec(audit))} --pins {input.pins} {peak} "
+            f"{self._numbers(audit)} {kept}"
+        )
+
+    def _pair_job(self, pair: Pair) -> dict:
+        """Return what `stackwars.study.audits.paired` reads."""
+        settings = {key: self._grid.settings[key] for key in (*SETTINGS, *PAIR_SETTINGS)}
+        calls = cells.block_calls(self._config, pair.workload)
+        return {
+            **{"name": pair.name, "kind": pair.kind, "workload": pair.workload, "device": CPU},
+            **{"preset": self._config["preset"], "trials": pair.trials},
+            "rounds": cells.rounds(self._config, pair.workload),
+            "settings": {**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
+            "sides": self._sides(pair),
+        }
+
+    def _sides(self, pair: Pair) -> list[dict]:
+        result = []
+        for name in (pair.subject, pair.baseline):
+            sizes = cells.sizes(self._config, pair.workload)
+            pins = cells.pins(self._config, name, CPU)
+            dialect = frameworks.load(name).DIALECT
+            result.append({"framework": name, "dialect": dialect, "sizes": sizes, "pins": pins})
+        return result
+
+    def _spec(self, audit: Audit) -> dict:
+        """Return a ProcessJob of `stackwars.measure.supervisor` without a workload, or what a replay's audit reads."""
+        spec = {
+            "framework": audit.framework,
+            "dialect": audit.dialect,
+            "device": audit.device,
+            "preset": self._config["preset"],
+            "settings": {key: self._grid.settings[key] for key in SETTINGS},
+        }
+        if not audit.compiler:
+            return spec
+        return {
+            **spec,
+            "compiler": audit.compiler,
+            "module": programs.compiler_module(self._config, audit.compiler),
+            "options": self._config["compilers"][audit.compiler].get("options", {}),
+            "lower_pins": programs.lower_pins(self._config, audit.framework),
+        }
+
+    def _numbers(self, audit: Audit) -> str:
+        """Return the arguments of the audit that say how often, and at which sizes."""
+        if audit.name != "independent":
+            return ""
+        full = self._config["presets"]["full"]["sizes"]
+        sizes = job_files.planned("sizes", {name: full[name] for name in self._timed_twice})
+        return f"--sizes {sizes} --processes {self._grid.settings['audit_processes']}"
+
+    def parts(self, wildcards: Wildcards = None) -> list[str]:
+        """Return every part that is measured, of the frameworks and devices that this machine has."""
+        quiet = self._quiet
+        timed = self._having(lambda dialect: dialect in HARNESSES)
+        framework_cells = {
+            (cell.device, cell.framework)
+            for cell in self._grid.available_cells()
+            if cell.framework in self._audited()
+        }
+        added = {
+            (quiet, name)
+            for name in self._config["audits"]["frameworks"]
+            if name in self._config["frameworks"] and quiet in cells.environments(self._config, name)
+        }
+        replays = {
+            (CPU, f"{row['framework']}-{row['compiler']}")
+            for row in self._config["audits"]["replays"]
+            if CPU in self._config["devices"] and row["framework"] in self._config["frameworks"]
+        }
+        wanted = {
+            "fences": framework_cells,
+            # A slow device of the same kind adds nothing to what the quiet one shows of a mutant.
+            "mutants": {one for one in framework_cells if one[0] != CPU or quiet == CPU} | added | replays,
+            # pyperf is in the environment for the CPU alone.
+            "independent": framework_cells & {(quiet, name) for name in timed if quiet in CPUS},
+        }
+        return [
+            f"{self.folder}/{name}/{device}/{subject}.json"
+            for name, result in wanted.items()
+            for device, subject in sorted(result)
+        ] + [
+            f"{self.folder}/{kind}/{CPU}/{name}.json"
+            for kind, name in self._pairs
+            if CPU in self._config["devices"]
+        ]
+
+    def _audited(self) -> list[str]:
+        """Return the frameworks of the first study that run every workload and whose dialect the audits have."""
+        written = self._having(workloads.load("gemm").has_form)
+        studied = of_tables(self._config).frameworks
+        return [
+            name for name in written if name in studied and "workloads" not in self._config["frameworks"][name]
+        ]
+
+    def _having(self, form: Callable[[str], bool]) -> list[str]:
+        """Return the frameworks whose dialect has such a form."""
+        asked = {name: frameworks.load(name).DIALECT for name in self._config["frameworks"]}
+        return [name for name, dialect in asked.items() if form(dialect)]

@@ -1,0 +1,213 @@
+"""Explain a program file, a workload, or StableHLO files, in the frontends and compilers of the configuration.
+
+`python -m stackwars.study.workflow.explain PROGRAM [B]`: make explain and the rule explain run it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+from stackwars.core.launch import RUNNER
+from stackwars.explain import driver, files
+from stackwars.explain.__main__ import STATUSES, Parser, end_with
+from stackwars.explain.answer import Answer
+from stackwars.explain.files import SUFFIXES, BadInput, stem
+from stackwars.explain.task import Settings
+from stackwars.measure import frameworks, workloads
+from stackwars.study import imports
+from stackwars.study.config import ConfigError, load
+from stackwars.study.workflow import program_files, start
+from stackwars.study.workflow.program_files import Request, Say
+
+FOLDER = "explain"
+NATIVES = ("torch_eager", "torch_inductor", "numpy")
+"""Frameworks that run a workload without StableHLO."""
+
+
+def find_program(name: str) -> str:
+    """Return the program file, StableHLO file or workload of an answer's name.
+
+    :raises BadInput: if this folder has none.
+    """
+    candidates = [f"{name}{suffix}" for suffix in (".py", *SUFFIXES)]
+    file = next((path for path in candidates if Path(path).is_file()), None)
+    if file or name in workloads.names():
+        return file or name
+    raise BadInput(
+        f"target: {FOLDER}/{name}: expected one of the files {', '.join(candidates)} in this folder, or a workload, "
+        "got neither; fix: make explain PROGRAM=<path>"
+    )
+
+
+def chosen(options: dict[str, Any]) -> str:
+    """Return the options of this command that choose what a configuration's key explain does."""
+    result = [f"--{what} {','.join(options[what])}" for what in ("compilers", "frontends") if options.get(what)]
+    bound = options.get("settings", {}).get("bound")
+    return " ".join([*result, *([f"--bound {bound}"] if bound else [])])
+
+
+def request(options: argparse.Namespace, say: Say) -> Request:
+    """Return the request of a command.
+
+    :raises BadInput: for names that the configuration does not have.
+    """
+    config = load()
+    config["preset"] = options.preset or config["preset"]
+    row = config.get("explain", {})
+    known = {"compilers": list(config["compilers"]), "frontends": known_frontends(config)}
+    default = {
+        "compilers": row.get("compilers") or known["compilers"],
+        "frontends": row.get("frontends", ["jax"]),
+    }
+    names = {what: _names(getattr(options, what)) or default[what] for what in default}
+    for what in names:
+        if unknown := [name for name in names[what] if name not in known[what]]:
+            raise BadInput(
+                f"explain.{what}: expected some of {', '.join(known[what])}, got {unknown[0]}; "
+                f"fix: {what.upper()}=<names>"
+            )
+    settings = Settings(**row.get("settings", {}))
+    bound = settings.bound if options.bound is None else options.bound
+    name = options.name or "-".join(dict.fromkeys(map(stem, filter(None, (options.program, options.b)))))
+    files.check_name(name)
+    words = {
+        "A" if options.program.endswith(SUFFIXES) else "PROGRAM": options.program,
+        "B": options.b,
+        "INPUTS": options.inputs,
+        **{what.upper(): ",".join(names[what]) for what in names if names[what] != default[what]},
+        "BOUND": "" if bound == settings.bound else str(bound),
+    }
+    return Request(
+        *(config, options.program, names["frontends"], replace(settings, bound=bound), name),
+        *(options.output or Path(FOLDER, name), say, names["compilers"], options.b, options.inputs),
+        " ".join(["make explain", *(f"{key}={shlex.quote(value)}" for key, value in words.items() if value)]),
+    )
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def known_frontends(config: dict[str, Any]) -> list[str]:
+    """Return the frameworks that lower programs, and those that run without StableHLO."""
+    folder = Path(imports.SOURCE, imports.PACKAGE, "compilers")
+    lowering = [name for name in config["frameworks"] if (folder / f"lower_{name}.py").is_file()]
+    return [*lowering, *(name for name in NATIVES if name in config["frameworks"])]
+
+
+def explain(request: Request) -> Answer:
+    """Return the answer to a request, and write it.
+
+    :raises BadInput: for a program that cannot be explained.
+    """
+    with ExitStack() as stack:
+        session = program_files.Session(request, stack)
+        details = _files(session) if request.program.endswith(SUFFIXES) else _workload(session)
+        details.setdefault("not_tried", {})["compilers"] = [
+            name for name in request.config["compilers"] if name not in request.compilers
+        ]
+        return driver.explain(
+            compilers=session.compilers,
+            name=request.name,
+            command=request.command,
+            evaluator=session.evaluator,
+            unavailable=session.unavailable,
+            settings=request.settings,
+            output=request.output,
+            say=request.say,
+            seed=session.seed,
+            **details,
+        )
+
+
+def _files(session: program_files.Session) -> dict[str, Any]:
+    """Return what the driver explains of StableHLO files."""
+    request = session.request
+    session.check_evaluator()
+    paths = [path for path in (request.program, request.b) if path]
+    return {
+        "programs": files.load(paths, session.evaluator, request.inputs, session.seed),
+        "title": " and ".join(paths),
+        "inputs": request.inputs,
+    }
+
+
+def _workload(session: program_files.Session) -> dict[str, Any]:
+    """Return what the driver explains of a program file or a workload in the frontends."""
+    request, workload = session.request, session.workload
+    known = known_frontends(request.config)
+    has_form = {name: frameworks.load(name).DIALECT not in workload.NO_FORM for name in known}
+    shown = [name for name in request.frontends if has_form[name]]
+    lowered = [session.lowered(name) for name in shown if name not in NATIVES]
+    natives = {name: session.native(name) for name in shown if name in NATIVES}
+    labels = [program.label for program in lowered]
+    return {
+        "programs": lowered,
+        "title": workload.TITLE,
+        "expected": dict.fromkeys([*labels, *natives], session.expected(lowered)),
+        "natives": natives,
+        "lower": {label: session.lower(label) for label in labels},
+        "not_tried": {
+            "frontends": [name for name in known if has_form[name] and name not in shown],
+            "frontends without a function": [name for name in request.frontends if not has_form[name]],
+        },
+        "workload": request.program,
+        "sizes": session.sizes,
+        "source": session.source_digest,
+    }
+
+
+def explain_program_file(options: argparse.Namespace, say: Say) -> Answer:
+    """Explain a program file for `stackwars explain`, which finds this function as an entry point.
+
+    :raises BadInput: for a file that cannot be explained.
+    """
+    defaults = vars(parser().parse_args(["--", str(options.a)]))
+    chosen = {"bound": options.bound, "name": options.name or "", "output": options.output}
+    chosen |= {"b": str(options.b or ""), "inputs": str(options.inputs or "")}
+    command = shlex.join(["stackwars", "explain", str(options.a)])
+    return explain(replace(request(argparse.Namespace(**defaults | chosen), say), command=command))
+
+
+def parser() -> argparse.ArgumentParser:
+    result = Parser(
+        prog="make explain",
+        description=f"{__doc__}\n{STATUSES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument("program", metavar="PROGRAM", help="a program file, a workload or a StableHLO file")
+    result.add_argument(
+        "b", metavar="B", nargs="?", default="", help="a StableHLO file that it is compared with"
+    )
+    result.add_argument("--compilers", default="", help="of config/config.yaml, with commas")
+    result.add_argument("--frontends", default="", help="likewise")
+    result.add_argument("--bound", type=float, help="the gap that is worth explaining")
+    result.add_argument("--inputs", default="", help="an .npz with the values of a StableHLO file's arguments")
+    result.add_argument("--preset", default="", help="whose sizes a workload has")
+    result.add_argument("--name", default="", help="of the answer")
+    result.add_argument("--output", type=Path, help="folder to write into (default explain/<name>)")
+    return result
+
+
+def main() -> NoReturn:
+    options = parser().parse_args()
+
+    def answer() -> Answer:
+        # A run of the workflow holds the lock for its jobs. An open file is the lock, so it needs a name.
+        lock = RUNNER in os.environ or start.take_lock()
+        if not lock:
+            raise BadInput(start.TAKEN)
+        return explain(request(options, partial(print, flush=True)))
+
+    end_with(answer, refusals=(BadInput, ConfigError))
+
+
+if __name__ == "__main__":
+    main()

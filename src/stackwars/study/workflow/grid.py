@@ -1,0 +1,281 @@
+"""What a configuration asks for, and where the files of its run are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from snakemake.exceptions import WorkflowError
+
+from stackwars.core import documents
+from stackwars.measure import FORMS
+from stackwars.setup.device import CPU, CPUS
+from stackwars.study import cells, growth, printed, programs, releases, sharding, studies
+from stackwars.study.cells import Cell
+from stackwars.study.config import load
+from stackwars.study.programs import Program, ReplayCell
+from stackwars.study.results import runs
+from stackwars.study.results.folder import Folder
+from stackwars.study.workflow import job_files
+
+REFERENCE = "results/reference"
+"""The committed results; no rule writes there."""
+REFERENCE_RUNS = f"{REFERENCE}/runs"
+REFERENCE_TABLES = "results/from-reference"
+"""The tables of all accepted runs together."""
+Wildcards = Any
+"""What a rule's path names, as attributes: device, framework, workload, variant, ..."""
+
+
+class Grid:
+    """The cells, programs and files of one run.
+
+    root: where rules write what they measure. measured: the folder of the measurements that the paper shows.
+    out: the folder of the tables, figures and pages that are made from them.
+    """
+
+    def __init__(self, config: dict, devices: Callable[[], str]) -> None:
+        """config: validated. devices: returns the file of the devices that this machine has."""
+        self._devices = devices
+        self.config = config
+        self.is_measured = config["source"] == "measured"
+        self.root = f"results/{studies.folder(config)}"
+        self.measured = self.root if self.is_measured else REFERENCE
+        self.out = self.root if self.is_measured else REFERENCE_TABLES
+        self.settings = cells.settings(config)
+        self._known = {
+            what: config[f"{what}s"] for what in ("device", "framework", "workload", "target", "compiler")
+        }
+        self.config_file = job_files.planned("config", config)
+        self.step_args = self.arguments(self.config_file, self.out, self.measured)
+        """The arguments of every step that makes something of the run."""
+        own = job_files.planned("config", {**load(), "source": "reference"})
+        self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
+        """Those of a step that makes tables of the reference: they follow the configuration as its file has it,
+        because what a run overrides does not change the reference."""
+        self.selected_cells = cells.asked(config)
+        if not self.is_measured:
+            self.selected_cells = [c for c in self.selected_cells if self._exists(c.path / "cell.json")]
+        self.selected = frozenset(self.selected_cells)
+        self.partner: Callable[[Cell], Cell | None] = cache(partial(cells.partner, config, among=self.selected))
+        """Returns the cell of the baseline whose processes take turns with those of a cell."""
+        self._replays = frozenset(programs.replays(config))
+        self.cpu_cells = [cell for cell in self.selected_cells if cell.device in CPUS]
+        """The cells that every machine can run."""
+
+    def check(self, wildcards: Wildcards) -> None:
+        """Refuse a path that names something that the configuration does not have.
+
+        wildcards: has the names as attributes. A framework must have an environment for the device, if the path names
+        one.
+
+        :raises WorkflowError: naming it.
+        """
+        for what, known in self._known.items():
+            got = getattr(wildcards, what, None)
+            if got is not None and got not in known:
+                raise _unknown(what, known, got)
+        framework, device = (getattr(wildcards, what, None) for what in ("framework", "device"))
+        if framework and device:
+            devices = cells.environments(self.config, framework)
+            if device not in devices:
+                raise _unknown(f"device of {framework}", devices, device)
+
+    # What is measured in the rounds of another cell
+
+    def measured_with(self, cell: Cell) -> Cell | None:
+        """Return the cell in whose rounds this one is measured; None if it measures itself."""
+        return cells.measured_with(self.config, cell, self.selected)
+
+    def is_measured_with(self, cell: Cell) -> bool:
+        """Return whether the cell of its baseline is measured in the rounds of this cell."""
+        partner = self.partner(cell)
+        return partner is not None and self.measured_with(partner) == cell
+
+    def replay_in(self, cell: Cell) -> ReplayCell | None:
+        """Return the replay that is measured in the rounds of a cell: that of the native compiler."""
+        replay = ReplayCell(cell.device, programs.native_compiler(self.config), cell.workload)
+        return replay if replay in self._replays and self.is_measured_with(cell) else None
+
+    def cell_of(self, replay: ReplayCell) -> Cell | None:
+        """Return the cell in whose rounds a replay is measured; None if it has rounds of its own."""
+        every = (Cell(name, replay.workload, replay.device) for name in self._known["framework"])
+        return next((cell for cell in every if cell in self.selected and self.replay_in(cell) == replay), None)
+
+    # Arguments and results of the steps
+
+    @staticmethod
+    def arguments(config_file: str, results: str, measured: str) -> str:
+        """Return the arguments of a step, see `stackwars.study.results.folder`."""
+        return f"--config {config_file} --results {results} --measured {measured}"
+
+    def args_of(self, results: str) -> str:
+        """Return the arguments of a step for a folder of tables: this run's or the reference's."""
+        return self.reference_args if results == REFERENCE_TABLES else self.step_args
+
+    def result_paths(self, *names: str) -> list[str]:
+        """Return files of the folder of results, by their names in `stackwars.study.results.folder`."""
+        return [str(Folder(self.out)[name]) for name in names]
+
+    def reference_paths(self, *names: str) -> list[str]:
+        """Return the same files of the reference."""
+        return [str(Folder(REFERENCE_TABLES)[name]) for name in names]
+
+    def both(self, *names: str) -> list[str]:
+        """Return the same files of this run and of the reference."""
+        return list(dict.fromkeys([*self.result_paths(*names), *self.reference_paths(*names)]))
+
+    @staticmethod
+    def accepted() -> list[str]:
+        """Return the tables of the accepted runs, from which those of the reference are made."""
+        folders = sorted(path for path in Path(REFERENCE_RUNS).glob("*") if path.is_dir())
+        return [str(path) for folder in folders for path in runs.files(folder)]
+
+    # Cells
+
+    def available_cells(self) -> list[Cell]:
+        """Return the cells of the devices that this machine has; the CPU's are known without asking."""
+        others = [cell for cell in self.selected_cells if cell.device not in CPUS]
+        if not self.is_measured or not others:
+            return self.cpu_cells
+        answers = documents.read(self._devices())
+        return self.cpu_cells + [c for c in others if answers[c.device][c.framework]["present"]]
+
+    def files(self, cells_: Iterable[Cell], name: str) -> list[str]:
+        """Return the files of this name of some cells."""
+        return [f"{self.measured}/{cell.path}/{name}" for cell in cells_]
+
+    def available_files(self, *names: str) -> Callable[[Wildcards], list[str]]:
+        """Return an input function: the files of these names of the available cells."""
+        return lambda wildcards: [path for name in names for path in self.files(self.available_cells(), name)]
+
+    def peaks(self, cells_: Iterable[Cell]) -> list[str]:
+        """Return the peaks of the machine on the devices of some cells."""
+        return sorted({f"{self.measured}/{cell.device}/peak.json" for cell in cells_})
+
+    # What the compilers make, and processes that belong to no cell
+
+    def existing_or_expected(self, paths: Iterable[Path | str]) -> list[str]:
+        """Return these files of what was measured; of the reference those that it has."""
+        return [f"{self.measured}/{p}" for p in paths if self.is_measured or self._exists(p)]
+
+    def compiled(self, name: str) -> list[str]:
+        """Return the files of this name of all compilations for targets."""
+        return self.existing_or_expected(c.path / name for c in programs.compilations(self.config))
+
+    def largest_batches(self) -> list[str]:
+        """Return the searches for the largest batch."""
+        return self.existing_or_expected(c.largest_batch_path for c in programs.largest_batches(self.config))
+
+    def replays(self, *names: str) -> list[str]:
+        """Return the files of these names of all replays: replay.json, profile.json."""
+        result = programs.replays(self.config)
+        return self.existing_or_expected(replay.path / name for name in names for replay in result)
+
+    def causes(self) -> list[str]:
+        """Return the causes of the gaps of every replay that is searched."""
+        result = programs.searched(self.config)
+        return self.existing_or_expected(programs.causes_path(one.compiler, one.workload) for one in result)
+
+    def checks(self) -> list[str]:
+        """Return the checks of programs in compilers: those before replays, and those of the study of odd sizes."""
+        return self.existing_or_expected(programs.check_path(*names) for names in programs.checks(self.config))
+
+    def releases(self) -> list[str]:
+        """Return the programs in releases of compilers."""
+        return self.existing_or_expected(point.path for point in releases.asked(self.config))
+
+    def scaling_runs(self) -> list[str]:
+        """Return the folders of the processes of growing sizes."""
+        return self.existing_or_expected(point.path for point in growth.asked(self.config))
+
+    def sharded(self) -> list[str]:
+        """Return the folders of the processes of several devices."""
+        return self.existing_or_expected(point.path for point in sharding.asked(self.config))
+
+    def slices(self) -> list[str]:
+        """Return the compilations for slices."""
+        return self.existing_or_expected(c.path / "ahead.json" for c in sharding.slices(self.config))
+
+    # Programs
+
+    def program_files(self, programs_: Iterable[Program]) -> list[str]:
+        """Return the files of some programs."""
+        return [f"{self.measured}/{program.path}/program.mlir.gz" for program in programs_]
+
+    def base_programs(self) -> list[Program]:
+        """Return every framework's program of every compiled workload; of the reference those that it has."""
+        every = programs.base_programs(self.config)
+        return [p for p in every if self.is_measured or self._exists(p.path / "program.mlir.gz")]
+
+    def listings(self) -> list[str]:
+        """Return the programs that the paper lists: this run's if it measures them, else the reference's."""
+        return self._of_cells(printed.listings(self.config), printed.PROGRAM)
+
+    def forms(self) -> list[str]:
+        """Return the folders of what the compilers make of the programs that the paper lists step by step."""
+        return self._of_cells(printed.forms(self.config), FORMS)
+
+    def _of_cells(self, rows: dict[str, list[Cell]], name: str) -> list[str]:
+        result = []
+        for row in rows.values():
+            is_here = self.is_measured and printed.is_measured(self.config, row)
+            paths = [Path(self.measured if is_here else REFERENCE, cell.path, name) for cell in row]
+            result += [str(path) for path in paths if is_here or path.exists()]
+        return result
+
+    def emitted(self) -> list[str]:
+        """Return the programs that the report shows side by side."""
+        rows = printed.emitted(self.config, Path(self.measured), Path(REFERENCE_RUNS))
+        return [str(path) for row in rows.values() for paths in row.values() for path in paths]
+
+    def located(self) -> list[str]:
+        """Return the files that give the source of each line of the programs that the compilers get."""
+        return self.existing_or_expected(p.path / "arguments.json" for p in programs.base_programs(self.config))
+
+    def optimised(self) -> list[str]:
+        """Return what the native compiler makes of programs that the report shows.
+
+        A run makes those of the programs on the CPU that the paper lists; the reference has what it has.
+        """
+        if not self.is_measured:
+            beside = [Path(path).with_name(printed.OPTIMISED) for path in self.emitted()]
+            return [str(path) for path in beside if path.exists()]
+        if not programs.native_compiler(self.config):
+            return []
+        rows = printed.measured(self.config, printed.listings(self.config)).values()
+        return self.files([cell for row in rows for cell in row if cell.device == CPU], printed.OPTIMISED)
+
+    def drawn(self) -> list[str]:
+        """Return the programs that are drawn as graphs: this run's if it makes them, else the reference's."""
+        result = []
+        for workload in self.config["paper"]["graphs"]:
+            row = [Program(name, workload) for name in printed.compared(self.config)]
+            is_here = self.is_measured and set(row) <= set(printed.drawn(self.config))
+            paths = [Path(self.measured if is_here else REFERENCE, p.path, "program.mlir.gz") for p in row]
+            result += [str(path) for path in paths if is_here or path.exists()]
+        return result
+
+    def _exists(self, path: Path | str) -> bool:
+        return Path(self.measured, path).exists()
+
+
+def _unknown(what: str, known: Iterable[str], got: str) -> WorkflowError:
+    return WorkflowError(
+        f"target: {what}: expected one of {', '.join(known)}, got {got}; fix: change the path, or add it to "
+        "config/config.yaml"
+    )
+
+
+def paper_files() -> list[str]:
+    """Return the files of the paper's text, without hidden ones and those that an editor keeps for itself."""
+    result = (path for path in Path("paper").rglob("*") if path.is_file())
+    return sorted(str(path) for path in result if not _is_editors(path))
+
+
+def _is_editors(path: Path) -> bool:
+    """Return whether an editor has made the file: a swap, backup or lock file."""
+    is_hidden = any(part.startswith(".") for part in path.parts)
+    return is_hidden or path.name.endswith(("~", ".bak", ".orig", ".swp", ".tmp")) or path.name.startswith("#")

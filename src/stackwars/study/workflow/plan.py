@@ -1,0 +1,156 @@
+"""Plan of a run: its jobs and their cost here, by the committed runs of the reference."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+from stackwars.core import documents
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.limits import GIB, cap_bytes, machine_memory_bytes
+from stackwars.setup import needed
+from stackwars.study import cells, growth, programs, sharding
+from stackwars.study.cells import Cell
+from stackwars.study.config import ConfigError, load, validate
+from stackwars.study.programs import ReplayCell
+from stackwars.study.results.folder import REFERENCE
+from stackwars.study.studies import measured_studies, of_tables
+
+PRESET = "full"
+"""The preset of the reference."""
+
+
+def reference() -> dict[Cell, dict[str, str]]:
+    """Return the row of every cell in the newest accepted run that measured it."""
+    result = {}
+    for path in sorted(REFERENCE.glob("runs/*/cells.csv")):
+        with path.open(encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row["mode"] == "native" and row["wall_s"]]
+        result |= {Cell(row["framework"], row["workload"], row["device"]): row for row in rows}
+    return result
+
+
+def replay_s(device: str, compiler: str, workload: str) -> float | None:
+    """Return the seconds of a replay by the reference, or None without one."""
+    path = REFERENCE / ReplayCell(device, compiler, workload).path / "replay.json"
+    if not path.exists():
+        return None
+    return sum(one.get("round_s", one["wall_s"]) for one in documents.read(path)["processes"])
+
+
+def _named(output: str) -> tuple[str, str, str]:
+    """Return (device, framework or compiler, workload) of a file of a cell or a replay."""
+    device, who, workload, _ = Path(output).parts[-4:]
+    return device, who, workload
+
+
+def _is_replay(output: str) -> bool:
+    return "replay" in Path(output).parts
+
+
+def timed_s(outputs: list[str]) -> dict[str, float | None]:
+    """Return {file of a cell or a replay: its expected seconds here, None if the reference has none}."""
+    rows = reference()
+
+    def expected(output: str) -> float | None:
+        device, who, workload = _named(output)
+        if not _is_full(Path(output)):
+            return None
+        if _is_replay(output):
+            return replay_s(device, who, workload)
+        row = rows.get(Cell(who, workload, device))
+        return row and float(row["wall_s"])
+
+    return {output: expected(output) for output in outputs}
+
+
+def _is_full(output: Path) -> bool:
+    """Return whether a file is of a run of the reference's preset: results/full, or results/full-stacks."""
+    return output.parts[1].partition("-")[0] == PRESET
+
+
+def to_run(config: dict) -> list[str]:
+    """Return the results of the cells and replays that `snakemake` would measure now, by asking it."""
+    overrides = [f"{key}={config[key]}" for key in ("preset", "source")]
+    overrides.append(f"measure=[{','.join(measured_studies(config))}]")
+    snakemake = [sys.executable, "-m", "snakemake", "all", "--cores", "1", "--dry-run"]
+    command = [*snakemake, "--config", *overrides, "--quiet", "host"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr or done.stdout)
+    lines = (done.stdout + done.stderr).splitlines()
+    outputs = [line.split("output:")[1].split(",")[0].strip() for line in lines if "output:" in line]
+    result = [path for path in outputs if Path(path).name in ("cell.json", "replay.json")]
+
+    def order(output: str) -> tuple[int, int, bool]:
+        device, _, workload = _named(output)
+        return config["devices"].index(device), config["workloads"].index(workload), _is_replay(output)
+
+    return sorted(result, key=order)
+
+
+def describe(config: dict, outputs: list[str]) -> str:
+    """Return the plan as text: a line per cell or replay, then time, memory and disk."""
+    expected, rows, peaks = timed_s(outputs), reference(), []
+    lines = [f"preset {config['preset']}: {len(outputs)} cells and replays to measure"]
+    for output, seconds in expected.items():
+        device, who, workload = _named(output)
+        time = f"{seconds:7.0f} s" if seconds is not None else "   ? s"
+        row = rows.get(Cell(who, workload, device), {}) if seconds is not None else {}
+        peaks.append(float(row.get("peak_rss_bytes") or 0) / GIB)
+        memory = f"{peaks[-1]:5.1f} GiB" if peaks[-1] else "    ? GiB"
+        lines.append(f"  {device:6} {who:18} {workload:14} {time} {memory}")
+    total = sum(s for s in expected.values() if s is not None)
+    unknown = sum(s is None for s in expected.values())
+    is_known = unknown < len(expected) or not expected
+    known = f"about {total / 60:.0f} min by the reference" if is_known else "unknown"
+    others = f"; no reference for {unknown} (another preset or a new cell)" if unknown else ""
+    lines.append(f"time: {known}{others}")
+    ahead = [*programs.compilations(config), *sharding.slices(config), *programs.largest_batches(config)]
+    lines.append(
+        f"on top, where not done yet: {len(programs.checks(config))} checks of programs in a compiler, "
+        f"{len(programs.searched(config))} searches for the causes of gaps, "
+        f"{len(ahead)} compilations and searches for absent targets, "
+        f"{len(growth.asked(config))} processes of growing sizes, "
+        f"{len(sharding.asked(config))} of several devices"
+    )
+    cap = cap_bytes(cells.settings(config)["memory_cap_gib"]) / GIB
+    have = machine_memory_bytes() / GIB
+    largest = max(peaks, default=0)
+    used = f"at most {largest:.1f} GiB in the reference" if largest else "unknown"
+    lines.append(f"memory: {used}; cap {cap:.1f} GiB of this machine's {have:.1f} GiB")
+    lines.append(f"disk: {_disk(measured_studies(config))}")
+    return "\n".join(lines)
+
+
+def _disk(studies: list[str]) -> str:
+    sizes = needed.missing_gb(studies)
+    if not sizes:
+        return "all environments are there; results take under 0.1 GiB"
+    return f"about {sum(sizes.values()):.1f} GB for the environments {', '.join(sizes)}; results under 0.1 GiB"
+
+
+def main() -> None:
+    """Run `python -m stackwars.study.workflow.plan`: say what `make paper` would measure now."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--preset", help="of the configuration")
+    parser.add_argument(
+        "--studies", nargs="*", default=[], help="added to that of the tables, as by make paper"
+    )
+    arguments = parser.parse_args()
+    try:
+        config = load()
+        chosen = {"preset": arguments.preset} if arguments.preset else {}
+        if arguments.studies:
+            chosen["measure"] = list(dict.fromkeys([of_tables(config).name, *arguments.studies]))
+        config = validate(config | chosen)
+    except ConfigError as error:
+        sys.exit(str(error))
+    print(describe(config, to_run(config)))
+
+
+if __name__ == "__main__":
+    main()

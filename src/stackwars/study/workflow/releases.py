@@ -1,0 +1,130 @@
+"""`make releases PROGRAM=...`: which release of XLA or IREE made a program faster, slower or wrong."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from stackwars.core import documents
+from stackwars.core.client import Worker
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.program import Program
+from stackwars.explain import files
+from stackwars.explain.__main__ import STOPPED
+from stackwars.explain.files import BadInput
+from stackwars.explain.kept import Kept
+from stackwars.explain.releases import ALL, ORDERS, releases
+from stackwars.explain.task import Settings
+from stackwars.study import cells
+from stackwars.study.config import ConfigError, read, validate
+from stackwars.study.releases import console, loaded, pins, settings, spec_of
+from stackwars.study.workflow import start
+from stackwars.study.workflow.explain import FOLDER
+from stackwars.study.workflow.program_files import Request, Session
+
+
+def main() -> None:
+    """Measure a program in releases, print what changed it, and write explain/<name>/releases/*.json."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("program", help="a StableHLO file, a program file or a workload")
+    parser.add_argument("--order", choices=ORDERS)
+    parser.add_argument(
+        "--releases", help="of jaxlib, perhaps with flags of XLA: 0.8.3, 0.7.2 --xla_flag=value"
+    )
+    options = parser.parse_args()
+    lock = start.take_lock()
+    if lock is None:
+        sys.exit(start.TAKEN)
+    try:
+        config = configured(options.order, options.releases)
+        if options.program not in config["workloads"]:
+            files.check_exists(options.program)
+            files.check_name(files.stem(options.program))
+        measure(config, options.program, Path(FOLDER, files.stem(options.program)))
+    except (BadInput, ConfigError) as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(f"\n{STOPPED}")
+
+
+def configured(order: str | None, versions: str | None) -> dict[str, Any]:
+    """Return the configuration with this order, or with these releases of jaxlib alone.
+
+    :raises BadInput: for a release without pins.
+    :raises ConfigError: for a wrong configuration.
+    """
+    config = read(REPOSITORY / "config" / "config.yaml")
+    if order:
+        config["releases"]["order"] = order
+    if versions:
+        listed = [version.strip() for version in versions.split(",")]
+        for version in listed:
+            if not pins("jaxlib", version).is_file():
+                raise BadInput(
+                    f"RELEASES: expected releases of jaxlib with pins in envs/releases, got {version}; "
+                    f"fix: .venv/bin/python envs/lock_releases.py jaxlib-{version.partition(' ')[0]}"
+                )
+        config["releases"] |= {"order": ALL, "versions": {"jaxlib": listed, "iree": []}}
+    return validate(config)
+
+
+def measure(config: dict[str, Any], program: str, folder: Path) -> None:
+    """Measure a program, of each framework if they lower it, in the releases of each project.
+
+    :raises BadInput: for a file that is no program.
+    """
+    how, rows = settings(config), config["releases"]
+    request = Request(
+        *(config, program, rows["programs"]),
+        Settings(
+            budget_s=how.timeout_s,
+            memory_cap_gib=how.memory_cap_gib,
+            matmul_precision=cells.settings(config)["matmul_precision"],
+        ),
+        *(files.stem(program), folder, partial(print, flush=True)),
+    )
+    with ExitStack() as stack:
+        session = Session(request, stack)
+        session.check_evaluator()
+        worker = stack.enter_context(Worker(session.evaluator, **how.limits))
+        for name, lowered in programs_of(session):
+            for project, versions in rows["versions"].items():
+                if not versions:
+                    continue
+                document = releases(
+                    lowered,
+                    versions,
+                    spec_of(project),
+                    project=project,
+                    evaluator=worker,
+                    order=rows["order"],
+                    settings=how,
+                    kept=Kept(folder / "releases"),
+                    say=partial(print, project, flush=True),
+                )
+                documents.write(folder / "releases" / f"{project}.{name}.json", asdict(document))
+                print(console(document), flush=True)
+
+
+def programs_of(session: Session) -> Iterator[tuple[str, Program]]:
+    """Yield name and program: a StableHLO file's, or that of each framework of the request."""
+    program, name = session.request.program, session.request.name
+    # A lowering writes it beside the program; other files have arguments whose values are drawn.
+    arguments = Path(program).with_name("arguments.json")
+    if not program.endswith(files.SUFFIXES):
+        for framework in session.request.frontends:
+            yield framework, replace(session.lowered(framework), label=f"{name} of {framework}")
+    elif arguments.exists():
+        yield name, loaded(name, Path(program), arguments)
+    else:
+        yield name, *files.load([program], session.evaluator, seed=session.seed)
+
+
+if __name__ == "__main__":
+    main()

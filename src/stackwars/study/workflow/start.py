@@ -1,0 +1,168 @@
+"""Prepare a run before its first job, and summarise it after its last.
+
+Reading the rules writes nothing, so that a dry run, --lint and --summary change no file. All of this is done once it
+is certain that jobs run.
+
+Snakemake's own lock is a set of files, which outlive a process that is killed; the default profile turns it off. The
+one here is held by the process itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+import tempfile
+import textwrap
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+from snakemake.exceptions import WorkflowError
+
+from stackwars.setup import environments, tools
+from stackwars.study import cells
+from stackwars.study.results import runs, schema, values
+from stackwars.study.workflow import damage, job_files
+from stackwars.study.workflow.grid import REFERENCE, Grid
+from stackwars.study.workflow.terminal import WIDTH
+
+LOCK = Path("results", ".run.lock")
+TAKEN = "another run is already using this folder; fix: wait for it, or end it"
+LAZY = "device"
+"""The rule whose jobs build the environments of their pins themselves, because most devices are absent."""
+PINS = Path("envs")
+_held: list[TextIO] = []
+"""The run's lock, for as long as this process lives."""
+
+
+def prepare(grid: Grid, workflow: Any) -> None:
+    """Refuse a second run, bad results and a missing TeX, and build the environments.
+
+    workflow: Snakemake's, whose jobs are planned.
+
+    :raises WorkflowError: saying what is wrong.
+    """
+    if workflow.touch:
+        return
+    _check_writable(grid)
+    lock = take_lock()
+    if lock is None:
+        raise WorkflowError(TAKEN)
+    _held.append(lock)
+    planned = list(workflow.dag.needrun_jobs())
+    check_results(grid, {Path(file) for job in planned for file in job.output})
+    job_files.write_planned()
+    # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they took 13 % of a
+    # core, from the cells that are being measured, and no option turns it off.
+    workflow.scheduler.job_rate_limiter = None
+    names = {job.name for job in planned}
+    build_environments(planned)
+    lacking = tools.missing_for_paper(typeset="typeset" in names, draw="compiler_figures" in names)
+    if lacking:
+        raise WorkflowError(tools.explain_missing_for_paper(lacking))
+
+
+def _check_writable(grid: Grid) -> None:
+    for folder in dict.fromkeys(("results", grid.root, grid.out, f"{grid.root}/logs")):
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise WorkflowError(
+                f"results: expected a folder that can be written, got {folder}: {error.strerror}; fix: make it "
+                "writable (chmod -R u+w results, or mount it so), and run the same command again: what was "
+                "measured is kept"
+            ) from None
+
+
+def build_environments(jobs: Iterable[Any]) -> None:
+    """Build what these jobs run in, before the first of them: no build stands between measurements.
+
+    :raises WorkflowError: if one cannot be built, saying why.
+    """
+    pins = {
+        Path(file)
+        for job in jobs
+        if job.rule.name != LAZY
+        for file in job.input
+        if Path(file).parent == PINS and Path(file).suffix == ".txt"
+    }
+    try:
+        environments.ensure_all(sorted(pins))
+    except environments.BuildError as error:
+        raise WorkflowError(str(error)) from None
+
+
+def check_results(grid: Grid, planned: set[Path]) -> None:
+    """Refuse damaged results, except those that this run makes again: a killed job leaves such files.
+
+    planned: the files that this run makes.
+
+    :raises WorkflowError: naming a damaged result, or an accepted run that was changed.
+    """
+    root = Path(grid.root)
+    for path, problem in damage.find(root).items():
+        if planned.isdisjoint({path, *path.parents}):
+            raise WorkflowError(
+                f"{path}: expected a whole result, got {problem}; fix: move its folder to {root / damage.ASIDE}, and "
+                "the same command makes it again"
+            )
+    try:
+        runs.read(Path(REFERENCE))
+    except runs.DamagedRunError as error:
+        raise WorkflowError(str(error)) from None
+    if not grid.is_measured:
+        for path, problem in damage.find(Path(REFERENCE)).items():
+            raise WorkflowError(f"{path}: {problem}; fix: git checkout {REFERENCE}")
+
+
+def print_faults(grid: Grid, workflow: Any) -> None:
+    """Print how many programs and cells are wrong, crashed or did not end, and what was measured beside other
+    programs.
+    """
+    if workflow.touch or not grid.is_measured or is_explaining(workflow):
+        return
+    statuses = []
+    for path in map(Path, grid.result_paths("values", "cells")):
+        rows = schema.read(path).to_dict("records") if path.exists() else []
+        statuses += [row["status"] for row in rows if values.is_fault(row, "timeout")]
+    lines = []
+    if statuses:
+        counts = ", ".join(f"{number} {status}" for status, number in Counter(statuses).items())
+        lines.append(
+            f"faulty programs and cells: {counts}; see {', '.join(grid.result_paths('values', 'cells'))}"
+        )
+    if not cells.settings(grid.config).get("side_by_side"):
+        lines.append(damage.disturbed_text(Path(grid.root)))
+    for line in filter(None, lines):
+        print(f"\n{textwrap.fill(line, WIDTH, break_on_hyphens=False)}", file=sys.stderr, flush=True)
+
+
+def is_explaining(workflow: Any) -> bool:
+    """Return whether the run explains a program alone, and so measures nothing of the study."""
+    return {job.rule.name for job in workflow.dag.jobs} == {"explain"}
+
+
+def print_summary(grid: Grid, workflow: Any) -> None:
+    """Print which results of the reference a run reproduces, at the end of one that made the paper."""
+    text = Path(*grid.result_paths("reproduction_text"))
+    names = {job.name for job in workflow.dag.needrun_jobs()}
+    if "typeset" in names and not workflow.touch and text.exists():
+        print(f"\n{text.read_text()}", file=sys.stderr, end="", flush=True)
+
+
+def take_lock() -> TextIO | None:
+    """Return the lock, held for as long as this file stays open; None if another run has it.
+
+    :raises OSError: if the folder of results cannot be written.
+    """
+    LOCK.parent.mkdir(exist_ok=True)
+    file = LOCK.open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file

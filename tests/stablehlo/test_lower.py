@@ -1,0 +1,232 @@
+"""Programs made without weights: the text that a cell compiles, and the arguments in its order."""
+
+import gzip
+import hashlib
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from running import lower_program, run
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Failed
+from stackwars.core.program_text import load_sources, readback
+from stackwars.measure.checks import relative_l2
+from stackwars.measure.stablehlo import ahead_supervisor, arguments, sharded
+from stackwars.measure.stablehlo import lower as lowering
+from stackwars.measure.stablehlo.arguments import DONATED
+from stackwars.measure.stablehlo.sharded import ShardedJob
+from stackwars.measure.supervisor import supervise
+from stackwars.measure.workloads.train_mlp import WORKLOAD as train_mlp
+from stackwars.study import config, programs, sharding
+from stackwars.study.programs import Program
+
+FULL = config.load()
+SMOKE = {**FULL, "preset": "smoke"}
+CELL = """
+import sys
+from importlib import import_module
+from stackwars.measure import workloads
+framework, dialect, name, sizes = sys.argv[1], sys.argv[2], sys.argv[3], eval(sys.argv[4])
+session = import_module(f"stackwars.measure.frameworks.{framework}").Session("cpu", "highest")
+inputs = workloads.load(name).inputs(sizes, 2025)
+session.build(workloads.build(name, dialect), sizes, 2025, [inputs])
+session.settle()
+session.fence(session.call(0))
+open(sys.argv[5], "w").write(session.stablehlo())
+"""
+
+STEP = """
+import sys
+from pathlib import Path
+import numpy as np
+from stackwars.measure.stablehlo import arguments
+from stackwars.core.compilers.xla import Compiler
+from stackwars.core.program_text import not_donated
+from stackwars.measure.workloads.train_mlp import WORKLOAD as train_mlp
+folder, sizes = Path(sys.argv[1]), eval(sys.argv[2])
+import gzip
+text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
+document, entries = arguments.load(folder / "arguments.json")
+compiler = Compiler("cpu", {})
+program = compiler.compile(not_donated(text))
+given = train_mlp.inputs(sizes, document["seed"])
+for place, (entry, (_, dtype)) in enumerate(zip(entries, program.types, strict=True)):
+    program.buffers[0][place] = compiler.put(entry.value(document["seed"], given).astype(dtype))
+results = program.call(0)
+program.fence(results)
+np.savez(folder / "results.npz", **arguments.named(document, program.fetch(results)))
+"""
+
+
+def main_of(text):
+    """The arguments of the main function."""
+    return text[text.index("@main(") :].split("->")[0]
+
+
+def lowered(python, job, folder):
+    """(text, document, entries) of a job."""
+    lower_program(python, job, folder)
+    return read(folder)
+
+
+def read(folder):
+    """(text, document, entries) of a lowered program."""
+    text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
+    return text, *arguments.load(folder / "arguments.json")
+
+
+@pytest.mark.env
+def test_lines_of_a_program_name_their_source_in_the_workload(jax_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("jax", "mha"))
+    text, document, _ = lowered(jax_python, job, tmp_path)
+    found = load_sources(document["sources"])
+    lines = text.splitlines()
+    products = [place for place, line in enumerate(lines) if " stablehlo.dot_general " in line]
+    source = (REPOSITORY / "src/stackwars/measure/workloads/mha.py").read_text().splitlines()
+    assert products
+    for place in products:
+        file, number = found[place].split(":")
+        assert file == "workloads/mha.py"
+        assert "@" in source[int(number) - 1] or "einsum" in source[int(number) - 1], found[place]
+
+
+UPDATING = [(name, workload) for name in ("jax", "torch_xla") for workload in ("train_mlp", "decode")]
+
+
+@pytest.mark.env
+@pytest.mark.parametrize(("name", "workload"), UPDATING)
+def test_program_that_updates_is_the_one_that_the_cell_ran(name, workload, request, tmp_path):
+    python = request.getfixturevalue(f"{name}_python")
+    job = programs.lower_job(SMOKE, Program(name, workload))
+    text, document, entries = lowered(python, job, tmp_path)
+    run(python, "-c", CELL, name, job["dialect"], workload, job["sizes"], tmp_path / "cell.mlir")
+    assert text == (tmp_path / "cell.mlir").read_text()
+    assert main_of(text).count("%arg") == len(entries)
+    names = [result["name"] for result in document["results"] if result["name"]]
+    leaves = 4 * 3 if workload == "train_mlp" else 2 * job["sizes"]["layers"]
+    assert len(names) == len(set(names)) == leaves + 1
+    assert "output" in names
+    if name == "jax":  # what torch_xla donates it says beside the program
+        donated = len(re.findall(r"tf.aliasing_output|jax.buffer_donor", main_of(text)))
+        assert donated == leaves + (workload == "train_mlp")  # the optimiser's count of steps
+    # An optimiser's moments are 0 at first; a cache is full.
+    assert ("zeros" in {entry.kind for entry in entries}) == (workload == "train_mlp")
+
+
+STEPPING = ("tensorflow_xla", "torchax", "torch_tpu")
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("name", STEPPING)
+def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
+    python = request.getfixturevalue(f"{name}_python")
+    job = programs.lower_job(SMOKE, Program(name, "train_mlp"))
+    _, document, _ = lowered(python, job, tmp_path / "program")
+    run(jax_python, "-c", STEP, tmp_path / "program", job["sizes"])
+    found = dict(np.load(tmp_path / "program" / "results.npz"))
+    sizes, seed = job["sizes"], document["seed"]
+    weights = train_mlp.weights(sizes, seed)
+    (loss,), state = train_mlp.expected(sizes, seed)
+    assert found.keys() == {"output", *state}
+    assert found["output"] == pytest.approx(loss, rel=1e-6)
+    for leaf, value in state.items():
+        # What a step changes, and not the weight that it changes little of.
+        start = weights.get(leaf, 0)
+        assert relative_l2(found[leaf] - start, value - start) < 1e-3, leaf
+
+
+@pytest.mark.env
+def test_frontend_that_lowers_no_cache_says_so(torchax_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("torchax", "decode"))
+    text, _, entries = lowered(torchax_python, job, tmp_path)
+    assert text.startswith("// no program: of what updates itself, torchax")
+    assert entries == []
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("workload", ["ffn", "train_transformer"])
+def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_path):
+    job = programs.lower_job(SMOKE, Program("torch_xla", workload, "tensor2"))
+    text, document, _ = lowered(torch_xla_python, job, tmp_path / "lowered")
+    point = sharding.Point("torch_xla", workload, "tensor", 2)
+    spec = {**sharding.sharded_job(SMOKE, point), "sizes": job["sizes"]}
+    folder = tmp_path / "sharded"
+    assert supervise(ShardedJob(**spec), torch_xla_python, folder, sharded.__name__)["status"] == "ok"
+    emitted = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
+    # What is donated torch_xla says beside the program; what a step has updated it marks once more.
+    assert main_of(text.replace(DONATED, "")) == main_of(emitted)
+    kinds = [Counter(re.findall(r"= \"?([a-z]+\.\w+)", one)) for one in (text, emitted)]
+    marks = emitted.count("custom_call @Sharding")
+    kinds[1]["stablehlo.custom_call"] -= marks
+    assert +kinds[0] == +kinds[1]
+    assert bool(marks) == (workload == "train_transformer")
+    leaves = document["results"][1:]
+    assert text.count(DONATED) == len(leaves)
+    assert bool(leaves) == (workload == "train_transformer")
+
+
+@pytest.mark.env
+@pytest.mark.parametrize(
+    ("name", "workload"),
+    [
+        ("jax", "mha"),
+        ("torch_xla", "bert_base"),
+        ("torchax", "gpt2_small"),
+        ("tensorflow_xla", "mha"),
+    ],
+)
+def test_programs_that_one_process_serves_are_those_that_cells_run(
+    name, workload, request, monkeypatch, tmp_path
+):
+    python = request.getfixturevalue(f"{name}_python")
+    job = programs.lower_job(SMOKE, Program(name, workload))
+    monkeypatch.setattr(lowering, "ensure", lambda _: python)
+    with lowering.Lowering(tmp_path / "no.pins", job, 300, ahead_supervisor.CAP_BYTES) as lower:
+        with pytest.raises(Failed, match="exit status 1 in lower; last line: KeyError"):
+            lower({"batch": 3}, tmp_path / "without-sizes")
+        other = lower({**job["sizes"], "batch": 3}, tmp_path / "other")
+        # The second of the two: nothing of the first is in it.
+        text, document, entries = read(lower(job["sizes"], tmp_path / "served").parent)
+    run(python, "-c", CELL, name, job["dialect"], workload, job["sizes"], tmp_path / "cell.mlir")
+    assert text == (tmp_path / "cell.mlir").read_text() != read(other.parent)[0]
+    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert main_of(text).count("%arg") == len(entries)
+    if workload == "gpt2_small":  # its tied weight is one argument
+        assert main_of(text).count(f"tensor<{job['sizes']['vocabulary']}x{job['sizes']['hidden']}xf32>") == 1
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("name", ["jax", "torch_xla", "torch_tpu"])
+def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
+    python = request.getfixturevalue(f"{name}_python")
+    job = programs.lower_job(FULL, Program(name, "llama3_8b"))
+    text, document, entries = lowered(python, job, tmp_path)
+    assert document["peak_rss_bytes"] < 2 * 2**30
+    weights = [entry for entry in entries if entry.kind == "weight"]
+    assert len(weights) == 291
+    assert "128256x4096" in text
+
+
+@pytest.mark.env
+def test_bert_in_tensorflow_needs_no_memory_for_its_weights(tensorflow_xla_python, tmp_path):
+    job = programs.lower_job(FULL, Program("tensorflow_xla", "bert_base"))
+    text, document, entries = lowered(tensorflow_xla_python, job, tmp_path)
+    assert document["peak_rss_bytes"] < 2**30
+    assert [entry.kind for entry in entries] == ["input"] + 197 * ["weight"]
+    assert "30522x768" in text
+
+
+@pytest.mark.env
+def test_torch_tpu_transposes_weights(torch_tpu_python, tmp_path):
+    job = programs.lower_job(SMOKE, Program("torch_tpu", "gpt2_small"))
+    text, _, entries = lowered(torch_tpu_python, job, tmp_path)
+    assert text.startswith("module @torch_tpu {")
+    assert main_of(text).count("%arg") == len(entries)
+    assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
+    # GPT-2's Conv1D keeps its weights as its product wants them; its head is a linear layer.
+    names = [f"%arg{number}" for number, entry in enumerate(entries) if entry.kind == "weight"]
+    transposed = sum(f"stablehlo.transpose {name}," in text for name in names)
+    assert transposed == 1
+    assert len({entry.name for entry in entries if entry.kind == "weight"}) == len(names)

@@ -1,0 +1,109 @@
+"""One call on several devices, in the real frameworks: the output, and what the programs send."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from running import lower_program, run
+from stackwars.core.documents import event, read_events
+from stackwars.core.hlo import COLLECTIVES
+from stackwars.core.launch import REPOSITORY
+from stackwars.measure.stablehlo import sharded
+from stackwars.measure.stablehlo.ahead_supervisor import CompileJob, compile_in_child
+from stackwars.measure.stablehlo.sharded import ShardedJob
+from stackwars.measure.supervisor import supervise
+from stackwars.setup.environments import ensure
+from stackwars.study import config, programs, sharding
+from stackwars.study.sharding import Point
+
+SMOKE = {**config.load(), "preset": "smoke"}
+FRONTENDS = ("jax", "jax_shard_map", "torch_xla")
+WRONG = """
+from functools import partial
+import jax
+from stackwars.measure.stablehlo import sharded
+# Every device takes a step along the gradient of its own part of the batch.
+jax.lax.pmean = lambda loss, axis_name: loss
+jax.shard_map = partial(jax.shard_map, check_vma=False)
+sharded.run_child(sharded.measure)
+"""
+
+
+def python_of(frontend, request):
+    framework = Point(frontend, "ffn", "data", 2).framework
+    return request.getfixturevalue(f"{framework}_python")
+
+
+def process(python, folder, *point, module=sharded.__name__):
+    job = ShardedJob(**sharding.sharded_job(SMOKE, Point(*point)))
+    return supervise(job, python, folder, module)
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("way", ["data", "tensor"])
+@pytest.mark.parametrize("frontend", FRONTENDS)
+def test_a_training_step_that_is_divided_is_the_same_step(frontend, way, request, tmp_path):
+    python = python_of(frontend, request)
+    result = process(python, tmp_path, frontend, "train_transformer", way, 2)
+    assert (result["status"], result["status_detail"]) == ("ok", "")
+    found = event(result, "compared")
+    assert found["rel_l2"] < 1e-5
+    assert found["results"] > 80  # the loss, every weight and its moments
+    # Every device needs the gradients of all, or its share of each product's sum.
+    assert found["partitioned"]["all_reduce"] >= 1
+    assert (found["emitted"]["all_reduce"] > 0) == (frontend == "jax_shard_map")
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("frontend", FRONTENDS)
+def test_two_products_that_are_divided_need_one_sum(frontend, request, tmp_path):
+    result = process(python_of(frontend, request), tmp_path, frontend, "ffn", "tensor", 2)
+    assert (result["status"], result["status_detail"]) == ("ok", "")
+    found, sizes = event(result, "compared"), result["sizes"]
+    assert found["rel_l2"] < 1e-5
+    counts = {kind: found["partitioned"][kind] for kind in COLLECTIVES}
+    assert counts == {**dict.fromkeys(COLLECTIVES, 0), "all_reduce": 1}
+    elements = sizes["batch"] * sizes["sequence"] * sizes["features"]
+    assert found["partitioned"]["bytes"] == 4 * elements
+
+
+@pytest.mark.env
+def test_what_shard_map_has_no_form_of_says_so(jax_python, tmp_path):
+    result = process(jax_python, tmp_path, "jax_shard_map", "llama3_8b", "tensor", 2)
+    assert result["status"] == "unsupported"
+    assert "what its devices send" in result["status_detail"]
+
+
+@pytest.mark.env
+def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
+    folder, script = tmp_path / "process", tmp_path / "wrong.py"
+    spec = sharding.sharded_job(SMOKE, Point("jax_shard_map", "train_transformer", "data", 2))
+    folder.mkdir()
+    (folder / "spec.json").write_text(json.dumps(spec))
+    script.write_text(WRONG)
+    run(jax_python, script, folder)
+    compared = event({"events": read_events(folder)}, "compared")
+    assert compared["rel_l2"] > 1e-3
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("framework", ["jax", "torch_xla", "torch_tpu"])
+def test_a_slice_has_its_collectives_and_the_bytes_of_one_chip(framework, request, tmp_path):
+    python = request.getfixturevalue(f"{framework}_python")
+    whole = {**SMOKE, "measure": ["tables", "sharding"]}
+    found = {}
+    for compilation in sharding.slices(whole):
+        program, chips = compilation.program, compilation.target
+        if (program.framework, program.workload) != (framework, "ffn") or chips == "tpu-v6e-8":
+            continue
+        made = lower_program(python, programs.lower_job(whole, program), tmp_path / f"program-{chips}")
+        job = CompileJob(**sharding.job(whole, compilation))
+        pins = REPOSITORY / programs.compiler_pins(whole, compilation.compiler, chips)
+        found[chips] = compile_in_child(job, ensure(pins), Path(made["program"]), tmp_path / chips)
+    assert [one["verdict"] for one in found.values()] == ["fits", "fits"]
+    one, four = (found[name]["hlo"]["collectives"] for name in ("tpu-v6e", "tpu-v6e-4"))
+    assert not any(one.values())
+    assert four["all_reduce"] + four["reduce_scatter"] >= 1
+    assert four["bytes"] > 0
+    assert found["tpu-v6e-4"]["argument_bytes"] < found["tpu-v6e"]["argument_bytes"]
