@@ -24,7 +24,9 @@ STACK = ("Traceback", "RuleException", "CalledProcessError", "WorkflowError", "s
 def made(tmp_path_factory):
     """A study with a workload that is one file, named by the study alone."""
     made = study.make(tmp_path_factory.mktemp("failures"), ("gemm", "layernorm", "softmax"))
-    shutil.copy(REPOSITORY / "docs" / "examples" / "softmax.py", made.folder / "src/stackwars/measure/workloads")
+    shutil.copy(
+        REPOSITORY / "docs" / "examples" / "softmax.py", made.folder / "src/stackwars/measure/workloads"
+    )
     overlay = made.folder / OVERLAY
     config = yaml.safe_load(overlay.read_text())
     del config["workloads"]

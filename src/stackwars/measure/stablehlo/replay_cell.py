@@ -2,7 +2,7 @@
 
 `python -m stackwars.measure.stablehlo.replay_cell --job JOB --pins PINS --peak PEAK --output FOLDER [--taken FOLDER]`
 writes replay.json, and profile.json with the operations of each program's calls. In the native compiler, the process
-takes part in the rounds of a cell (`stackwars.measure.cell`), whose records are read from the folder `taken`: the cell's
+takes part in the rounds of a cell (`measure.cell`), whose records are read from the folder `taken`: the cell's
 processes are the controls. Any other replay measures its rounds itself.
 """
 
