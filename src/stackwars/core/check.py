@@ -48,7 +48,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Checked:
-    """The outcome of a program, and what is known of it.
+    """The outcome of a program, with its verdict and times.
 
     operation: that at which a compiler refuses it. is_emitted: whether the frontend
     emitted a program of the computation, not an odd one (`judge.Expected`). verdict: on its values, see

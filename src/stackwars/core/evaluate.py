@@ -58,7 +58,7 @@ UNIT_ROUNDOFF = {
     **dict.fromkeys(("f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ"), 2.0**-4),
     **dict.fromkeys(("f8E5M2", "f8E5M2FNUZ"), 2.0**-3), "f8E3M4": 2.0**-5,
 }  # fmt: skip
-"""By element type, half of the distance between 1 and the next number."""
+"""Half of the distance between 1 and the next number."""
 SAMPLE = 1 << 16
 """Elements by which an array is told to be informative."""
 LEAST = 8

@@ -1,4 +1,4 @@
-"""Limits on a child process, and what the kernel says of it: its memory, its end, who was killed for memory."""
+"""Limits on a child process, and what the kernel reports: its memory, its end, who was killed for memory."""
 
 from __future__ import annotations
 

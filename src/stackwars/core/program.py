@@ -55,7 +55,7 @@ class Program:
 
     label: its name in an answer. text: as it was emitted, or a portable artifact. named: returns {name: array} of its
     results, see `judge.value_key`. sources: the place in the frontend's source of each line of the text, if it is
-    known. file: the name of the file that the text is of. sizes: of the workload. missing: why there is no program;
+    known. file: the name of the text's file. sizes: of the workload. missing: why there is no program;
     then there is no text.
     """
 

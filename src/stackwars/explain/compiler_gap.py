@@ -118,7 +118,7 @@ class TimedKind:
 
     @property
     def is_call(self) -> bool:
-        """Whether its time alone is no more than the cost of a call."""
+        """Return whether its time alone is no more than the cost of a call."""
         # The median: on a busy machine one turn may take many times as long.
         return not self.is_refused and bool(np.median(self.times, axis=1).max() < CALL_NS)
 
@@ -326,7 +326,7 @@ class _Finder:
         if verdict == answer.NOT_SEPARABLE and share.low > MOST_SHARE:
             return f"{verdict}: regions take longer alone than in the program: {measured}"
         if verdict == answer.NOT_SEPARABLE:
-            return f"{verdict} from noise on this machine: {measured}; what regions make up of it is uncertain"
+            return f"{verdict} from noise on this machine: {measured}; the regions' share is uncertain"
         if verdict == answer.SPREAD:
             return f"no {MOST_KINDS} kinds of regions make up {percent(ENOUGH)} of {whole}: {detail}"
         return detail

@@ -122,7 +122,7 @@ def judged(table: Table) -> str:
     if table.judge:
         ms = "A time means that all elements are right; the ratio is to the best of the table."
         return f"Judged by {table.judge}. {ms}"
-    return f"Not judged: {table.judge_reason}. Times with a ? are of values that nothing vouches for."
+    return f"Not judged: {table.judge_reason}. A time with a ? belongs to values that nothing vouches for."
 
 
 def notes(table: Table) -> list[str]:

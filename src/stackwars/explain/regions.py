@@ -45,12 +45,12 @@ _VALUES = (
     (re.compile(r"array<\w+: ([^>]*)>"), r"[\1]"),
     (re.compile(r" : (tensor<\w+>|i\d+)$"), ""),
 )
-"""How values of attributes are shortened."""
+"""Values of attributes are shortened by these."""
 _DEFAULT = re.compile(r"(strides|dilations?) \[1(, 1)*\]$|padding dense<0>|\w+ (false|\[\]|dense<false>)$")
 _BODIES = {
     "sort": "comparator", "reduce": "reducer", "reduce_window": "reducer", "scatter": "combiner", "while": "loop",
 }  # fmt: skip
-"""What the inner operations of an operation are called."""
+"""Names of an operation's inner operations."""
 _IN_WORDS = ("feature_group_count", "batch_group_count", "lhs_dilation", "rhs_dilation", "precision_config")
 """Attributes that `traits` puts into words."""
 MOST_INNER = 3

@@ -45,7 +45,7 @@ PARTNER_STEPS = (*STEPS, THROUGHPUT)
 COPIES, OWN_BYTES = 3, 2**30
 """A process may need so many times its weights, and so much besides."""
 LASTING = (Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED)
-"""How a partner ends that later rounds do not start again, because it would end so again."""
+"""Ends of a partner that would come again: later rounds do not start it."""
 NOT_OF_PARTNER = (
     "dialect", "workload", "device", "preset", "repetition", "sizes", "settings", "partner", "forms", "machine",
     "source", "values", "memory", "log_tail", "memory_cap_bytes", "repeated", "started_utc",

@@ -1,4 +1,4 @@
-"""What a run on a cluster needs besides that of one machine: each node's lock and peak."""
+"""Each node of a cluster has its own lock and peak."""
 
 from __future__ import annotations
 

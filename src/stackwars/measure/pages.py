@@ -1,4 +1,4 @@
-"""What the kernel says of this process's memory pages. Standard library only: it runs in the process measured."""
+"""Read what the kernel counts of this process's memory pages, by the standard library alone."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from stackwars.measure import loops
 
 @dataclass(frozen=True)
 class ProcessValue:
-    """What the calls of one process say.
+    """The numbers that the calls of one process give.
 
     kept: share of the steady blocks of the undisturbed series that are uncontended. kind, warmup: see
     `steady.Steady`. loops_ms: median of its loops, ms a call; None where it has none.
@@ -74,7 +74,7 @@ def wait_shares(blocks: dict) -> list[float]:
 
 
 def uncontended_blocks(blocks: dict, baseline_share: float) -> list[bool]:
-    """Whether each block is uncontended, of a cell with this baseline wait share."""
+    """Return which blocks are uncontended, in a cell with this baseline wait share."""
     quiet = blocks["other_processes_share"] <= MAX_OTHER_PROCESSES_SHARE
     return [quiet and share <= baseline_share + GATE for share in wait_shares(blocks)]
 

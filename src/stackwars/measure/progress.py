@@ -47,14 +47,14 @@ def _ended_badly(result: dict) -> str:
 
 
 def _time(timed: dict) -> str:
-    """What a call of this event took: the one call, or one of the median block."""
+    """Return the time of a call of this event: the one call, or a call of the median block."""
     ns = timed["ns"]
     call_ns = statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns
     return f"{call_ns / 1e6:.3f} ms"
 
 
 def _name(record: dict) -> str:
-    """What a process is called: by its framework or, a replay, by the compiler."""
+    """Return a process's name: its framework's or, of a replay, its compiler's."""
     who = record.get("framework") or f"replay in {record['compiler']}"
     return f"{who} {record['workload']} {record['device']} process {record['repetition'] + 1}"
 

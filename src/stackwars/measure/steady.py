@@ -22,7 +22,7 @@ BURST = 1 / 8  # share of the points that may be off: the machine's doing, not t
 
 
 class Steady(NamedTuple):
-    """What a series is, and where its steady part begins."""
+    """The kind of a series, and where its steady part begins."""
 
     kind: str  # AT_ONCE, WARM_UP, SLOWING or NONE
     warmup: int  # leading slow points; in a warm-up, all before the steady part

@@ -194,7 +194,7 @@ def _print(text: str) -> None:
 
 
 def main() -> None:
-    """Install what is missing if that is possible, else print all of it and exit with 1 if any is required.
+    """Install what is missing if that is possible, else print the whole list and exit with 1 if any is required.
 
     STUDIES names the studies whose environments will be built. With STACKWARS_WITHOUT_TEX=1, TeX and Graphviz are not
     checked: no paper can be built then.

@@ -69,7 +69,7 @@ def preset_sizes(given: dict[str, dict[str, int]], workload: str) -> dict[str, i
 
 
 def settings(config: dict) -> dict:
-    """How to measure: the common settings, overridden by those of the chosen preset."""
+    """Return the settings of a measurement: the common ones, overridden by those of the chosen preset."""
     return {**config["settings"], **preset(config).get("settings", {})}
 
 

@@ -77,7 +77,7 @@ def title(name: str) -> str:
 
 
 def variant(name: str) -> str:
-    """What a variant is called beneath the framework that it varies; empty for the others."""
+    """The name of a variant beneath the framework that it varies; empty for the others."""
     return getattr(load(name), "VARIANT", "")
 
 
@@ -98,7 +98,7 @@ def mapped(function: Callable, output: Any) -> Any:
 
 @dataclass(frozen=True)
 class Counters:
-    """What a framework says that it has done since it was loaded.
+    """The events that a framework counts since it was loaded.
 
     compiles: executables built; None for a framework that compiles nothing. cache_hits: executables that
     came from a cache on disk instead.
@@ -112,6 +112,6 @@ class Counters:
     compile_s: float | None
 
     def since(self, earlier: Counters) -> Counters:
-        """What was done between the earlier reading and this one."""
+        """Return the events between the earlier reading and this one."""
         pairs = zip(astuple(self), astuple(earlier), strict=True)
         return Counters(*(None if None in (now, then) else now - then for now, then in pairs))

@@ -26,7 +26,7 @@ _TRACING = (
 _COMPILING = "/jax/core/compile/backend_compile_duration"
 _CACHE_HIT = "/jax/compilation_cache/cache_hits"
 _SOURCE = re.compile(r' source_file="[^"]*"| source_\w+=\d+')
-"""Where a line of this machine's files made an operation: no part of the program."""
+"""The location of an operation in this machine's files: no part of the program."""
 
 
 class Session:

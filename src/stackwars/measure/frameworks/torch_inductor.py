@@ -34,7 +34,7 @@ _CACHE_HITS = (("inductor", "fxgraph_cache_hit"), ("aot_autograd", "autograd_cac
 _SOURCE = re.compile(r"# File: \S*/")
 """The folder of a line of this machine's files: no part of the graph."""
 _IN_LOOP = "graph break in a for/while loop"
-"""What Dynamo says when it leaves a function to Python."""
+"""Dynamo's message when it leaves a function to Python."""
 _PRECOMPILE = """
 import sys
 from torch._inductor import codecache
@@ -51,7 +51,7 @@ class Session(torch_eager.Session):
     """
 
     DYNAMIC: bool | None = None
-    """Whether a graph is for every shape; None leaves it to PyTorch, which makes it so when a shape changes."""
+    """True if a graph is for every shape; None leaves it to PyTorch, which makes it so when a shape changes."""
 
     def __init__(self, device: str, precision: str) -> None:
         if lacking := tools.missing_for_inductor():

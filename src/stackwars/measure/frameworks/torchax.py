@@ -53,7 +53,7 @@ class Session(jax.Session):
 
 
 def _in_jax(module: Any, environment: Any, put: Callable) -> tuple:
-    """What a `build` in JAX's dialect returns, of a PyTorch module."""
+    """Return what a `build` in JAX's dialect returns, for a PyTorch module."""
     import torch
 
     if not hasattr(module, "leaves"):

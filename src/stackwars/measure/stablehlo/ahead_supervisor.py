@@ -39,7 +39,7 @@ from stackwars.setup.environments import Unavailable, ensure
 FITS, OOM = "fits", "oom"
 MESSAGE_CHARACTERS = 2000
 _HBM = re.compile(r"Ran out of memory (on HBM|in memory space hbm)|exceeds? available HBM", re.IGNORECASE)
-"""How a compiler refuses a program because the device's main memory is too small."""
+"""Words of a compiler that refuses a program because the device's main memory is too small."""
 CHILD = "stackwars.measure.stablehlo.ahead"
 GRACE_S = 3.0
 """Seconds from the assignment of buffers to the stop: a refusal follows the assignment at once."""
@@ -82,7 +82,7 @@ class CompileJob:
 
 @dataclass(frozen=True)
 class CompilationEnd:
-    """How the child ended. events: its lines, oldest first; dumped: the folder that XLA wrote into; assumed_code: the
+    """The end of the child. events: its lines, oldest first; dumped: the folder that XLA wrote into; assumed_code: the
     assumed bytes of code if the parent stopped the child once its buffers were assigned."""
 
     report: ExitReport

@@ -32,7 +32,7 @@ from stackwars.measure.stablehlo.arguments import Entry, Lowered, ProgramSource,
 
 PACKAGES = ("torch", "torch_tpu")
 _PRECISION = {"default": "medium", "high": "high", "highest": "highest"}
-"""What PyTorch calls the precisions of a product of float32 that XLA calls DEFAULT, HIGH and HIGHEST."""
+"""PyTorch's names of the precisions of a product of float32 that XLA calls DEFAULT, HIGH and HIGHEST."""
 
 IN_PLACE = "of what writes in place only training steps are lowered with TorchTPU here"
 

@@ -15,7 +15,7 @@ from stackwars.measure.stablehlo.arguments import Entry, Leaf, Lowered, ProgramS
 
 PACKAGES = ("torch", "torch_xla")
 PLACEHOLDERS = True
-"""Whether arguments have no data, so that reading one aborts the process."""
+"""True while arguments have no data, so that reading one aborts the process."""
 
 
 def load() -> None:

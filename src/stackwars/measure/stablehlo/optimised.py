@@ -69,7 +69,7 @@ def read(path: Path, program: bytes) -> tuple[str, str]:
     first, _, hlo = text.partition("\n")
     result = _HEAD.match(first)
     if result is None or result[2] != hashlib.sha256(program).hexdigest():
-        raise ValueError("what is kept is of another program")
+        raise ValueError("expected the optimised form of this program, got another program's")
     return result[1], hlo
 
 

@@ -33,7 +33,10 @@ class Training(Workload):
     STATE = "weights, and both moments of their gradients"
     FLAT = ("tensorflow", "numpy")
     APART: float
-    """How far float32 lets the losses of a training part from an exact one: the largest draw of `losses.apart`."""
+    """The distance that float32 allows between the losses of a training and of an exact one.
+
+    It is the largest draw of `losses.apart`.
+    """
 
     def preload(self, dialect):
         if dialect == "jax":

@@ -22,7 +22,7 @@ class Window(Attention):
         return {}
 
     def parameters(self, sizes):
-        """As those of `mha`. Raises ValueError for sizes that have problems."""
+        """Return the sizes' problems, as `mha` does. Raises ValueError for sizes that have problems."""
         self.refuse_problems(sizes)
         return super().parameters(sizes)
 

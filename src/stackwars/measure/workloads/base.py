@@ -101,17 +101,17 @@ class Workload:
     FLAT: tuple[str, ...] = ()
     """Array dialects whose form takes weights as `flat`; the others take them as `tree`."""
     GRAPH_BREAKS = False
-    """Whether its torch module reads values back while it runs."""
+    """True if its torch module reads values back while it runs."""
     DEVICE_LOOP = False
-    """Whether its torch module has a loop whose body is a graph of its own."""
+    """True if its torch module has a loop whose body is a graph of its own."""
     SIZES_FROM_VALUES = False
-    """Whether sizes depend on values in TensorFlow."""
+    """True if sizes depend on values in TensorFlow."""
     IS_REFERENCE_TESTED = True
-    """Whether tests compare every form with the reference."""
+    """True if tests compare every form with the reference."""
     SETS_DIFFER = True
-    """Whether two sets of inputs differ, and so their outputs."""
+    """True if two sets of inputs differ, and so their outputs."""
     BUILDER = "in"
-    """Which modules build its forms: `<BUILDER>_<dialect>` of this folder."""
+    """The modules that build its forms: `<BUILDER>_<dialect>` of this folder."""
 
     def problems(self, sizes: Sizes) -> dict[str, str]:
         """Return {size: what it should be} for sizes that do not fit each other."""

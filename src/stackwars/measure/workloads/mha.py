@@ -22,12 +22,12 @@ class Attention(Workload):
     }
 
     def parameters(self, sizes):
-        """As in the base; rows of qkv are q, then k, then v."""
+        """Divide the weights; rows of qkv are q, then k, then v."""
         width = sizes["features"]
         return counts.linear("qkv", width, 3 * width) | counts.linear("out", width, width)
 
     def flops(self, sizes):
-        """As in the base; masked positions count."""
+        """Return the operations; masked positions count."""
         batch, sequence, width = sizes["batch"], sizes["sequence"], sizes["features"]
         projections = counts.matmul(batch * sequence, width, 4 * width)
         return projections + counts.attention(batch, sequence, sequence, width)

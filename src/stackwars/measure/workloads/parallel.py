@@ -1,4 +1,4 @@
-"""How a workload is divided among devices: along which axis of which array.
+"""The division of a workload among devices: along which axis of which array.
 
 data: every device has all weights, and a part of each input, along its first axis. tensor: every device has
 all inputs, and a part of those weights that the workload names in ``TENSOR_PARALLEL``, {end of a weight's name:
@@ -34,7 +34,7 @@ class Division:
         return 0 if self.way == DATA else None
 
     def weight_axis(self, name: str) -> int | None:
-        """Return the axis along which a weight, or an optimiser's state of it, is divided, or None."""
+        """Return the axis along which a weight, or its state in an optimiser, is divided, or None."""
         if self.way == DATA:
             return None
         for end in STATE:

@@ -45,7 +45,7 @@ class Gradients(Workload):
         return counts.linear("up", features, hidden) | counts.linear("down", hidden, classes)
 
     def flops(self, sizes):
-        """As in the base. An outer product counts as what it is to XLA: a product with an inner extent of 1."""
+        """Return the operations. An outer product counts as what it is to XLA: a product with an inner extent of 1."""
         batch, features = sizes["batch"], sizes["features"]
         hidden, classes = sizes["hidden"], sizes["classes"]
         forward = counts.matmul(batch, features, hidden) + counts.matmul(batch, hidden, classes)

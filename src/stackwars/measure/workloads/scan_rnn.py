@@ -32,7 +32,7 @@ class Recurrence(Workload):
         return counts.linear("input", sizes["features"], hidden) | recurrent
 
     def flops(self, sizes):
-        """As in the base: both products of every step."""
+        """Return the operations: both products of every step."""
         inner = sizes["features"] + sizes["hidden"]
         return sizes["sequence"] * counts.matmul(sizes["batch"], inner, sizes["hidden"])
 

@@ -36,7 +36,7 @@ class TrainMLP(adamw.Training):
         return counts.linear("up", features, hidden) | counts.linear("down", hidden, classes)
 
     def flops(self, sizes):
-        """As in the base: two products forward, and backward each twice but for the input's."""
+        """Return the operations: two products forward, and backward each twice but for the input's."""
         up = counts.matmul(sizes["batch"], sizes["features"], sizes["hidden"])
         down = counts.matmul(sizes["batch"], sizes["hidden"], sizes["classes"])
         return 2 * up + 3 * down
@@ -49,7 +49,7 @@ class TrainMLP(adamw.Training):
         return max(sizes["batch"], sizes["features"], sizes["hidden"], sizes["classes"])
 
     def reference(self, weights, batches, rounding=None):
-        """As `adamw.trained`."""
+        """Return what `adamw.trained` returns."""
 
         def of_batch(weights, batch, rounding):
             return gradients(weights, batch["x"].astype(np.float64), batch["labels"], rounding)

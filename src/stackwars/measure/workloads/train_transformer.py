@@ -27,7 +27,7 @@ class TrainTransformer(adamw.Training):
         return transformer.parameters(sizes, sizes["sequence"])
 
     def flops(self, sizes):
-        """As in the base: forward once, backward twice that."""
+        """Return the operations: forward once, backward twice that."""
         width = sizes["hidden"]
         layer = counts.encoder(sizes["batch"], sizes["sequence"], width, sizes["intermediate"])
         rows = sizes["batch"] * sizes["sequence"]
@@ -44,7 +44,7 @@ class TrainTransformer(adamw.Training):
         return {"heads": sizes["heads"]}
 
     def reference(self, weights, batches, heads, rounding=None):
-        """As `adamw.trained`."""
+        """Return what `adamw.trained` returns."""
 
         def of_batch(weights, batch, rounding):
             return transformer.loss_and_gradients(weights, batch["tokens"], heads, rounding)
