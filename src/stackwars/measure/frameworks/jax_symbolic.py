@@ -19,7 +19,7 @@ NOTE = "traced once for every shape, by jax.export"
 
 
 class Session(jax.Session):
-    """As JAX's, of an exported function."""
+    """JAX's session, with an exported function."""
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)

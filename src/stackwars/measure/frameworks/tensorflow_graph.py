@@ -12,7 +12,7 @@ COLOUR = "#8c5a2b"
 
 
 class Session(tensorflow_xla.Session):
-    """As tensorflow_xla's, but each operation of the graph runs its own kernel, and no executable is made."""
+    """tensorflow_xla's session, but each operation of the graph runs its own kernel, and no executable is made."""
 
     JIT_COMPILE = False
 

@@ -11,6 +11,6 @@ NOTE = "one graph for every shape, by dynamic=True"
 
 
 class Session(torch_inductor.Session):
-    """As TorchInductor's, with dynamic shapes."""
+    """TorchInductor's session, with dynamic shapes."""
 
     DYNAMIC = True

@@ -17,7 +17,7 @@ NOTE = "weights are constants, packed for oneDNN in run 1"
 
 
 class Session(torch_inductor.Session):
-    """As TorchInductor's, with freezing."""
+    """TorchInductor's session, with freezing."""
 
     def __init__(self, device: str, precision: str) -> None:
         super().__init__(device, precision)

@@ -26,7 +26,7 @@ _ALL = "entire_frame_compile"
 
 
 class Session(torch_xla.Session):
-    """As torch_xla's, with its graph found by Dynamo."""
+    """torch_xla's session, with its graph found by Dynamo."""
 
     def __init__(self, device: str, precision: str) -> None:
         super().__init__(device, precision)

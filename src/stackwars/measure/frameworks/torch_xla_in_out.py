@@ -46,7 +46,7 @@ def _in_out(layer: torch.nn.Linear) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 class Session(torch_xla.Session):
-    """As torch_xla's, with its module changed before it is called."""
+    """torch_xla's session, with its module changed before it is called."""
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)

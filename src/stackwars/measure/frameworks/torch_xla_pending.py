@@ -19,7 +19,7 @@ PROGRAM_OF = "torch_xla"
 
 
 class Session(torch_xla.Session):
-    """As torch_xla's, but with inputs that are still to be computed at run 1."""
+    """torch_xla's session, but with inputs that are still to be computed at run 1."""
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)

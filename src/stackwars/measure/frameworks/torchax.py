@@ -24,7 +24,7 @@ COLOUR = "#3f7cac"
 
 
 class Session(jax.Session):
-    """As JAX's, of a PyTorch module whose weights are JAX's arrays."""
+    """JAX's session, with a PyTorch module whose weights are JAX's arrays."""
 
     def __init__(self, device: str, precision: str) -> None:
         super().__init__(device, precision)
