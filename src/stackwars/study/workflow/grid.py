@@ -135,6 +135,15 @@ class Grid:
 
     # Cells
 
+    def device_pins(self, wildcards: Wildcards) -> list[str]:
+        """Return the pins of the environments that frameworks have for a device."""
+        names = [
+            name
+            for name in self._known["framework"]
+            if wildcards.device in cells.environments(self.config, name)
+        ]
+        return sorted({cells.pins(self.config, name, wildcards.device) for name in names})
+
     def available_cells(self) -> list[Cell]:
         """Return the cells of the devices that this machine has; the CPU's are known without asking."""
         others = [cell for cell in self.selected_cells if cell.device not in CPUS]
