@@ -1,4 +1,4 @@
-# What the rules share: the grid, and the functions that say what a job is made from.
+# Shared by the rules: the grid, and the functions that say what a job is made from.
 
 from snakemake.exceptions import WorkflowError
 

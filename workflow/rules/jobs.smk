@@ -1,4 +1,4 @@
-# What measures or compiles: each kind of job is a row of stackwars.study.workflow.jobs.KINDS. And the devices.
+# Jobs that measure or compile: each kind is a row of stackwars.study.workflow.jobs.KINDS. And the devices.
 
 MACHINES = {
     kinds.ALONE: (workflow.cores, EXCLUSIVE_NODE),

@@ -1,4 +1,4 @@
-# From what was measured to the tables of the run.
+# From the measurements to the tables of the run.
 
 
 # In jax's environment, for the MLIR bindings: what every program of the run, or of one claim, is made of.

@@ -27,7 +27,7 @@ VERSION = "4"
 SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_rel_l2")
 """The settings that every audit's processes depend on."""
 PAIR_SETTINGS = ("steady_min_blocks", "steady_max_blocks", "loop_pairs")
-"""Those that the rounds of pairs depend on too, which are measured as the study's are."""
+"""Further settings of the rounds of pairs, which are measured as the study's are."""
 PAIR_STEADY_S = 0.3
 """Seconds of an undisturbed series."""
 TIMED_TWICE = ("ffn", "mha", "conv")

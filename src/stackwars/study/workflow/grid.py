@@ -1,4 +1,4 @@
-"""What a configuration asks for, and where the files of its run are."""
+"""The cells, programs and replays that a configuration asks for, and the files of its run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REFERENCE_RUNS = f"{REFERENCE}/runs"
 REFERENCE_TABLES = "results/from-reference"
 """The tables of all accepted runs together."""
 Wildcards = Any
-"""What a rule's path names, as attributes: device, framework, workload, variant, ..."""
+"""Names in a rule's path, as attributes: device, framework, workload, variant, ..."""
 
 
 class Grid:
@@ -53,7 +53,7 @@ class Grid:
         """The arguments of every step that makes something of the run."""
         own = job_files.planned("config", {**load(), "source": "reference"})
         self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
-        """Those of a step that makes tables of the reference: they follow the configuration as its file has it,
+        """Arguments of a step that makes tables of the reference: they follow the configuration as its file has it,
         because what a run overrides does not change the reference."""
         self.selected_cells = cells.asked(config)
         if not self.is_measured:

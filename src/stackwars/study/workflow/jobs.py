@@ -1,4 +1,4 @@
-"""The jobs that measure or compile: the table of their kinds, and what a rule needs of each.
+"""Jobs that measure or compile: the table of their kinds, and the inputs, outputs and parameters of their rules.
 
 A job runs again if its pins, the meaning of one of its files or its specification changes, or the version of its kind.
 The files are those of the workload, the framework or the compiler; docstrings, comments, titles and colours have no
@@ -35,7 +35,7 @@ def step_digest(*modules: str) -> Callable[[Wildcards], str]:
 
 
 class Jobs:
-    """What the rules of the kinds need: inputs, outputs and parameters."""
+    """Inputs, outputs and parameters of the rules of the kinds."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid

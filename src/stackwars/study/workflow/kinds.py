@@ -15,7 +15,7 @@ from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
 from stackwars.study.workflow.grid import Grid, Wildcards
 
 ALONE, TIMED, COMPILING = "alone", "timed", "compiling"
-"""What a job needs of its machine. No other job runs beside one that is alone, nor beside a timed one unless the preset
+"""Demands of a job on its machine. No other job runs beside one that is alone, nor beside a timed one unless the preset
 sets side_by_side. Two compilations may run side by side: nothing about them is timed against anything."""
 CELL = Cell("{framework}", "{workload}", "{device}").path
 """Folder of a cell, below the folder of the run, by the wildcards of its path."""
