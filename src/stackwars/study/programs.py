@@ -11,12 +11,9 @@ from stackwars.measure import frameworks, workloads
 from stackwars.measure.workloads import parallel, sized
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, odd
-from stackwars.study.comparisons import PROGRAMS, comparisons, with_programs
+from stackwars.study.comparisons import with_programs
 from stackwars.study.odd import BASE
 from stackwars.study.studies import folder, preset, studies
-
-STATE_BLOCKS = 11
-"""Calls of a replay whose results are the state of its workload: the first, in fresh memory, are slow."""
 
 
 @dataclass(frozen=True, order=True)
@@ -201,70 +198,6 @@ def searched(config: dict) -> list[ReplayCell]:
     ]
 
 
-def lower_job(config: dict, program: Program) -> dict:
-    """The LowerJob of `stackwars.measure.stablehlo.lower` as a dictionary."""
-    settings = cells.settings(config)
-    return {
-        "framework": program.framework,
-        "dialect": frameworks.load(program.framework).DIALECT,
-        "workload": program.workload,
-        "variant": program.variant,
-        "sizes": sizes(config, program.workload, program.variant),
-        "seed": settings["seed"],
-        "matmul_precision": settings["matmul_precision"],
-    }
-
-
-def ahead_job(config: dict, compilation: Compilation) -> dict:
-    """The CompileJob of `stackwars.measure.stablehlo.ahead_supervisor` as a dictionary."""
-    program = compilation.program
-    return {
-        "workload": program.workload,
-        "framework": program.framework,
-        "variant": program.variant,
-        "sizes": sizes(config, program.workload, program.variant),
-        "target": compilation.target,
-        "target_row": config["targets"][compilation.target],
-        "compiler": compilation.compiler,
-        "timeout_s": cells.settings(config)["compile_timeout_s"],
-    }
-
-
-def largest_batch_job(config: dict, compilation: Compilation) -> dict:
-    """The LargestBatchJob of `stackwars.measure.stablehlo.largest_batch` as a dictionary."""
-    lowering, compiling = lower_job(config, compilation.program), ahead_job(config, compilation)
-    result = lowering | compiling | {"limit": cells.settings(config)["largest_batch_compilations"]}
-    del result["variant"]
-    return result
-
-
-def replay_job(config: dict, replay: ReplayCell) -> dict:
-    """The ReplayJob of `stackwars.measure.stablehlo.replay` of the first round, as a dictionary."""
-    settings = cells.settings(config)
-    row = config["compilers"][replay.compiler]
-    return {
-        "workload": replay.workload,
-        "device": replay.device,
-        "preset": config["preset"],
-        "compiler": replay.compiler,
-        "module": compiler_module(config, replay.compiler),
-        "options": row.get("options", {}),
-        "repetition": 0,
-        "baseline": with_programs(config)[0],
-        "sizes": sizes(config, replay.workload),
-        "settings": {
-            **cells.measuring(config, replay.workload),
-            "rounds": cells.rounds(config, replay.workload),
-            # What updates a state has its results in fresh memory at first.
-            "steady_min_blocks": STATE_BLOCKS if hasattr(workloads.load(replay.workload), "STATE") else 1,
-            "steady_seconds": settings["replay_seconds"],
-        },
-        "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
-        "check": f"results/{folder(config)}/{check_path(replay.compiler, replay.workload)}",
-        "expected": expected_folder(config, replay.workload),
-    }
-
-
 def causes_path(compiler: str, workload: str) -> Path:
     """Return the file of the causes of a replay's gaps, relative to the folder of the preset's results."""
     return Path("causes", compiler, workload, "causes.json")
@@ -273,32 +206,6 @@ def causes_path(compiler: str, workload: str) -> Path:
 def evaluator(config: dict) -> str:
     """Return the compiler that evaluates programs of a search: the first XLA, for later ones read what it prints."""
     return next(name for name in config["compilers"] if compiler_module(config, name) == XLA)
-
-
-def causes_job(config: dict, replay: ReplayCell) -> dict:
-    """The CausesJob of `stackwars.study.replay_causes` as a dictionary."""
-    settings = cells.settings(config)
-    pair = next(iter(comparisons(config, PROGRAMS)))
-    names = {"compiler": replay.compiler, "evaluator": evaluator(config)}
-    options = {"compiler": config["compilers"][replay.compiler].get("options", {}), "evaluator": {}}
-    return {
-        "workload": replay.workload,
-        "device": replay.device,
-        **{
-            role: {"name": name, "module": compiler_module(config, name), "options": options[role]}
-            for role, name in names.items()
-        },
-        "pins": {role: compiler_pins(config, name) for role, name in names.items()},
-        "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
-        "pair": [pair.subject, pair.baseline],
-        "sizes": sizes(config, replay.workload),
-        "seed": settings["seed"],
-        "bound": settings["cause_bound"],
-        "settings": {
-            **{key: settings[f"cause_{key}"] for key in ("seconds", "budget_s")},
-            **{key: settings[key] for key in ("memory_cap_gib", "timeout_s")},
-        },
-    }
 
 
 def judge_compiler(config: dict) -> str | None:
@@ -360,39 +267,7 @@ def check_path(compiler: str, workload: str, variant: str = BASE) -> Path:
     return Path("checks", compiler, workload, variant, "check.json")
 
 
-def expected_job(config: dict, workload: str, variant: str) -> dict:
-    """The ExpectedJob of `stackwars.measure.stablehlo.expected` as a dictionary."""
-    settings = cells.settings(config)
-    return {
-        "workload": workload,
-        "variant": variant,
-        "sizes": sizes(config, workload, variant),
-        "seed": settings["seed"],
-        "memory_cap_gib": settings["memory_cap_gib"],
-        "timeout_s": settings["timeout_s"],
-        "programs": _files(config, evaluated(config, workload, variant)),
-    }
-
-
-def check_job(config: dict, compiler: str, workload: str, variant: str) -> dict:
-    """The CheckJob of `stackwars.measure.stablehlo.check` as a dictionary."""
-    settings, row = cells.settings(config), config["compilers"][compiler]
-    return {
-        "workload": workload,
-        "variant": variant,
-        "device": CPU,
-        "preset": config["preset"],
-        "compiler": compiler,
-        "module": compiler_module(config, compiler),
-        "options": row.get("options", {}),
-        "sizes": sizes(config, workload, variant),
-        "settings": {key: settings[key] for key in ("seed", "memory_cap_gib", "check_timeout_s")},
-        "programs": _files(config, checked(config, workload, compiler, variant)),
-        "expected": expected_folder(config, workload, variant),
-    }
-
-
-def _files(config: dict, programs_: list[Program]) -> dict[str, dict[str, str]]:
+def files(config: dict, programs_: list[Program]) -> dict[str, dict[str, str]]:
     """Return the files of programs, relative to the repository."""
     names = {"program": "program.mlir.gz", "arguments": "arguments.json"}
     return {
@@ -400,17 +275,6 @@ def _files(config: dict, programs_: list[Program]) -> dict[str, dict[str, str]]:
             key: f"results/{folder(config)}/{program.path}/{name}" for key, name in names.items()
         }
         for program in programs_
-    }
-
-
-def optimise_job(config: dict) -> dict:
-    """The OptimiseJob of `stackwars.measure.stablehlo.optimised` as a dictionary: of the native compiler."""
-    name = native_compiler(config)
-    return {
-        "compiler": name,
-        "module": compiler_module(config, name),
-        "options": config["compilers"][name].get("options", {}),
-        "timeout_s": cells.settings(config)["compile_timeout_s"],
     }
 
 

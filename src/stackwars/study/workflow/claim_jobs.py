@@ -1,4 +1,4 @@
-"""What one claim is decided from."""
+"""Inputs of the decision on one claim."""
 
 from __future__ import annotations
 

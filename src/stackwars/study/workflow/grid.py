@@ -1,4 +1,4 @@
-"""What a configuration asks for, and where the files of its run are."""
+"""The cells, programs and replays that a configuration asks for, and the files of its run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REFERENCE_RUNS = f"{REFERENCE}/runs"
 REFERENCE_TABLES = "results/from-reference"
 """The tables of all accepted runs together."""
 Wildcards = Any
-"""What a rule's path names, as attributes: device, framework, workload, variant, ..."""
+"""Names in a rule's path, as attributes: device, framework, workload, variant, ..."""
 
 
 class Grid:
@@ -53,7 +53,7 @@ class Grid:
         """The arguments of every step that makes something of the run."""
         own = job_files.planned("config", {**load(), "source": "reference"})
         self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
-        """Those of a step that makes tables of the reference: they follow the configuration as its file has it,
+        """Arguments of a step that makes tables of the reference: they follow the configuration as its file has it,
         because what a run overrides does not change the reference."""
         self.selected_cells = cells.asked(config)
         if not self.is_measured:
@@ -134,6 +134,15 @@ class Grid:
         return [str(path) for folder in folders for path in runs.files(folder)]
 
     # Cells
+
+    def device_pins(self, wildcards: Wildcards) -> list[str]:
+        """Return the pins of the environments that frameworks have for a device."""
+        names = [
+            name
+            for name in self._known["framework"]
+            if wildcards.device in cells.environments(self.config, name)
+        ]
+        return sorted({cells.pins(self.config, name, wildcards.device) for name in names})
 
     def available_cells(self) -> list[Cell]:
         """Return the cells of the devices that this machine has; the CPU's are known without asking."""
