@@ -1,9 +1,6 @@
 """A table, a cause and a fault by hand, as the searches give them, and the answer of them."""
 
-import os
-import re
 from dataclasses import replace
-from pathlib import Path
 
 from stackwars.core.check import Checked, Timing
 from stackwars.core.outcome import Outcome, Status
@@ -41,22 +38,6 @@ MACHINE = {
     "python": "3.11.2",
 }
 VERSIONS = {"numpy": "2.3.2", "jax": "0.7.1", "jaxlib": "0.7.1"}
-
-
-SNAPSHOTS = Path(__file__).parent / "explain" / "snapshots"
-FILTERS = ((r"(?s)<style>.*?</style>|<[^>]*>", ""), (r"[ \t]+\n", "\n"), (r"\n{2,}", "\n\n"))
-"""Patterns and replacements: the snapshot of a page has its text without markup."""
-
-
-def assert_snapshot(name: str, text: str) -> None:
-    """Compare an output with its snapshot; pytest with SNAPSHOTS=write in the environment writes the snapshot."""
-    for pattern, replacement in FILTERS if text.startswith("<") else ():
-        text = re.sub(pattern, replacement, text)
-    path = SNAPSHOTS / name
-    if os.environ.get("SNAPSHOTS") == "write":
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"{text.strip()}\n")
-    assert path.read_text() == f"{text.strip()}\n"
 
 
 def right(ms: float, others_share: float = 0.0) -> Checked:

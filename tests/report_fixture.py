@@ -12,9 +12,8 @@ from made_tables import accepted, cell, checked, comparison, program, replay
 from stackwars.core import documents
 from stackwars.core.hlo import CLASSES, DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.explain.answer import Share
-from stackwars.publish.report import explained
 from stackwars.publish.report.align import form, hlo_side, side
-from stackwars.publish.report.gather import gather
+from stackwars.publish.report.gather import answer_rows, gather
 from stackwars.publish.report.raw import POINTS
 from stackwars.study.config import load
 from stackwars.study.results.dataset import Dataset, Sources, sources
@@ -178,7 +177,7 @@ RELEASED = {
 }
 _REGION = replace(explain_fixture.REGION, line_a="program.mlir:7", line_b="workloads/mha.py:62")
 _FOUND = replace(explain_fixture.FOUND, regions=[_REGION], closed=Share(0.86, 0.85, 0.87))
-ANSWER, FAULT = explained._rows(replace(explain_fixture.ANSWER, causes=[_FOUND]))
+ANSWER, FAULT = answer_rows(replace(explain_fixture.ANSWER, causes=[_FOUND]))
 ANSWER |= {"title": "MHA", "sentence": "It is the layout of one weight."}
 FAULT |= {"name": "shift", "title": HOSTILE, "workload": "", "reduced": "module @part {}", "script": HOSTILE}
 AGAINST = {

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from explain_fixture import BETWEEN, FLAW, FOUND, NEW, OLD, TABLE, assert_snapshot, cell, ended, right
+from explain_fixture import BETWEEN, FLAW, FOUND, NEW, OLD, TABLE, cell, ended, right
+from snapshots import assert_snapshot
 from stackwars.core.outcome import Status
 from stackwars.explain import console
 from stackwars.explain.answer import NATIVE

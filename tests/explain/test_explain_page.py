@@ -17,11 +17,11 @@ from explain_fixture import (
     PROGRAM,
     SCRIPT,
     TABLE,
-    assert_snapshot,
     cell,
     ended,
     right,
 )
+from snapshots import assert_snapshot
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import page

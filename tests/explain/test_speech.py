@@ -15,11 +15,11 @@ from explain_fixture import (
     NEW,
     OLD,
     TABLE,
-    assert_snapshot,
     cell,
     ended,
     right,
 )
+from snapshots import assert_snapshot
 from stackwars.core import limits
 from stackwars.core.check import Checked
 from stackwars.core.outcome import Status

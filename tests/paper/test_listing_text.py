@@ -2,7 +2,8 @@
 
 import pytest
 
-from stackwars.publish.paper import listing_text
+from snapshots import assert_snapshot
+from stackwars.publish.paper import listings
 from stackwars.study.results.folder import REFERENCE, form
 
 
@@ -11,7 +12,7 @@ def text(framework: str, name: str) -> str:
 
 
 def cut(framework: str, name: str) -> list[str]:
-    return [line for _, line in getattr(listing_text, name)(text(framework, name))]
+    return [line for _, line in listings.FORMS[name](text(framework, name))]
 
 
 def test_stablehlo_keeps_every_line_and_its_depth_and_no_values_of_large_constants():
@@ -25,7 +26,7 @@ def test_stablehlo_keeps_every_line_and_its_depth_and_no_values_of_large_constan
   }}
 }}
 """
-    assert listing_text.stablehlo(program) == [
+    assert listings.stablehlo(program) == [
         (0, "module {"),
         (1, "  func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {"),
         (2, "    %c = stablehlo.constant dense<...> : tensor<16xf32>"),
@@ -70,7 +71,7 @@ def test_lines_of_a_kernel_that_are_no_step_are_counted():
         "    auto tmp0 = a;\n    Helper one;\n    Helper two;\n    {\n    auto tmp1 = b;\n    Helper three;\n"
     )
     code = f"cpp_fused_add_0 = async_compile.cpp_pybinding(['float*'], '''\n{kernel}''')\n"
-    assert listing_text.generated_code(code) == [
+    assert listings.generated_code(code) == [
         (0, "// cpp_fused_add_0"),
         (1, "auto tmp0 = a;"),
         (1, "// ... 2 lines left out"),
@@ -79,27 +80,18 @@ def test_lines_of_a_kernel_that_are_no_step_are_counted():
     ]
 
 
-def test_a_figure_holds_both_listings_and_escapes_its_text():
-    columns = [[("JAX", ["%0 = a_b"])], [("torch_xla", ["}"])]]
-    text = listing_text.figure(columns, "50 % of {...}", "ffn")
-    assert text.count(r"\begin{lstlisting}[style=stablehlo]") == 2
-    assert "%0 = a_b\n" in text  # verbatim in the listing
-    assert r"(b) torch\_xla" in text
-    assert r"\caption{50 \% of \{...\}}\label{fig:listing-ffn}" in text
-
-
-def test_the_listings_of_a_column_stand_below_each_other():
-    text = listing_text.figure([[("one", ["1"]), ("two", ["2"])], [("three", ["3"])]], "x", "y")
-    places = [text.index(part) for part in ("(a) one", r"\medskip", "(b) two", r"\hfill", "(c) three")]
-    assert places == sorted(places) and text.count(r"\begin{minipage}") == 2
+def test_a_figure_has_its_listings_below_and_beside_each_other():
+    """A listing is verbatim; titles and captions are escaped."""
+    columns = [[("JAX", ["%0 = a_b"]), ("two", ["2"])], [("torch_xla", ["}"])]]
+    assert_snapshot("listing.tex", listings.figure(columns, "50 % of {...}", "ffn"))
 
 
 def test_more_characters_are_smaller_and_so_more_lines():
-    assert listing_text.page_lines(62) < listing_text.page_lines(76) < 100
+    assert listings.page_lines(62) < listings.page_lines(76) < 100
     # The font grows no further than 8 pt.
-    assert listing_text.page_lines(40) == listing_text.page_lines(50)
+    assert listings.page_lines(40) == listings.page_lines(50)
 
 
 def test_text_that_would_end_the_listing_is_refused():
     with pytest.raises(ValueError, match="fix: rename"):
-        listing_text.listing([r"call @\end{lstlisting}"])
+        listings.environment([r"call @\end{lstlisting}"])

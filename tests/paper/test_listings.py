@@ -11,14 +11,13 @@ import pytest
 from measured import config
 from running import job_file, python
 from stackwars.core.layout import LEFT_OUT
-from stackwars.publish.paper.listing_text import page_lines
+from stackwars.publish.paper.listings import CHARACTERS, page_lines
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.programs import Program
 from stackwars.study.results.folder import REFERENCE
 
 FIXTURES = Path(__file__).parents[1] / "ir" / "fixtures"
-CHARACTERS = 76
 
 pytestmark = pytest.mark.env
 

@@ -3,7 +3,8 @@
 import pytest
 
 from made_tables import write_tables
-from stackwars.publish.paper import aggregates, prose, render, values
+from snapshots import assert_snapshot
+from stackwars.publish.paper import prose, render, values
 from stackwars.study.config import load
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, Sources
@@ -44,29 +45,27 @@ def claim(verdict="supported", votes=(9, 1, 5), **columns) -> dict:
     return {**known, **counts, **columns}
 
 
-def dataset(folder, comparisons=(), claims=(), is_reference=False, **changes) -> Dataset:
-    write_tables(folder, {}, comparisons=list(comparisons), claims=list(claims))
-    return Dataset(load() | changes, folder, is_reference)
+def dataset(
+    folder, comparisons=(), claims=(), is_reference=False, settings=None, **rows: list[dict]
+) -> Dataset:
+    write_tables(folder, {}, comparisons=list(comparisons), claims=list(claims), **rows)
+    return Dataset(load() | ({"settings": settings} if settings else {}), folder, is_reference)
 
 
 # Names.
 
 
-def test_an_unknown_number_is_named_with_its_file_line_and_what_was_meant(tmp_path):
-    found = list(prose.uses(written(tmp_path)))
-    known = {"val": {"steady/bert_base/jax", "steady/mha/torch_xla"}, "claimbox": {"outputs_agree"}}
+def test_all_unknown_names_are_reported_with_their_places_and_what_was_meant(tmp_path):
+    found = list(prose.uses(written(tmp_path, TEXT + r"\val{one} \val{two} \origin{three}")))
+    known = {"val": {"one", "steady/bert_base/jax"}, "claimbox": {"outputs_agree"}, "origin": set()}
     with pytest.raises(prose.ProseError) as error:
         prose.check(found, known)
-    assert "paper/sections/latency.tex, line 3" in str(error.value)
-    assert "'steady/bert_base/torch_xla'" in str(error.value)
-    assert "steady/bert_base/jax" in str(error.value)
-
-
-def test_all_unknown_names_are_reported_at_once(tmp_path):
-    found = list(prose.uses(written(tmp_path, r"\val{one} \val{two} \origin{three}")))
-    with pytest.raises(prose.ProseError) as error:
-        prose.check(found, {"val": {"one"}, "origin": set()})
-    assert "'two'" in str(error.value) and "'three'" in str(error.value) and "'one'" not in str(error.value)
+    first, *others = str(error.value).splitlines()
+    assert (
+        first.startswith("paper/sections/latency.tex, line 3: ") and "fix: one of steady/bert_base/jax" in first
+    )
+    assert ["'two'" in others[0], "'three'" in others[1], len(others)] == [True, True, 2]
+    assert "'steady/bert_base/torch_xla'" in first
 
 
 def test_a_comment_uses_no_number(tmp_path):
@@ -108,41 +107,33 @@ def test_no_two_comparisons_of_other_keys_have_the_same_name():
 # Numbers.
 
 
-def test_a_ratio_is_printed_with_three_digits_and_its_interval(tmp_path):
-    found = values.values(dataset(tmp_path, [comparison(ratio=2.5268, low=1.8541, high=3.4449)]))
-    assert found["steady/bert_base/torch_xla"] == r"\num{2.53}"
-    assert found["steady/bert_base/torch_xla/interval"] == r"[\num{1.85}, \num{3.44}]"
-
-
-def test_a_missing_ratio_has_no_key_so_naming_it_is_an_error(tmp_path):
-    found = values.values(dataset(tmp_path, [comparison(ratio=None, low=None, high=None, verdict="no data")]))
-    assert "steady/bert_base/torch_xla" not in found
-    assert "n/tables/steady/torch_xla/compared" not in found
-
-
-def test_verdicts_of_a_study_are_counted(tmp_path):
-    rows = [comparison(), comparison(workload="mha", ratio=4.0)]
-    rows += [comparison(workload="gemm", verdict="inconclusive")]
-    found = values.values(dataset(tmp_path, rows))
-    assert found["n/tables/steady/torch_xla/slower"] == "2"
-    assert found["n/tables/steady/torch_xla/compared"] == "3"
-    assert found["n/tables/steady/torch_xla/max"] == r"\num{4.00}"
-
-
-def test_programs_that_were_checked_are_counted_by_their_outcome(tmp_path):
+def test_numbers_of_the_tables_by_key(tmp_path, monkeypatch):
     outcomes = ("ok", "ok", "wrong", "crash", "unsupported", "oom", "timeout", "error")
-    rows = [{"workload": "gemm", "framework": str(n), "status": status} for n, status in enumerate(outcomes)]
-    data = Dataset(load(), write_tables(tmp_path / "some", {}, values=rows))
-    found = dict(aggregates._values(data))
-    names = ("checked", "ok", "wrong", "crash", "refused", "unfinished")
-    assert [found[f"values/{name}"] for name in names] == [8, 2, 1, 1, 2, 2]
-    assert set(dict(aggregates._values(dataset(tmp_path / "none"))).values()) == {0}
-
-
-def test_votes_of_a_claim_are_numbers_and_none_without_a_count(tmp_path):
-    assert values.values(dataset(tmp_path / "a", claims=[claim()]))["claim/outputs_agree/total"] == "15"
-    without = values.values(dataset(tmp_path / "b", claims=[claim(votes=(None, None, None))]))
-    assert "claim/outputs_agree/total" not in without
+    where = {"workload": "gemm", "framework": "jax", "device": "cpu"}
+    data = dataset(
+        tmp_path,
+        comparisons=[
+            comparison(ratio=2.5268, low=1.8541, high=3.4449, runs=2, machines=1),
+            comparison(workload="mha", ratio=4.0),
+            comparison(workload="gemm", verdict="inconclusive"),
+            comparison(workload="ffn", ratio=None, low=None, high=None, verdict="no data"),
+        ],
+        claims=[claim(), claim(id="uncounted", votes=(None, None, None))],
+        values=[where | {"framework": str(n), "status": status} for n, status in enumerate(outcomes)],
+        cells=[
+            where
+            | {"mode": "native", "status": "ok", "first_ms": 1234.5, "steady_ms": 0.5, "returned_share": 0.2},
+            where | {"mode": "replay", "status": "ok", "steady_ms": 0.25, "compiler": "jaxlib-0.7.1"},
+        ],
+        releases=[where | {"project": "jaxlib", "version": "0.8.3", "change_ratio": 0.5}],
+        profile=[where | {"compiler": "jaxlib-0.7.1", "class": "products", "ms": 1.5}],
+    )
+    # The others are of files and of the accepted runs.
+    names = ("_ratios", "_tallies", "_times", "_profiles", "_releases", "_votes", "_values")
+    monkeypatch.setattr(values, "GROUPS", [getattr(values, name) for name in names])
+    assert_snapshot(
+        "values.txt", "\n".join(f"{key}: {text}" for key, text in sorted(values.values(data).items()))
+    )
 
 
 def test_settings_are_those_of_the_configuration(tmp_path):
@@ -212,50 +203,43 @@ def paper(tmp_path, monkeypatch):
     return folder
 
 
-def sources_of(tmp_path, run: dict | None = None) -> Sources:
-    reference = dataset(tmp_path / "reference", [comparison()], [claim()], is_reference=True)
-    if run is None:
-        return Sources(reference, reference, [])
-    return Sources(dataset(tmp_path / "run", [comparison()], [run]), reference, ["tables"])
-
-
-def test_a_claim_box_of_the_reference_has_one_verdict(tmp_path, paper):
-    text = render.definitions(sources_of(tmp_path), is_reference=True)
-    (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
-    assert "Supported 9 of 15, needs some" in line and "They agree." in line and "This run" not in line
-
-
-def test_levels_without_which_there_is_no_majority_stand_behind_the_box(tmp_path, paper):
+@pytest.mark.parametrize("run", [None, claim("contradicted", (1, 0, 3)), claim("not decided", (1, 0, 3))])
+def test_what_the_prose_prints_of_the_reference_and_of_another_run(tmp_path, paper, run):
+    """The levels without which there is no majority stand behind the box of a claim."""
     margin = "9 of 15, needs 8 + 1; not without a: 7 of 15"
-    reference = dataset(tmp_path, [comparison()], [claim("not decided", margin=margin)], is_reference=True)
-    text = render.definitions(Sources(reference, reference, []), is_reference=False)
-    assert (
-        r"{Reference: not decided 9 of 15, needs 8 + 1} {\sffamily\scriptsize not without a: 7 of 15}" in text
-    )
-
-
-def test_a_claim_box_of_another_run_has_both_verdicts(tmp_path, paper):
-    text = render.definitions(sources_of(tmp_path, claim("not decided", (1, 0, 3))), is_reference=False)
-    (line,) = [line for line in text.splitlines() if "claim@outputs_agree" in line]
-    assert "Reference: supported 9 of 15, needs some" in line
-    assert "This run: not decided 1 of 4, needs some" in line
-
-
-def test_only_numbers_that_the_prose_names_are_written(tmp_path, paper):
-    text = render.definitions(sources_of(tmp_path), is_reference=True)
-    assert [line for line in text.splitlines() if "val@" in line] == [
-        r"\expandafter\def\csname val@steady/bert_base/torch_xla\endcsname{\num{2.50}}"
-    ]
-
-
-def test_a_stale_paragraph_of_another_run_has_a_note_with_both_verdicts(tmp_path, paper):
-    text = render.definitions(sources_of(tmp_path, claim("contradicted")), is_reference=False)
-    (line,) = [line for line in text.splitlines() if "stale@" in line]
-    assert r"stale@outputs_agree=supported, steady/bert_base/torch_xla=slower\endcsname" in line
-    assert r"outputs\_agree: supported in the reference, contradicted in this run" in line
+    reference = dataset(tmp_path / "reference", [comparison()], [claim(margin=margin)], is_reference=True)
+    if run is None:
+        made, name = Sources(reference, reference, []), "reference"
+    else:
+        made = Sources(dataset(tmp_path / "run", [comparison()], [run]), reference, ["tables"])
+        name = run["verdict"].replace(" ", "_")
+    assert_snapshot(f"values_{name}.tex", render.definitions(made, is_reference=run is None))
 
 
 def test_a_verdict_that_changed_in_the_reference_stops_its_build(tmp_path, paper):
     changed = dataset(tmp_path / "reference", [comparison(verdict="faster")], [claim()], is_reference=True)
     with pytest.raises(prose.ProseError, match=r"latency\.tex, line 6 .*expected slower, got faster"):
         render.definitions(Sources(changed, changed, []), is_reference=True)
+
+
+# Length.
+
+
+@pytest.mark.parametrize(
+    ("label", "page", "named"),
+    [
+        ("sec:end", 11, "body"),
+        ("sec:last", 26, "appendix"),
+        ("fig:compilers", 2, "page 1"),
+        ("sec:end", None, "the label sec:end"),
+    ],
+)
+def test_a_paper_that_is_too_long_or_lacks_a_label_is_refused(label, page, named):
+    def aux(pages: dict[str, int | None]) -> str:
+        known = {label: page for label, page in pages.items() if page}
+        return "\n".join(rf"\newlabel{{{one}}}{{{{I}}{{{page}}}{{}}{{}}{{}}}}" for one, page in known.items())
+
+    fits = {"sec:end": 10, "sec:build": 12, "sec:last": 25, "fig:compilers": 1}
+    prose.check_length(aux(fits))
+    with pytest.raises(prose.ProseError, match=named):
+        prose.check_length(aux(fits | {label: page}))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.publish.paper import length, prose, render
+from stackwars.publish.paper import prose, render
 from stackwars.publish.paper.figures import of_cells, of_compilers
 from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.study.config import load
@@ -149,28 +149,3 @@ def test_values_of_a_template_are_escaped(tmp_path):
     (tmp_path / "box.tex.j2").write_text(r"\VAR{name}")
     render.render(tmp_path, {"name": "a_b & 100%"}, tmp_path / "out")
     assert Path(tmp_path, "out", "box.tex").read_text() == r"a\_b \& 100\%"
-
-
-# Length.
-
-
-def aux(**pages: int) -> str:
-    return "\n".join(rf"\newlabel{{{label}}}{{{{I}}{{{page}}}{{}}{{}}{{}}}}" for label, page in pages.items())
-
-
-FITS = {"sec:end": 10, "sec:build": 12, "sec:last": 25, "fig:compilers": 1}
-
-
-@pytest.mark.parametrize(
-    ("label", "page", "named"),
-    [("sec:end", 11, "body"), ("sec:last", 26, "appendix"), ("fig:compilers", 2, "page 1")],
-)
-def test_a_paper_that_is_too_long_is_refused(label, page, named):
-    length.check(aux(**FITS))
-    with pytest.raises(length.LengthError, match=named):
-        length.check(aux(**FITS | {label: page}))
-
-
-def test_a_label_that_is_missing_is_named():
-    with pytest.raises(length.LengthError, match="sec:end"):
-        length.check("")

@@ -24,6 +24,8 @@ def test_the_sizes_of_the_preset_are_a_point_of_both_sweeps(tmp_path):
     rows += [
         comparison("mha@b8", 1.5, quantity="replay", compiler=OLD),
         comparison("mha", 3.0, quantity="first"),
+        # The matrix has it, the sizes do not.
+        comparison("mha", 0.9, quantity="replay", compiler="iree-3.13"),
     ]
     found = sizes.sweeps(data(tmp_path, comparisons=rows), PAIR)
     points = set(found[["compiler", "sweep", "size", "ratio"]].itertuples(index=False, name=None))
@@ -32,31 +34,26 @@ def test_the_sizes_of_the_preset_are_a_point_of_both_sweeps(tmp_path):
     assert set(found["workload"]) == {"MHA"}
 
 
-def test_a_native_time_is_predicted_by_the_replay_and_the_fixed_cost_of_other_sizes(tmp_path):
-    times = {"mha": (12.0, 10.0), "mha@b8": (42.0, 40.0), "mha@b32": (162.0, 160.0), "mha@b1": (10.0, 5.0)}
+@pytest.mark.parametrize(
+    ("times", "errors"),
+    [
+        # Of the small one, the others' fixed cost of 2 ms is too little: 5 + 2 for 10 ms.
+        (
+            {"mha": (12.0, 10.0), "mha@b8": (42.0, 40.0), "mha@b32": (162.0, 160.0), "mha@b1": (10.0, 5.0)},
+            {"mha": 0.0, "mha@b1": -0.3},
+        ),
+        ({"mha": (12.0, 10.0)}, {"mha": None}),
+    ],
+)
+def test_a_native_time_is_predicted_by_the_replay_and_the_fixed_cost_of_other_sizes(tmp_path, times, errors):
     cells = [replay("torch_xla", OLD, name, steady_ms=program) for name, (_, program) in times.items()]
     sides = {"quantity": "control", "compiler": OLD, "subject": "torch_xla", "baseline": "torch_xla"}
     controls = [comparison(name, native / program, **sides) for name, (native, program) in times.items()]
-    found = {
-        row["workload"]: row
-        for row in sizes.costs(data(tmp_path, cells=cells, comparisons=controls), "torch_xla")
-    }
-    assert {name: row["native_ms"] for name, row in found.items()} == pytest.approx(
-        {n: t[0] for n, t in times.items()}
-    )
-    assert found["mha"]["error"] == pytest.approx(0.0)
-    # Of the small one, the others' fixed cost of 2 ms is too little: 5 + 2 for 10 ms.
-    assert found["mha@b1"]["error"] == pytest.approx(-0.3)
-
-
-def test_one_size_predicts_nothing(tmp_path):
-    sides = {"quantity": "control", "compiler": OLD, "subject": "torch_xla", "baseline": "torch_xla"}
-    rows = {
-        "cells": [replay("torch_xla", OLD, "mha", steady_ms=10.0)],
-        "comparisons": [comparison("mha", 1.2, **sides)],
-    }
-    (found,) = sizes.costs(data(tmp_path, **rows), "torch_xla")
-    assert found["error"] is None
+    rows = sizes.costs(data(tmp_path, cells=cells, comparisons=controls), "torch_xla")
+    found = {row["workload"]: row for row in rows}
+    for name, (native, _) in times.items():
+        assert found[name]["native_ms"] == pytest.approx(native)
+    assert {name: found[name]["error"] for name in errors} == pytest.approx(errors, abs=1e-9)
 
 
 def test_sizes_of_the_reference_are_of_the_newest_run_of_the_study_that_has_the_workload(tmp_path, monkeypatch):

@@ -6,9 +6,10 @@ import pytest
 
 from stackwars.measure import frameworks
 from stackwars.publish.paper.figures.style import LOOKS
-from stackwars.publish.report.profiles import COLOURS
+from stackwars.publish.report.raw import COLOURS
 
 FRAMEWORKS = {name: frameworks.load(name).COLOUR for name in frameworks.names()}
+FIGURES = {look["marker"]: look["color"] for look in LOOKS}
 LEAST = 3
 """Contrast of a mark with white (WCAG 1.4.11)."""
 APART = 40
@@ -25,13 +26,14 @@ def contrast(colour: str) -> float:
     return 1.05 / (sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True)) + 0.05)
 
 
-@pytest.mark.parametrize("colour", [*FRAMEWORKS.values(), *COLOURS.values(), *(one["color"] for one in LOOKS)])
+@pytest.mark.parametrize("colour", [*FRAMEWORKS.values(), *COLOURS.values(), *FIGURES.values()])
 def test_a_mark_stands_out_on_white(colour):
     assert contrast(colour) >= LEAST
 
 
-@pytest.mark.parametrize("palette", [FRAMEWORKS, COLOURS])
+@pytest.mark.parametrize("palette", [FRAMEWORKS, COLOURS, FIGURES])
 def test_no_two_share_a_colour(palette):
+    assert len(FIGURES) == len(LOOKS)  # they differ in shape too
     for (one, left), (other, right) in itertools.combinations(palette.items(), 2):
         distance = sum((a - b) ** 2 for a, b in zip(channels(left), channels(right), strict=True)) ** 0.5
         assert distance > APART, f"{one} and {other} look alike; fix: choose another COLOUR"

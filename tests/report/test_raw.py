@@ -10,7 +10,7 @@ from measured import process
 from report_fixture import HOSTILE, made_sources
 from stackwars.core.hlo import CLASSES
 from stackwars.publish.report import raw
-from stackwars.publish.report.profiles import profiles
+from stackwars.publish.report.raw import profiles
 
 MEMORY = {"seconds": [n / 10 for n in range(200)], "bytes": [2**20 * (n + 1) for n in range(200)]}
 
@@ -59,14 +59,10 @@ def test_memory_is_in_mib_with_its_peak():
     assert found[-1] == [19.9, 200]
 
 
-def test_results_without_memory_and_log_say_so():
-    found = shown()
-    assert (found["memory"], found["log"]) == (None, None)
+def test_a_log_is_not_changed_and_what_was_not_recorded_is_none():
+    found = shown(log_tail=HOSTILE)
+    assert (found["memory"], found["log"], shown()["log"]) == (None, HOSTILE, None)
     assert found["peak_rss_bytes"] == 2**28
-
-
-def test_a_log_is_not_changed():
-    assert shown(log_tail=HOSTILE)["log"] == HOSTILE
 
 
 def test_phases_are_in_seconds_since_the_start():
@@ -140,32 +136,23 @@ def test_a_run_without_profiles_has_none(tmp_path):
     assert profiles(profile_sources(tmp_path), "")["calls"] == []
 
 
-def profiled(tmp_path, **program):
-    """The operations of a run's profile.json."""
-    sources = profile_sources(tmp_path, [profile_row("products", 1.5)])
-    home = sources.run.measured / "replay" / "cpu" / OLD / "gemm"
-    home.mkdir(parents=True)
-    (home / "profile.json").write_text(json.dumps({"programs": {"jax": program}}))
-    [call] = profiles(sources, "")["calls"]
-    return call["profile"]
-
-
 OPERATIONS = {"dot.3": {"class": "products", "seconds": 0.0015}}
+SPANS = [["dot.3", 0.0, 0.001], ["dot.3", 0.0015, 0.002]]
+SHOWN = [["dot.3", "products", 1.5]]
 
 
 @pytest.mark.parametrize(
-    ("spans", "shown"),
-    [({"spans": [["dot.3", 0.0, 0.001], ["dot.3", 0.0015, 0.002]]}, [[0, 0.0, 1.0], [0, 1.5, 0.5]]), ({}, [])],
+    ("programs", "expected"),
+    [
+        ({"jax": {"operations": OPERATIONS, "spans": SPANS}}, (SHOWN, [[0, 0.0, 1.0], [0, 1.5, 0.5]])),
+        ({"jax": {"operations": OPERATIONS}}, (SHOWN, [])),
+        ({}, None),
+    ],
 )
-def test_operations_are_those_of_the_profile(spans, shown, tmp_path):
-    found = profiled(tmp_path, operations=OPERATIONS, **spans)
-    assert found == {"operations": [["dot.3", "products", 1.5]], "spans": shown}
-
-
-def test_a_program_that_the_profile_does_not_have_has_no_operations(tmp_path):
+def test_operations_are_those_of_the_profile(programs, expected, tmp_path):
     sources = profile_sources(tmp_path, [profile_row("products", 1.5)])
     home = sources.run.measured / "replay" / "cpu" / OLD / "gemm"
     home.mkdir(parents=True)
-    (home / "profile.json").write_text(json.dumps({"programs": {}}))
+    (home / "profile.json").write_text(json.dumps({"programs": programs}))
     [call] = profiles(sources, "")["calls"]
-    assert call["profile"] is None
+    assert call["profile"] == (expected and dict(zip(("operations", "spans"), expected, strict=True)))

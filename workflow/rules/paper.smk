@@ -113,7 +113,7 @@ rule typeset:
         # The text of another run may be longer; that of the reference is the authors' to shorten.
         length=branch(
             config["source"] == "reference",
-            then=f" && python -m stackwars.publish.paper.length {OUT}/latex/main.aux",
+            then=f" && python -m stackwars.publish.paper.prose {OUT}/latex/main.aux",
             otherwise="",
         ),
     shell:

@@ -15,7 +15,7 @@ from pathlib import Path
 from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import FORMS, PROTOCOL
-from stackwars.publish.paper.figures import answer
+from stackwars.publish.paper.figures.ratios import write_answer
 from stackwars.study import cells, printed
 from stackwars.study.claims import pages
 from stackwars.study.config import load
@@ -251,7 +251,7 @@ def main() -> None:
             "what failed is repaired"
         )
     pages.write(REPOSITORY, REFERENCE)
-    answer.write(REPOSITORY, REFERENCE)
+    write_answer(REPOSITORY, REFERENCE)
     measured = (
         f"and its {count} measured files" if count else "but not its cells, which lack some of the first study"
     )

@@ -4,12 +4,16 @@ The prose is the LaTeX under paper/. It prints numbers and claims by name; \\beg
 steady/gemm/torch_xla=slower} names the verdicts that a paragraph interprets, of claims by id and of comparisons by
 key. A build of the reference fails if a verdict differs; a build of another run prints the paragraph in grey, with
 both verdicts, if that run decides one otherwise.
+
+``python -m stackwars.publish.paper.prose MAIN.AUX`` refuses a paper of the reference that is too long: ten pages before
+the references, an appendix of at most fourteen, and the figure with the answer on the first page.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +35,8 @@ WORDS = 8
 COMPARISON_VERDICTS = {
     value for name, value in vars(verdicts).items() if name.isupper() and isinstance(value, str)
 }
+MOST_PAGES, MOST_IN_APPENDIX = 10, 14
+END, APPENDIX, LAST, ANSWER = "sec:end", "sec:build", "sec:last", "fig:compilers"
 UNDECIDED = {
     *(verdicts.INCONCLUSIVE, verdicts.NO_INTERVAL, verdicts.NO_DATA, verdicts.NOT_DECIDED),
     *(verdicts.NOT_SEPARATED, NOT_TESTABLE),
@@ -38,7 +44,8 @@ UNDECIDED = {
 
 
 class ProseError(ValueError):
-    """The prose names something that does not exist, or interprets a verdict that the reference does not have."""
+    """The prose names something that does not exist, interprets a verdict that the reference does not have, or is too
+    long."""
 
 
 class Use(NamedTuple):
@@ -161,3 +168,35 @@ def stale(guards: list[Guard], run: dict[str, str]) -> dict[str, list[Stale]]:
 def _different(guard: Guard, got: dict[str, str]) -> list[Stale]:
     every = (Stale(name, verdict, got.get(name, verdicts.NO_DATA)) for name, verdict in guard.expected.items())
     return [one for one in every if one.got != one.expected]
+
+
+def page_of(aux: str, label: str) -> int:
+    """Return the page of a label by the text of main.aux. Raises ProseError if it has none."""
+    match = re.search(rf"\\newlabel\{{{label}\}}\{{\{{[^{{}}]*\}}\{{(\d+)\}}", aux)
+    if not match:
+        raise ProseError(f"expected the label {label} in main.aux, got none; fix: typeset the paper again")
+    return int(match[1])
+
+
+def check_length(aux: str) -> None:
+    """Raise ProseError if a part is too long or the answer stands elsewhere."""
+    body, answer = page_of(aux, END), page_of(aux, ANSWER)
+    appendix = page_of(aux, LAST) - page_of(aux, APPENDIX) + 1
+    if body > MOST_PAGES:
+        raise ProseError(
+            f"expected a body of at most {MOST_PAGES} pages before the references, got {body}; fix: shorten "
+            "paper/sections or move a float to paper/appendix"
+        )
+    if appendix > MOST_IN_APPENDIX:
+        raise ProseError(
+            f"expected an appendix of at most {MOST_IN_APPENDIX} pages, got {appendix}; fix: shorten paper/appendix"
+        )
+    if answer != 1:
+        raise ProseError(f"expected {ANSWER} on page 1, got page {answer}; fix: shorten what stands before it")
+
+
+if __name__ == "__main__":
+    try:
+        check_length(Path(sys.argv[1]).read_text(errors="replace"))
+    except ProseError as error:
+        sys.exit(str(error))

@@ -18,7 +18,7 @@ from stackwars.core import documents
 from stackwars.measure import workloads
 from stackwars.publish.paper import latex, prose
 from stackwars.publish.paper.prose import PAPER, ProseError, Stale
-from stackwars.publish.paper.tables import audits, faults
+from stackwars.publish.paper.tables import claims, faults
 from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.publish.paper.values import BASELINE, SUBJECT, values, verdicts
 from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
@@ -101,7 +101,7 @@ def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str,
         "has_prose": has_prose(config),
         "context": datasets.run.context,
         "reproduction": documents.read(folder["reproduction"])["summary"],
-        "audits": audits.state(datasets),
+        "audits": claims.audit_state(datasets),
         "accepted": _accepted(datasets.reference.context["runs"]),
         "claims": list(datasets.run.table("claims")["id"]),
         "tables": [table.name for table in REGISTRY if table.study in own or table.name in faults.NAMES],
@@ -150,10 +150,10 @@ def definitions(sources: Sources, is_reference: bool) -> str:
         list(prose.uses()),
         prose.read_guards(),
     )
-    claims = sources.reference.table("claims")
+    decided_claims = sources.reference.table("claims")
     known = {
         prose.VAL: numbers,
-        prose.CLAIM: set(claims["id"]),
+        prose.CLAIM: set(decided_claims["id"]),
         prose.ORIGIN: set(sources.run.config["studies"]),
     }
     decided = verdicts(sources.reference)
@@ -165,7 +165,7 @@ def definitions(sources: Sources, is_reference: bool) -> str:
     lines = [_define("val", name, numbers[name]) for name in used[prose.VAL]]
     lines += [_define("origin", study, origin(sources, study)) for study in used[prose.ORIGIN]]
     lines += [_define("claim", row["id"], box(row, _of_run(sources, row["id"], is_reference)))
-              for row in claims.to_dict("records")]  # fmt: skip
+              for row in decided_claims.to_dict("records")]  # fmt: skip
     if not is_reference:
         different = prose.stale(paragraphs, verdicts(sources.run))
         lines += [_define("stale", text, _note(some)) for text, some in different.items()]

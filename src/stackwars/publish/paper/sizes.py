@@ -9,7 +9,7 @@ import pandas as pd
 
 from stackwars.measure import workloads
 from stackwars.measure.workloads import sized
-from stackwars.publish.paper.tables.spec import indexed
+from stackwars.publish.paper.tables.table import indexed
 from stackwars.setup.device import CPU
 from stackwars.study import cells
 from stackwars.study.comparisons import Comparison
@@ -48,6 +48,8 @@ def sweeps(data: Dataset, pair: Comparison) -> pd.DataFrame:
     table = of_one_run(data, "comparisons")
     table = table[(table["subject"] == pair.subject) & (table["baseline"] == pair.baseline)]
     table = table[table["quantity"].isin((schema.STEADY, schema.REPLAY)) & table["ratio"].notna()]
+    # Another study of the run may have replayed the same workload in more compilers.
+    table = table[table["compiler"].isin(("", *data.study(STUDY).compilers))]
     result = []
     for row in table.to_dict("records"):
         base = sized.base(row["workload"])

@@ -11,27 +11,41 @@ change/jaxlib/mha/jax/0.8.3         time in a release over that in the one befor
 claim/ID/for                        votes for a claim; .../against, .../open, .../total
 setting/rounds                      a setting of the configuration
 published/gemm/torch_xla/first      a time of the original
-n/...                               anything else: `stackwars.publish.paper.aggregates`
+n/...                               a number that no single row has: the functions of `AGGREGATES`
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 
-from stackwars.publish.paper import aggregates, latex
+from stackwars.core.outcome import Status
+from stackwars.explain.answer import CAUSE, LAYOUT
+from stackwars.publish.paper import latex, sizes
+from stackwars.publish.paper.tables import products
 from stackwars.setup.device import CPU, ONE_THREAD
-from stackwars.study.results import published, runs, schema
-from stackwars.study.results.dataset import Dataset
+from stackwars.study.audits import audit_entries
+from stackwars.study.claims import definitions, stability
+from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
+from stackwars.study.programs import native_compiler
+from stackwars.study.results import causes, effects, names, published, runs, schema, variance
+from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.schema import is_missing
-from stackwars.study.results.verdicts import NO_DATA
+from stackwars.study.results.verdicts import COMPILER, NO_DATA
 
+Named = Iterator[tuple[str, object]]
 SUBJECT, BASELINE = "torch_xla", "jax"
 """The comparison that the prose is about, whatever else a configuration compares first."""
 _OPTIONAL = ("compiler", "device", "baseline_compiler", "variant", "baseline", "baseline_workload")
 VOTES = ("for", "against", "open")
+PYTORCH = ("torch_xla", "torchax", "torch_tpu")
+"""The frontends that take in the PyTorch model."""
+SMALL_FACTOR = 1.2
+PREDICTION_TOLERANCE = 0.1
+"""Accepted relative error of a predicted native time."""
 
 
 def values(data: Dataset) -> dict[str, str]:
@@ -39,7 +53,7 @@ def values(data: Dataset) -> dict[str, str]:
     return {key: str(text) for group in GROUPS for key, text in group(data) if text is not None}
 
 
-def _ratios(data: Dataset) -> Iterator[tuple[str, str]]:
+def _ratios(data: Dataset) -> Named:
     table = data.table("comparisons")
     table = table[table["ratio"].notna()]
     for key, row in zip(keyed(table), table.itertuples(), strict=True):
@@ -48,7 +62,7 @@ def _ratios(data: Dataset) -> Iterator[tuple[str, str]]:
             yield f"{key}/interval", f"[{latex.number(row.low)}, {latex.number(row.high)}]"
 
 
-def _tallies(data: Dataset) -> Iterator[tuple[str, str]]:
+def _tallies(data: Dataset) -> Named:
     """Yield how many comparisons of a study have each verdict, and the largest, by the key without the workload."""
     for study in data.config["studies"]:
         table = data.comparisons(study)
@@ -64,11 +78,11 @@ def _tallies(data: Dataset) -> Iterator[tuple[str, str]]:
                 yield f"{key}/{name}", None if is_missing(rows[name].max()) else f"{rows[name].max():.0f}"
 
 
-def _times(data: Dataset) -> Iterator[tuple[str, str]]:
+def _times(data: Dataset) -> Named:
     for study in data.config["studies"]:
         for mode in (schema.NATIVE, schema.REPLAY):
             cells = data.rows("cells", study, mode)
-            for row in cells[(cells["status"] == "ok") & (cells["device"] != ONE_THREAD)].to_dict("records"):
+            for row in _ok(cells[cells["device"] != ONE_THREAD]).to_dict("records"):
                 device = "" if row["device"] == CPU else row["device"]
                 where = filter(None, [study, row["workload"], row["framework"], row["compiler"], device])
                 key = "/".join(where)
@@ -81,7 +95,7 @@ def _times(data: Dataset) -> Iterator[tuple[str, str]]:
                 )
 
 
-def _unfenced(data: Dataset) -> Iterator[tuple[str, str]]:
+def _unfenced(data: Dataset) -> Named:
     cells = pd.concat([run.table("cells").assign(run=run.identity) for run in runs.read()])
     cells = cells[cells["throughput_ms"].notna() & (cells["mode"] == schema.NATIVE) & (cells["device"] == CPU)]
     for name, column in (("unfenced", "throughput_ms"), ("fenced", "steady_ms")):
@@ -91,21 +105,21 @@ def _unfenced(data: Dataset) -> Iterator[tuple[str, str]]:
             yield f"{name}/{workload}", latex.number(statistics.geometric_mean(of_runs))
 
 
-def _profiles(data: Dataset) -> Iterator[tuple[str, str]]:
+def _profiles(data: Dataset) -> Named:
     for study in data.config["studies"]:
         for row in data.rows("profile", study).to_dict("records"):
             where = (row["workload"], row["framework"], row["compiler"], row["class"])
             yield "/".join(["profile", study, *where]), latex.duration(row["ms"])
 
 
-def _releases(data: Dataset) -> Iterator[tuple[str, str]]:
+def _releases(data: Dataset) -> Named:
     table = data.table("releases")
     for row in table[table["change_ratio"].notna()].itertuples():
         key = f"change/{row.project}/{row.workload}/{row.framework}/{row.version}"
         yield key, latex.number(row.change_ratio)
 
 
-def _claims(data: Dataset) -> Iterator[tuple[str, str]]:
+def _votes(data: Dataset) -> Named:
     for row in data.table("claims").to_dict("records"):
         votes = [row[f"votes_{name}"] for name in VOTES]
         if not any(map(is_missing, votes)):
@@ -113,30 +127,16 @@ def _claims(data: Dataset) -> Iterator[tuple[str, str]]:
             yield from ((f"claim/{row['id']}/{name}", f"{count:.0f}") for name, count in counts.items())
 
 
-def _settings(data: Dataset) -> Iterator[tuple[str, str]]:
+def _settings(data: Dataset) -> Named:
     yield from ((f"setting/{name}", latex.escape(value)) for name, value in data.config["settings"].items())
 
 
-def _published(data: Dataset) -> Iterator[tuple[str, str]]:
+def _published(data: Dataset) -> Named:
     for row in published.read_published().to_dict("records"):
         for stage, column in published.COLUMNS.items():
             value = row[column]
             key = f"published/{row['workload']}/{row['framework']}/{stage}"
             yield key, None if pd.isna(value) else rf"\qty{{{value}}}{{\milli\second}}"
-
-
-GROUPS = (
-    _ratios,
-    _tallies,
-    _times,
-    _unfenced,
-    _profiles,
-    _releases,
-    _claims,
-    _settings,
-    _published,
-    aggregates.named,
-)
 
 
 def comparison_key(row: dict) -> str:
@@ -166,3 +166,212 @@ def verdicts(data: Dataset) -> dict[str, str]:
     table, claims = data.table("comparisons"), data.table("claims")
     compared = dict(zip(keyed(table), table["verdict"], strict=True))
     return compared | dict(zip(claims["id"], claims["verdict"], strict=True))
+
+
+def _aggregates(data: Dataset) -> Named:
+    for group in AGGREGATES:
+        yield from ((f"n/{key}", text) for key, text in group(data))
+
+
+def _tables(data: Dataset) -> Named:
+    """Yield the largest errors of the original's tables."""
+    cells = _ok(data.rows("cells", "tables"))
+    replays = _ok(data.rows("cells", "tables", schema.REPLAY))
+    yield "parity/native", latex.scientific(cells["parity_rel_l2"].max())
+    yield "parity/replay", latex.scientific(replays["parity_rel_l2"].max())
+
+
+def _values(data: Dataset) -> Named:
+    """Yield how many programs were compared with expected values, and how many have each outcome."""
+    status = data.table("values")["status"]
+    yield "values/checked", len(status)
+    outcomes: dict[str, tuple[Status, ...]] = {
+        **{one: (one,) for one in (Status.OK, Status.WRONG, Status.CRASH)},
+        **{"refused": (Status.UNSUPPORTED, Status.OOM), "unfinished": (Status.TIMEOUT, Status.ERROR)},
+    }
+    for name, statuses in outcomes.items():
+        yield f"values/{name}", status.isin(statuses).sum()
+
+
+def _overhead(data: Dataset) -> Named:
+    """Yield how much longer a native call takes than the replay of its program, in the run of the tables."""
+    native, replays = (_ok(data.rows("cells", "tables", mode)) for mode in (schema.NATIVE, schema.REPLAY))
+    native = native[native["device"] == CPU].set_index(["workload", "framework"])["steady_ms"]
+    replays = replays[replays["compiler"] == native_compiler(data.config)]
+    replayed = replays.set_index(["workload", "framework"])["steady_ms"]
+    for (workload, framework), value in (native - replayed).dropna().items():
+        yield f"overhead/{framework}/{workload}", latex.duration(value)
+
+
+def _machines(data: Dataset) -> Named:
+    """Yield what differs between the slowest and the fastest kind of machine with a run of the original's study.
+
+    Of each kind, over all its runs: the rate of products, and torch_xla's steady ratio and those of replays; then how
+    many times as long each replay in the native compiler takes on the slower one. Nothing for a single kind.
+    """
+    every = runs.read()
+    kinds = {run.machine for run in every if "tables" in run.context["studies"]}
+    if len(kinds) < 2:
+        return
+    of = {kind: [run for run in every if run.machine == kind] for kind in kinds}
+    cells = pd.concat(_ok(run.table("cells")).assign(machine=kind) for kind in of for run in of[kind])
+    native = native_compiler(data.config)
+    replays = cells[(cells["mode"] == schema.REPLAY) & (cells["compiler"] == native)]
+    times = replays.pivot_table("steady_ms", ["framework", "workload"], "machine", aggfunc="median").dropna()
+    ends = times.median().sort_values().index[[-1, 0]]
+    for name, kind in zip(("slow", "fast"), ends, strict=True):
+        peaks = [run.context["peaks"][CPU]["gflop_per_s"] for run in of[kind]]
+        yield f"machines/{name}", f"{statistics.median(peaks):.0f}"
+        ratios = pd.concat(run.table("comparisons") for run in of[kind]).dropna(subset=["ratio"])
+        ratios = ratios.query("subject == 'torch_xla' and baseline == 'jax' and device == @CPU")
+        ratios = ratios[ratios["quantity"].isin((schema.STEADY, schema.REPLAY))]
+        for (quantity, workload, compiler), rows in ratios.groupby(["quantity", "workload", "compiler"]):
+            where = "" if compiler in ("", native) else f"/{compiler}"
+            mean = statistics.geometric_mean(rows["ratio"])
+            yield f"machines/{name}/{quantity}/{workload}{where}", latex.number(mean)
+    for (framework, workload), value in (times[ends[0]] / times[ends[1]]).items():
+        yield f"machines/{framework}/{workload}", latex.number(value)
+
+
+def _causes(data: Dataset) -> Named:
+    """Yield how many gaps between the main programs were searched and explained, and what each explanation closes."""
+    every = causes.main_gaps(data, effects.STUDY)
+    found = [row for row in every if row["verdict"] == CAUSE]
+    yield "causes/gaps", len(every)
+    yield "causes/searched", sum(row["verdict"] != "" for row in every)
+    yield "causes/found", len(found)
+    yield "causes/layouts", sum(row["what"] == LAYOUT for row in found)
+    for row in found:
+        key = f"causes/{row['workload']}/{row['compiler']}"
+        yield f"{key}/closed", latex.significant_percent(row["closed"])
+        yield from ((f"{key}/{name}", f"{row[name]:.0f}") for name in ("kinds", "count"))
+    # Of those that were searched on several kinds of machine, how many have one kind of cause on all.
+    keys = ["workload", "compiler", "subject", "baseline"]
+    searched = pd.concat([run.table("causes").assign(machine=run.machine) for run in runs.read()])
+    gaps = searched.merge(pd.DataFrame(every)[keys], on=keys).groupby(keys)
+    again = [rows for _, rows in gaps if rows["machine"].nunique() > 1]
+    yield "causes/again", len(again)
+    yield (
+        "causes/agree",
+        sum(set(rows["verdict"]) == {CAUSE} and rows["what"].nunique() == 1 for rows in again),
+    )
+
+
+def _kernels(data: Dataset) -> Named:
+    """Yield the share of a difference of two programs that YNN removes, on logarithms, and the ratios of PyTorch's
+    programs of BERT-Base without it."""
+    removals = data.comparisons(quantity=schema.REMOVAL, subject="torch_xla").dropna(subset=["share"])
+    for workload, share in zip(removals["workload"], removals["share"], strict=True):
+        yield f"ynn/removes/{workload}", latex.percent(share)
+    of_bert = data.comparisons(
+        quantity=schema.REPLAY, workload="bert_base", compiler="jaxlib-0.10.2-no-ynn", baseline="jax"
+    )
+    ratios = of_bert[of_bert["subject"].isin(PYTORCH)]["ratio"]
+    yield "bert/pytorch/least", latex.number(ratios.min())
+    yield "bert/pytorch/most", latex.number(ratios.max())
+
+
+def _products(data: Dataset) -> Named:
+    """Yield the cores that each linear layer uses, and the share of a model's difference that its layers make up."""
+    replays = _ok(data.rows("cells", products.STUDY, schema.REPLAY)).dropna(subset=["cores"])
+    for row in replays.to_dict("records"):
+        yield f"cores/{row['workload']}/{row['framework']}/{row['compiler']}", f"{row['cores']:.1f}"
+    for row in products.predicted(Sources(data, data, [])):
+        yield f"predicted/{row['model']}/{row['compiler']}", latex.percent(row["share"])
+
+
+def _sizes(data: Dataset) -> Named:
+    """Yield at how many sizes the replay and a fixed cost, of the other sizes, predict a native call within 10 %."""
+    found = [row for row in sizes.costs(data, "torch_xla") if row["error"] is not None]
+    yield "sizes/total", len(found)
+    yield "sizes/within", sum(abs(row["error"]) <= PREDICTION_TOLERANCE for row in found)
+    for row in found:
+        yield f"sizes/error/{row['workload']}", latex.percent(row["error"], is_signed=True)
+
+
+def _matrix(data: Dataset) -> Named:
+    """Yield how many cells the matrix has."""
+    cells = data.rows("cells", "matrix", schema.REPLAY)
+    yield "matrix/total", len(cells)
+    yield "matrix/ok", len(_ok(cells))
+
+
+def _effects(data: Dataset) -> Named:
+    """Yield on how many workloads the compiler is the largest part but moves little, and in a restricted matrix."""
+    table = data.table("effects")
+    table = table[(table["effect"] == COMPILER) & (table["largest"] == COMPILER)]
+    largest = table[table["subset"] == effects.ALL]
+    yield "effects/compiler/small", (largest["factor"] < SMALL_FACTOR).sum()
+    yield "effects/restricted", (table["subset"] == effects.BOTH).sum()
+
+
+def _stacks(data: Dataset) -> Named:
+    """Yield how far the stacks are apart, which are fastest, and how many return early."""
+    every = data.rows("cells", "stacks")
+    every = every[every["device"] == CPU]
+    cells = _ok(every)
+    yield "stacks/total", len(every)
+    yield "stacks/ok", len(cells)
+    times = cells.pivot_table(index="title", columns="framework", values="steady_ms")
+    yield "stacks/fastest", times.idxmin(axis=1).nunique()
+    spread = times.max(axis=1) / times.min(axis=1)
+    for name, place in (("least", spread.idxmin()), ("most", spread.idxmax())):
+        yield f"stacks/spread/{name}", latex.number(spread[place], 2)
+        yield f"stacks/spread/{name}/workload", latex.escape(place)
+    yield "returned/total", cells["returned_over_steady"].notna().sum()
+    yield "returned/early", (cells["returned_over_steady"] < 0.5).sum()
+
+
+def _memory(data: Dataset) -> Named:
+    """Yield how many of torch_xla's programs need more, less or the same memory, and temporaries, on the
+    original's device."""
+    for name, quantity in (("memory", schema.HBM), ("temporaries", schema.TEMPORARIES)):
+        rows = data.comparisons("targets", quantity=quantity, subject="torch_xla", device=names.TARGET)
+        newest = rows[rows["compiler"] == names.by_age(rows["compiler"])[-1]]
+        yield from ((f"{name}/{verdict}", count) for verdict, count in newest["verdict"].value_counts().items())
+
+
+def _audits(data: Dataset) -> Named:
+    """Yield the figures of the reference's audits: A/A and power."""
+    found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
+    figures = {one["id"]: one["figures"] for one in found}
+    if figures["aa"]:
+        total = figures["aa"]["groups"]["all"]
+        yield "audits/aa/claimed", total["claims"]["count"]
+        yield "audits/aa/intervals", total["intervals"]["count"]
+        yield "audits/aa/trials", total["claims"]["trials"]
+    for size in figures["power"].get("sizes", []):
+        key = f"audits/power/{size['percent']}"
+        yield f"{key}/found", size["workloads"]["count"]
+        yield f"{key}/trials", size["workloads"]["trials"]
+
+
+def _held_out(data: Dataset) -> Named:
+    """Yield how many ratios of a run lie in the prediction interval of the other runs."""
+    coverage = variance.held_out(runs.read())
+    yield from ((f"held_out/{name}", coverage[name].sum()) for name in ("inside", "total"))
+
+
+def _claims(data: Dataset) -> Named:
+    """Yield how many claims have each verdict, and how often two runs decide one differently."""
+    claims = data.table("claims")
+    for origin, rows in claims.groupby("origin"):
+        counts = {verdict: (rows["verdict"] == verdict).sum() for verdict in CLAIM_VERDICTS}
+        yield from ((f"claims/{origin}/{verdict}", count) for verdict, count in counts.items())
+        yield f"claims/{origin}/testable", len(rows) - counts[NOT_TESTABLE]
+    result = stability.between_runs(data.config, definitions.load().claims, runs.read())
+    yield from ((f"claims/stability/{name}", count) for name, count in result._asdict().items())
+
+
+def _ok(cells: pd.DataFrame) -> pd.DataFrame:
+    return cells[cells["status"] == Status.OK]
+
+
+AGGREGATES: tuple[Callable[[Dataset], Named], ...] = (
+    *(_tables, _values, _overhead, _machines, _causes, _kernels, _products, _sizes, _matrix, _effects, _stacks),
+    *(_memory, _audits, _held_out, _claims),
+)
+"""Numbers of the prose that no single row has. Their keys begin with n/."""
+GROUPS: tuple[Callable[[Dataset], Named], ...] = (
+    *(_ratios, _tallies, _times, _unfenced, _profiles, _releases, _votes, _settings, _published, _aggregates),
+)

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.publish.report import tables
-from stackwars.publish.report.against import against
-from stackwars.publish.report.gather import gather, titled
+from stackwars.publish.report.gather import against, gather, titled
 from stackwars.publish.report.write import write
 from stackwars.study.claims.compare import compare, report
 from stackwars.study.claims.decide import dataset_of

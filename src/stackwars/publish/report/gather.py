@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from stackwars.core import documents
 from stackwars.core.compilers import FACTS
 from stackwars.core.documents import Row
 from stackwars.core.launch import REPOSITORY
+from stackwars.core.numbers import shortened
+from stackwars.explain import answer, console
+from stackwars.explain.answer import Answer, Cause, Fault, Option, Question, Region
 from stackwars.measure import frameworks
 from stackwars.publish.report import raw, tables
-from stackwars.publish.report.against import against
-from stackwars.publish.report.explained import explained
-from stackwars.publish.report.profiles import profiles
-from stackwars.publish.report.sentences import MARK
-from stackwars.publish.report.why import Pages
+from stackwars.publish.report.why import MARK, Pages
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import definitions, pages
+from stackwars.study.claims.compare import NOT_REPRODUCED
+from stackwars.study.claims.verdicts import NOT_TESTABLE
 from stackwars.study.claims.votes import votes_for
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, Sources
@@ -29,6 +32,9 @@ from stackwars.study.studies import measured_studies
 CLAIM = ("id", "origin", "sentence", "verdict", "margin", "evidence")
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"
 AUDIT = ("id", "title", "verdict", "aim", "detail")
+EXPLAINED = "explain"
+PLANTED = "planted_pairs.json"
+"""The file of searches of programs whose difference is known, which is no answer."""
 
 
 def gather(sources: Sources) -> Row:
@@ -45,7 +51,7 @@ def gather(sources: Sources) -> Row:
     )
     listed = folder["report_programs"]
     programs = documents.read(listed)["programs"] if listed.exists() else []
-    timeline = profiles(sources, raw_run)
+    timeline = raw.profiles(sources, raw_run)
     checked, gaps, released = tables.values(sources), tables.causes(sources), tables.releases(sources)
     names = [row["framework"] for row in (*cells, *checked, *released, *timeline["calls"])]
     names += [row[side] for row in (*comparisons, *gaps) for side in ("subject", "baseline")]
@@ -140,3 +146,98 @@ def _framework(name: str) -> dict[str, str]:
     if name in frameworks.names():
         return {"title": frameworks.title(name), "colour": frameworks.load(name).COLOUR}
     return {"title": sharding.title(name), "colour": "#555555"}
+
+
+def against(document: Row) -> Row | None:
+    """Return what differs, of a document of `claims.compare`; None if nothing was compared.
+
+    {"summary", "machines", "claims": those that the run tests and gives another verdict, the contradicting ones first,
+    "untested": how many it does not test, "ratios": those outside the prediction interval, the furthest first,
+    "cells": those with another status, "counts": [how many of each were compared]}.
+    """
+    if not document.get("ratios") and not document.get("cells"):
+        return None
+    tested = [one for one in document["claims"] if one["run"] != NOT_TESTABLE]
+    claims = [one for one in tested if one["run"] != one["reference"]]
+    ratios = [one for one in document["ratios"] if one["inside"] is False]
+    return {
+        "summary": document["summary"],
+        "machines": [document["run"]["machine"], document["reference"]["machines"]],
+        "claims": sorted(claims, key=lambda one: one["outcome"] != NOT_REPRODUCED),
+        "untested": len(document["claims"]) - len(tested),
+        "ratios": sorted(ratios, key=_beyond, reverse=True),
+        "cells": [one for one in document["cells"] if one["run"] != one["reference"]],
+        "counts": [len(document[name]) for name in ("claims", "ratios", "cells")],
+    }
+
+
+def _beyond(ratio: Row) -> float:
+    """Return by what factor a ratio lies outside its prediction interval."""
+    low, high = ratio["predicted"]
+    return max(low / ratio["run"], ratio["run"] / high)
+
+
+def explained(reference: Path) -> list[Row]:
+    """Return the answers of every file in the folder, those about workloads first.
+
+    Each: the answer's name, title, workload and command; kind (cause or fault), compiler, subject and baseline
+    (or the other compiler), verdict, sentence, share that is closed and its interval, regions, cures (what
+    makes the fault or the gap go away), the program that it was reduced to and the script that reproduces it.
+    """
+    paths = sorted((reference / EXPLAINED).glob("*.json"))
+    rows = [row for path in paths if path.name != PLANTED for row in answer_rows(answer.read(Answer, path))]
+    return sorted(rows, key=lambda row: not row["workload"])
+
+
+def answer_rows(found: Answer) -> Iterator[Row]:
+    about = {name: getattr(found, name) for name in ("name", "title", "command")}
+    # A file outside the workloads names itself there.
+    about["workload"] = "" if "/" in found.workload else found.workload
+    answers = {(type(one), one.name): one for one in (*found.causes, *found.faults)}
+    for question in found.table.questions:
+        one = answers.get((Fault if question.kind == "fault" else Cause, question.id))
+        if one:
+            yield about | _answer_row(question, one)
+
+
+def _answer_row(question: Question, found: Cause | Fault) -> Row:
+    is_fault = isinstance(found, Fault)
+    closed = None if is_fault else found.closed
+    return {
+        "kind": question.kind,
+        "compiler": question.compiler,
+        "subject": question.a,
+        "baseline": question.b or "",
+        "other": question.other or "",
+        "verdict": found.verdict,
+        "sentence": console.paragraph(found),
+        **{name: _digits(closed and getattr(closed, name)) for name in ("share", "low", "high")},
+        "regions": [] if is_fault else list(map(_region, found.regions)),
+        "cures": found.cures if is_fault else list(map(_cure, found.options)),
+        "reduced": found.reduced if is_fault else "",
+        "script": found.script if is_fault else "",
+    }
+
+
+def _region(region: Region) -> Row:
+    return {
+        "what": region.what,
+        "count": region.count,
+        "subject_line": region.line_a,
+        "baseline_line": region.line_b,
+        "subject_ms": _digits(region.a_ms),
+        "baseline_ms": _digits(region.b_ms),
+        "share": _digits(region.share),
+        "why": region.reason.sentence,
+        "subject": region.a,
+        "baseline": region.b,
+    }
+
+
+def _cure(option: Option) -> str:
+    """Return an option that changes a gap between compilers, with what it does."""
+    return f"{option.flag} ({option.ratio:.3g} times the time in {option.compiler})"
+
+
+def _digits(value: float | None) -> float | None:
+    return None if value is None else shortened(value)

@@ -11,6 +11,7 @@ import pandas as pd
 from stackwars.core.compilers import FACTS
 from stackwars.core.documents import Row
 from stackwars.core.numbers import shortened
+from stackwars.core.outcome import Status
 from stackwars.setup.device import CPU
 from stackwars.study.results import schema
 from stackwars.study.results.causes import gaps_of
@@ -182,7 +183,7 @@ def compiled(sources: Sources) -> list[Row]:
 def values(sources: Sources) -> list[Row]:
     """Return every program that was compared with expected values; those that are not ok come first."""
     data = sources.checked()
-    table = data.table("values").sort_values("status", key=lambda status: status == "ok", kind="stable")
+    table = data.table("values").sort_values("status", key=lambda status: status == Status.OK, kind="stable")
     return [origin_of(sources, data) | row for row in records(table, VALUES)]
 
 

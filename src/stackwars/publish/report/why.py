@@ -1,29 +1,37 @@
 """Why a workload is slower in one frontend: a page for each, from rows that other views show too.
 
-Every number is chosen here, this run's before the reference's; the page draws them.
+Every number is chosen here, this run's before the reference's, and so are the sentences; the page draws them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
+from stackwars.core.documents import Row
 from stackwars.core.hlo import CLASSES
-from stackwars.core.numbers import shortened
+from stackwars.core.numbers import percent, shortened, significant
 from stackwars.core.ratio import geometric_mean
 from stackwars.explain.answer import CAUSE
-from stackwars.measure import workloads
-from stackwars.publish.report import operations, ratios, sentences
-from stackwars.publish.report.ratios import having, mark_of, numbers_of, ratio_of
+from stackwars.measure import frameworks, workloads
+from stackwars.publish.report import pair
+from stackwars.publish.report.pair import having, mark_of, numbers_of, ratio_of
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.printed import OPTIMISED
-from stackwars.study.programs import native_compiler
+from stackwars.study.programs import BASE, native_compiler
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Sources
 from stackwars.study.results.effects import ALL
+from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, LESS, MORE, SAME
 
-Row = dict[str, Any]
+MARK = "\N{DAGGER}"
+"""Mark of a number that comes from the reference, not from the reported run."""
+_SHARES = {
+    DUE_TO_PROGRAM: "The emitted program does more of that than everything else",
+    DUE_TO_REST: "Everything else does more of that than the emitted program",
+}
+_AMOUNTS = {MORE: "more", LESS: "less", SAME: "as much, within 1 %"}
 
 
 class Pages:
@@ -76,22 +84,22 @@ class Pages:
         return {
             "title": workloads.load(workload).TITLE,
             "sentences": [
-                sentences.verdict(native, *self._pair),
-                *sentences.share(margin),
-                *sentences.cause(self._cause(workload)),
-                *sentences.moves(self._effects(workload)),
+                verdict_sentence(native, *self._pair),
+                *share_sentence(margin),
+                *cause_sentence(self._cause(workload)),
+                *effects_sentence(self._effects(workload)),
             ],
             "native": native and _shown(native),
             "waterfall": self._waterfall(workload),
             "compilers": compilers,
             "classes": self._classes(calls),
-            "operations": operations.largest(program, _one_study(calls), *self._pair),
+            "operations": pair.largest_operations(program, _one_study(calls), self._pair),
             "not_optimised": (program or {}).get("not_optimised", {}).get(self.subject, ""),
-            "runs": ratios.runs(document, workload, self._pair, self._known),
-            "frameworks": ratios.of_frameworks(document, workload, self._pair),
+            "runs": pair.runs(document, workload, self._pair, self._known),
+            "frameworks": pair.of_frameworks(document, workload, self._pair),
             "memory": needs,
-            "fits": sentences.fits(needs, self._more(workload), *self._pair),
-            "times": ratios.times(document, workload, self._pair, calls),
+            "fits": fits_sentences(needs, self._more(workload), *self._pair),
+            "times": pair.times(document, workload, self._pair, calls),
             "commands": self._commands(workload),
         }
 
@@ -106,12 +114,12 @@ class Pages:
 
     def _needs(self, workload: str) -> list[Row]:
         """Return the compilations of the pair for targets, at the sizes of the study."""
-        rows = having(self._document["compiled"], workload=workload, variant="base")
+        rows = having(self._document["compiled"], workload=workload, variant=BASE)
         return [row for row in rows if row["framework"] in self._pair]
 
     def _more(self, workload: str) -> dict[tuple[str, str], str]:
         """Return {(target, compiler): whether the subject's program needs more bytes there}."""
-        where = {"quantity": schema.HBM, "workload": workload, "variant": "base", **self._sides}
+        where = {"quantity": schema.HBM, "workload": workload, "variant": BASE, **self._sides}
         rows = having(self._document["comparisons"], **where)
         return {(row.get("device", ""), row.get("compiler", "")): row.get("verdict", "") for row in rows}
 
@@ -231,3 +239,78 @@ def _one_study(calls: list[Row]) -> list[Row]:
     """Return the calls of one study: of this run rather than of the reference, and with profiles."""
     best = min(calls, key=lambda call: ("reference" in call, not call["profile"]), default=None)
     return [call for call in calls if best and call["study"] == best["study"]]
+
+
+def verdict_sentence(row: Row | None, subject: str, baseline: str) -> str:
+    """Return who is slower, by the steady ratio of two frameworks.
+
+    row: None if they were not compared.
+    """
+    one, other = (frameworks.title(name) if name else "the other" for name in (subject, baseline))
+    if row is None:
+        return f"No steady state of {one} was compared with that of {other}."
+    ratio = f"{significant(row['ratio'])}{_interval(row)}"
+    if row["verdict"] in DECIDED:
+        return _marked(
+            row, f"{one} is {row['verdict']} than {other}: its steady state takes {ratio} times as long."
+        )
+    return _marked(row, f"{one} takes {ratio} times as long as {other} in the steady state: {row['verdict']}.")
+
+
+def share_sentence(margin: Row | None) -> Iterator[str]:
+    """Yield what does more of a native ratio, the program or everything else."""
+    if margin is None:
+        return
+    other = "Whether the emitted program does more of that than everything else is not separated from noise"
+    part = f": {percent(margin['share'])} of its logarithm" if "share" in margin else ""
+    yield _marked(margin, f"{_SHARES.get(margin['verdict'], other)}{part}.")
+
+
+def cause_sentence(answer: Row | None) -> Iterator[str]:
+    """Yield what a search of the gap between the two programs found."""
+    if answer is not None:
+        yield _marked(
+            answer, f"A search of its cause found: {answer['sentence'].partition('. ')[0].rstrip('.')}."
+        )
+
+
+def effects_sentence(effects: list[Row]) -> Iterator[str]:
+    """Yield by what factors frontend and compiler move the time of a workload."""
+    if not effects:
+        return
+    rows = sorted(effects, key=lambda row: -row["factor"])
+    factors = ", ".join(f"{row['effect']} {significant(row['factor'])}" for row in rows)
+    largest = rows[0].get("largest", "")
+    is_named = largest in {row["effect"] for row in rows}
+    named = f"the {largest} most" if is_named else "which of them most is not separated"
+    yield _marked(rows[0], f"Over all frontends and compilers, these factors move a time: {factors}; {named}.")
+
+
+def fits_sentences(
+    needs: list[Row], more: dict[tuple[str, str], str], subject: str, baseline: str
+) -> list[str]:
+    """Return a sentence for each target: which program fits, what each needs, and who needs more.
+
+    needs: compilations of both programs; more: {(target, compiler): verdict on the ratio of their bytes}.
+    """
+    result = []
+    for key in dict.fromkeys((row["target"], row["compiler"]) for row in needs):
+        own = {row["framework"]: row for row in needs if (row["target"], row["compiler"]) == key}
+        sides = [own[name] for name in (baseline, subject) if name in own]
+        end = f"; {frameworks.title(subject)} needs {_AMOUNTS[more[key]]}" if more.get(key) in _AMOUNTS else ""
+        result.append(_marked(sides[0], f"On {key[0]} ({key[1]}): {', '.join(map(_fit, sides))}{end}."))
+    return result
+
+
+def _marked(row: Row, text: str) -> str:
+    """Return a sentence, with the sign of a number of the reference in the report of another run."""
+    return f"{text} {MARK}" if "reference" in row else text
+
+
+def _fit(row: Row) -> str:
+    needs = f" and needs {significant(row['hbm_bytes'] / 2**20)} MiB" if "hbm_bytes" in row else ""
+    return f"{frameworks.title(row['framework'])}: {row.get('verdict') or row['status']}{needs}"
+
+
+def _interval(row: Row) -> str:
+    return f" [{significant(row['low'])}, {significant(row['high'])}]" if "low" in row else ""

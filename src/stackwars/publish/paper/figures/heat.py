@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 
 from stackwars.core import numbers
+from stackwars.core.outcome import Status
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.figures.style import PAGE
 from stackwars.study.results.names import compiler_title
@@ -20,7 +21,7 @@ DARK = 0.54
 """Share of the logarithmic scale from which a cell is dark enough for white numbers."""
 SCALE_SHARE, SCALE_LEAST, SCALE_MOST = 0.95, 4.0, 10.0
 """The colours of a figure end at the factor that this share of its cells does not exceed, within these bounds."""
-SHORT = {"unsupported": "\N{EN DASH}", "not run": "", "": ""}
+SHORT = {Status.UNSUPPORTED: "\N{EN DASH}", Status.NOT_RUN: "", "": ""}
 """Text of a cell without a number, if it is not its status."""
 ACROSS = 4
 """Panels beside each other."""
@@ -97,7 +98,7 @@ def _tables(
         wide.pivot(index="framework", columns=across, values=name).reindex(index=index, columns=columns)
         for name in ("over_best", "status")
     )
-    return values, states.fillna("not run").replace(SHORT)
+    return values, states.fillna(Status.NOT_RUN).replace(SHORT)
 
 
 def _scale(cells: pd.DataFrame) -> float:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from stackwars.core import documents
 from stackwars.core.documents import event
+from stackwars.core.outcome import Status
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import program_of, title
 from stackwars.publish.paper.figures.heat import draw_stacks
@@ -37,8 +38,8 @@ def read_calls(measured: Path, names: list[str], frameworks: list[str]) -> pd.Da
     for workload in names:
         for framework in frameworks:
             path = measured / Cell(framework, workload, CPU).path / "cell.json"
-            result = documents.read(path) if path.exists() else {"status": "not run"}
-            if result["status"] == "ok":
+            result = documents.read(path) if path.exists() else {"status": Status.NOT_RUN}
+            if result["status"] == Status.OK:
                 rows += [
                     (workload, framework, *one) for process in result["processes"] for one in _calls(process)
                 ]
@@ -120,7 +121,7 @@ def on_cpu(data: Dataset, study: str) -> pd.DataFrame:
 def chosen(config: dict, data: Dataset) -> list[str]:
     """Return the workloads of paper.calls that have a time, or else the first four that have one."""
     cells = on_cpu(data, "tables")
-    ran = list(cells[cells["status"] == "ok"]["workload"].drop_duplicates())
+    ran = list(cells[cells["status"] == Status.OK]["workload"].drop_duplicates())
     return [name for name in config["paper"]["calls"] if name in ran] or ran[:4]
 
 

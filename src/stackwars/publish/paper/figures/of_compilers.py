@@ -6,10 +6,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from stackwars.core.outcome import Status
 from stackwars.measure.frameworks import title
-from stackwars.publish.paper.figures import answer
 from stackwars.publish.paper.figures.heat import draw_matrix
-from stackwars.publish.paper.figures.ratios import FACTORS, draw_split
+from stackwars.publish.paper.figures.ratios import FACTORS, draw_answer, draw_split
 from stackwars.publish.paper.figures.style import (
     BAND,
     COLUMN,
@@ -75,7 +75,7 @@ def figures(config: dict, folder: Folder) -> dict[str, Figure]:
     tables, matrix = datasets.dataset_for("tables"), datasets.dataset_for("matrix")
     main = comparisons(config, PROGRAMS)[0]
     return {
-        "compilers": answer.draw(matrix),
+        "compilers": draw_answer(matrix),
         "stack": draw_stack(),
         "split": draw_split(factors(config, tables, main), main),
         "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),
@@ -245,7 +245,7 @@ def _release_panel(axis: plt.Axes, rows: pd.DataFrame, versions: list[str]) -> N
         axis.fill_between(places, low, high, color=look["color"], alpha=0.18, linewidth=0)
         axis.plot(places, ok["ratio"], label=title(framework), **look)
         shown += [*low, *high]
-        wrong = own[own["status"].isin(("wrong", "crash")) & own["version"].isin(versions)]
+        wrong = own[own["status"].isin((Status.WRONG, Status.CRASH)) & own["version"].isin(versions)]
         crosses = [versions.index(version) for version in wrong["version"]]
         if crosses:  # an empty line that is not clipped has the figure's corner in its box
             axis.plot(crosses, [1.0] * len(crosses), "x", color=look["color"], clip_on=False)

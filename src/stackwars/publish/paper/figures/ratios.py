@@ -1,23 +1,37 @@
-"""Draw ratios: a row per workload and a mark with its interval per series, on a logarithmic axis."""
+"""Draw ratios: a row per workload and a mark with its interval per series, on a logarithmic axis.
+
+`python -m stackwars.publish.paper.figures.ratios` draws docs/answer.png, the figure of the README, from the committed
+comparisons of the reference, as `make accept` does. The file holds the numbers that it shows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from stackwars.core.launch import REPOSITORY
 from stackwars.measure.frameworks import title
-from stackwars.publish.paper.figures.style import BAND, COLUMN, line_look, set_round_ticks
-from stackwars.study.comparisons import Comparison
+from stackwars.publish.paper.figures.style import BAND, COLUMN, RC, line_look, set_round_ticks
+from stackwars.setup.device import CPU
+from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
+from stackwars.study.config import load
 from stackwars.study.results import schema
+from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.names import compiler_title
+from stackwars.study.results.runs import REFERENCE
 from stackwars.study.results.verdicts import DECIDED
 
+MATRIX = "matrix"
 REACH = 1.5
 """The axis reaches this factor beyond the outermost ratios; an interval that is longer is cut there."""
 NO_RATIO = "no ratio"
+PICTURE = Path("docs", "answer.png")
+NUMBERS = "Comment"
+"""The text of the picture that holds its numbers."""
 FACTORS = {
     schema.NATIVE_CALLS: "native ratio",
     schema.REPLAY: "program (replay)",
@@ -148,3 +162,31 @@ def draw_split(rows: pd.DataFrame, pair: Comparison) -> plt.Figure:
     series = [Series(FACTORS[q], rows[rows["quantity"] == q], line_look(q, looks)) for q in looks]
     base, own = map(title, pair.sides)
     return _draw(rows, series, f"{own} over {base}", (f"{own} faster", f"{base} faster"), 3, row_inches=0.24)
+
+
+def replays(data: Dataset) -> tuple[pd.DataFrame, Comparison]:
+    """Return the replay ratios of the programs that are compared first, and the two sides."""
+    pair = comparisons(data.config, PROGRAMS)[0]
+    where = {"quantity": schema.REPLAY, "device": CPU, "subject": pair.subject, "baseline": pair.baseline}
+    return data.comparisons(MATRIX, **where), pair
+
+
+def draw_answer(data: Dataset) -> plt.Figure:
+    """Draw Figure 1 of the paper."""
+    return draw_compilers(*replays(data), list(data.study(MATRIX).compilers))
+
+
+def write_answer(repository: Path, reference: Path) -> None:
+    """Draw the picture of the README from the tables of the reference in a folder."""
+    data = Dataset(load(), reference, is_reference=True)
+    shown = replays(data)[0][["workload", "compiler", "ratio", "low", "high"]].dropna(subset=["ratio"])
+    numbers = shown.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    with plt.rc_context(RC):
+        figure = draw_answer(data)
+        (repository / PICTURE).parent.mkdir(exist_ok=True)
+        figure.savefig(repository / PICTURE, dpi=220, metadata={NUMBERS: numbers})
+        plt.close(figure)
+
+
+if __name__ == "__main__":
+    write_answer(REPOSITORY, REFERENCE)

@@ -12,7 +12,7 @@ from stackwars.explain.answer import CAUSE
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.latex import Latex, significant_percent
-from stackwars.publish.paper.tables.spec import RAGGED, Column, Ratio, Table, frame, set_marks
+from stackwars.publish.paper.tables.table import RAGGED, Column, Ratio, Table, frame, set_marks
 from stackwars.study.results import causes, effects
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.names import compiler_title

@@ -1,4 +1,4 @@
-"""The claims with their verdicts, and what the artifact needs."""
+"""Verdicts on the claims and on the harness, which its audits try to break; and what the artifact needs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import pandas as pd
 import yaml
 
 from stackwars.core.launch import REPOSITORY
+from stackwars.publish.paper.latex import escape
 from stackwars.publish.paper.prose import texts
-from stackwars.publish.paper.tables.spec import RAGGED, Column, Table, frame
+from stackwars.publish.paper.tables.table import RAGGED, Column, Table, frame
+from stackwars.study.audits import audit_entries
+from stackwars.study.audits.audit_entries import Audits
 from stackwars.study.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANSFERRED, counts
+from stackwars.study.results import runs
 from stackwars.study.results.dataset import Sources
+from stackwars.study.results.folder import MEASURED
 
 EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
 ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "On this CPU, or at our sizes"}
@@ -49,6 +54,31 @@ def _rows(sources: Sources) -> pd.DataFrame:
     return table.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
 
 
+def audits(sources: Sources) -> Audits:
+    """Return the audits of this run, or else those of the reference."""
+    paths = [data.measured / MEASURED["audits"] for data in (sources.run, sources.reference)]
+    return audit_entries.read(next((path for path in paths if path.exists()), paths[0]))
+
+
+def audit_state(sources: Sources) -> str:
+    """Return one sentence on the audits of the run that this build shows: of the reference its newest run."""
+    context = sources.run.context
+    if sources.run.is_reference:
+        return audits(sources).state(context["run"], "the newest accepted run")
+    return audits(sources).state(runs.identity(context))
+
+
+def audit_rows(sources: Sources) -> pd.DataFrame:
+    """Return a row an audit."""
+    found = audits(sources)
+    origin = "No audit was run."
+    if found.run:
+        with_ = f", with revision {' and '.join(found.revisions)}" if found.revisions else ""
+        on = f", on {found.machine}" if found.machine else ""
+        origin = f"Of the run {found.run}{with_}{on}."
+    return frame(found.entries, escape(origin))
+
+
 def need_rows(_: Sources) -> pd.DataFrame:
     """Return what the artifact needs."""
     needs = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))["needs"]
@@ -82,6 +112,20 @@ TABLES = (
         loose=True,
         note=_NOTE,
         max_rows=32,
+    ),
+    Table(
+        name="audits",
+        caption="Attempts to Break the Harness",
+        rows=audit_rows,
+        columns=(
+            Column("Audit", "title"),
+            Column("What it should show", "aim", align=rf"{RAGGED}p{{0.2\linewidth}}"),
+            Column("Verdict", "verdict"),
+            Column("Figures", "detail", align=rf"{RAGGED}p{{0.58\linewidth}}"),
+        ),
+        note=r"""A verdict is pass if the figures stay within the limits given in the text. Ratios are our
+        harness's times over the third party's.""",
+        loose=True,
     ),
     Table(
         name="needs",

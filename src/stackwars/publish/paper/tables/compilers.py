@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from stackwars.core.outcome import Status
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.latex import scientific
-from stackwars.publish.paper.tables.spec import (
+from stackwars.publish.paper.tables.table import (
     Column,
     Range,
     StruckOut,
@@ -63,9 +64,9 @@ def _replays(cells: list[dict]) -> dict:
     """Return the times of both sides; in place of their ratio why one of them has no time, or a wrong result."""
     result, failed = {}, None
     for side, cell in zip(("base", "own"), cells, strict=True):
-        result[side] = StruckOut(cell["struck_ms"]) if cell["status"] == "wrong" else cell["steady_ms"]
+        result[side] = StruckOut(cell["struck_ms"]) if cell["status"] == Status.WRONG else cell["steady_ms"]
         result[f"{side}_range"] = Range(cell["steady_min_ms"], cell["steady_max_ms"])
-        failed = failed or (cell if cell["status"] != "ok" else None)
+        failed = failed or (cell if cell["status"] != Status.OK else None)
     if failed:
         reason = f"{title(failed['framework'])}: {short_status(failed)}"
         result |= spanning(reason, schema.REPLAY, *_NATIVE)

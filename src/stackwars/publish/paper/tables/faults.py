@@ -9,10 +9,10 @@ from textwrap import shorten
 
 import pandas as pd
 
+from stackwars.core.outcome import Status
 from stackwars.measure.frameworks import title
-from stackwars.publish.paper.latex import Latex
-from stackwars.publish.paper.tables.spec import RAGGED, Column, Table, frame
-from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.publish.paper.tables.table import RAGGED, Column, Table, frame
+from stackwars.study.results.dataset import Sources
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.published import read_faults
 from stackwars.study.results.values import is_fault
@@ -28,33 +28,29 @@ def fault_rows(sources: Sources) -> pd.DataFrame:
     """Return a row for each fault: the programs that have it in the same compilers, and their smallest sizes."""
     data = sources.checked()
     checked = data.table("values")
-    failed = [is_fault(row, "timeout") for row in checked.to_dict("records")]
+    failed = [is_fault(row, Status.TIMEOUT) for row in checked.to_dict("records")]
     faults = checked[pd.Series(failed, index=checked.index, dtype=bool)]
     alike: dict[tuple, list[pd.DataFrame]] = defaultdict(list)
     for (workload, _, status), rows in faults.groupby(["workload", "framework", "status"], sort=False):
         variants = tuple(dict.fromkeys(rows["variant"]))
         alike[workload, status, variants, tuple(dict.fromkeys(rows["compiler"]))].append(rows)
     result = [_row(pd.concat(rows), checked, compilers) for (*_, compilers), rows in alike.items()]
-    return frame(result, _origin(data))
+    whose = "Newest check of each over the accepted runs." if data.is_reference else "Checked in this run."
+    return frame(result, whose)
 
 
 def public_rows(sources: Sources) -> pd.DataFrame:
     """Return a row for each outcome of each program of tests/explain/public that has a known fault."""
     known = read_faults().fillna("")
     keys = ["title", "issue", "sizes", "status", "programs"]
-    groups = known[known["status"] != "unsupported"].groupby(keys, sort=False)
-    result = [dict(zip(keys, key, strict=True)) | _public(rows) for key, rows in groups]
-    return frame(
-        [row | {"sizes": _spelled(row["sizes"]), "programs": _named(row["programs"])} for row in result]
-    )
-
-
-def _public(rows: pd.DataFrame) -> dict:
-    return {"compiler": _names(map(compiler_title, rows["compiler"])), "cure": rows["cure"].iloc[0]}
-
-
-def _named(programs: str) -> str:
-    return _names(map(title, programs.split()))
+    groups = known[known["status"] != Status.UNSUPPORTED].groupby(keys, sort=False)
+    result = []
+    for key, rows in groups:
+        row = dict(zip(keys, key, strict=True))
+        row |= {"sizes": _spelled(row["sizes"]), "programs": _names(map(title, row["programs"].split()))}
+        row |= {"compiler": _names(map(compiler_title, rows["compiler"])), "cure": rows["cure"].iloc[0]}
+        result.append(row)
+    return frame(result)
 
 
 def _spelled(sizes: str) -> str:
@@ -65,7 +61,7 @@ def _row(faults: pd.DataFrame, checked: pd.DataFrame, compilers: tuple[str, ...]
     smallest = min(faults.to_dict("records"), key=lambda row: _extent(row["sizes"]))
     programs = tuple(dict.fromkeys(faults["framework"]))
     same_sizes = _same(checked, smallest, ["workload", "variant"])
-    ok = same_sizes[same_sizes["status"] == "ok"]
+    ok = same_sizes[same_sizes["status"] == Status.OK]
     tried = _same(checked, smallest, ["workload", "framework", "compiler"])
     return {
         "workload": smallest["title"],
@@ -100,13 +96,6 @@ def _names(names: Iterable[str]) -> str:
     every = list(names)
     more = [f"{len(every) - NAMED} more"] if len(every) > NAMED else []
     return ", ".join([*every[:NAMED], *more]) or "none"
-
-
-def _origin(data: Dataset) -> Latex:
-    """Return the note on whose checks these are."""
-    return Latex(
-        "Newest check of each over the accepted runs." if data.is_reference else "Checked in this run."
-    )
 
 
 def _wide(share: float) -> str:

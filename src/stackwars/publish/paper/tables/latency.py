@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from stackwars.core.outcome import Status
 from stackwars.measure import frameworks
 from stackwars.publish.paper.latex import Latex, escape
-from stackwars.publish.paper.tables.spec import (
+from stackwars.publish.paper.tables.table import (
     Column,
     Range,
     StruckOut,
@@ -45,9 +46,9 @@ def latency(number: str) -> Callable[[Sources], pd.DataFrame]:
 
     def rows(sources: Sources) -> pd.DataFrame:
         cells = sources.dataset_for(STUDY).rows("cells", STUDY)
-        ran = ~cells["device"].isin(CPUS) & (cells["status"] != "not run")
+        ran = ~cells["device"].isin(CPUS) & (cells["status"] != Status.NOT_RUN)
         cells = cells[(cells["table"] == number) & ((cells["device"] == CPU) | ran)]
-        has_form = cells["status"].ne("unsupported").groupby(cells["framework"]).transform("any")
+        has_form = cells["status"].ne(Status.UNSUPPORTED).groupby(cells["framework"]).transform("any")
         published_rows, result = _published(), []
         for cell in cells[has_form].to_dict("records"):
             result.append({"workload": cell["title"], "framework": framework_cell(cell), **_times(cell)})
@@ -69,11 +70,11 @@ def framework_cell(cell: dict) -> str:
 
 def _times(cell: dict) -> dict:
     """Return the cells of a row: three times with their ranges, or the status in their place."""
-    if cell["status"] == "wrong":
+    if cell["status"] == Status.WRONG:
         *before, steady, steady_range = _TIMES
         struck = {steady: StruckOut(cell["struck_ms"]), **dict.fromkeys((steady_range, *_COUNTS), "")}
         return spanning(short_status(cell), *before) | struck | {"rounds": cell["rounds"]}
-    if cell["status"] != "ok":
+    if cell["status"] != Status.OK:
         counts = dict.fromkeys(_COUNTS, "") | {"rounds": cell["rounds"]}
         return counts | spanning(short_status(cell), *_TIMES, _COUNTS[0])
     marks = set_marks(unsettled=cell["steady_class"] == NO_STEADY_STATE, ungated=not cell["gated"])
@@ -94,7 +95,7 @@ def _published() -> pd.DataFrame:
 
 def _verbatim(row: pd.Series) -> dict:
     head = {"framework": Latex(r"\quad\textit{published}"), **dict.fromkeys((*_TIMES, *_COUNTS), "")}
-    if row["status"] != "ok":
+    if row["status"] != Status.OK:
         return head | spanning(row["status"], *_TIMES, _COUNTS[0])
     return head | {stage: row[column] for stage, column in published.COLUMNS.items()}
 
@@ -158,7 +159,7 @@ def ratio_rows(sources: Sources) -> pd.DataFrame:
 def _ours(ours: list[dict | None], cell: dict) -> dict:
     *_, steady = ours
     if steady is None or is_missing(steady["ratio"]):
-        reason = "no time of the baseline" if cell["status"] == "ok" else short_status(cell)
+        reason = "no time of the baseline" if cell["status"] == Status.OK else short_status(cell)
         return spanning(reason, *schema.STAGES, "detectable")
     marks = set_marks(apart=not steady["interleaved"], contended=steady["contended"])
     return {
@@ -172,7 +173,7 @@ def _theirs(ours: list[dict | None], workload: str) -> dict:
     columns = [f"published_{stage}" for stage in schema.STAGES]
     published_rows = _published()
     failed = published_rows[
-        (published_rows.index.get_level_values(0) == workload) & (published_rows["status"] != "ok")
+        (published_rows.index.get_level_values(0) == workload) & (published_rows["status"] != Status.OK)
     ]
     if len(failed):
         where = "both" if len(failed) > 1 else failed["title"].iloc[0]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from stackwars.measure import workloads
-from stackwars.publish.paper.tables.spec import Column, Table, frame, indexed, main
+from stackwars.publish.paper.tables.table import Column, Table, frame, indexed, main
 from stackwars.study import cells
 from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Dataset, Sources

@@ -9,7 +9,7 @@ import pandas as pd
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import load, title
 from stackwars.publish.paper.latex import Latex, escape
-from stackwars.publish.paper.tables.spec import Column, Table, frame, indexed, pooled_over, ratio
+from stackwars.publish.paper.tables.table import Column, Table, frame, indexed, pooled_over, ratio
 from stackwars.setup.device import CPU
 from stackwars.study.results import published, schema
 from stackwars.study.results.dataset import Sources

@@ -1,0 +1,407 @@
+"""A table of the paper: its specification, the formats of its values, and how it becomes a LaTeX float.
+
+A module of this folder lists its tables in `TABLES`, each a :class:`Table`. `render` makes the float of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+import pandas as pd
+
+from stackwars.core.numbers import significant
+from stackwars.core.ratio import NEGLIGIBLE
+from stackwars.publish.paper.latex import escape, percent, significant_percent
+from stackwars.study.comparisons import CELLS, Comparison, comparisons
+from stackwars.study.results import verdicts
+from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.schema import is_missing
+
+WORST = 48
+"""Characters of a status that are shown."""
+RAGGED = r">{\raggedright\arraybackslash}"
+"""Before the column of a tabular whose text has several lines."""
+
+
+class Span(NamedTuple):
+    """A text in place of the values of several columns; the cells behind it are SKIPPED."""
+
+    text: str
+    width: int
+
+
+SKIPPED = "%skipped%"
+"""A cell that a `Span` before it covers."""
+
+
+class Ratio(NamedTuple):
+    """A ratio, its interval, its verdict of :mod:`stackwars.study.results.verdicts`, and further `MARKS`."""
+
+    ratio: float
+    low: float = float("nan")
+    high: float = float("nan")
+    verdict: str = ""
+    marks: tuple[str, ...] = ()
+
+
+class StruckOut(NamedTuple):
+    """The time of a program whose values are wrong; None if it has none."""
+
+    ms: float | None
+
+
+class Range(NamedTuple):
+    """The smallest and the largest process, and `MARKS` behind them."""
+
+    low: float
+    high: float
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its head, the column of the rows that it shows, and how.
+
+    format: a name in `FORMATS`. group: a head that neighbouring columns share. align: the column of the
+    tabular, by default that of the format.
+    """
+
+    head: str
+    value: str
+    format: str = "text"
+    group: str = ""
+    align: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper: tables/<name>.tex with the label tab:<name>.
+
+    rows: a data frame; its attrs["note"] is LaTeX text that is added to the note.
+    columns: fixed, or chosen by what the configuration compares.
+    study: where the rows are from, named at the end of the note; empty if they are no results.
+    group_by: a column of the rows whose repeats are blank, with a space between two values.
+    note: LaTeX text below the table; line breaks do not matter.
+    empty: what a table without rows says.
+    wide: whether it has the width of the page.
+    loose: whether there is a space between all rows.
+    separation: half the space between two columns.
+    max_rows: the rows of a page; the others continue on the next.
+    """
+
+    name: str
+    caption: str
+    rows: Callable[[Sources], pd.DataFrame]
+    columns: tuple[Column, ...] | Callable[[Sources], tuple[Column, ...]]
+    study: str = ""
+    group_by: str = ""
+    note: str = ""
+    empty: str = "no result"
+    wide: bool = True
+    loose: bool = False
+    separation: str = "3pt"
+    max_rows: int = 64
+
+
+def frame(rows: list[dict], note: str = "") -> pd.DataFrame:
+    """Return the rows of a table; note: LaTeX text for its note.
+
+    :raises ValueError: for a row without a key that another has, which would be printed as a missing value.
+    """
+    names = dict.fromkeys(name for row in rows for name in row)
+    for row in rows:
+        if missing := [name for name in names if name not in row]:
+            raise ValueError(
+                f"row of a table: expected the keys {', '.join(names)}, got no {', '.join(missing)} in {row}; "
+                "fix: give every kind of row each key, None or an empty text where it has no value"
+            )
+    table = pd.DataFrame(rows)
+    table.attrs["note"] = note
+    return table
+
+
+def spanning(text: str, *columns: str) -> dict[str, object]:
+    """Return the cells of a row in which a text takes the place of these neighbouring columns."""
+    return {columns[0]: Span(text, len(columns)), **dict.fromkeys(columns[1:], SKIPPED)}
+
+
+def main(sources: Sources) -> Comparison:
+    """Return the comparison that the paper is about."""
+    return comparisons(sources.run.config, CELLS)[0]
+
+
+def indexed(table: pd.DataFrame, *keys: str) -> dict[tuple, dict]:
+    """Return the rows of a table by the values of these columns."""
+    return {tuple(row[key] for key in keys): row for row in table.to_dict("records")}
+
+
+def ratio(row: dict | None, marks: tuple[str, ...] = ()) -> Ratio | None:
+    """Return the ratio of a row of comparisons.csv; None without a row."""
+    return None if row is None else Ratio(row["ratio"], row["low"], row["high"], row["verdict"], marks)
+
+
+def set_marks(**flags: object) -> tuple[str, ...]:
+    """Return the marks whose flag is set."""
+    return tuple(name for name, is_set in flags.items() if is_set)
+
+
+def short_status(row: dict) -> str:
+    """Return ``oom, refused at build``: the status and the first words of its detail."""
+    detail = row["status_detail"].partition("\n")[0].partition(":")[0].strip()
+    if len(detail) > WORST:
+        detail = detail[: WORST - 2].rsplit(" ", 1)[0] + " ..."
+    return f"{row['status']}, {detail}" if detail else row["status"] or "no status"
+
+
+def pooled_over(data: Dataset, rows: pd.DataFrame) -> str:
+    """Return what the intervals of these comparisons are over."""
+    most = rows["runs"].max()
+    if not data.is_reference or not most > 1:
+        return "Intervals are over the rounds of one run."
+    return (
+        f"Intervals are over every accepted run that has both sides, at most {most:.0f}, on the kinds of machine "
+        "measured."
+    )
+
+
+MIB, GIB = 2**20, 2**30
+NO_VALUE = "---"
+UNGATED, UNSETTLED, CONTENDED, APART, MISSED = "ungated", "unsettled", "contended", "apart", "missed"
+MARKS: dict[str, tuple[str, str]] = {
+    verdicts.SLOWER: (r"$\blacktriangle$", "slower than the baseline"),
+    verdicts.FASTER: (r"$\blacktriangledown$", "faster"),
+    verdicts.EQUIVALENT: ("$=$", rf"equivalent: the whole interval is within {percent(NEGLIGIBLE)} of 1"),
+    verdicts.INCONCLUSIVE: (r"$\cdot$", "inconclusive"),
+    verdicts.PASSED: (r"$\approx$", rf"the whole interval is within {percent(verdicts.CONTROL)} of 1"),
+    verdicts.NATIVE_SLOWER: (r"$\succ$", "the native call takes longer than the replay"),
+    verdicts.NATIVE_FASTER: (r"$\prec$", "the native call takes less time than the replay"),
+    UNGATED: (r"$^{\dagger}$", "fewer than half of its blocks were uncontended"),
+    UNSETTLED: (r"$^{\S}$", "the calls reach no steady state; a median"),
+    CONTENDED: (
+        r"$^{\ddagger}$",
+        "one framework kept over 20 percentage points more of its blocks than the other",
+    ),
+    APART: ("$^{*}$", "of blocks that were measured one after the other, not interleaved"),
+    MISSED: (r"$^{\P}$", r"a profiled call misses its timed call by more than 10\,\%"),
+}
+"""Mark of a table: its LaTeX, and what it means. The note of a table explains those that it has."""
+_VERDICTS = tuple(MARKS)[:7]
+LEAST, MOST = 0.001, 100_000
+"""An end of an interval beyond these is not printed: from two rounds it may be far off."""
+
+
+class Cell(NamedTuple):
+    """A number, aligned with those of its column, and LaTeX behind it."""
+
+    number: str = ""
+    text: str = ""
+    is_bold: bool = False
+
+
+def mark(name: str) -> str:
+    """Return the mark of a verdict, in a box of the same width for all of them; other marks as they are."""
+    latex = MARKS[name][0] if name in MARKS else ""
+    is_boxed = name and (name in _VERDICTS or name not in MARKS)
+    return rf"\makebox[1.1em]{{{latex}}}" if is_boxed else latex
+
+
+def _end(value: float) -> str:
+    if value < LEAST:
+        return rf"$<${LEAST}"
+    return significant(value) if value < MOST else rf"$>${MOST:,}"
+
+
+def _grouped(number: str) -> str:
+    """Return a number with a comma before every three of five or more whole digits."""
+    integer, point, decimals = number.partition(".")
+    return (f"{int(integer):,}" if len(integer.lstrip("-")) > 4 else integer) + point + decimals
+
+
+def _ms(value: float | str | StruckOut) -> Cell:
+    """Show a time in ms; one that is a text, a published one, verbatim; that of a wrong program struck out."""
+    if isinstance(value, StruckOut):
+        time = NO_VALUE if is_missing(value.ms) else _grouped(significant(value.ms, 4))
+        return Cell(text=rf"\struck{{{time}}}")
+    return Cell(_grouped(value if isinstance(value, str) else significant(value, 4)))
+
+
+def _range(value: Range) -> Cell:
+    marks = "".join(map(mark, value.marks))
+    if is_missing(value.low) or value.low == value.high:
+        return Cell(text=NO_VALUE + marks)
+    return Cell(text=f"{significant(value.low)}--{significant(value.high)}{marks}")
+
+
+def _ratio(value: Ratio) -> Cell:
+    if is_missing(value.ratio):
+        return Cell(text=NO_VALUE)
+    ends = "" if is_missing(value.low) else f"[{_end(value.low)}, {_end(value.high)}]"
+    return Cell(significant(value.ratio), "".join([mark(value.verdict), ends, *map(mark, value.marks)]))
+
+
+def _bytes(value: tuple[float, bool]) -> Cell:
+    """Show bytes in GiB, bold if they do not fit."""
+    size, fits = value
+    return Cell(significant(size / GIB, 4), is_bold=not fits)
+
+
+FORMATS: dict[str, tuple[str, Callable]] = {
+    "text": ("l", lambda value: Cell(text=escape(value))),
+    "ms": ("r", _ms),
+    "range": ("l", _range),
+    "ratio": ("l", _ratio),
+    "number": ("r", lambda value: Cell(_grouped(significant(value)))),
+    "count": ("r", lambda value: Cell(_grouped(f"{value:.0f}"))),
+    "percent": ("r", lambda value: Cell(text=significant_percent(value))),
+    "bytes": ("r", _bytes),
+}
+"""Format of a column: its column of the tabular, and the function that shows a value."""
+
+
+def shown(name: str, value: object) -> Cell:
+    """Return a value in a format; a dash if it is missing."""
+    if is_missing(value):
+        return Cell(text=NO_VALUE)
+    if value == "":
+        return Cell()
+    return FORMATS[name][1](value)
+
+
+def render(table: Table, sources: Sources) -> str:
+    """Return the float of a table; more rows than a page has continue in further floats of the same number."""
+    rows = table.rows(sources)
+    columns = table.columns if isinstance(table.columns, tuple) else table.columns(sources)
+    if missing := [column.value for column in columns if len(rows) and column.value not in rows]:
+        raise ValueError(
+            f"table {table.name}: expected rows with {', '.join(missing)}, which its columns show, got "
+            f"{', '.join(rows.columns)}; fix: the function rows of the table"
+        )
+    body = _body(table, columns, rows)
+    groups = list(rows[table.group_by]) if table.group_by and len(rows) else [""] * len(body)
+    pages = list(_pages(groups, table.max_rows)) or [range(0)]
+    origin = escape(sources.origin(table.study)) if table.study else ""
+    text = " ".join(map(" ".join, body))
+    marks = "; ".join(f"{latex}: {meaning}" for latex, meaning in MARKS.values() if latex in text)
+    parts = (table.note, rows.attrs.get("note", ""), f"{marks}." if marks else "", origin)
+    note = " ".join(" ".join(parts).split())
+    floats = []
+    for number, page in enumerate(pages):
+        lines = [body[place] for place in page]
+        gaps = [place - page.start for place in page[1:] if table.loose or groups[place] != groups[place - 1]]
+        tabular = _tabular(columns, lines, gaps, table.empty)
+        floats.append(_float(table, tabular, note if number == len(pages) - 1 else "", number))
+    return "\n".join(floats)
+
+
+def _pages(groups: Sequence[object], most: int) -> Iterator[range]:
+    """Yield the rows of each page; a group is divided only if it is longer than a page."""
+    start = end = 0
+    for _, members in groupby(groups):
+        size = len(list(members))
+        if end > start and end + size - start > most:
+            yield range(start, end)
+            start = end
+        end += size
+        while end - start > most:
+            yield range(start, start + most)
+            start += most
+    if end > start:
+        yield range(start, end)
+
+
+def _body(table: Table, columns: Sequence[Column], rows: pd.DataFrame) -> list[list[str]]:
+    """Return the cells of every row as LaTeX."""
+    if rows.empty:
+        return []
+    texts = []
+    for column in columns:
+        values = list(rows[column.value])
+        if column.value == table.group_by:
+            pairs = zip(values, [None, *values], strict=False)
+            values = ["" if value == before else value for value, before in pairs]
+        texts.append(_aligned([_cell(column, value) for value in values]))
+    return [list(row) for row in zip(*texts, strict=True)]
+
+
+def _cell(column: Column, value: object) -> Cell:
+    if isinstance(value, Span):
+        return Cell(text=rf"\multicolumn{{{value.width}}}{{c}}{{{escape(value.text)}}}")
+    if isinstance(value, str) and value == SKIPPED:
+        return Cell(text=SKIPPED)
+    return shown(column.format, value)
+
+
+def _aligned(cells: Sequence[Cell]) -> list[str]:
+    """Return the cells with their numbers aligned at the decimal point."""
+    parts = [cell.number.partition(".") for cell in cells if cell.number]
+    left = max((integer for integer, _, _ in parts), key=len, default="")
+    right = max((point + decimals for _, point, decimals in parts), key=len, default="")
+    texts = [(_padded(cell.number, left, right) if cell.number else "") + cell.text for cell in cells]
+    return [rf"\textbf{{{text}}}" if cell.is_bold else text for cell, text in zip(cells, texts, strict=True)]
+
+
+def _padded(number: str, left: str, right: str) -> str:
+    """Return a number in a box as wide as `left` before its decimal point and `right` from it on."""
+    integer, point, decimals = number.partition(".")
+    head = integer if len(integer) == len(left) else rf"\hphantom{{{left}}}\llap{{{integer}}}"
+    tail = point + decimals
+    result = head + (tail if len(tail) == len(right) else rf"\rlap{{{tail}}}\hphantom{{{right}}}")
+    return result.replace("-", r"\textminus{}")
+
+
+def _tabular(columns: Sequence[Column], lines: list[list[str]], gaps: list[int], empty: str) -> str:
+    """Return the tabular of these rows, by pandas; gaps: the rows before which there is a space."""
+    nothing = [_cell(columns[0], Span(empty, len(columns))).text, *[SKIPPED] * (len(columns) - 1)]
+    heads = [(escape(column.group), escape(column.head)) for column in columns]
+    is_grouped = any(group for group, _ in heads)
+    labels = pd.MultiIndex.from_tuples(heads) if is_grouped else [head for _, head in heads]
+    # Two heads may be the same, which pandas allows unless it formats the values itself.
+    styler = pd.DataFrame(lines or [nothing], columns=labels).style.hide(axis="index")
+    preamble = "".join(column.align or FORMATS[column.format][0] for column in columns)
+    text = styler.to_latex(column_format=f"@{{}}{preamble}@{{}}", hrules=True, multicol_align="c")
+    result = text.replace(f" & {SKIPPED}", "").strip().split("\n")
+    first = result.index(r"\midrule") + 1
+    for place in reversed(gaps):
+        result.insert(first + place, r"\addlinespace[2pt]")
+    if is_grouped:
+        result.insert(first - 2, _rules([group for group, _ in heads]))
+    return "\n".join(result)
+
+
+def _rules(groups: list[str]) -> str:
+    """Return the rules below the heads that several columns share."""
+    rules, start = "", 1
+    for group, members in groupby(groups):
+        end = start + len(list(members)) - 1
+        rules += rf"\cmidrule(lr){{{start}-{end}}}" if group else ""
+        start = end + 1
+    return rules
+
+
+def _float(table: Table, tabular: str, note: str, number: int) -> str:
+    """Return a float with the tabular; number: 0 for the first of a table, which has the label."""
+    environment = "table*" if table.wide else "table"
+    # A later float keeps the number of the first; hyperref needs another name for it.
+    again = rf"\addtocounter{{table}}{{-1}}\def\theHtable{{\thetable.{number}}}%"
+    below = rf"\par\vspace{{2pt}}\parbox{{\linewidth}}{{\scriptsize {note}}}"
+    return "\n".join(
+        [
+            rf"\begin{{{environment}}}[tbp]",
+            r"\centering",
+            *([again] if number else []),
+            rf"\caption{{{escape(table.caption)}{' (continued)' if number else ''}}}",
+            *([] if number else [rf"\label{{tab:{table.name}}}"]),
+            rf"\scriptsize\setlength{{\tabcolsep}}{{{table.separation}}}%",
+            # A long status or an unusual number may make a row wider than the column: only then the whole
+            # tabular is set smaller.
+            r"\setbox0=\hbox{%",
+            tabular + "}%",
+            r"\leavevmode\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\box0}\else\box0\fi",
+            *([below] if note else []),
+            rf"\end{{{environment}}}",
+            "",
+        ]
+    )
