@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from stackwars.core.numbers import percent
+from stackwars.core.numbers import percent, ratio_interval
 from stackwars.core.outcome import Status
 from stackwars.explain import console
-from stackwars.explain.answer import CAUSE, LAYOUT, NATIVE, REDUCED, RIGHT, Answer, Cause, Cell, Fault, Region
+from stackwars.explain.answer import (
+    CAUSE,
+    LAYOUT,
+    NATIVE,
+    NOT_SEPARABLE,
+    REDUCED,
+    RIGHT,
+    Answer,
+    Cause,
+    Cell,
+    Fault,
+    Region,
+)
 from stackwars.explain.page import gaps, has_no_gap
 from stackwars.explain.table import CALL_MS
 
@@ -164,7 +176,7 @@ def _end(answer: Answer) -> str:
         said = next((f" ({_short(cell.detail)})" for cell in table.cells if cell.detail), "")
         return f"Nothing ran in a compiler: {others}{said}" if others else "Nothing was tried"
     timed = [cell for cell in ran if cell.timing]
-    gap = f", no gap beyond {percent(table.bound)} and {CALL_MS} ms" if len(timed) > 1 else ""
+    gap = _no_gap(answer) if len(timed) > 1 else ""
     rest = f"; {others}" if others else ""
     if len(right) < len(ran):
         reason = table.judge_reason or next(
@@ -175,6 +187,16 @@ def _end(answer: Answer) -> str:
         return f"Not judged{who}: {_short(reason)}; with {inputs_text(answer)}{gap}{rest}"
     places = console.listed(list(dict.fromkeys(cell.compiler for cell in right)))
     return f"Right in {places} with {inputs_text(answer)}{gap}{rest}"
+
+
+def _no_gap(answer: Answer) -> str:
+    """Return that there is no gap, or the one that could not be told from noise."""
+    noisy = (cause for cause in answer.causes if cause.verdict == NOT_SEPARABLE and has_no_gap(cause))
+    if (cause := next(noisy, None)) and cause.ratio:
+        ratio = ratio_interval(cause.ratio.value, cause.ratio.low, cause.ratio.high)
+        programs = _takes(answer, cause.compiler, cause.program, cause.b, cause.other, cause.ratio.value)
+        return f"; not separable from noise: {programs}, {ratio}"
+    return f", no gap beyond {percent(answer.table.bound)} and {CALL_MS} ms"
 
 
 def _others(cells: Iterable[Cell]) -> str:
