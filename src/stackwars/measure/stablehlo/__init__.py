@@ -15,6 +15,11 @@ def frontends() -> list[str]:
     return _modules("sharded_", "\nclass Session")
 
 
+def lowering() -> list[str]:
+    """Return every framework whose programs are lowered: a module lower_<name> here."""
+    return _modules("lower_", "")
+
+
 def dividing() -> list[str]:
     """Return every framework whose programs are lowered for several devices too, without running there."""
     return _modules("lower_", "source.division")

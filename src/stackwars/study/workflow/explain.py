@@ -20,8 +20,7 @@ from stackwars.explain.__main__ import STATUSES, Parser, end_with
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import SUFFIXES, BadInput, stem
 from stackwars.explain.task import Settings
-from stackwars.measure import frameworks, workloads
-from stackwars.study import imports
+from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.study.config import ConfigError, load
 from stackwars.study.workflow import program_files, start
 from stackwars.study.workflow.program_files import Request, Say
@@ -97,8 +96,7 @@ def _names(text: str) -> list[str]:
 
 def known_frontends(config: dict[str, Any]) -> list[str]:
     """Return the frameworks that lower programs, and those that run without StableHLO."""
-    folder = Path(imports.SOURCE, imports.PACKAGE, "compilers")
-    lowering = [name for name in config["frameworks"] if (folder / f"lower_{name}.py").is_file()]
+    lowering = [name for name in config["frameworks"] if name in stablehlo.lowering()]
     return [*lowering, *(name for name in NATIVES if name in config["frameworks"])]
 
 
