@@ -19,7 +19,7 @@ from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, odd, releases, schema, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
-from stackwars.study.keys import Config, Device
+from stackwars.study.keys import Config, Device, plain
 from stackwars.study.programs import resized
 from stackwars.study.studies import studies
 
@@ -79,12 +79,14 @@ def read(path: Path) -> Any:
 def load(path: Path = CONFIG, **changes: object) -> Config:
     """Return the configuration of a file, validated.
 
-    changes: values of keys that replace those of the file, as --config does.
+    changes: values of keys that replace those of the file, as --config does; None drops a key.
 
     :raises ConfigError: if it cannot be used.
     """
     given = read(path)
-    return validate(given | changes if changes else given)
+    if changes:
+        given = {key: value for key, value in {**given, **plain(changes)}.items() if value is not None}
+    return validate(given)
 
 
 def validate(given: Any) -> Config:

@@ -135,8 +135,9 @@ class Model(BaseModel):
         return self.model_dump(exclude_unset=True, **options)
 
     def changed(self, **changes: Any) -> Self:
-        """Return a copy with other values of these keys; their types are checked."""
-        return type(self).model_validate({**self.document(exclude=changes.keys()), **plain(changes)})
+        """Return a copy with other values of these keys, whose types are checked; None drops an optional key."""
+        given = {key: plain(value) for key, value in changes.items() if value is not None}
+        return type(self).model_validate({**self.document(exclude=set(changes)), **given})
 
     # Access as to a dictionary, until every caller has attributes.
 
@@ -375,7 +376,7 @@ class TargetRow(Model):
     platform: Literal["tpu", "cuda"] = Field(description="The platform of the compiler's topology.")
     topology: str = Field(description="The topology's name, such as v6e:1x1.")
     description: Annotated[str, Named("gpu")] | None = Field(
-        None, description="File beside measure/stablehlo/ahead.py that describes a GPU to XLA."
+        None, description="File beside measure/stablehlo/ahead.py that describes a GPU to XLA; cuda needs it."
     )
     environments: dict[Compiler, Environment] = Field(
         {}, description="Environments of compilers that need another one for this target."
@@ -532,7 +533,7 @@ class Config(Model):
         [], description="Workloads in the order of the tables; those of the studies by default."
     )
     devices: Devices = Field(
-        description="Devices to run on. Cells of a device that the machine does not have are not run."
+        description="Devices to run on: cpu, cpu-1t, cuda, tpu. A missing one leaves its cells not run."
     )
     device_workloads: dict[Device, Workloads] = Field(description="Workloads of some devices; all by default.")
     measure: Measure | None = Field(None, description="Studies of this run; those of its preset by default.")
