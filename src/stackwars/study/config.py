@@ -165,8 +165,9 @@ def _explained(error: ValidationError) -> ConfigError:
         path, got = [*path, context["key"]], context["got"]
     if first["type"] == "literal_error":
         context = {"expected": context["expected"].replace("'", "").replace(" or ", ", ")}
-    expected = EXPECTED.get(first["type"], "{expected}" if "expected" in context else first["msg"])
-    return ConfigError(_key(path), expected.format(**context), got)
+    if first["type"] in EXPECTED:
+        return ConfigError(_key(path), EXPECTED[first["type"]].format(**context), got)
+    return ConfigError(_key(path), context.get("expected", first["msg"]), got)
 
 
 def _key(path: list[str | int]) -> str:
