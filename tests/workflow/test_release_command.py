@@ -22,7 +22,7 @@ def jax(x):
 
 
 def test_the_command_chooses_the_order_or_releases_of_jaxlib():
-    assert configured(None, None)["releases"] == load()["releases"]
+    assert configured(None, None).releases == load().releases
     assert configured("all", None)["releases"]["order"] == "all"
     chosen = configured(None, "0.10.2, 0.7.2 --xla_a=1")["releases"]
     assert chosen["order"] == "all" and chosen["versions"] == {
