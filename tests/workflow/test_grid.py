@@ -208,7 +208,7 @@ def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
     finished = SimpleNamespace(target=first.target, compiler=first.compiler, **wildcards)
     assert given(jobs, "ahead", "code", finished) == []
     stopped = SimpleNamespace(target=other.target, compiler=other.compiler, **wildcards)
-    place = f"{first['target']}/{first['compiler']}/jax/gemm/base"
+    place = f"{first.target}/{first.compiler}/jax/gemm/base"
     assert given(jobs, "ahead", "code", stopped) == f"results/full/ahead/{place}/ahead.json"
     assert content(jobs.spec("ahead")(stopped))["target"] == other.target
 
