@@ -12,6 +12,7 @@ from typing import Any
 
 from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.setup.environments import ensure
+from stackwars.study.keys import plain
 
 
 def run(*command: object, check: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -33,7 +34,7 @@ def python(*arguments: object, pins: str | Path = "", **options: Any) -> subproc
 
 def job_file(kind: str, content: object, folder: Path) -> str:
     """Write the specification of a job, named by its content; return its path."""
-    text = json.dumps(asdict(content) if is_dataclass(content) else content)
+    text = json.dumps(asdict(content) if is_dataclass(content) else content, default=plain)
     path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

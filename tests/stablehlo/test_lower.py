@@ -25,7 +25,7 @@ from stackwars.study.workflow.compiled_jobs import lower_job
 from stackwars.study.workflow.measured_jobs import sharded_job
 
 FULL = config.load()
-SMOKE = {**FULL, "preset": "smoke"}
+SMOKE = config.load(preset="smoke")
 CELL = """
 import sys
 from importlib import import_module

@@ -1,6 +1,5 @@
 """What a configuration asks for, as the rules' functions answer it."""
 
-import copy
 import json
 import re
 from pathlib import Path
@@ -128,7 +127,7 @@ def test_what_a_run_overrides_does_not_change_the_tables_of_the_reference():
 
 
 def test_programs_are_listed_from_this_run_or_from_the_reference():
-    paper = config()["paper"] | {"listings": ["mha", "newton"]}
+    paper = config().paper.changed(listings=["mha", "newton"])
     chosen = {"workloads": ["gemm", "mha", "newton"], "preset": "full", "paper": paper}
 
     def listed(folder: str, workload: str) -> list[str]:
@@ -153,7 +152,7 @@ def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
     job = content(Jobs(made).spec("optimised")(GEMM))
     assert (job["compiler"], job["module"], job["options"]) == ("jaxlib-0.7.1", "xla", {})
     assert given(Jobs(made), "optimised", "pins", GEMM) == "envs/xla-0.7.1.txt"
-    compilers = {name: {**row, "native": False} for name, row in config()["compilers"].items()}
+    compilers = {name: row.changed(native=False) for name, row in config().compilers.items()}
     assert grid(preset="full", workloads=["mha"], compilers=compilers).optimised() == []
     # Of the reference, what lies beside the programs that the report shows.
     cells = [f"runs/one/cpu/{framework}/ffn" for framework in ("jax", "torch_xla")]
@@ -180,43 +179,43 @@ def test_a_cell_is_told_what_it_measures():
     written = {"forms": False, "writes_files": True}
     assert job["partner"] == {"framework": "jax", "dialect": "jax", **written}
     assert job["settings"]["block_calls"] == 16
-    assert "audit_rounds" not in job["settings"]
-    paper = config()["paper"] | {"forms": ["gemm"]}
+    assert "audit_processes" not in job["settings"]
+    paper = config().paper.changed(forms=["gemm"])
     assert content(Jobs(grid(paper=paper)).spec("cell")(GEMM))["forms"] and not job["forms"]
 
 
 def test_another_study_measures_nothing_again():
     alone, beside = (
-        Jobs(Grid({**load(), "preset": "full", "measure": measure}, lambda: ""))
+        Jobs(Grid(load(preset="full", measure=measure), lambda: ""))
         for measure in (["tables"], ["tables", "stacks"])
     )
     assert alone.spec("cell")(GEMM) == beside.spec("cell")(GEMM)
 
 
 def test_a_change_of_one_setting_is_another_file():
-    settings = config()["settings"]
+    settings = config().settings
     names = {
-        Jobs(grid(settings={**settings, **changed})).spec("cell")(GEMM)
-        for changed in ({}, {"seed": 7}, {"audit_rounds": 7})
+        Jobs(grid(settings=settings.changed(**changed))).spec("cell")(GEMM)
+        for changed in ({}, {"seed": 7}, {"audit_processes": 7})
     }
     assert len(names) == 2, "audits are no part of a cell"
 
 
 def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
     jobs = Jobs(grid(preset="full"))
-    first, other = config()["aot_compilations"][:2]
+    first, other = config().aot_compilations[:2]
     wildcards = {"framework": "jax", "workload": "gemm", "variant": "base"}
-    finished = SimpleNamespace(target=first["target"], compiler=first["compiler"], **wildcards)
+    finished = SimpleNamespace(target=first.target, compiler=first.compiler, **wildcards)
     assert given(jobs, "ahead", "code", finished) == []
-    stopped = SimpleNamespace(target=other["target"], compiler=other["compiler"], **wildcards)
-    place = f"{first['target']}/{first['compiler']}/jax/gemm/base"
+    stopped = SimpleNamespace(target=other.target, compiler=other.compiler, **wildcards)
+    place = f"{first.target}/{first.compiler}/jax/gemm/base"
     assert given(jobs, "ahead", "code", stopped) == f"results/full/ahead/{place}/ahead.json"
-    assert content(jobs.spec("ahead")(stopped))["target"] == other["target"]
+    assert content(jobs.spec("ahead")(stopped))["target"] == other.target
 
 
 def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
     jobs = Jobs(grid())
-    replay = SimpleNamespace(device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm")
+    replay = SimpleNamespace(device="cpu", compiler=next(iter(config().compilers)), workload="gemm")
     assert len(given(jobs, "replay", "programs", replay)) == 2 * len(with_programs(config()))
     assert "results/smoke/cpu/torch_xla/gemm/cell.json" in given(jobs, "replay", "cells", replay)
     job = content(jobs.spec("replay")(replay))
@@ -247,7 +246,7 @@ def test_the_first_comparison_s_cell_measures_its_baseline_and_the_replay_in_the
 
 
 def test_a_baseline_without_the_first_comparison_s_subject_measures_itself():
-    only = config()["frameworks"]
+    only = config().frameworks
     jobs = Jobs(grid(frameworks={"jax": only["jax"]}))
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
     assert given(jobs, "cell", "taken", jax) == []
@@ -289,7 +288,7 @@ def test_a_check_without_programs_is_refused():
 
 
 def test_without_frontends_no_cell_waits_for_expected_values():
-    alone = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
+    alone = [row.changed(compare=["cells"]) for row in config().comparisons]
     jobs = Jobs(grid(comparisons=alone))
     assert given(jobs, "cell", "expected", GEMM) == []
     assert content(jobs.spec("cell")(GEMM))["expected"] == ""
@@ -334,8 +333,8 @@ def test_what_the_configuration_adds_is_broken_too():
         "workloads": [],
         "trials": {},
     }
-    frameworks = copy.deepcopy(config()["frameworks"])
-    frameworks["torch_xla"]["workloads"] = ["gemm"]  # else it is audited anyhow
+    frameworks = dict(config().frameworks)
+    frameworks["torch_xla"] = frameworks["torch_xla"].changed(workloads=["gemm"])  # else it is audited anyhow
     jobs = AuditJobs(grid(frameworks=frameworks, audits=added))
     folder = "results/smoke/audits"
     assert {path for path in jobs.parts() if "torch_xla" in path} == {f"{folder}/mutants/cpu/torch_xla.json"}
@@ -432,7 +431,7 @@ def test_device_that_a_framework_has_no_environment_for_is_refused():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
-    made = Jobs(Grid({**load(), "preset": "full", "measure": list(load()["studies"])}, lambda: ""))
+    made = Jobs(Grid(load(preset="full", measure=list(load().studies)), lambda: ""))
     wildcards = {
         **{"device": "cpu", "framework": "jax", "workload": "ffn", "repetition": "0", "variant": "base"},
         **{"compiler": "jaxlib-0.10.2", "target": "tpu-v6e", "frontend": "jax", "way": "data", "devices": "2"},

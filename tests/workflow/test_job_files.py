@@ -47,7 +47,7 @@ def test_planned_files_are_written_when_the_run_starts_and_old_ones_go(folder):
 
 
 def test_a_job_is_read_back_as_it_was_planned_with_the_job_inside_it():
-    config = {**load(), "preset": "smoke"}
+    config = load(preset="smoke")
     job = ReplayCellJob(measured_jobs.replay_job(config, replays(config)[0]), {"jax": "a/folder"})
     path = Path(job_files.planned("replay", job))
     job_files.write_planned()

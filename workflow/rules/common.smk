@@ -15,9 +15,7 @@ from stackwars.measure.workloads import sized
 try:
     for path in workflow.configfiles:
         read(Path(path))  # refuses a key that is given twice, which Snakemake does not
-    validate(config)
-    # No other step depends on what is explained.
-    EXPLAIN = config.pop("explain", {})
+    config = validate(config)
     CLAIMS = definitions.load()
     GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 except (ConfigError, definitions.ClaimError) as error:
@@ -34,8 +32,8 @@ CONFIG = GRID.config_file
 EXCLUSIVE_NODE = {"slurm_extra": "--exclusive", "mem_mb": 0}
 # The tables that claims are decided from.
 MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
-WORKLOADS = sorted({sized.source(name) for name in config["workloads"]})
-FRAMEWORKS = [f"src/stackwars/measure/frameworks/{name}.py" for name in config["frameworks"]]
+WORKLOADS = sorted({sized.source(name) for name in config.workloads})
+FRAMEWORKS = [f"src/stackwars/measure/frameworks/{name}.py" for name in config.frameworks]
 """Titles, colours and first lines, which no measurement depends on and the paper and the report print."""
 COLUMNS = "src/stackwars/study/results/columns.yaml"
 PUBLISHED = [f"paper/published/{name}.csv" for name in ("tables", "lecture", "faults")]

@@ -17,8 +17,8 @@ rule explain:
         **EXCLUSIVE_NODE,
     params:
         program=lambda wildcards: explain.find_program(wildcards.name),
-        options=explain.chosen(EXPLAIN),
-        preset=config["preset"],
+        options=explain.chosen(config.explain.document()),
+        preset=config.preset,
         version=explain.driver.VERSION,
     shell:
         # Statuses 1 and 2 are answers.

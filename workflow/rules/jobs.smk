@@ -2,7 +2,7 @@
 
 MACHINES = {
     kinds.ALONE: (workflow.cores, EXCLUSIVE_NODE),
-    kinds.TIMED: (1 if GRID.settings.get("side_by_side") else workflow.cores, EXCLUSIVE_NODE),
+    kinds.TIMED: (1 if GRID.settings.side_by_side else workflow.cores, EXCLUSIVE_NODE),
     kinds.COMPILING: (max(1, workflow.cores // 2), {"mem_mb": 8000}),
 }
 
@@ -50,7 +50,7 @@ rule device:
 
 checkpoint devices:
     input:
-        [f"{ROOT}/{device}/found.json" for device in config["devices"]],
+        [f"{ROOT}/{device}/found.json" for device in config.devices],
     output:
         f"{ROOT}/devices.json",
     log:

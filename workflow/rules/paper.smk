@@ -112,7 +112,7 @@ rule typeset:
         date=946684800,
         # The text of another run may be longer; that of the reference is the authors' to shorten.
         length=branch(
-            config["source"] == "reference",
+            config.source == "reference",
             then=f" && python -m stackwars.publish.paper.prose {OUT}/latex/main.aux",
             otherwise="",
         ),

@@ -18,6 +18,7 @@ from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.setup import environments
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs
+from stackwars.study.keys import Config
 from stackwars.study.programs import Program
 from stackwars.study.studies import workloads_of
 
@@ -59,25 +60,32 @@ class Point:
         return Path("releases", self.project, self.framework, f"{self.workload}.json")
 
 
-def asked(config: dict) -> list[Point]:
+def asked(config: Config) -> list[Point]:
     """Return what this run measures of the study, in the order of the grid."""
-    rows, known = config.get("releases", {}), with_programs(config)
+    rows, known = config.releases, with_programs(config)
+    if rows is None:
+        return []
     return [
         Point(project, framework, workload)
         for workload in workloads_of(config, "releases")
-        for project in rows["versions"]
-        for framework in rows["programs"]
+        for project in versions(config)
+        for framework in rows.programs
         if framework in known
     ]
 
 
-def job(config: dict, point: Point) -> ReleasesJob:
+def versions(config: Config) -> dict[str, list[str]]:
+    """Return the releases of each project, newest first."""
+    return config.releases.versions.document() if config.releases else {}
+
+
+def job(config: Config, point: Point) -> ReleasesJob:
     """Return the job of a point: every release, at the preset's sizes."""
     files = programs.files(config, [Program(point.framework, point.workload)])
     return ReleasesJob(
         f"{point.workload} of {point.framework}",
         **asdict(point),
-        versions=list(config["releases"]["versions"][point.project]),
+        versions=versions(config)[point.project],
         **files[point.framework],
         expected=programs.expected_folder(config, point.workload),
         pins=programs.compiler_pins(config, programs.judge_compiler(config)),
@@ -85,9 +93,9 @@ def job(config: dict, point: Point) -> ReleasesJob:
     )
 
 
-def settings(config: dict) -> ReleaseSettings:
+def settings(config: Config) -> ReleaseSettings:
     """Return how programs are measured in releases."""
-    known = {**cells.settings(config), **config["releases"]}
+    known = {**cells.settings(config).document(), **config.releases.document()}
     return ReleaseSettings(**{name: known[name] for name in ReleaseSettings.__dataclass_fields__})
 
 
@@ -96,10 +104,10 @@ def pins(project: str, version: str) -> Path:
     return REPOSITORY / "envs" / "releases" / f"{project}-{version.partition(' ')[0]}.txt"
 
 
-def problem(config: dict) -> tuple[str, str, object] | None:
+def problem(config: Config) -> tuple[str, str, object] | None:
     """Return (key, what it should have, what it has) of a release without pins, or None."""
-    for project, versions in config.get("releases", {}).get("versions", {}).items():
-        for version in versions:
+    for project, listed in versions(config).items():
+        for version in listed:
             if not pins(project, version).is_file():
                 expected = f"a version with pins: envs/lock_releases.py {project}-{version} writes them"
                 return f"releases.versions.{project}", expected, version

@@ -26,6 +26,7 @@ from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.setup.environments import Unavailable, ensure
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 
 SCHEMA = 1
@@ -54,11 +55,11 @@ class CausesJob:
     settings: dict[str, Any]
 
 
-def job(config: dict, replay: ReplayCell) -> CausesJob:
+def job(config: Config, replay: ReplayCell) -> CausesJob:
     """Return the search for the causes of a replay's gaps."""
     settings = cells.settings(config)
     names = {"compiler": replay.compiler, "evaluator": programs.evaluator(config)}
-    options = {"compiler": config["compilers"][replay.compiler].get("options", {}), "evaluator": {}}
+    options = {"compiler": config.compilers[replay.compiler].options, "evaluator": {}}
     pair = next(iter(comparisons(config, PROGRAMS)))
     return CausesJob(
         workload=replay.workload,
@@ -71,11 +72,13 @@ def job(config: dict, replay: ReplayCell) -> CausesJob:
         programs=programs.files(config, programs.replayed(config, replay.workload, replay.compiler)),
         pair=[pair.subject, pair.baseline],
         sizes=programs.sizes(config, replay.workload),
-        seed=settings["seed"],
-        bound=settings["cause_bound"],
+        seed=settings.seed,
+        bound=settings.cause_bound,
         settings={
-            **{key: settings[f"cause_{key}"] for key in ("seconds", "budget_s")},
-            **{key: settings[key] for key in ("memory_cap_gib", "timeout_s")},
+            "seconds": settings.cause_seconds,
+            "budget_s": settings.cause_budget_s,
+            "memory_cap_gib": settings.memory_cap_gib,
+            "timeout_s": settings.timeout_s,
         },
     )
 

@@ -128,7 +128,9 @@ def _votes(data: Dataset) -> Named:
 
 
 def _settings(data: Dataset) -> Named:
-    yield from ((f"setting/{name}", latex.escape(value)) for name, value in data.config["settings"].items())
+    yield from (
+        (f"setting/{name}", latex.escape(value)) for name, value in data.config.settings.document().items()
+    )
 
 
 def _published(data: Dataset) -> Named:

@@ -66,11 +66,11 @@ class AuditJobs:
     def __init__(self, grid: Grid) -> None:
         self._grid, self._config = grid, grid.config
         self.folder = f"{grid.root}/audits"
-        devices = self._config["devices"]
+        devices = self._config.devices
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
         """Where broken processes run: on the quiet instrument, if there is one."""
         self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config)}
-        self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
+        self._timed_twice = [name for name in TIMED_TWICE if name in self._config.workloads]
 
     @staticmethod
     def digest(*folders: str) -> str:
@@ -163,7 +163,7 @@ class AuditJobs:
             return (
                 f"stackwars.setup.environments {input.pins} -- -m {audit.module} --framework {audit.framework} "
                 f"--dialect {audit.dialect} --device {audit.device} "
-                f"--precision {self._grid.settings['matmul_precision']} {peak}"
+                f"--precision {self._grid.settings.matmul_precision} {peak}"
             )
         return (
             f"{audit.module} --job {job_files.planned('audit', self._subject_job(audit))} --pins {input.pins} {peak} "
@@ -172,14 +172,14 @@ class AuditJobs:
 
     def _pair_job(self, pair: Pair) -> PairJob:
         """Return the job of a pair."""
-        settings = {key: self._grid.settings[key] for key in (*SETTINGS, *PAIR_SETTINGS)}
+        settings = {key: getattr(self._grid.settings, key) for key in (*SETTINGS, *PAIR_SETTINGS)}
         calls = cells.block_calls(self._config, pair.workload)
         return PairJob(
             name=pair.name,
             kind=pair.kind,
             workload=pair.workload,
             device=CPU,
-            preset=self._config["preset"],
+            preset=self._config.preset,
             trials=pair.trials,
             rounds=cells.rounds(self._config, pair.workload),
             settings={**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
@@ -197,15 +197,15 @@ class AuditJobs:
 
     def _subject_job(self, audit: Audit) -> SubjectJob:
         """Return the job of an audit of a framework's cells, or of replays of its programs."""
-        settings = {key: self._grid.settings[key] for key in SETTINGS}
-        job = SubjectJob(audit.framework, audit.dialect, audit.device, self._config["preset"], settings)
+        settings = {key: getattr(self._grid.settings, key) for key in SETTINGS}
+        job = SubjectJob(audit.framework, audit.dialect, audit.device, self._config.preset, settings)
         if not audit.compiler:
             return job
         return ReplaySubjectJob(
             **asdict(job),
             compiler=audit.compiler,
             module=programs.compiler_module(self._config, audit.compiler),
-            options=self._config["compilers"][audit.compiler].get("options", {}),
+            options=self._config.compilers[audit.compiler].options,
             lower_pins=programs.lower_pins(self._config, audit.framework),
         )
 
@@ -213,9 +213,9 @@ class AuditJobs:
         """Return the arguments of the audit that say how often, and at which sizes."""
         if audit.name != "independent":
             return ""
-        full = self._config["presets"]["full"]["sizes"]
+        full = self._config.presets["full"]["sizes"]
         sizes = job_files.planned("sizes", {name: full[name] for name in self._timed_twice})
-        return f"--sizes {sizes} --processes {self._grid.settings['audit_processes']}"
+        return f"--sizes {sizes} --processes {self._grid.settings.audit_processes}"
 
     def parts(self, wildcards: Wildcards = None) -> list[str]:
         """Return every part that is measured, of the frameworks and devices that this machine has."""
@@ -228,13 +228,13 @@ class AuditJobs:
         }
         added = {
             (quiet, name)
-            for name in self._config["audits"]["frameworks"]
-            if name in self._config["frameworks"] and quiet in cells.environments(self._config, name)
+            for name in self._config.audits["frameworks"]
+            if name in self._config.frameworks and quiet in cells.environments(self._config, name)
         }
         replays = {
-            (CPU, f"{row['framework']}-{row['compiler']}")
-            for row in self._config["audits"]["replays"]
-            if CPU in self._config["devices"] and row["framework"] in self._config["frameworks"]
+            (CPU, f"{row.framework}-{row.compiler}")
+            for row in self._config.audits["replays"]
+            if CPU in self._config.devices and row.framework in self._config.frameworks
         }
         wanted = {
             "fences": framework_cells,
@@ -250,18 +250,16 @@ class AuditJobs:
         ] + [
             f"{self.folder}/{kind}/{CPU}/{name}.json"
             for kind, name in self._pairs
-            if CPU in self._config["devices"]
+            if CPU in self._config.devices
         ]
 
     def _audited(self) -> list[str]:
         """Return the frameworks of the first study that run every workload and whose dialect the audits have."""
         written = self._having(workloads.load("gemm").has_form)
         studied = of_tables(self._config).frameworks
-        return [
-            name for name in written if name in studied and "workloads" not in self._config["frameworks"][name]
-        ]
+        return [name for name in written if name in studied and self._config.frameworks[name].workloads is None]
 
     def _having(self, form: Callable[[str], bool]) -> list[str]:
         """Return the frameworks whose dialect has such a form."""
-        asked = {name: frameworks.load(name).DIALECT for name in self._config["frameworks"]}
+        asked = {name: frameworks.load(name).DIALECT for name in self._config.frameworks}
         return [name for name, dialect in asked.items() if form(dialect)]

@@ -14,6 +14,7 @@ from stackwars.measure.stablehlo.optimised import OptimiseJob
 from stackwars.measure.workloads import parallel
 from stackwars.setup.device import CPU
 from stackwars.study import cells, programs, sharding
+from stackwars.study.keys import Config
 from stackwars.study.programs import Compilation, Program
 from stackwars.study.workflow import kinds
 from stackwars.study.workflow.grid import Grid, Wildcards
@@ -28,7 +29,7 @@ LAST = -1_000_000_000
 """Priority of what no other job of a round waits for."""
 
 
-def lower_job(config: dict, program: Program) -> LowerJob:
+def lower_job(config: Config, program: Program) -> LowerJob:
     """Return the job that lowers a framework's program."""
     settings = cells.settings(config)
     return LowerJob(
@@ -37,55 +38,55 @@ def lower_job(config: dict, program: Program) -> LowerJob:
         workload=program.workload,
         variant=program.variant,
         sizes=programs.sizes(config, program.workload, program.variant),
-        seed=settings["seed"],
-        matmul_precision=settings["matmul_precision"],
+        seed=settings.seed,
+        matmul_precision=settings.matmul_precision,
     )
 
 
-def expected_job(config: dict, workload: str, variant: str) -> ExpectedJob:
+def expected_job(config: Config, workload: str, variant: str) -> ExpectedJob:
     """Return the job that computes the expected values of a workload."""
     settings = cells.settings(config)
     return ExpectedJob(
         workload=workload,
         variant=variant,
         sizes=programs.sizes(config, workload, variant),
-        seed=settings["seed"],
-        memory_cap_gib=settings["memory_cap_gib"],
-        timeout_s=settings["timeout_s"],
+        seed=settings.seed,
+        memory_cap_gib=settings.memory_cap_gib,
+        timeout_s=settings.timeout_s,
         programs=programs.files(config, programs.evaluated(config, workload, variant)),
     )
 
 
-def check_job(config: dict, compiler: str, workload: str, variant: str) -> CheckJob:
+def check_job(config: Config, compiler: str, workload: str, variant: str) -> CheckJob:
     """Return the job that checks every program of a workload in one compiler."""
     settings = cells.settings(config)
     return CheckJob(
         workload=workload,
         variant=variant,
         device=CPU,
-        preset=config["preset"],
+        preset=config.preset,
         compiler=compiler,
         module=programs.compiler_module(config, compiler),
-        options=config["compilers"][compiler].get("options", {}),
+        options=config.compilers[compiler].options,
         sizes=programs.sizes(config, workload, variant),
-        settings={key: settings[key] for key in ("seed", "memory_cap_gib", "check_timeout_s")},
+        settings={key: getattr(settings, key) for key in ("seed", "memory_cap_gib", "check_timeout_s")},
         programs=programs.files(config, programs.checked(config, workload, compiler, variant)),
         expected=programs.expected_folder(config, workload, variant),
     )
 
 
-def optimise_job(config: dict) -> OptimiseJob:
+def optimise_job(config: Config) -> OptimiseJob:
     """Return the job that writes what the native compiler makes from a program."""
     name = programs.native_compiler(config)
     return OptimiseJob(
         compiler=name,
         module=programs.compiler_module(config, name),
-        options=config["compilers"][name].get("options", {}),
-        timeout_s=cells.settings(config)["compile_timeout_s"],
+        options=config.compilers[name].options,
+        timeout_s=cells.settings(config).compile_timeout_s,
     )
 
 
-def compile_job(config: dict, compilation: Compilation) -> CompileJob:
+def compile_job(config: Config, compilation: Compilation) -> CompileJob:
     """Return the job that compiles a program for a target.
 
     A compilation for a slice stops once its buffers are assigned, and the size of its code is not counted.
@@ -97,14 +98,14 @@ def compile_job(config: dict, compilation: Compilation) -> CompileJob:
         variant=program.variant,
         sizes=programs.sizes(config, program.workload, program.variant),
         target=compilation.target,
-        target_row=config["targets"][compilation.target],
+        target_row=config.targets[compilation.target].document(),
         compiler=compilation.compiler,
-        timeout_s=cells.settings(config)["compile_timeout_s"],
+        timeout_s=cells.settings(config).compile_timeout_s,
         assumed_code_bytes=0 if parallel.is_variant(program.variant) else None,
     )
 
 
-def largest_batch_job(config: dict, compilation: Compilation) -> LargestBatchJob:
+def largest_batch_job(config: Config, compilation: Compilation) -> LargestBatchJob:
     """Return the job that searches the largest batch that fits a target."""
     lowering, compiling = lower_job(config, compilation.program), compile_job(config, compilation)
     return LargestBatchJob(
@@ -118,7 +119,7 @@ def largest_batch_job(config: dict, compilation: Compilation) -> LargestBatchJob
         target_row=compiling.target_row,
         compiler=compiling.compiler,
         timeout_s=compiling.timeout_s,
-        limit=cells.settings(config)["largest_batch_compilations"],
+        limit=cells.settings(config).largest_batch_compilations,
     )
 
 
@@ -161,7 +162,7 @@ def _compile(grid: Grid, wildcards: Wildcards) -> CompileJob:
 
 def _description(grid: Grid, wildcards: Wildcards) -> list[str]:
     """Return the file that tells XLA what a GPU is, for a target that has one."""
-    name = grid.config["targets"][wildcards.target].get("description")
+    name = grid.config.targets[wildcards.target].description
     return [f"src/stackwars/measure/stablehlo/{name}"] if name else []
 
 

@@ -11,6 +11,7 @@ from stackwars.core.launch import clean_environ
 from stackwars.setup.device import CPUS, why_absent
 from stackwars.setup.environments import Unavailable, ensure
 from stackwars.study import cells
+from stackwars.study.keys import Config, read_step
 
 _ASK = """
 import sys
@@ -21,14 +22,14 @@ print(session.device_kind())
 _TIMEOUT_S = 300
 
 
-def find(config: dict, device: str) -> dict[str, dict]:
+def find(config: Config, device: str) -> dict[str, dict]:
     """{framework: {"present": bool, "reason" or "kind": str}} for a device that is asked for.
 
     The CPU is always present, as both of its devices.
     """
     return {
         framework: ask(framework, device, Path(cells.pins(config, framework, device)))
-        for framework in config["frameworks"]
+        for framework in config.frameworks
         if device in cells.environments(config, framework)
     }
 
@@ -58,7 +59,7 @@ def ask(framework: str, device: str, pins: Path) -> dict:
 def main() -> None:
     """`python -m stackwars.study.workflow.devices`: ask for one device, or put the answers for all together."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=documents.read)
+    parser.add_argument("--config", required=True, type=read_step)
     parser.add_argument("--output", required=True, type=Path)
     one = parser.add_mutually_exclusive_group(required=True)
     one.add_argument("--device")

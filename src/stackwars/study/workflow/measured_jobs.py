@@ -15,6 +15,7 @@ from stackwars.study import cells, growth, programs, releases, replay_causes, sh
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
 from stackwars.study.growth import Point as GrowthPoint
+from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
@@ -40,12 +41,12 @@ STATE_BLOCKS = 11
 def cell_job(grid: Grid, cell: Cell) -> ProcessJob:
     """Return the job of the cell's first process."""
     config, partner = grid.config, grid.partner(cell)
-    written = {"forms": cell.workload in config["paper"].get("forms", []), "writes_files": True}
+    written = {"forms": cell.workload in config.paper.forms, "writes_files": True}
     return ProcessJob(
         **_framework(cell.framework),
         workload=cell.workload,
         device=cell.device,
-        preset=config["preset"],
+        preset=config.preset,
         repetition=0,
         sizes=cells.sizes(config, cell.workload),
         settings={
@@ -104,17 +105,17 @@ def _beside(grid: Grid, cell: Cell | None) -> str | list:
 # Replays
 
 
-def replay_job(config: dict, replay: ReplayCell) -> ReplayJob:
+def replay_job(config: Config, replay: ReplayCell) -> ReplayJob:
     """Return the job of the first round of a replay."""
     settings = cells.settings(config)
     has_state = hasattr(workloads.load(replay.workload), "STATE")
     return ReplayJob(
         workload=replay.workload,
         device=replay.device,
-        preset=config["preset"],
+        preset=config.preset,
         compiler=replay.compiler,
         module=programs.compiler_module(config, replay.compiler),
-        options=config["compilers"][replay.compiler].get("options", {}),
+        options=config.compilers[replay.compiler].options,
         repetition=0,
         baseline=with_programs(config)[0],
         sizes=programs.sizes(config, replay.workload),
@@ -123,7 +124,7 @@ def replay_job(config: dict, replay: ReplayCell) -> ReplayJob:
             "rounds": cells.rounds(config, replay.workload),
             # An updated state is in fresh memory at first.
             "steady_min_blocks": STATE_BLOCKS if has_state else 1,
-            "steady_seconds": settings["replay_seconds"],
+            "steady_seconds": settings.replay_seconds,
         },
         programs=programs.files(config, programs.replayed(config, replay.workload, replay.compiler)),
         check=f"results/{folder(config)}/{programs.check_path(replay.compiler, replay.workload)}",
@@ -146,14 +147,14 @@ def _replay(grid: Grid, wildcards: Wildcards) -> ReplayCellJob:
 # Growing sizes
 
 
-def growth_job(config: dict, point: GrowthPoint) -> ProcessJob:
+def growth_job(config: Config, point: GrowthPoint) -> ProcessJob:
     """Return the job of a process of growing sizes."""
     shapes = growth.values(config, point)
     return ProcessJob(
         **_framework(point.framework),
         workload=point.workload,
         device=CPU,
-        preset=config["preset"],
+        preset=config.preset,
         repetition=0,
         sizes=growth.sizes(config, point),
         settings={
@@ -177,9 +178,9 @@ def _growth_cell(grid: Grid, wildcards: Wildcards) -> Cell:
 # Several devices
 
 
-def sharded_job(config: dict, point: ShardingPoint) -> ShardedJob:
+def sharded_job(config: Config, point: ShardingPoint) -> ShardedJob:
     """Return the job of a process that divides a workload among devices of this machine."""
-    settings = cells.settings(config)
+    settings = cells.settings(config).document()
     names = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side")
     return ShardedJob(
         frontend=point.frontend,
@@ -188,9 +189,9 @@ def sharded_job(config: dict, point: ShardingPoint) -> ShardedJob:
         way=point.way,
         devices=point.devices,
         device=CPU,
-        preset=config["preset"],
+        preset=config.preset,
         repetition=0,
-        sizes=sharding.sizes(config, config["preset"], point.workload),
+        sizes=sharding.sizes(config, config.preset, point.workload),
         settings={name: settings[name] for name in names if name in settings},
     )
 
@@ -206,7 +207,7 @@ MEASURED = {
         command="stackwars.setup.environments {input.pins} -- -m stackwars.measure.peak {wildcards.device} {output}",
         outputs={"result": "{device}/peak.json"},
         pins=lambda grid, w: cells.pins(grid.config, "jax", w.device),
-        arguments=lambda grid, w: f"--seconds {grid.settings['peak_seconds']}",
+        arguments=lambda grid, w: f"--seconds {grid.settings.peak_seconds}",
         machine=ALONE,
         priority=2,
     ),
