@@ -112,12 +112,12 @@ def test_file_that_builds_a_dialect_s_forms_decides_the_cells_of_that_dialect_on
 
 def test_sources_are_the_workload_and_the_framework_with_what_they_share():
     files = cells.sources(CONFIG, Cell("torch_xla_pending", "bert_base", "cpu"))
-    folder = "src/stackwars"
+    folder = "src/stackwars/measure"
     for name in ("frameworks/torch_xla_pending", "frameworks/torch_xla", "workloads/hf_torch",
                  "workloads/in_torch", "workloads/values"):  # fmt: skip
         assert f"{folder}/{name}.py" in files
-    for name in ("frameworks/jax", "workloads/hf_jax", "measure/child", "measure/supervisor", "measure/rounds",
-                 "measure/process_value", "frame", "tables"):  # fmt: skip
+    for name in ("frameworks/jax", "workloads/hf_jax", "child", "supervisor", "rounds",
+                 "process_value", "frame", "tables"):  # fmt: skip
         assert f"{folder}/{name}.py" not in files
     assert files == sorted(set(files))
 
