@@ -101,5 +101,5 @@ def test_refused(changes, said):
         name: row.changed(measure=["tables"], study_workloads=None) for name, row in CONFIG.presets.items()
     }
     with pytest.raises(ConfigError, match="config") as caught:
-        load(**{"studies": STUDIES, "presets": presets} | ABSENT | changes)
+        load(**{"studies": STUDIES, "presets": presets, "workloads": CONFIG.workloads} | ABSENT | changes)
     assert said in str(caught.value)
