@@ -3,11 +3,11 @@
 import json
 
 from audits.made import pair, pairs
-from stackwars.study.audits import trial_verdicts
+from stackwars.study.audits import trials
 
 
 def test_equal_sides_pass_with_rates_by_framework_and_in_all():
-    entry = trial_verdicts.aa(pairs())
+    entry = trials.aa(pairs())
     assert entry["verdict"] == "pass", entry["detail"]
     groups = entry["figures"]["groups"]
     assert {name: group["claims"]["trials"] for name, group in groups.items()} == {
@@ -20,14 +20,14 @@ def test_equal_sides_pass_with_rates_by_framework_and_in_all():
 
 
 def test_a_role_that_is_slower_fails():
-    entry = trial_verdicts.aa(pairs(ratio=1.03))
+    entry = trials.aa(pairs(ratio=1.03))
     assert entry["verdict"] == "fail"
     assert entry["figures"]["wrong"][0] == "too many claims of jax"
 
 
 def test_one_framework_alone_can_fail():
     good, bad = pairs(noise=0.02), pairs(noise=0.002, ratio=1.01)
-    entry = trial_verdicts.aa(
+    entry = trials.aa(
         [one for one in good if one["subject"] == "jax"] + [one for one in bad if one["subject"] != "jax"]
     )
     assert "too many intervals of torch_xla" in entry["figures"]["wrong"]
@@ -35,7 +35,7 @@ def test_one_framework_alone_can_fail():
 
 
 def test_known_differences_are_found():
-    entry = trial_verdicts.power(pairs(noise=0.005))
+    entry = trials.power(pairs(noise=0.005))
     assert entry["verdict"] == "pass", entry["detail"]
     assert [size["percent"] for size in entry["figures"]["sizes"]] == [5, 3]
     assert "5 % is found in 36 of 36 trials (100 %, 95 % interval 90 to 100 %)" in entry["detail"]
@@ -43,7 +43,7 @@ def test_known_differences_are_found():
 
 
 def test_noise_hides_a_difference():
-    entry = trial_verdicts.power(pairs(noise=0.08))
+    entry = trials.power(pairs(noise=0.08))
     assert entry["verdict"] == "fail"
     assert entry["figures"]["wrong"] == ["5 % is found too seldom", "3 % is found too seldom"]
 
@@ -53,7 +53,7 @@ def mixed(later: float = 1.6) -> dict:
     found = [pair(workload=name, ratio=1.6, **names) for name in ("gemm", "mha", "layernorm")]
     for one in found:
         one["ratios"][5:] = [later / 1.6 * ratio for ratio in one["ratios"][5:]]
-    return trial_verdicts.mixed(found)
+    return trials.mixed(found)
 
 
 def test_two_trials_of_two_frameworks_agree():
@@ -69,5 +69,5 @@ def test_trials_that_differ_fail():
 
 
 def test_nothing_is_no_pass():
-    nothing = [trial_verdicts.aa([]), trial_verdicts.power([]), trial_verdicts.mixed([])]
+    nothing = [trials.aa([]), trials.power([]), trials.mixed([])]
     assert {entry["verdict"] for entry in nothing} == {"not run"}

@@ -6,17 +6,17 @@ import json
 import pytest
 
 from audits.made import FENCES, INDEPENDENT, MUTANTS
-from stackwars.study.audits import audit_entries, verdicts
+from stackwars.study.audits import audit_entries, report
 from stackwars.study.audits.audit_entries import Audits
 
 
 @pytest.mark.parametrize("broken", ["residual", "dropped"])
 def test_fences(broken):
-    entry = verdicts.fences([FENCES])
+    entry = report.judge_fences([FENCES])
     assert entry["verdict"] == "pass"
     assert entry["detail"].endswith("at most 0.5 % of a call is left")
     bad = {**FENCES, "framework": "torch_xla", "ok": {**FENCES["ok"], broken: False}}
-    entry = verdicts.fences([FENCES, bad])
+    entry = report.judge_fences([FENCES, bad])
     assert entry["verdict"] == "fail"
     assert entry["detail"].endswith(f"failed: torch_xla on cpu: {broken}")
 
@@ -37,28 +37,28 @@ HONEST, MUTANT = MUTANTS["processes"]
     ],
 )  # fmt: skip
 def test_mutants_are_rejected_and_honest_processes_are_not(processes, verdict, said):
-    entry = verdicts.mutants([{**MUTANTS, "processes": processes}])
+    entry = report.judge_mutants([{**MUTANTS, "processes": processes}])
     assert entry["verdict"] == verdict
     assert said in entry["detail"]
 
 
 def test_independent_harness():
-    assert verdicts.independent([INDEPENDENT])["verdict"] == "pass"
+    assert report.judge_independent([INDEPENDENT])["verdict"] == "pass"
     apart = copy.deepcopy(INDEPENDENT)
     apart["workloads"][0] |= {"ratio": 1.07, "ok": False}
-    entry = verdicts.independent([INDEPENDENT, apart])
+    entry = report.judge_independent([INDEPENDENT, apart])
     assert entry["verdict"] == "fail"
     assert "ffn in jax 1.070 times pyperf 2.10.0's" in entry["detail"]
 
 
 def test_nothing_is_not_a_pass():
-    nothing = [verdicts.fences([]), verdicts.mutants([]), verdicts.independent([])]
+    nothing = [report.judge_fences([]), report.judge_mutants([]), report.judge_independent([])]
     assert {entry["verdict"] for entry in nothing} == {"not run"}
 
 
 def test_document_is_read_as_it_was_written(tmp_path):
     path = tmp_path / "audits.json"
-    audits = Audits([verdicts.fences([FENCES])], "2026-01-01T0304", ("abc", "def"), "A CPU, 2 cores")
+    audits = Audits([report.judge_fences([FENCES])], "2026-01-01T0304", ("abc", "def"), "A CPU, 2 cores")
     audit_entries.write(audits, path)
     found = audit_entries.read(path)
     assert (found.run, found.revisions, found.machine) == (audits.run, audits.revisions, audits.machine)

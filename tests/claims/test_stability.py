@@ -3,7 +3,7 @@
 from claims_fixture import claim, config
 from made_tables import accepted, comparison
 from stackwars.study.claims import pages
-from stackwars.study.claims.stability import Stability, between_runs
+from stackwars.study.claims.compare import Stability, between_runs
 
 WORDS = {"quantifier": "every", "supports": ["slower"], "contradicts": ["faster"]}
 STEADY = claim({**WORDS, "where": {"quantity": "steady"}})

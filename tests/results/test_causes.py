@@ -34,7 +34,7 @@ def gap(cause: dict | None, is_gap: bool = True, **changes: object) -> dict:
 
 
 def built(*documents: dict):
-    return causes.build(Raw(causes=list(documents)))
+    return causes.build_causes(Raw(causes=list(documents)))
 
 
 def test_an_answer_is_a_row():

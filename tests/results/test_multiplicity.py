@@ -7,14 +7,14 @@ import pytest
 
 from made_tables import cell, compared, only, rounds
 from stackwars.core.ratio import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, LogRatio, direction
-from stackwars.study.results import multiplicity
+from stackwars.study.results import families
 
 
 def level_of(ratios: list[LogRatio]) -> float:
     def decided(level: float) -> int:
         return sum(direction(ratio.estimate(level)) != INCONCLUSIVE for ratio in ratios)
 
-    return multiplicity.level(len(ratios), decided)
+    return families.level(len(ratios), decided)
 
 
 def test_is_benjamini_and_hochbergs_procedure():

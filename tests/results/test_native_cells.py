@@ -15,8 +15,7 @@ from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.results import cells as table_of_cells
 from stackwars.study.results import raw, schema
-from stackwars.study.results.cell_numbers import losses_apart
-from stackwars.study.results.native import majority, majority_distances, relative_error
+from stackwars.study.results.native import losses_apart, majority, majority_distances, relative_error
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
 OUTPUT = np.linspace(1, 2, 64, dtype=np.float32)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stackwars.study.results import moderation, nested
-from stackwars.study.results.moderation import Prior
-from stackwars.study.results.nested import Model, RunValue
+from stackwars.study.results import families, pooling
+from stackwars.study.results.families import Prior
+from stackwars.study.results.pooling import Model, RunValue
 
 NOTHING = Model(None, None)
 
@@ -28,7 +28,7 @@ def ends(ratio):
 
 def test_runs_of_one_kind_without_a_family_have_students_intervals():
     values = (0.1, 0.3, 0.2, 0.35)
-    found = nested.pool(runs(*values, kinds="aaaa"), NOTHING)
+    found = pooling.pool_runs(runs(*values, kinds="aaaa"), NOTHING)
     known = stats.ttest_1samp(values, 0)
     assert ends(found.mean) == pytest.approx(tuple(known.confidence_interval(0.95)))
     # One more run: Student's prediction interval.
@@ -38,7 +38,7 @@ def test_runs_of_one_kind_without_a_family_have_students_intervals():
 
 def test_the_mean_is_that_of_the_kinds_measured_and_the_next_run_is_of_any():
     values = (0.1, 0.3, 0.9, 0.7)
-    found = nested.pool(runs(*values, kinds="aabb"), NOTHING)
+    found = pooling.pool_runs(runs(*values, kinds="aabb"), NOTHING)
     # Within each kind the runs stand 0.1 off their mean: 2 degrees of freedom.
     square = 4 * 0.1**2 / 2
     assert found.mean.log == pytest.approx(0.5)
@@ -49,39 +49,39 @@ def test_the_mean_is_that_of_the_kinds_measured_and_the_next_run_is_of_any():
 
 
 def test_kinds_without_a_second_run_are_the_units():
-    found = nested.pool(runs(0.1, 0.4, 0.2), NOTHING)
+    found = pooling.pool_runs(runs(0.1, 0.4, 0.2), NOTHING)
     known = stats.ttest_1samp((0.1, 0.4, 0.2), 0)
     assert ends(found.mean) == pytest.approx(tuple(known.confidence_interval(0.95)), rel=1e-4)
 
 
 def test_kinds_count_equally_whatever_runs_they_have():
-    found = nested.pool(runs(0.10, 0.30, 0.22, 0.18, 0.4, kinds="aaaab"), NOTHING)
+    found = pooling.pool_runs(runs(0.10, 0.30, 0.22, 0.18, 0.4, kinds="aaaab"), NOTHING)
     assert found.mean.log == pytest.approx(0.3)
     square = (0.1**2 + 0.1**2 + 0.02**2 + 0.02**2) / 3
     assert found.mean.error == pytest.approx(math.sqrt(square * (1 / 4 + 1) / 4))
 
 
 def test_kinds_on_both_sides_are_seen():
-    assert nested.on_both_sides(runs(0.3, 0.2, -0.1, kinds="aab"))
-    assert not nested.on_both_sides(runs(0.3, -0.1, 0.1, kinds="aab")), "runs of one kind may differ"
+    assert pooling.on_both_sides(runs(0.3, 0.2, -0.1, kinds="aab"))
+    assert not pooling.on_both_sides(runs(0.3, -0.1, 0.1, kinds="aab")), "runs of one kind may differ"
 
 
 def test_one_run_is_as_uncertain_as_its_family():
     (one,) = runs(0.5, error=0.1, rounds=4)
-    assert nested.pool([one], NOTHING) is None
+    assert pooling.pool_runs([one], NOTHING) is None
     # Runs of a kind vary by 3 times the variance of a round, which is 4 * 0.1^2.
-    found = nested.pool([one], Model(Prior(3.0, 6.0), None))
+    found = pooling.pool_runs([one], Model(Prior(3.0, 6.0), None))
     assert (found.mean.error, found.mean.freedom) == (pytest.approx(math.sqrt(0.12)), 6.0)
     assert found.next_run.error == pytest.approx(math.sqrt(0.24))
     # The next run is on any kind of machine; the mean of one kind is that of the kind.
-    wide = nested.pool([one], Model(Prior(3.0, 6.0), Prior(1.0, 5.0)))
+    wide = pooling.pool_runs([one], Model(Prior(3.0, 6.0), Prior(1.0, 5.0)))
     assert wide.mean == found.mean and wide.next_run.error > 1
     # If no kind has two runs in the whole family, kinds and runs cannot be told apart.
-    assert nested.pool([one], Model(None, Prior(1.0, 5.0))).mean.error == pytest.approx(1.0)
+    assert pooling.pool_runs([one], Model(None, Prior(1.0, 5.0))).mean.error == pytest.approx(1.0)
 
 
 def test_a_run_varies_at_least_as_its_rounds():
-    found = nested.pool(runs(0.2, 0.2, 0.2, kinds="aaa", error=0.1), NOTHING)
+    found = pooling.pool_runs(runs(0.2, 0.2, 0.2, kinds="aaa", error=0.1), NOTHING)
     assert found.mean.error == pytest.approx(0.1 / math.sqrt(3))
 
 
@@ -113,12 +113,12 @@ def world(random, kinds: str, members: int = 25, heterogeneity: float = 6.0):
 
 def moderated(family):
     every = [one for member in family for one in member]
-    prior = moderation.fit([variance for _, _, variance, _ in every], [count - 1 for *_, count in every])
+    prior = families.fit_prior([variance for _, _, variance, _ in every], [count - 1 for *_, count in every])
     result = []
     for member in family:
         result.append([])
         for kind, value, variance, count in member:
-            known = moderation.shrink(variance, count - 1, prior)
+            known = families.shrink(variance, count - 1, prior)
             result[-1].append(RunValue(kind, value, known.variance / count, count, known.dof))
     return result
 
@@ -129,9 +129,9 @@ def test_pooled_and_predicted_intervals_hold_in_95_percent(kinds):
     random, covered, predicted = np.random.default_rng(7), [], []
     for _ in range(60):
         family, truths, more = world(random, kinds)
-        model = nested.fit(family)
+        model = pooling.fit_model(family)
         for member, truth, new in zip(family, truths, more, strict=True):
-            found = nested.pool(member, model)
+            found = pooling.pool_runs(member, model)
             low, high = ends(found.mean)
             covered.append(low <= truth <= high)
             low, high = ends(found.next_run)
@@ -143,6 +143,8 @@ def test_pooled_and_predicted_intervals_hold_in_95_percent(kinds):
 def test_a_family_narrows_the_intervals_of_its_members():
     random = np.random.default_rng(8)
     family, _, _ = world(random, "aaaa", heterogeneity=50.0)
-    model = nested.fit(family)
-    own, lent = ([nested.pool(member, one).mean.half_width() for member in family] for one in (NOTHING, model))
+    model = pooling.fit_model(family)
+    own, lent = (
+        [pooling.pool_runs(member, one).mean.half_width() for member in family] for one in (NOTHING, model)
+    )
     assert np.median(lent) < 0.8 * np.median(own)

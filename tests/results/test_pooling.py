@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from made_tables import comparison
-from stackwars.study.results import deciding, pooling, schema
+from stackwars.study.results import comparisons, pooling, schema
 from stackwars.study.results.pooling import RunTable
 
 NAMES = ("gemm", "ffn", "mha", "conv", "layernorm")
@@ -102,7 +102,7 @@ def test_kinds_of_machine_on_either_side_of_1_have_no_direction():
         return [comparison("gemm", gemm), comparison("ffn", ffn)]
 
     tables = [run("1", "a", *of(2.0, 2.0)), run("2", "a", *of(2.02, 2.02)), run("3", "b", *of(0.8, 1.4))]
-    found = deciding.add_verdicts(pooling.pool(tables)).set_index("workload")
+    found = comparisons.add_verdicts(pooling.pool(tables)).set_index("workload")
     assert list(found["opposite"]) == [True, False]
     assert (found["low"] > 1).all(), "both intervals exclude 1"
     assert list(found["verdict"]) == ["inconclusive", "slower"]

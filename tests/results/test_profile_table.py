@@ -8,8 +8,8 @@ from made_tables import OLD, class_times, comparison, measured_replay
 from stackwars.core.hlo import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
 from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
-from stackwars.study.results import profile, schema
-from stackwars.study.results.profile import carried
+from stackwars.study.results import causes, schema
+from stackwars.study.results.causes import carried
 from stackwars.study.results.raw import Raw
 
 
@@ -27,7 +27,7 @@ def replayed(ms: float) -> Raw:
 
 
 def table(*profiles: dict, raw: Raw | None = None):
-    return profile.build(load(), list(profiles), raw or Raw())
+    return causes.build_profile(load(), list(profiles), raw or Raw())
 
 
 def test_classes_and_dispatch_make_up_the_profiled_call():

@@ -6,7 +6,7 @@ from stackwars.core.outcome import Status
 from stackwars.explain.answer import Interval
 from stackwars.explain.releases import Change, Release, Releases, ReleaseSettings
 from stackwars.publish.paper.figures.of_compilers import draw_releases
-from stackwars.study.results import releases, schema
+from stackwars.study.results import programs, schema
 from stackwars.study.results.raw import Raw
 
 RELEASES = [
@@ -29,7 +29,7 @@ def document(**changes: object) -> dict:
 
 
 def table(**changes: object):
-    return releases.build(Raw(releases=[document(**changes)]))
+    return programs.build_releases(Raw(releases=[document(**changes)]))
 
 
 def test_a_row_has_the_outcome_the_time_and_the_change():
@@ -53,7 +53,7 @@ def test_a_program_that_could_not_be_written_is_unsupported_everywhere():
 
 
 def test_the_figure_has_a_line_for_each_program_oldest_release_first():
-    frame = schema.table("releases", list(releases.rows(document())))
+    frame = table()
     axis = draw_releases(frame, "jaxlib").axes[0]
     lines = {line.get_label(): line for line in axis.get_lines()}
     assert list(lines["JAX"].get_ydata()) == [1.0, 0.5]

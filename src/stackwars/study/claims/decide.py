@@ -15,9 +15,8 @@ import pandas as pd
 
 from stackwars.study.claims import definitions, needs
 from stackwars.study.claims.definitions import Claim, ClaimError, Claims, study_of
-from stackwars.study.claims.leave_out import judge, votes_without
 from stackwars.study.claims.verdicts import NOT_TESTABLE, Vote, evidence, tally
-from stackwars.study.claims.votes import votes_for
+from stackwars.study.claims.votes import judge, votes_for, votes_without
 from stackwars.study.results import schema, tables
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder, chosen, parser

@@ -20,8 +20,7 @@ from stackwars.study import cells, growth, programs
 from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import native, schema, verdicts
-from stackwars.study.results.cell_numbers import QUIET_SHARE, cores, times
-from stackwars.study.results.native import head
+from stackwars.study.results.native import QUIET_SHARE, cores, head, times
 from stackwars.study.results.raw import Raw
 
 

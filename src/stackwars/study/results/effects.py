@@ -19,7 +19,7 @@ from stackwars.core.ratio import LEVEL
 from stackwars.measure import frameworks
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import with_programs
-from stackwars.study.results import moderation, multiplicity, schema
+from stackwars.study.results import families, schema
 from stackwars.study.results.rounds import INTERLEAVED
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
@@ -49,14 +49,14 @@ def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFra
     times, rows = times_of(rounds), []
     for name, some in subsets(config, matrix).items():
         own = [{"subset": name, "runs": 1, "machines": 1, **row} for row in _of_subset(some, times)]
-        rows += moderation.shrink_errors(own, "effect")
+        rows += families.shrink_errors(own, "effect")
     return over_all(decided(schema.table("effects", rows)))
 
 
 def decided(table: pd.DataFrame) -> pd.DataFrame:
     """Return effects.csv with intervals and the largest effect of each workload.
 
-    The intervals of a subset have one level (`stackwars.study.results.multiplicity`); they decide what is the largest.
+    The intervals of a subset have one level (`stackwars.study.results.families`); they decide what is the largest.
     """
     rows = table.to_dict("records")
     subsets_: dict[str, dict[str, dict[str, dict]]] = {}
@@ -70,7 +70,7 @@ def decided(table: pd.DataFrame) -> pd.DataFrame:
         def count(level: float, known: list[dict] = known) -> int:
             return sum(largest(with_ends(found, level)) in found for found in known)
 
-        level = multiplicity.level(len(known), count) if known else LEVEL
+        level = families.level(len(known), count) if known else LEVEL
         for found in workloads.values():
             ends = with_ends(found, level)
             for name, row in found.items():

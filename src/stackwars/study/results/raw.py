@@ -4,6 +4,7 @@ compilations.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -107,3 +108,9 @@ def _causes_paths(config: dict) -> dict[programs.ReplayCell, Path]:
 
 def _documents(folder: Path, paths: dict) -> dict:
     return {key: documents.read(folder / path) for key, path in paths.items() if (folder / path).exists()}
+
+
+def errors(verdict: dict) -> dict[str, float]:
+    """Return both errors of a comparison with expected values; a document has null for an infinite one."""
+    named = {"l2": verdict["l2"], "largest_error": verdict["largest"]}
+    return {name: math.inf if error is None else error for name, error in named.items()}

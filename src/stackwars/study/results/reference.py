@@ -10,7 +10,7 @@ import json
 
 import pandas as pd
 
-from stackwars.study.results import comparisons, deciding, effects, exact, pooling, runs, schema
+from stackwars.study.results import comparisons, effects, exact, pooling, runs, schema
 from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.names import TARGET
 from stackwars.study.results.pooling import RunTable
@@ -42,7 +42,7 @@ def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
     What is counted of programs that two runs emitted is compared too, unless one run has both.
     """
     every = [_of_run(config, run) for run in accepted]
-    return deciding.add_verdicts(pooling.pool([_across_runs(config, accepted), *every]))
+    return comparisons.add_verdicts(pooling.pool([_across_runs(config, accepted), *every]))
 
 
 def _of_run(config: dict, run: Run) -> RunTable:

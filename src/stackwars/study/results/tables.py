@@ -14,13 +14,10 @@ from stackwars.study.results import (
     cells,
     comparisons,
     effects,
-    profile,
     programs,
     raw,
-    releases,
     rounds,
     schema,
-    values,
 )
 from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.raw import Raw
@@ -42,10 +39,12 @@ def write(config: dict, folder: Folder) -> None:
     tables["rounds"] = rounds.build(config, result, tables["cells"])
     tables["comparisons"] = comparisons.build(config, tables["rounds"], tables["cells"], tables["programs"])
     tables["effects"] = effects.build(config, tables["cells"], tables["rounds"])
-    tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], result)
-    tables["values"] = values.build(config, result)
-    tables["causes"] = causes.build(result)
-    tables["releases"] = releases.build(result)
+    tables["profile"] = causes.build_profile(
+        config, [documents.read(path) for path in paths if path.exists()], result
+    )
+    tables["values"] = programs.build_values(config, result)
+    tables["causes"] = causes.build_causes(result)
+    tables["releases"] = programs.build_releases(result)
     for name, table in tables.items():
         schema.write(table, folder[name])
     facts = context(config, result)
