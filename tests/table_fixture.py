@@ -19,7 +19,7 @@ RUN |= {"devices": ["cpu"]}
 def sources(folder, **rows: list[dict]) -> Sources:
     """Return a folder with these rows of tables as the only source."""
     write_tables(folder, {"machine": {}, "runs": [RUN, RUN]}, **rows)
-    config = {**load(), "source": "measured"}
+    config = load(source="measured")
     data = Dataset(config, folder)
     return Sources(data, data, list(config["studies"]))
 

@@ -114,7 +114,7 @@ def _claims(data: Dataset) -> Iterator[tuple[str, str]]:
 
 
 def _settings(data: Dataset) -> Iterator[tuple[str, str]]:
-    yield from ((f"setting/{name}", latex.escape(value)) for name, value in data.config["settings"].items())
+    yield from ((f"setting/{name}", latex.escape(value)) for name, value in data.config.settings.document().items())
 
 
 def _published(data: Dataset) -> Iterator[tuple[str, str]]:
