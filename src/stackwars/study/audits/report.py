@@ -17,6 +17,7 @@ from stackwars.study.audits import audit_entries, trials
 from stackwars.study.audits.audit_entries import FAIL, PASS, Audits, Entry, entry, not_run_entry
 from stackwars.study.audits.mutant import HONEST
 from stackwars.study.audits.pairs import KINDS
+from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema
 from stackwars.study.results.folder import chosen, parser
 
@@ -26,7 +27,7 @@ LISTED = 5
 """Refused cells that a sentence names."""
 
 
-def report(config: dict, cells_csv: Path, parts: list[Path], context: dict) -> Audits:
+def report(config: Config, cells_csv: Path, parts: list[Path], context: dict) -> Audits:
     """Return all audits of a run. parts: files <audit>/<device>/<subject>.json.
 
     Raises ValueError if a pair was measured on another machine than the run.
@@ -43,7 +44,7 @@ def report(config: dict, cells_csv: Path, parts: list[Path], context: dict) -> A
         trials.power(pairs),
         trials.mixed(pairs),
         judge_independent(result["independent"]),
-        *counts(schema.read(cells_csv), cells.settings(config)["matmul_precision"]),
+        *counts(schema.read(cells_csv), cells.settings(config).matmul_precision),
     ]
     entries.sort(key=lambda one: list(audit_entries.AUDITS).index(one["id"]))
     revisions = sorted({revision for pair in pairs for revision in pair["revisions"]})

@@ -21,6 +21,7 @@ from stackwars.study.claims.decide import dataset_of
 from stackwars.study.claims.definitions import Claim, study_of
 from stackwars.study.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote
 from stackwars.study.claims.votes import Without, judge, votes_for, votes_without
+from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder, command
@@ -185,11 +186,11 @@ def report(document: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write reproduction.json and .txt of a run; of the reference itself, that it is the reference."""
     reference = Folder(REFERENCE_TABLES)
     document: dict[str, Any] = {"summary": ""}
-    if config["source"] == "reference":
+    if config.source == "reference":
         text = "This paper is made from the reference, not from a run of this machine.\n"
     elif not reference["context"].exists():
         text = "There is no reference to compare this run with; fix: make accept makes it one.\n"
@@ -220,7 +221,7 @@ class Stability(NamedTuple):
     pairs_differ: int
 
 
-def between_runs(config: dict, claims: Iterable[Claim], accepted: list[Run]) -> Stability:
+def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -> Stability:
     """Return how stable the verdicts of these claims are between accepted runs of the claims' studies."""
     data = [(Dataset(config, run.folder), run.context["studies"]) for run in accepted]
     found: list[list[set[str]]] = []

@@ -195,7 +195,7 @@ def rows_of(claim: Claim, dataset: Dataset) -> pd.DataFrame:
         result = _audits(dataset)
         return result[matches(result, where)]
     study = study_of(dataset.config, claim)
-    if study not in dataset.config["studies"]:
+    if study not in dataset.config.studies:
         return schema.empty(table)
     if table == "comparisons":
         result = dataset.comparisons(study)

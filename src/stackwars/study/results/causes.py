@@ -25,6 +25,7 @@ from stackwars.explain.answer import LAYOUT, OPERATIONS
 from stackwars.measure import workloads
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, of_study
@@ -75,9 +76,9 @@ def gaps_of(data: Dataset, study: str) -> list[Row]:
     for pair in comparisons(config, PROGRAMS)[:1]:
         replays = replays[(replays["subject"] == pair.subject) & (replays["baseline"] == pair.baseline)]
     known = of_study(data.study(study), data.table("causes"))
-    order = {name: place for place, name in enumerate([*config["workloads"], *config["compilers"]])}
+    order = {name: place for place, name in enumerate([*config.workloads, *config.compilers])}
     return sorted(
-        explained(replays, known, config["settings"]["cause_bound"]),
+        explained(replays, known, config.settings.cause_bound),
         key=lambda row: [order.get(row[name], len(order)) for name in ("workload", "compiler")],
     )
 
@@ -187,12 +188,12 @@ def tried(document: dict) -> str:
     return f"{text}; closed by the best {curve}" if curve else text
 
 
-def build_profile(config: dict, profiles: list[dict], raw: Raw) -> pd.DataFrame:
+def build_profile(config: Config, profiles: list[dict], raw: Raw) -> pd.DataFrame:
     """Return schema.PROFILE, a row per class of each program; profiles: the content of every profile.json.
 
     Rows are in the order of the configuration's workloads.
     """
-    place = {workload: number for number, workload in enumerate(config["workloads"])}
+    place = {workload: number for number, workload in enumerate(config.workloads)}
     rows = []
     for profile in sorted(profiles, key=lambda one: place[one["workload"]]):
         replay = ReplayCell(profile["device"], profile["compiler"], profile["workload"])

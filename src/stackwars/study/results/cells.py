@@ -18,13 +18,14 @@ from stackwars.measure.checks import parity_limit
 from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs
 from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import native, schema, verdicts
 from stackwars.study.results.native import QUIET_SHARE, cores, head, times
 from stackwars.study.results.raw import Raw
 
 
-def build(config: dict, raw: Raw) -> pd.DataFrame:
+def build(config: Config, raw: Raw) -> pd.DataFrame:
     """Return cells.csv: native cells in the order of the grid, then replays, growth, shapes and several
     devices.
     """
@@ -33,7 +34,7 @@ def build(config: dict, raw: Raw) -> pd.DataFrame:
     )
 
 
-def replayed(config: dict, raw: Raw) -> Iterator[Row]:
+def replayed(config: Config, raw: Raw) -> Iterator[Row]:
     """Yield a row for every program of every replay that the configuration asks for."""
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, PROGRAMS)}
     for replay in programs.replays(config):
@@ -125,9 +126,9 @@ def _shapes(point: growth.Point, process: dict) -> Iterator[Row]:
             }
 
 
-def sharded(config: dict, raw: Raw) -> Iterator[Row]:
+def sharded(config: Config, raw: Raw) -> Iterator[Row]:
     """Yield a row for every program that was divided among this machine's devices."""
-    common = cells.settings(config)["parity_rel_l2"]
+    common = cells.settings(config).parity_rel_l2
     for point, process in raw.sharded.items():
         row = head(point.workload, schema.SHARDED, point.frontend, CPU) | {
             **{"size": point.way, "value": point.devices, "rounds": 1},

@@ -19,6 +19,7 @@ from stackwars.core.ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
 from stackwars.measure import workloads
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.comparisons import PROGRAMS, comparisons, main
+from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import exact, families, published, schema, verdicts
 from stackwars.study.results.names import base_compiler
@@ -47,7 +48,7 @@ Measured = dict[tuple[str, ...], Row]
 """Ratios by `key_of`: their columns, those keys among them, and `basis`."""
 
 
-def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:
+def build(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:
     """Return comparisons.csv of one run.
 
     config: says what is compared with what; the tables are of that run alone.
@@ -55,12 +56,12 @@ def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.
     return add_verdicts(schema.table("comparisons", rows(config, rounds, cells, programs)))
 
 
-def rows(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> list[Row]:
+def rows(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> list[Row]:
     """Return the rows of comparisons.csv without intervals and verdicts."""
     return [*_timed(config, rounds, cells), *exact.rows(config, cells, programs)]
 
 
-def _timed(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
+def _timed(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
     measured = _measured(rounds)
     native = cells[cells["mode"] == schema.NATIVE]
     rows = [
@@ -157,7 +158,7 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
             yield _row(stage, result, **names) | marks
 
 
-def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
+def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     """Yield the replay ratio of every pair of programs in every compiler and, in the native compiler, how the
     native ratio divides, and the control of both frameworks of the first comparison.
     """
@@ -207,11 +208,11 @@ def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
             yield _row(quantity, columns, **names, compiler=row["compiler"])
 
 
-def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
+def _pairwise(config: Config, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
     """Yield steady ratios of two frameworks with the same baseline, on every workload with a cell of both."""
     for workload, rows in native[native["device"] == CPU].groupby("workload", sort=False):
         baselines = dict(zip(rows["framework"], rows["baseline"], strict=True))
-        for subject, other in config["paper"].get("pairwise", []):
+        for subject, other in config.paper.pairwise:
             if not {subject, other} <= baselines.keys():
                 continue
             names = {"workload": workload, "device": CPU}

@@ -9,6 +9,7 @@ import pandas as pd
 
 from stackwars.setup.device import CPU, CPUS, NODES
 from stackwars.study.config import load
+from stackwars.study.keys import Config
 from stackwars.study.results import schema
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder
 from stackwars.study.results.runs import REFERENCE, Tables
@@ -85,7 +86,7 @@ class Dataset(Tables):
     """
 
     def __init__(
-        self, config: dict, folder: Path, is_reference: bool = False, measured: Path | None = None
+        self, config: Config, folder: Path, is_reference: bool = False, measured: Path | None = None
     ) -> None:
         self.config, self.folder, self.is_reference = config, Path(folder), is_reference
         self.measured = Path(measured or folder)
@@ -128,7 +129,7 @@ class Dataset(Tables):
         for column, value in where.items():
             table = table[table[column] == value]
         if study is None:
-            return in_order(self.config["workloads"], table)
+            return in_order(self.config.workloads, table)
         return in_order(self.study(study).workloads, of_study(self.study(study), table))
 
 
@@ -160,12 +161,12 @@ class Sources:
         return f"From the reference: {number} of this study, on {on} of machine."
 
 
-def sources(config: dict, folder: Folder) -> Sources:
+def sources(config: Config, folder: Folder) -> Sources:
     """Return the tables of a folder of results and those of the reference, which may be the same.
 
     The reference has the configuration of the file: what a run overrides does not change it.
     """
-    is_reference = config["source"] == "reference"
+    is_reference = config.source == "reference"
     run = Dataset(config, folder.results, is_reference, folder.measured)
     if is_reference:
         return Sources(run, run, [])

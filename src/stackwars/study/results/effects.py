@@ -19,6 +19,7 @@ from stackwars.core.ratio import LEVEL
 from stackwars.measure import frameworks
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import with_programs
+from stackwars.study.keys import Config
 from stackwars.study.results import families, schema
 from stackwars.study.results.rounds import INTERLEAVED
 from stackwars.study.results.schema import is_missing
@@ -34,7 +35,7 @@ MIN_ROUNDS = 2
 """Rounds without which noise cannot be told from an effect."""
 
 
-def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
+def build(config: Config, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
     """Return effects.csv of one run, of the workloads that it measures of the matrix; no row without that study."""
     study = next((one for one in studies(config) if one.name == STUDY), None)
     if study is None:
@@ -103,12 +104,10 @@ def times_of(rounds: pd.DataFrame) -> pd.DataFrame:
     return replayed.pivot(index="round", columns=["workload", "subject", "compiler"], values="subject_ms")
 
 
-def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def subsets(config: Config, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the cells of the matrix that each subset has."""
     first = matrix["framework"].isin(first_of_dialects(with_programs(config)))
-    xla = matrix["compiler"].isin(
-        [name for name, row in config["compilers"].items() if row.get("module", XLA) == XLA]
-    )
+    xla = matrix["compiler"].isin([name for name, row in config.compilers.items() if row.module == XLA])
     result = {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
     for factor, column in ((COMPILER, "compiler"), (FRONTEND, "framework")):
         result |= {without(factor, level): matrix[matrix[column] != level] for level in matrix[column].unique()}

@@ -14,6 +14,7 @@ from stackwars.core.documents import Row
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.programs import BASE
 from stackwars.study.results import schema, verdicts
 from stackwars.study.results.names import TARGET, by_age
@@ -41,7 +42,7 @@ _LIKENESS = {
 _UNDECIDED = ("not applicable", "no program", "")
 
 
-def rows(config: dict, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[Row]:
+def rows(config: Config, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[Row]:
     """Yield every such row of one run."""
     pairs = comparisons(config, PROGRAMS)
     emitted = programs[programs["level"] != schema.OPTIMISED]

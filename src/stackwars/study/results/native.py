@@ -25,6 +25,7 @@ from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import baseline
+from stackwars.study.keys import Config
 from stackwars.study.results import schema, verdicts
 from stackwars.study.results.raw import Raw, errors
 
@@ -40,7 +41,7 @@ CLASSES = (AT_ONCE, WARM_UP, SLOWING, NONE)
 Key = TypeVar("Key")
 
 
-def rows(config: dict, raw: Raw) -> list[Row]:
+def rows(config: Config, raw: Raw) -> list[Row]:
     """Return a row for every cell, in the order of the grid."""
     result = {cell: _row(config, cell, raw) for cell in cells.asked(config)}
     for workload, device in dict.fromkeys((cell.workload, cell.device) for cell in result):
@@ -64,7 +65,7 @@ def head(workload: str, mode: str, framework: str, device: str) -> Row:
     }
 
 
-def _row(config: dict, cell: Cell, raw: Raw) -> Row:
+def _row(config: Config, cell: Cell, raw: Raw) -> Row:
     workload, sizes = workloads.load(cell.workload), cells.sizes(config, cell.workload)
     row = head(cell.workload, schema.NATIVE, cell.framework, cell.device) | {
         "baseline": baseline(config, cell.framework) or "",
@@ -88,7 +89,7 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
     return row
 
 
-def _audit(config: dict, raw: Raw, of_workload: dict[Cell, Row]) -> None:
+def _audit(config: Config, raw: Raw, of_workload: dict[Cell, Row]) -> None:
     """Judge the cells of one workload on one device; blank the times of those that are wrong or invalid."""
     measured = {}
     for cell, row in of_workload.items():
@@ -107,7 +108,7 @@ def _audit(config: dict, raw: Raw, of_workload: dict[Cell, Row]) -> None:
             _blank(row, "invalid", problem)
 
 
-def _judge_without_expected(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
+def _judge_without_expected(config: Config, raw: Raw, measured: dict[Cell, Row]) -> None:
     """Judge the cells that were compared with no expected values by what most frameworks computed."""
     outputs = {cell: raw.outputs[cell] for cell, row in measured.items() if row["status"] == "ok"}
     distances = majority_distances(outputs, relative_error)
@@ -170,7 +171,7 @@ def provenance_error(cell: Cell, raw: Raw) -> str:
     return ""
 
 
-def _compare_losses(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
+def _compare_losses(config: Config, raw: Raw, measured: dict[Cell, Row]) -> None:
     """Write how far each ok cell's losses are from those of most frameworks; nothing without training."""
     workload = next((cell.workload for cell in measured), None)
     rel = getattr(workloads.load(workload), "losses_rel", None) if workload else None

@@ -23,6 +23,7 @@ from stackwars.measure import workloads
 from stackwars.measure.workloads import parallel
 from stackwars.setup.device import CPU
 from stackwars.study import programs, sharding
+from stackwars.study.keys import Config
 from stackwars.study.programs import BASE, Compilation
 from stackwars.study.results import published, schema
 from stackwars.study.results.folder import Folder
@@ -42,7 +43,7 @@ _ERRORS_OF_RELEASE = ("wrong", "total", "where")
 _NO_OPERATION = ("constant", "parameter")  # in HLO's words
 
 
-def build(config: dict, folder: Folder, raw: Raw) -> pd.DataFrame:
+def build(config: Config, folder: Folder, raw: Raw) -> pd.DataFrame:
     """Return programs.csv: emitted programs, then those compiled for targets, slices, and for replays.
 
     :raises ValueError: if a compilation is of another program than the one that was emitted.
@@ -77,7 +78,7 @@ def _emitted(forms: list[Row]) -> Iterator[Row]:
         yield _head(row["workload"], row["framework"], row["level"]) | columns
 
 
-def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str]) -> Iterator[Row]:
+def _compiled(config: Config, measured: Path, digests: dict[tuple[str, str], str]) -> Iterator[Row]:
     """Yield a row for every configured compilation for a target; the first compiler's with counts of its HLO."""
     original = published.read_published()
     counted, searched = (set(programs.base_compilations(config)), set(programs.largest_batches(config)))
@@ -108,7 +109,7 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
         yield row
 
 
-def _sizes(config: dict, compilation: Compilation) -> Row:
+def _sizes(config: Config, compilation: Compilation) -> Row:
     sizes = programs.sizes(config, compilation.program.workload, compilation.program.variant)
     return {"batch": sizes.get("batch", sizes.get("m")), "sequence": sizes.get("sequence")}
 
@@ -135,7 +136,7 @@ def _optimised(hlo: dict | None) -> Row:
     }
 
 
-def _slices(config: dict, measured: Path) -> Iterator[Row]:
+def _slices(config: Config, measured: Path) -> Iterator[Row]:
     """Yield a row for every compilation for a slice of several chips."""
     for compilation in sharding.slices(config):
         path = measured / compilation.path / "ahead.json"
@@ -166,9 +167,9 @@ def _replayed(raw: Raw) -> Iterator[Row]:
             yield row | (program.get("optimised") or {})
 
 
-def build_values(config: dict, raw: Raw) -> pd.DataFrame:
+def build_values(config: Config, raw: Raw) -> pd.DataFrame:
     """Return values.csv, in the order of the workloads and compilers, the preset's sizes first."""
-    places = [{name: n for n, name in enumerate(config[what])} for what in ("workloads", "compilers")]
+    places = [{name: n for n, name in enumerate(names)} for names in (config.workloads, config.compilers)]
     known = [check for check in raw.checks if check["workload"] in places[0]]
     known.sort(
         key=lambda check: (

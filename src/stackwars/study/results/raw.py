@@ -17,6 +17,7 @@ from stackwars.measure import nodes, process_value
 from stackwars.measure.process_value import ProcessValue
 from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
+from stackwars.study.keys import Config
 
 Values = dict[int, ProcessValue]
 """{round: what the steady calls of its process say}."""
@@ -76,7 +77,7 @@ class Raw:
         return found
 
 
-def read(config: dict, folder: Path) -> Raw:
+def read(config: Config, folder: Path) -> Raw:
     """Read everything that the configuration asks for and the folder has."""
     found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.asked(config)})
     devices = folder / "devices.json"
@@ -101,7 +102,7 @@ def read(config: dict, folder: Path) -> Raw:
     )
 
 
-def _causes_paths(config: dict) -> dict[programs.ReplayCell, Path]:
+def _causes_paths(config: Config) -> dict[programs.ReplayCell, Path]:
     searched = programs.searched(config)
     return {replay: programs.causes_path(replay.compiler, replay.workload) for replay in searched}
 

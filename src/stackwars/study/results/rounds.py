@@ -26,6 +26,7 @@ from stackwars.measure import loops, workloads
 from stackwars.setup.device import CPU
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema
 from stackwars.study.results.raw import Raw
@@ -47,7 +48,7 @@ PROCESSES = "processes"
 """The basis of a row."""
 
 
-def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
+def build(config: Config, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
     """Return rounds.csv. cells: cells.csv of the same run, whose valid cells alone are compared."""
     ok = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] == "ok")]
     valid = {Cell(row.framework, row.workload, row.device): row.baseline for row in ok.itertuples()}
@@ -127,7 +128,7 @@ def _call_ms(timed: dict) -> float:
     return (statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns) / 1e6
 
 
-def _replayed(config: dict, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
+def _replayed(config: Config, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
     """Yield the ratios of a replay's rounds: of programs and, in the native compiler, of native calls beside them."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
     programs = looped(result)
@@ -195,9 +196,9 @@ def _split(replays: list[Row], calls: list[Row], names: dict[str, str]) -> Itera
             yield _row(quantity, row["round"], ratio, 1.0, row["basis"], **names) | times
 
 
-def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
+def _compilers(config: Config, raw: Raw) -> Iterator[Row]:
     """Yield times of every program in a compiler and in the one before it in the study's list, of their loops."""
-    if MATRIX not in config["studies"]:
+    if MATRIX not in config.studies:
         return
     study = full_study(config, MATRIX)
     before = {compiler: other for other, compiler in itertools.pairwise(study.compilers)}

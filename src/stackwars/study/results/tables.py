@@ -8,6 +8,7 @@ from stackwars.core import documents
 from stackwars.measure import PROTOCOL
 from stackwars.setup.device import CPU
 from stackwars.study.cells import settings, sizes
+from stackwars.study.keys import Config
 from stackwars.study.programs import replays
 from stackwars.study.results import (
     causes,
@@ -27,7 +28,7 @@ NOT_MEASURED = "never"
 """The date of a run in which nothing was measured."""
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Read the measurements of the folder and write its tables and context.json.
 
     :raises ValueError: if a compilation is of another program than the one that was emitted.
@@ -51,7 +52,7 @@ def write(config: dict, folder: Folder) -> None:
     folder["context"].write_text(json.dumps(facts, indent=1, sort_keys=True), encoding="utf-8")
 
 
-def context(config: dict, raw: Raw) -> dict:
+def context(config: Config, raw: Raw) -> dict:
     """Return what is true of a run as a whole: machine, date, versions, devices, settings, sizes.
 
     Values are empty if nothing was measured.
@@ -73,7 +74,7 @@ def context(config: dict, raw: Raw) -> dict:
     revisions = sorted({one["source"]["git_revision"] for one in dated})
     peaks = {device: own for device, (own, *_) in raw.peaks.items()}
     return {
-        "preset": config["preset"],
+        "preset": config.preset,
         "studies": measured_studies(config),
         "protocol": PROTOCOL,
         "machine": last.get("machine", {}),
@@ -85,7 +86,7 @@ def context(config: dict, raw: Raw) -> dict:
         "peak": peaks.get(CPU) or next(iter(peaks.values()), {}),
         "peaks": peaks,
         "settings": {**settings(config).document(), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
-        "sizes": {workload: sizes(config, workload) for workload in config["workloads"]},
+        "sizes": {workload: sizes(config, workload) for workload in config.workloads},
     }
 
 
