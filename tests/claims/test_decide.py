@@ -84,7 +84,7 @@ def test_a_claim_about_an_absent_device_or_a_study_that_was_not_measured_says_so
     data = dataset(tmp_path, comparisons=[comparison("mha", 2.0)])
     away = claim({**WORDS, "where": {"device": "tpu"}})
     assert decided(away, data).evidence == "no TPU here (no chip)"
-    partly = Dataset({**config(), "measure": ["beyond"]}, tmp_path)
+    partly = Dataset(config().changed(measure=["beyond"]), tmp_path)
     found = decided(claim(WORDS), partly)
     assert (found.verdict, found.evidence) == ("not testable here", "this run did not measure the study tables")
     assert decided(claim(WORDS), Dataset(partly.config, tmp_path, is_reference=True)).verdict == "supported"

@@ -110,8 +110,8 @@ def of_three(results, **changes: float) -> dict[str, dict]:
         write_cell(results, [process(Cell(framework, "ffn", "cpu"))], ffn_output(change))
     committed = load()
     known = {
-        "comparisons": [one for one in committed["comparisons"] if one["subject"] in changes],
-        "frameworks": {name: committed["frameworks"][name] for name in changes},
+        "comparisons": [one for one in committed.comparisons if one.subject in changes],
+        "frameworks": {name: committed.frameworks[name] for name in changes},
         "measure": ["stacks"],
     }
     return {name: row(results, Cell(name, "ffn", "cpu"), **known) for name in changes}
@@ -167,7 +167,7 @@ def test_nothing_is_judged_by_the_result_of_another_cell(results):
     of_three(results, jax=0.01, torch_xla=0.0, numpy=0.0)
     shutil.rmtree(results / "cpu" / "numpy" / "ffn")
     shutil.copytree(results / "cpu" / "torch_xla" / "ffn", results / "cpu" / "numpy" / "ffn")
-    committed = load()["frameworks"]
+    committed = load().frameworks
     known = {
         "frameworks": {name: committed[name] for name in ("jax", "torch_xla", "numpy")},
         "measure": ["stacks"],
@@ -200,7 +200,7 @@ def trained(results, **factors: float) -> dict[str, dict]:
         losses = {"event": "losses", "at_s": 1004.5, "values": [2.0, 1.5 * factor]}
         result["events"].insert(place, losses)
         write_cell(results, [result], OUTPUT)
-    frameworks = load()["frameworks"]
+    frameworks = load().frameworks
     known = {"frameworks": {name: frameworks[name] for name in factors}, "workloads": ["train_mlp"]}
     cells_of = {name: Cell(name, "train_mlp", "cpu") for name in factors}
     return {name: row(results, cell, measure=["beyond"], **known) for name, cell in cells_of.items()}
