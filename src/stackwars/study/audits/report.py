@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from stackwars.core import documents, machine
+from stackwars.core.outcome import Status
 from stackwars.measure.checks import CLOCK, FLOOR, WALL
 from stackwars.study import cells
 from stackwars.study.audits import audit_entries, trials
@@ -66,10 +67,12 @@ def counts(table: pd.DataFrame, precision: str) -> list[Entry]:
 
     precision: the one that was asked for, of every matrix product.
     """
-    run = table[(table["mode"] == schema.NATIVE) & table["status"].isin(["ok", "invalid", "wrong"])]
+    run = table[
+        (table["mode"] == schema.NATIVE) & table["status"].isin([Status.OK, Status.INVALID, Status.WRONG])
+    ]
     refused = run["status_detail"].fillna("").astype(str).str.split(":").str[0]
     types = run["dtype"].replace("", None).groupby([run["workload"], run["device"]])
-    unlike = (run["status"] == "wrong") | (run["parity_rel_l2"] > run["parity_limit"])
+    unlike = (run["status"] == Status.WRONG) | (run["parity_rel_l2"] > run["parity_limit"])
     unlike |= types.transform("nunique") > 1
     unlike |= ~run["precision"].isin([precision.upper(), ""])
     not_first = (run["cache_hits_first"] > 0) | (run["compiles_first"] == 0)

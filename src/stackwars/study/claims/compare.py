@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from stackwars.core import documents
 from stackwars.core.numbers import digits
+from stackwars.core.outcome import Status
 from stackwars.measure import frameworks
 from stackwars.study.claims import definitions
 from stackwars.study.claims.decide import dataset_of
@@ -119,7 +120,7 @@ def _cells(run: Dataset, reference: Dataset) -> list[dict]:
 def _statuses(dataset: Dataset) -> dict[tuple, str]:
     """Return the status of every native cell that was run: in the newest run, if there are several."""
     cells = dataset.table("cells")
-    cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != "not run")]
+    cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != Status.NOT_RUN)]
     cells = cells.sort_values("run", kind="stable")
     keys = cells[_CELL_KEYS].itertuples(index=False, name=None)
     return dict(zip(keys, cells["status"], strict=True))

@@ -15,6 +15,7 @@ import pandas as pd
 
 from stackwars.core.documents import Row
 from stackwars.core.numbers import general, percent
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL, LogRatio
 from stackwars.measure import frameworks, workloads
 from stackwars.study import sharding
@@ -73,7 +74,7 @@ def votes_for(claim: Claim, dataset: Dataset) -> list[Vote]:
 
 def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
     query = claim.query
-    if query["table"] == "cells" and "status" not in query["where"] and row["status"] != "ok":
+    if query["table"] == "cells" and "status" not in query["where"] and row["status"] != Status.OK:
         return Vote(OPEN, NO_DATA)  # what is left in the row of a wrong or invalid cell decides nothing
     if "number" not in query:
         return _by_word(query, claim.tolerance, row)

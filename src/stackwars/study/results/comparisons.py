@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from stackwars.core.documents import Row
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
 from stackwars.measure import workloads
 from stackwars.setup.device import CPU, CPUS
@@ -141,7 +142,7 @@ def _row(quantity: str, columns: Row, **names: str) -> Row:
 def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     """Yield first, second and steady time of every cell over its baseline's."""
     shares = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
-    is_expected = native["device"].isin(CPUS) | (native["status"] != "not run")
+    is_expected = native["device"].isin(CPUS) | (native["status"] != Status.NOT_RUN)
     for cell in native[(native["baseline"] != "") & is_expected].itertuples():
         names = {"workload": cell.workload, "device": cell.device}
         names |= {"subject": cell.framework, "baseline": cell.baseline}

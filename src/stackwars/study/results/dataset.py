@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from stackwars.core.outcome import Status
 from stackwars.setup.device import CPU, CPUS, NODES
 from stackwars.study.config import load
 from stackwars.study.keys import Config
@@ -32,8 +33,8 @@ def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = sche
         rows = rows[~rows["device"].isin(NODES)]
     if "mode" in rows.columns:
         rows = rows[rows["mode"] == mode]
-    status = rows["status"] if "status" in rows.columns else pd.Series("ok", index=rows.index)
-    ran = rows.assign(ok=status == "ok")[status != "not run"]
+    status = rows["status"] if "status" in rows.columns else pd.Series(Status.OK, index=rows.index)
+    ran = rows.assign(ok=status == Status.OK)[status != Status.NOT_RUN]
     counts = ran.groupby(["workload", "run"])["ok"].sum().reset_index()
     counts["asked"] = counts["run"].isin(run["run"] for run in data.runs_of(study))
     ordered = counts.sort_values(["ok", "asked", "run"], kind="stable")
@@ -74,7 +75,7 @@ def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
 def _of_accelerators(cells: pd.DataFrame, asked: Collection[tuple[str, str]]) -> pd.DataFrame:
     """Return what accelerators ran, each workload from the newest of the runs with the device in `asked`."""
     where = pd.MultiIndex.from_frame(cells[["run", "device"]])
-    ran = cells[where.isin(asked) & (cells["status"] != "not run")]
+    ran = cells[where.isin(asked) & (cells["status"] != Status.NOT_RUN)]
     return ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
 
 

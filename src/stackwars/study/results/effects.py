@@ -15,6 +15,7 @@ import pandas as pd
 from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 from stackwars.core.compilers import XLA
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL
 from stackwars.measure import frameworks
 from stackwars.setup.device import CPU
@@ -150,7 +151,7 @@ def complete(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
 
     cells: of one workload. A gap is a cell that is not ok.
     """
-    ok = cells.pivot(index="framework", columns="compiler", values="status") == "ok"
+    ok = cells.pivot(index="framework", columns="compiler", values="status") == Status.OK
     ok = ok.loc[cells["framework"].unique(), cells["compiler"].unique()]
     while ok.size and not ok.to_numpy().all():
         gaps = [(~ok).mean(axis=1), (~ok).mean(axis=0)]

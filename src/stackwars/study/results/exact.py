@@ -12,6 +12,7 @@ import pandas as pd
 
 from stackwars.core.documents import Row
 from stackwars.core.hlo import COLLECTIVES
+from stackwars.core.outcome import Status
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.keys import Config
@@ -130,7 +131,8 @@ def _largest_batch(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
 
 def _optimised(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     """Yield layout bytes, fusions and operations of the programs compiled for the original's device."""
-    counted = compiled[_is_base(compiled) & compiled["operations"].notna()]
+    is_base = (compiled["target"] == TARGET) & (compiled["variant"] == BASE)
+    counted = compiled[is_base & compiled["operations"].notna()]
     for subject, base in _sides(counted, pair, ["workload"]):
         names = {"device": TARGET, "compiler": subject["compiler"]}
         yield _amount(schema.LAYOUT, subject, base, "layout_bytes", **names)
@@ -138,13 +140,9 @@ def _optimised(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
         yield _amount(schema.OPERATIONS, subject, base, "operations", 0, variant=schema.OPTIMISED, **names)
 
 
-def _is_base(compiled: pd.DataFrame) -> pd.Series:
-    return (compiled["target"] == TARGET) & (compiled["variant"] == BASE)
-
-
 def _emitted(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     """Yield whether both programs are the same, and which has more operations, as emitted and normalised."""
-    for subject, base in _sides(emitted[emitted["status"] == "ok"], pair, ["workload", "level"]):
+    for subject, base in _sides(emitted[emitted["status"] == Status.OK], pair, ["workload", "level"]):
         level, hashes = subject["level"], (subject["canonical_hash"], base["canonical_hash"])
         yield _amount(schema.OPERATIONS, subject, base, "operations", 0, variant=level)
         if all(hashes):

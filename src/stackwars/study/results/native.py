@@ -16,6 +16,7 @@ import numpy as np
 
 from stackwars.core import machine
 from stackwars.core.documents import Row, event
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import geometric_mean
 from stackwars.measure import loops, nodes, workloads
 from stackwars.measure.checks import output_problems, problems, relative_l2
@@ -31,7 +32,7 @@ from stackwars.study.results.raw import Raw, errors
 
 _RATES = ("items_per_s", "slow_runs", "returned_share", "returned_over_steady")
 """Columns that follow from times; a wrong or invalid cell has none of them."""
-JUDGED = ("ok", "wrong")
+JUDGED = (Status.OK, Status.WRONG)
 """Statuses of cells whose processes ended well."""
 NO_MAJORITY = "none"
 QUIET_SHARE = 0.5
@@ -74,14 +75,14 @@ def _row(config: Config, cell: Cell, raw: Raw) -> Row:
     result = raw.cells.get(cell)
     if result is None:
         reason = raw.devices.get(cell.device, {}).get(cell.framework, {}).get("reason", "no result")
-        return row | {"status": "not run", "status_detail": reason, "rounds": 0}
+        return row | {"status": Status.NOT_RUN, "status_detail": reason, "rounds": 0}
     row |= {key: result[key] for key in ("status", "status_detail", "peak_rss_bytes", "wall_s")}
     row |= judged(result.get("values"))
     row |= {
         "rounds": sum(process["repeated"] for process in result["processes"]),
         "nodes": " ".join(sorted(nodes.of(result["processes"]))),
     }
-    if result["status"] == "ok":
+    if result["status"] == Status.OK:
         row |= numbers(result, raw.cell_values[cell], workload)
         row |= {name: result["ir"][name] for name in ("dtype", "precision")}
         if peak := nodes.peak_of(raw.peaks.get(cell.device, []), result["machine"]):
@@ -95,22 +96,22 @@ def _audit(config: Config, raw: Raw, of_workload: dict[Cell, Row]) -> None:
     for cell, row in of_workload.items():
         if row["status"] in JUDGED:
             if problem := provenance_error(cell, raw):
-                _blank(row, "invalid", problem)
+                _blank(row, Status.INVALID, problem)
             else:
                 measured[cell] = row
     _judge_without_expected(config, raw, measured)
     _compare_losses(config, raw, measured)
     for cell, row in measured.items():
-        if row["status"] == "wrong":
+        if row["status"] == Status.WRONG:
             row["struck_ms"] = _steady_ms(raw.cells[cell])
-            _blank(row, "wrong", row["status_detail"])
+            _blank(row, Status.WRONG, row["status_detail"])
         elif problem := _numbers_refused(cell, row, raw):
-            _blank(row, "invalid", problem)
+            _blank(row, Status.INVALID, problem)
 
 
 def _judge_without_expected(config: Config, raw: Raw, measured: dict[Cell, Row]) -> None:
     """Judge the cells that were compared with no expected values by what most frameworks computed."""
-    outputs = {cell: raw.outputs[cell] for cell, row in measured.items() if row["status"] == "ok"}
+    outputs = {cell: raw.outputs[cell] for cell, row in measured.items() if row["status"] == Status.OK}
     distances = majority_distances(outputs, relative_error)
     for cell in outputs:
         if raw.cells[cell].get("values"):
@@ -120,7 +121,7 @@ def _judge_without_expected(config: Config, raw: Raw, measured: dict[Cell, Row])
         row |= {"parity_rel_l2": error, "parity_limit": limit, "judge": majority(distances, limit)}
         if row["judge"] != NO_MAJORITY and error > limit:
             row |= {
-                "status": "wrong",
+                "status": Status.WRONG,
                 "status_detail": f"outputs differ from those of the {row['judge']}: relative L2 error {error:.2e}, "
                 f"over {limit:.0e}",
             }
@@ -178,7 +179,7 @@ def _compare_losses(config: Config, raw: Raw, measured: dict[Cell, Row]) -> None
     if rel is None:
         return
     bound = rel(cells.sizes(config, workload))
-    series = {cell: losses_of(raw.cells[cell]) for cell, row in measured.items() if row["status"] == "ok"}
+    series = {cell: losses_of(raw.cells[cell]) for cell, row in measured.items() if row["status"] == Status.OK}
     for cell, apart in majority_distances(series, losses_apart).items():
         agreement = "differs" if apart > bound else "agrees"
         measured[cell] |= {"losses_apart": apart, "losses_bound": bound, "losses": agreement}

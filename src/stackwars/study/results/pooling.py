@@ -26,6 +26,7 @@ from stackwars.core.ratio import LogRatio
 from stackwars.study.results import families, schema
 from stackwars.study.results.families import SAME_VARIANCE, Prior
 from stackwars.study.results.schema import is_missing
+from stackwars.study.results.verdicts import NO_DATA
 
 
 class RunTable(NamedTuple):
@@ -167,7 +168,7 @@ def _any(rows: list[Row], column: str) -> object:
 def _newest(of_key: list[Row]) -> Row:
     """Return the row of the newest run that has a ratio, or else a verdict."""
     known = [row for row in of_key if not is_missing(row["ratio"])]
-    return (known or [row for row in of_key if row["verdict"] != "no data"] or of_key)[-1]
+    return (known or [row for row in of_key if row["verdict"] != NO_DATA] or of_key)[-1]
 
 
 def _largest_block(of_key: list[Row]) -> list[Row]:

@@ -91,7 +91,7 @@ def _compiled(config: Config, measured: Path, digests: dict[tuple[str, str], str
             row["published_status"] = published.status(program.workload, program.framework, original)
         path = measured / compilation.path / "ahead.json"
         if not path.exists():
-            yield row | {"status": "not run", "status_detail": "no result"}
+            yield row | {"status": Status.NOT_RUN, "status_detail": "no result"}
             continue
         result = documents.read(path)
         row |= {"status": result["status"], "status_detail": result["message"]}
@@ -198,7 +198,7 @@ def _value_rows(check: dict) -> Iterator[Row]:
 def is_fault(row: Row, *more: str) -> bool:
     """Return whether a row of values.csv or cells.csv is wrong, crashed or ran outside the compiler, or has one of
     these other statuses."""
-    return row["status"] in ("wrong", "crash", *more) or OUTSIDE in row["status_detail"]
+    return row["status"] in (Status.WRONG, Status.CRASH, *more) or OUTSIDE in row["status_detail"]
 
 
 def build_releases(raw: Raw) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from stackwars.core import documents
+from stackwars.core.outcome import Status
 from stackwars.measure import nodes, process_value
 from stackwars.measure.process_value import ProcessValue
 from stackwars.study import cells, growth, programs, releases, sharding
@@ -49,7 +50,7 @@ class Raw:
         return {
             cell: process_value.of_processes(result["processes"])
             for cell, result in self.cells.items()
-            if result["status"] == "ok"
+            if result["status"] == Status.OK
         }
 
     @cached_property
@@ -59,7 +60,7 @@ class Raw:
         for replay, result in self.replays.items():
             rounds = [process["repetition"] for process in result["processes"]]
             for name, program in result["programs"].items():
-                if program["status"] == "ok":
+                if program["status"] == Status.OK:
                     singles = zip(program["first_ns"], program["second_ns"], strict=True)
                     both = zip(singles, program["steady"], strict=True)
                     loops = dict(zip(rounds, program["loops"], strict=True))
@@ -82,16 +83,17 @@ def read(config: Config, folder: Path) -> Raw:
     found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.asked(config)})
     devices = folder / "devices.json"
     peaks = {path.parent.name: nodes.peaks(path.parent) for path in folder.glob("*/peak.json")}
+    causes = {one: programs.causes_path(one.compiler, one.workload) for one in programs.searched(config)}
     compiled = [] if found else [documents.read(path) for path in sorted(folder.glob("ahead/**/ahead.json"))]
     return Raw(
         cells=found,
         outputs={
             cell: np.load(folder / cell.path / "output.npy")
             for cell, result in found.items()
-            if result["status"] == "ok"
+            if result["status"] == Status.OK
         },
         replays=_documents(folder, {one: one.path / "replay.json" for one in programs.replays(config)}),
-        causes=list(_documents(folder, _causes_paths(config)).values()),
+        causes=list(_documents(folder, causes).values()),
         checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
         releases=list(_documents(folder, {one: one.path for one in releases.asked(config)}).values()),
         growth=_documents(folder, {one: one.path / "process.json" for one in growth.asked(config)}),
@@ -100,11 +102,6 @@ def read(config: Config, folder: Path) -> Raw:
         peaks={device: every for device, every in peaks.items() if every},
         devices=documents.read(devices) if devices.exists() else {},
     )
-
-
-def _causes_paths(config: Config) -> dict[programs.ReplayCell, Path]:
-    searched = programs.searched(config)
-    return {replay: programs.causes_path(replay.compiler, replay.workload) for replay in searched}
 
 
 def _documents(folder: Path, paths: dict) -> dict:

@@ -10,6 +10,7 @@ import json
 
 import pandas as pd
 
+from stackwars.core.outcome import Status
 from stackwars.study.keys import Config
 from stackwars.study.results import comparisons, effects, exact, pooling, runs, schema
 from stackwars.study.results.folder import Folder, command
@@ -53,7 +54,7 @@ def _of_run(config: Config, run: Run) -> RunTable:
 
 def _across_runs(config: Config, accepted: list[Run]) -> RunTable:
     programs = _concatenated(accepted, "programs")
-    emitted = programs[programs["status"] != "not run"]
+    emitted = programs[programs["status"] != Status.NOT_RUN]
     newest = emitted.drop_duplicates(schema.PROGRAM_KEYS, keep="last")
     rows = list(exact.rows(config, schema.empty("cells"), newest))
     return RunTable("", "", schema.table("comparisons", rows))

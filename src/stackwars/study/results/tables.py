@@ -58,8 +58,9 @@ def context(config: Config, raw: Raw) -> dict:
     Values are empty if nothing was measured.
     """
     of_cells = [p for result in raw.cells.values() for p in result["processes"]]
-    # A run may have no cell: that of programs for several devices.
-    processes = [p for p in of_cells or _lone(raw) if p["repeated"]]
+    # A run may have no cell: then its processes are those of growing sizes and of several devices.
+    others = [*raw.growth.values(), *raw.sharded.values()]
+    processes = [p for p in of_cells or others if p["repeated"]]
     processes.sort(key=lambda process: process["started_s"])
     # Nor has one of programs or checks alone a process; one whose compilers are unavailable has no date.
     compiled = [one for one in (*raw.compiled, *raw.checks, *raw.releases) if "started_utc" in one]
@@ -88,11 +89,6 @@ def context(config: Config, raw: Raw) -> dict:
         "settings": {**settings(config).document(), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
         "sizes": {workload: sizes(config, workload) for workload in config.workloads},
     }
-
-
-def _lone(raw: Raw) -> list[dict]:
-    """Return the processes of growing sizes and of several devices, which belong to no cell."""
-    return [*raw.growth.values(), *raw.sharded.values()]
 
 
 def _devices(raw: Raw) -> dict:
