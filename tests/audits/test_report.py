@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from audits.made import FENCES, INDEPENDENT, MUTANTS, pairs
-from made_tables import cell
+from made_tables import cell, pairs
 from measured import GEMM, config, process, write_cell, write_results
 from running import job_file
 from stackwars.study.audits import audit_entries, report
@@ -20,6 +19,22 @@ from stackwars.study.results.folder import Folder
 
 TORCH = replace(GEMM, framework="torch_xla")
 ROUNDS = 6
+FENCES = {
+    "framework": "jax", "device": "cpu", "call_ms": 20.0, "again_ms": 0.01, "fetch_ms": 0.1,
+    "dropped_ms": 0.1, "floor_ms": 9.0, "ok": {"residual": True, "dropped": True},
+}  # fmt: skip
+MUTANTS = {
+    "framework": "jax", "device": "cpu-1t", "floor_ms": 9.0, "ok": True,
+    "processes": [
+        {"mutant": "honest", "rejected_by": [], "problems": []},
+        {"mutant": "no_fence", "rejected_by": ["floor"], "problems": ["floor: 100%"]},
+    ],
+}  # fmt: skip
+INDEPENDENT = {
+    "framework": "jax", "device": "cpu-1t",
+    "workloads": [{"workload": "ffn", "harness": "pyperf 2.10.0", "ratio": 1.01, "ok": True,
+                   "ours_ms": [101.0], "third_party_ms": [100.0]}],
+}  # fmt: skip
 
 
 @pytest.fixture

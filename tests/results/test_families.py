@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from made_tables import cell, compared, only, rounds
+from made_tables import cell, compared, rounds
 from stackwars.core.ratio import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, LogRatio, direction
 from stackwars.study.results import families
 from stackwars.study.results.families import Prior
@@ -94,20 +94,3 @@ def test_the_printed_interval_decides():
     assert set(table[excludes]["verdict"]) == {"slower"} and set(table[~excludes]["verdict"]) == {
         "inconclusive"
     }
-
-
-def test_what_decides_alone_may_not_beside_others():
-    one = rounds("steady", "torch_xla", (1.1, 1.2, 1.1, 1.25))
-    assert verdict_of_gemm(one) == "slower"
-    noise = [
-        row
-        for name in ("layernorm", "mha", "conv", "ffn")
-        for row in rounds("steady", "torch_xla", (0.9, 1.1, 0.8, 1.15), workload=name)
-    ]
-    assert verdict_of_gemm(one + noise) == "inconclusive"
-
-
-def verdict_of_gemm(paired):
-    names = dict.fromkeys(row["workload"] for row in paired)
-    table = compared([cell("torch_xla", name) for name in names], paired)
-    return only(table, quantity="steady", workload="gemm")["verdict"]

@@ -69,27 +69,23 @@ def test_a_row_for_every_compilation(asked, tmp_path):
     assert variant.path.name == "b8"
 
 
+def compiled(asked, folder, **changes):
+    """The row of the first program, compiled with these changes."""
+    write(folder / study.compilations(asked)[0].path / "ahead.json", COMPILED | changes)
+    return built(asked, folder).iloc[0]
+
+
 def test_a_compiled_program_leaves_out_constants_and_parameters(asked, tmp_path):
-    base = study.compilations(asked)[0]
-    write(tmp_path / base.path / "ahead.json", COMPILED)
-    found = only(built(asked, tmp_path), status="ok")
+    found = compiled(asked, tmp_path)
     assert json.loads(found["operations_by_kind"]) == {"fusion": 4, "erf": 2, "transpose": 1}
-    counts = found[["operations", "fusions", "transposes", "reshapes", "layout_bytes", "depth"]]
-    assert tuple(counts) == (7, 4, 1, 0, 64, 5)
+    counts = found[["operations", "fusions", "transposes", "reshapes", "layout_bytes", "depth", "code_bytes"]]
+    assert tuple(counts) == (7, 4, 1, 0, 64, 5, 9)
 
 
-@pytest.mark.parametrize(("seconds", "code"), [(7, 9), (None, math.nan)])
-def test_the_bytes_of_the_code_are_unknown_if_no_code_was_generated(asked, tmp_path, seconds, code):
-    write(tmp_path / study.compilations(asked)[0].path / "ahead.json", COMPILED | {"compile_s": seconds})
-    assert only(built(asked, tmp_path), status="ok")["code_bytes"] == pytest.approx(code, nan_ok=True)
-
-
-def test_a_compilation_without_optimised_hlo_has_its_message(asked, tmp_path):
-    base = study.compilations(asked)[0]
-    failed = {"status": "timeout", "message": "after 900 s", "hlo": None}
-    write(tmp_path / base.path / "ahead.json", COMPILED | failed)
-    found = only(built(asked, tmp_path), status="timeout")
-    assert found["status_detail"] == "after 900 s"
+def test_a_compilation_without_code_has_no_bytes_of_it_and_one_without_hlo_has_its_message(asked, tmp_path):
+    assert math.isnan(compiled(asked, tmp_path, compile_s=None)["code_bytes"])
+    found = compiled(asked, tmp_path, status="timeout", message="after 900 s", hlo=None)
+    assert (found["status"], found["status_detail"]) == ("timeout", "after 900 s")
     assert math.isnan(found["estimated_cycles"]) and math.isnan(found["operations"])
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
+from stackwars.core.documents import Row
 from stackwars.study.claims import definitions, needs
 from stackwars.study.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.study.claims.verdicts import NOT_TESTABLE, Vote, evidence, tally
@@ -75,7 +75,7 @@ def write(config: Config, folder: Folder) -> None:
     schema.write(decide_all(definitions.load(), dataset_of(config, folder)), folder["claims"])
 
 
-def decide_one(identity: str, config: Config, folder: Folder) -> dict[str, Any]:
+def decide_one(identity: str, config: Config, folder: Folder) -> Row:
     """Return the row of claims.csv of one claim, from what was measured for it.
 
     The tables go to claims/<id>/ in the folder, where program_forms.json must be for a claim about the
@@ -97,7 +97,7 @@ def decide_one(identity: str, config: Config, folder: Folder) -> dict[str, Any]:
     return result.iloc[0].to_dict()
 
 
-def format_verdict(row: dict[str, Any]) -> str:
+def format_verdict(row: Row) -> str:
     """Return the id and the verdict, what is claimed, and the evidence, on a line each."""
     count = f" ({row['margin']})" if row["margin"] else ""
     return f"{row['id']}: {row['verdict']}{count}\n  {row['sentence']}\n  {row['evidence']}\n"

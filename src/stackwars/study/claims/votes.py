@@ -223,12 +223,12 @@ def matches(table: pd.DataFrame, where: dict[str, Any]) -> pd.Series:
     return result
 
 
-def identity(row: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+def identity(row: Row, columns: list[str]) -> Row:
     """Return the identifying columns of a row that have a value."""
     return {name: row[name] for name in columns if not is_missing(row[name]) and row[name] != ""}
 
 
-def titles(found: list[dict[str, Any]], columns: list[str]) -> list[str]:
+def titles(found: list[Row], columns: list[str]) -> list[str]:
     """Return what each row is called, ``MHA under torch_xla (jaxlib 0.7.1)``.
 
     The framework is named if there are several, and those of the columns that tell rows of one name apart.
@@ -250,11 +250,11 @@ def _audits(dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame(audit_entries.read(folder / MEASURED["audits"]).entries)[list(COLUMNS[AUDITS])]
 
 
-def _title(row: dict[str, Any]) -> str:
+def _title(row: Row) -> str:
     return row.get("title") or workloads.load(row["workload"]).TITLE
 
 
-def _side(row: dict[str, Any], column: str) -> str:
+def _side(row: Row, column: str) -> str:
     is_frontend = row.get("mode") == schema.SHARDED
     return sharding.title(row[column]) if is_frontend else frameworks.title(row[column])
 

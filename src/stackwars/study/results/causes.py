@@ -111,12 +111,12 @@ def explained(replays: pd.DataFrame, causes: pd.DataFrame, bound: float) -> list
     return list(known.values())
 
 
-def _estimate(pair: dict) -> Estimate:
+def _estimate(pair: Row) -> Estimate:
     ends = (None if is_missing(pair[name]) else pair[name] for name in ("low", "high"))
     return Estimate(pair["ratio"], *ends)
 
 
-def _slower_first(pair: dict) -> Row:
+def _slower_first(pair: Row) -> Row:
     """Return both sides and their ratio, turned round if the subject is the faster one."""
     names = ("subject", "baseline", "ratio", "low", "high")
     if pair["ratio"] >= 1:
@@ -209,7 +209,7 @@ def build_profile(config: Config, profiles: list[dict], raw: Raw) -> pd.DataFram
     return schema.table("profile", rows)
 
 
-def _classes(program: dict, timed: float | None) -> list[dict]:
+def _classes(program: dict, timed: float | None) -> list[Row]:
     seconds: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for operation in program["operations"].values():
@@ -235,7 +235,7 @@ def _classes(program: dict, timed: float | None) -> list[dict]:
     ]
 
 
-def carried(pair: dict, profile: pd.DataFrame) -> dict:
+def carried(pair: Row, profile: pd.DataFrame) -> Row:
     """Return which class of operations carries the gap between two replayed programs.
 
     gap_ms: the difference of both profiled calls; missing unless both programs were profiled. profile_consistent:

@@ -261,11 +261,11 @@ def add_verdicts(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with intervals and verdicts."""
     rows = table.to_dict("records")
     by_key = {key_of(row): row for row in rows}
-    families: dict[tuple, list[Row]] = {}
+    by_family: dict[tuple, list[Row]] = {}
     for row in rows:
         if row["quantity"] not in schema.EXACT:
-            families.setdefault(tuple(row[name] for name in families.SAME_LEVEL), []).append(row)
-    for family in families.values():
+            by_family.setdefault(tuple(row[name] for name in families.SAME_LEVEL), []).append(row)
+    for family in by_family.values():
         _decide(family, by_key)
     for row in rows:
         workload = workloads.load(row["workload"])

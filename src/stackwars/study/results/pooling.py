@@ -91,11 +91,11 @@ def pool_values(
 
     A family in which too few runs are repeated takes the variance between runs of all families of its device.
     """
-    families = _models(members, family_of)
+    by_family = _models(members, family_of)
     devices = _models(members, device_of)
     found = {}
     for key, values in members.items():
-        model = families[family_of(key)]
+        model = by_family[family_of(key)]
         model = model._replace(run=model.run or devices[device_of(key)].run)
         found[key] = pool_runs(values, model)
     return {key: pooled for key, pooled in found.items() if pooled}
