@@ -1,4 +1,4 @@
-"""Which pairs the audits measure, the rounds of a pair, that they resume, and a real one."""
+"""The pairs that the audits measure, their rounds, resuming, and a real pair."""
 
 import json
 import sys

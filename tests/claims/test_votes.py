@@ -1,4 +1,4 @@
-"""Which rows a claim is about, how each of them votes, and whether a verdict survives without a level."""
+"""Rows that a claim is about, their votes, and verdicts without each compiler and frontend."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a family of ratios lends each of them: its variance, and one level for all intervals."""
+"""A family of ratios lends each member its variance, and all intervals one level."""
 
 import math
 

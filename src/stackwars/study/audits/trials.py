@@ -30,7 +30,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial of a pair. pair: what `paired.measure` returns of it. ratio: with the error that gives its 95 % interval,
+    """A trial of a pair. pair: the result of `paired.measure`. ratio: with the error that gives its 95 % interval,
     before the correction for the number of comparisons. verdict: what the study says after it.
     """
 
@@ -76,7 +76,7 @@ def trials(pairs: Sequence[dict], factor: float = 1.0) -> list[Trial]:
 
 
 def moderated(rounds: Mapping[str, Sequence[float]]) -> dict[str, LogRatio]:
-    """Return each ratio of one run from those of its rounds, two at least, with its moderated error."""
+    """Return each ratio of one run from the ratios of its rounds, two at least, with its moderated error."""
     plain = {name: LogRatio.of_rounds(ratios) for name, ratios in rounds.items()}
     rows = [
         {"error": one.error, "dof": one.freedom, "rounds": len(rounds[name])} for name, one in plain.items()
@@ -88,7 +88,7 @@ def moderated(rounds: Mapping[str, Sequence[float]]) -> dict[str, LogRatio]:
 
 
 def decide(ratios: Mapping[str, LogRatio], undisturbed: Mapping[str, Sequence[float]]) -> dict[str, str]:
-    """Return what the study says of the ratios of one run. undisturbed: those of the series before the loops."""
+    """Return what the study says of the ratios of one run. undisturbed: the ratios of the series before the loops."""
     agrees = {name: ratio.log * np.log(undisturbed[name]).mean() >= 0 for name, ratio in ratios.items()}
 
     def word(name: str, level: float) -> str:

@@ -62,7 +62,7 @@ def decide_all(claims: Claims, dataset: Dataset) -> pd.DataFrame:
 
 
 def dataset_of(config: Config, folder: Folder) -> Dataset:
-    """Return the tables of a folder of results; those of `make reference` are the reference's."""
+    """Return the tables of a folder of results; `make reference` writes the reference's."""
     is_reference = config.source == "reference" or folder.results.name == REFERENCE_TABLES.name
     return Dataset(config, folder.results, is_reference, folder.measured)
 

@@ -52,13 +52,13 @@ def devices(config: Config, claim: Claim) -> list[str]:
 
 
 def restricted(config: Config, claim: Claim) -> Config:
-    """Return the configuration with only the study that the claim is about, and of it what the claim needs."""
+    """Return the configuration with only the study that the claim is about, restricted to what the claim needs."""
     where, study = claim.query["where"], study_of(config, claim)
     own = config.studies.get(study, StudyRow())
     if wanted := _frameworks(config, claim):
         own = narrowed(own, wanted, wanted)
         if PROGRAMS in stages(config, claim):
-            # The form of a program is compared with that of the baseline's, which another study may have.
+            # The form of a program is compared with the baseline's, which another study may have.
             own = own.changed(programs=[name for name in with_programs(config) if name in wanted])
     if NATIVE_ALONE.issuperset(listed(where.get("quantity"))):
         own = own.changed(compilers=[n for n in own.compilers if n == programs.native_compiler(config)])

@@ -125,7 +125,7 @@ def _one_sided(row: Row) -> Row:
 
 
 def _below(name: str, row: Row, limit: Row | None) -> Vote:
-    """Return a vote on whether a number, with its interval if it has one, is below that of another row."""
+    """Return a vote on whether a number, with its interval if it has one, is below another row's."""
     if limit is None or is_missing(limit[name]):
         return Vote(OPEN, NO_DATA)
     (low, high), (other_low, other_high) = _ends(row, name), _ends(limit, name)
@@ -288,7 +288,7 @@ def votes_without(claim: Claim, dataset: Dataset) -> Without:
 def judge(claim: Claim, votes: list[Vote], without: Without) -> tuple[str, str]:
     """Return the verdict and the count that decides: ``9 of 15, needs 8 + 1; not without iree-3.13: 7 of 15``.
 
-    Without a level the majority is enough: the vote to spare is that of all levels together.
+    Without a level the majority is enough: a vote to spare is needed with all levels alone.
     """
     quantifier, cast = claim.query["quantifier"], tally(votes)
     verdict, count = quantified(quantifier, cast), margin(quantifier, cast)

@@ -33,7 +33,7 @@ from stackwars.study.results.raw import Raw
 from stackwars.study.results.schema import is_missing
 
 BOTH = f"{LAYOUT} and {OPERATIONS}"
-"""What the regions of a cause differ in, if it is not the same for all."""
+"""Difference of a cause whose regions differ in more than one way."""
 _PAIR = ("workload", "title", "compiler", "device")
 _NUMBERS = [name for name, column in schema.CAUSES.items() if column.kind == "number"]
 _CLOSED = {"closed": "share", "closed_low": "low", "closed_high": "high"}
@@ -84,7 +84,7 @@ def gaps_of(data: Dataset, study: str) -> list[Row]:
 
 
 def main_gaps(data: Dataset, study: str) -> list[Row]:
-    """Return those of `gaps_of` that are of the main comparison and a workload of the study."""
+    """Return the gaps of the main comparison on the workloads of the study."""
     sides = [{pair.subject, pair.baseline} for pair in comparisons(data.config, PROGRAMS)[:1]]
     known = data.study(study).workloads
     return [
@@ -241,7 +241,7 @@ def carried(pair: Row, profile: pd.DataFrame) -> Row:
     gap_ms: the difference of both profiled calls; missing unless both programs were profiled. profile_consistent:
     whether both profiles are. op_class: the class with the largest share of the gap; empty if the profiled calls
     hardly differ, or in the other direction. pair: a row with subject, baseline and ratio. profile: rows of
-    profile.csv, those of a workload from one run.
+    profile.csv; a workload has the rows of one run.
     """
     place = (profile[_PLACE] == [pair[key] for key in _PLACE]).all(axis=1)
     sides = [profile[place & (profile["framework"] == pair[side])] for side in ("subject", "baseline")]

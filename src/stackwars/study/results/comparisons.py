@@ -1,7 +1,7 @@
 """comparisons.csv: every ratio with its interval and verdict.
 
 Every ratio of times and its error follow from rounds.csv alone; cells.csv says what should have been measured.
-`build` gives the table of one run; `results.pooling.pool` puts those of several together. Variances over
+`build` gives the table of one run; `results.pooling.pool` pools the tables of several. Variances over
 rounds are moderated within a family (`results.families`). Intervals and verdicts follow from the ratios of
 the whole table (`add_verdicts`): all intervals of a quantity on a device have one level, and they decide.
 """
@@ -228,7 +228,7 @@ def _removals(found: dict[tuple, Row]) -> Iterator[Row]:
 
     ratio: half of the ratio without the library over the ratio with it, both on logarithms and oriented so that the
     slower program is the numerator; over 1 if most is removed. share: what is removed of the logarithm. Both ratios are
-    of one run, because those of two may be of different machines.
+    of one run, because two runs may be of different machines.
     """
     for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
         names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
@@ -358,7 +358,7 @@ def _factors(row: Row, by_key: dict[tuple, Row]) -> tuple[LogRatio | None, LogRa
 
 
 def _of_native(row: Row, by_key: dict[tuple, Row]) -> Row:
-    """Return the verdict on the native ratio that a margin divides, and the program's share of it."""
+    """Return the verdict on the native ratio that a margin divides, and the share that the program has."""
     native, program = _factors(row, by_key)
     if native is None:
         return {}

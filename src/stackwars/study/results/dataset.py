@@ -22,7 +22,7 @@ DEVICES = (*CPUS, *NODES)
 
 
 def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = schema.NATIVE) -> dict[str, str]:
-    """Return the run that shows each workload of a study: the newest of those with most ok rows of it.
+    """Return the run that shows each workload of a study: the newest run with most of its ok rows.
 
     Of equals, one that was asked for the study: another run may have some of its workloads by the way. Times of two
     runs are not set beside each other, so all rows of a workload come from one run. Of this run's own tables it is
@@ -104,7 +104,7 @@ class Dataset(Tables):
     def rows(self, name: str, study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
         """Return the rows of a table that show a study, every workload's from one run (`newest_runs`).
 
-        mode: of cells alone: which rows. Cells of an accelerator are those of the newest run that has it. Rows are in
+        mode: selects rows of cells. Cells of an accelerator are from the newest run that has it. Rows are in
         the order of the study's workloads.
         """
         table = of_study(self.study(study), self.table(name))

@@ -174,7 +174,7 @@ def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
     The analysis of variance of two crossed factors (Scheffe, The Analysis of Variance, 4.1): log time = mean +
     frontend + compiler + what is left, each of the three summed in squares. Squares of noisy means are too
     large; so they are sums of products of different rounds, whose noise is independent, and an effect that is
-    not there has a share of 0 on average, and may have less. The errors are those of the jackknife over the rounds
+    not there has a share of 0 on average, and may have less. The errors are by the jackknife over the rounds
     (Davison & Hinkley, Bootstrap Methods, 3.2.1).
     """
     rounds = len(logs)
@@ -197,7 +197,7 @@ def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
 
 
 def largest(found: dict[str, dict[str, float]]) -> str:
-    """Return the effect whose interval lies above those of the others; found: by effect, share and its ends."""
+    """Return the effect whose interval lies above all others; found: by effect, share and its ends."""
     first = max(found, key=lambda name: found[name]["share"])
     if is_missing(found[first]["share_low"]):
         return NO_INTERVAL

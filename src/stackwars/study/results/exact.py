@@ -94,7 +94,7 @@ def _matched(
 
 
 def _sides(table: pd.DataFrame, pair: Comparison, keys: list[str]) -> Iterator[tuple[pd.Series, pd.Series]]:
-    """Yield the rows of the subject with those of the baseline."""
+    """Yield each row of the subject with the baseline's."""
     subject, base = (table[table["framework"] == side] for side in (pair.subject, pair.baseline))
     return _matched(subject, base, keys)
 

@@ -1,4 +1,4 @@
-"""What ratios of a family have in common: a variance to borrow strength from, and the level of their intervals.
+"""A family of ratios: the variance that its members borrow strength from, and the level of their intervals.
 
 Variances. Each ratio has few degrees of freedom. G. K. Smyth, Linear models and empirical Bayes methods, Stat. Appl.
 Genet. Mol. Biol. 3:1 (2004): the true variances of a family follow a scaled inverse chi-squared distribution, whose two

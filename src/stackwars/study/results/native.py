@@ -1,7 +1,7 @@
 """The native rows of cells.csv: one for each cell that the configuration asks for, with the audit of its result.
 
-`numbers` gives those of an ok cell, from its raw samples and the values of its processes. A result without expected
-values is judged by the other frameworks. None of them is the standard: a value is right if a strict majority of the
+`numbers` returns the numbers of an ok cell, from its raw samples and the values of its processes. A result without
+expected values is judged by the other frameworks. None of them is the standard: a value is right if a strict majority of the
 frameworks, this one included, has it.
 """
 
@@ -53,7 +53,7 @@ def rows(config: Config, raw: Raw) -> list[Row]:
 
 
 def head(workload: str, mode: str, framework: str, device: str) -> Row:
-    """Return the columns that say what a row of cells.csv is of."""
+    """Return the columns that identify a row of cells.csv."""
     module = workloads.load(workload)
     return {
         "mode": mode,
@@ -159,7 +159,7 @@ def provenance_error(cell: Cell, raw: Raw) -> str:
     again = f"fix: delete {cell.path}, and it is measured again"
     if measured != cell:
         return f"expected the result of this cell, got that of {measured.path}; {again}"
-    # The floor under every time is that of the machine that it was measured on.
+    # Every time has the floor of its own machine.
     peaks = raw.peaks.get(cell.device, [])
     records = [process["machine"] for process in result["processes"]]
     others = {machine.described(r) for r in records if peaks and not nodes.peak_of(peaks, r)}
@@ -173,7 +173,7 @@ def provenance_error(cell: Cell, raw: Raw) -> str:
 
 
 def _compare_losses(config: Config, raw: Raw, measured: dict[Cell, Row]) -> None:
-    """Write how far each ok cell's losses are from those of most frameworks; nothing without training."""
+    """Write how far each ok cell's losses are from most frameworks' losses; nothing without training."""
     workload = next((cell.workload for cell in measured), None)
     rel = getattr(workloads.load(workload), "losses_rel", None) if workload else None
     if rel is None:
@@ -243,7 +243,7 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
     for name, series in milliseconds.items():
         row |= times(name, series)
     kinds = [value.kind for value in values.values()]
-    # What most processes are, of two equally frequent classes the less steady one.
+    # The class of most processes; of two equally frequent classes, the less steady one.
     usual = max(CLASSES, key=lambda kind: (kinds.count(kind), CLASSES.index(kind)))
     warmup = statistics.median_low(value.warmup for value in values.values() if value.kind == usual)
     kept_share = statistics.fmean(value.kept for value in values.values())

@@ -3,8 +3,8 @@
 The model of a quantity is nested: kinds of machine, runs of a kind, rounds of a run.
 value = mean + kind + run + round. Each level has a mean square: of rounds about their run, of runs about their kind, of
 kinds about their mean. There are few of each and many values, so each is moderated within its family
-(`results.families`); that of runs as a multiple of that of rounds, because what varies more from round to
-round varies more from run to run. The components are differences of mean squares (Searle, Casella & McCulloch,
+(`results.families`). The mean square of runs is a multiple of the rounds', because a value that varies more from
+round to round varies more from run to run. The components are differences of mean squares (Searle, Casella & McCulloch,
 Variance Components, 1992, ch. 3), and sums of them have the degrees of freedom of Satterthwaite, Biometrics Bull. 2
 (1946).
 
@@ -68,7 +68,7 @@ def _pooled(
     """Return the table of this name with a row for every key that any run has.
 
     comparable: selects the rows of a key that estimate one thing. value: of a row with an error. columns: of a pooled
-    row, from its values and their rows. newest: the row of a key that cannot be pooled. groups: those of `pool_values`.
+    row, from its values and their rows. newest: the row of a key that cannot be pooled. groups: for `pool_values`.
     """
     by_key = rows_by_key(tables, schema.KEYS[name])
     rows = {key: comparable(every) for key, every in by_key.items()}
@@ -141,7 +141,7 @@ def _device(key: tuple) -> object:
 
 
 def _columns(pooled: Pooled, values: list[RunValue], known: list[Row]) -> Row:
-    """Return the columns of a pooled ratio: nothing that one run alone says of it stands beside it."""
+    """Return the columns of a pooled ratio; columns about a single run stay empty."""
     _, low, high = pooled.next_run.estimate()
     return {
         **{name: known[-1][name] for name in (*schema.COMPARISON_KEYS, "interleaved", "verdict")},
@@ -149,7 +149,7 @@ def _columns(pooled: Pooled, values: list[RunValue], known: list[Row]) -> Row:
         **{"rounds": sum(value.rounds for value in values), "runs": len(values)},
         **{"machines": len(by_kind(values)), "opposite": on_both_sides(values)},
         **{"predicted_low": low, "predicted_high": high},
-        # The share of a margin follows from pooled ratios; what is removed, from those of each run.
+        # The share of a margin follows from pooled ratios; the share that is removed, from each run's.
         "share": _mean_of(known, "share") if known[-1]["quantity"] == schema.REMOVAL else None,
         "contended": _any(known, "contended"),
     }
@@ -207,7 +207,7 @@ class RunValue(NamedTuple):
 
 
 class Model(NamedTuple):
-    """The priors of a family: of the variance of runs of a kind, in units of that of a round, and of kinds."""
+    """The priors of a family: the variance of runs of a kind, in units of a round's, and that between kinds."""
 
     run: Prior | None
     kind: Prior | None

@@ -124,7 +124,7 @@ def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:
 
 
 def _call_ms(timed: dict) -> float:
-    """Return the ms of the call of an event, or those of a call of its median block."""
+    """Return the ms of an event's call, or of a call in its median block."""
     ns = timed["ns"]
     return (statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns) / 1e6
 
@@ -248,7 +248,7 @@ def _summary(quantity: str, log: float, error: float | None, rounds: float, **na
 
 
 def _forms(native: pd.DataFrame) -> Iterator[Row]:
-    """Yield first and steady time of a workload over those of its function's plain form, in each framework."""
+    """Yield first and steady time of a workload over its function's plain form, in each framework."""
     ok = native[(native["device"] == CPU) & (native["status"] == Status.OK)]
     cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
     plain_forms = {name: getattr(workloads.load(name), "FORM_OF", None) for name in ok["workload"].unique()}

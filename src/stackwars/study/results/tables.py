@@ -58,7 +58,7 @@ def context(config: Config, raw: Raw) -> dict:
     Values are empty if nothing was measured.
     """
     of_cells = [p for result in raw.cells.values() for p in result["processes"]]
-    # A run may have no cell: then its processes are those of growing sizes and of several devices.
+    # A run without cells may have processes of growing sizes and of several devices.
     others = [*raw.growth.values(), *raw.sharded.values()]
     processes = [p for p in of_cells or others if p["repeated"]]
     processes.sort(key=lambda process: process["started_s"])
