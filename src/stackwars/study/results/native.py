@@ -1,8 +1,8 @@
 """The native rows of cells.csv: one for each cell that the configuration asks for, with the audit of its result.
 
 `numbers` returns the numbers of an ok cell, from its raw samples and the values of its processes. A result without
-expected values is judged by the other frameworks. None of them is the standard: a value is right if a strict majority of the
-frameworks, this one included, has it.
+expected values is judged by the other frameworks. None of them is the standard: a value is right if a strict majority
+of the frameworks, this one included, has it.
 """
 
 from __future__ import annotations
