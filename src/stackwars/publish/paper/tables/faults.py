@@ -14,8 +14,8 @@ from stackwars.measure.frameworks import title
 from stackwars.publish.paper.tables.table import RAGGED, Column, Table, frame
 from stackwars.study.results.dataset import Sources
 from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import is_fault
 from stackwars.study.results.published import read_faults
-from stackwars.study.results.values import is_fault
 
 NAME, PUBLIC = NAMES = "faults", "public_faults"
 NAMED = 3
