@@ -1,6 +1,5 @@
 """What votes amount to: the verdict, the count that decides, the evidence, and claims.csv."""
 
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -190,4 +189,4 @@ def test_the_texts_of_the_pages():
     row["evidence"] = "no TPU here (no driver: neither of two nodes; none)"
     texts = pages.between_runs(deviations, held), pages.stability(Stability(20, 7, 0, 1200, 31))
     text = "\n\n".join([*texts, pages.table([row], {"one": "slides"})])
-    assert_snapshot(Path(__file__).parent / "snapshots" / "pages.txt", text)
+    assert_snapshot("pages.txt", text)
