@@ -17,11 +17,12 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Outcome, Status
 from stackwars.measure import cell, nodes, supervisor
 from stackwars.measure.stablehlo import ahead_supervisor, arguments, check, expected, replay_cell
+from stackwars.publish.paper import listings
 from stackwars.setup import device, environments
 from stackwars.setup.environments import Unavailable
 from stackwars.study.config import load
 from stackwars.study.programs import BASE, Program, compilations, replays
-from stackwars.study.results import programs, tables
+from stackwars.study.results import program_forms, programs, tables
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
 from stackwars.study.workflow import devices
@@ -40,7 +41,7 @@ def no_wheel(monkeypatch):
     def refuse(pins):
         raise Unavailable(WHY)
 
-    for module in (supervisor, ahead_supervisor, check, expected, devices, environments):
+    for module in (supervisor, ahead_supervisor, check, expected, devices, environments, program_forms):
         monkeypatch.setattr(module, "ensure", refuse)
 
 
@@ -156,11 +157,11 @@ def test_peak_is_none_and_says_why(run, tmp_path):
     assert nodes.peaks(tmp_path) == []
 
 
-def test_listings_and_forms_of_programs_are_written(run, tmp_path):
-    config = job_file("config", load(preset="smoke"), tmp_path)
+def test_listings_and_forms_of_programs_are_written(tmp_path):
+    config = load(preset="smoke")
     folder = Folder(tmp_path / "results")
-    for module in ("paper.listings", "results.program_forms"):
-        run(f"stackwars.{module}", "--config", config, "--results", folder.results)
+    for step in (listings.write, program_forms.build):
+        step(config, folder)
     assert not (folder["listings"] / "mha.tex").exists(), "no program was measured"
     assert not list(folder["graphs"].iterdir())
     assert json.loads(folder["program_forms"].read_text()) == []

@@ -1,6 +1,5 @@
 """What votes amount to: the verdict, the count that decides, the evidence, and claims.csv."""
 
-
 import pandas as pd
 import pytest
 

@@ -1,4 +1,4 @@
-"""The listings and drawings of programs, made in the jax environment."""
+"""The listings and drawings of programs."""
 
 import gzip
 import re
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from measured import config
-from running import job_file, python
 from stackwars.core.layout import LEFT_OUT
+from stackwars.publish.paper import listings
 from stackwars.publish.paper.listings import CHARACTERS, page_lines
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.programs import Program
-from stackwars.study.results.folder import REFERENCE
+from stackwars.study.results.folder import REFERENCE, Folder
 
 FIXTURES = Path(__file__).parents[1] / "ir" / "fixtures"
 
@@ -32,9 +32,7 @@ def run(folder: Path, texts: dict[Cell | Program, str], **changes) -> dict[str, 
     paper |= {"forms": ["elementwise_chain"], "forms_of": ["jax", "torch_inductor"]}
     workloads = [*paper["listings"], *paper["forms"]]
     asked = config(workloads=workloads, preset="full", paper=paper, **changes)
-    made = job_file("config", asked, folder)
-    command = ["-m", "stackwars.publish.paper.listings", "--config", made, "--results", folder]
-    python(*command, pins="envs/jax.txt")
+    listings.write(asked, Folder(folder))
     written = {path.stem: path.read_text() for path in (folder / "listings").glob("*.tex")}
     return {**written, **{path.name: path.read_text() for path in (folder / "graphs").glob("*.dot")}}
 
@@ -71,7 +69,7 @@ def test_listings_and_graphs_of_a_run(tmp_path):
 
 
 def test_what_a_run_does_not_measure_is_of_the_reference(tmp_path):
-    written = run(tmp_path, {}, measure=["beyond"], frameworks=load()["frameworks"])
+    written = run(tmp_path, {}, measure=["beyond"], frameworks=load().frameworks)
     drawings = {"ffn_relu.dot", "layernorm.dot"}
     assert set(written) == {"style", "ffn_relu", "mha", "layernorm", "forms-elementwise_chain"} | drawings
     assert all("the reference" in written[name] for name in ("ffn_relu", "forms-elementwise_chain"))
@@ -82,7 +80,7 @@ def test_the_forms_of_two_compilers_are_whole_and_fit_a_page(tmp_path):
     for framework in ("jax", "torch_inductor"):
         folder = tmp_path / "cpu" / framework / "elementwise_chain"
         shutil.copytree(REFERENCE / folder.relative_to(tmp_path), folder)
-    figure = run(tmp_path, {}, measure=["stacks"], frameworks=load()["frameworks"])["forms-elementwise_chain"]
+    figure = run(tmp_path, {}, measure=["stacks"], frameworks=load().frameworks)["forms-elementwise_chain"]
     assert "in this run" in figure and LEFT_OUT not in figure
     found = blocks(figure)
     starts = ["{ lambda", "// {...} stands", "ENTRY", "class <lambda>", "cpp_fused_"]

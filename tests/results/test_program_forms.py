@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ PROGRAMS = {
 
 
 @pytest.fixture(scope="module")
-def rows(jax_python, tmp_path_factory):
+def rows(tmp_path_factory):
     """program_forms.json of PROGRAMS, by workload, framework and level."""
     folder = tmp_path_factory.mktemp("forms")
     for names, text in PROGRAMS.items():
@@ -32,7 +33,7 @@ def rows(jax_python, tmp_path_factory):
         path.write_bytes(gzip.compress(text.encode()))
     asked = config(workloads=["gemm", "ffn", "llama3_8b", "conv"], preset="full")
     made = job_file("config", asked.step_document(), folder)
-    run(jax_python, "-m", "stackwars.study.results.program_forms", "--config", made, "--results", folder)
+    run(sys.executable, "-m", "stackwars.study.results.program_forms", "--config", made, "--results", folder)
     found = json.loads((folder / "program_forms.json").read_text())
     return {(row["workload"], row["framework"], row["level"]): row for row in found}
 

@@ -10,9 +10,9 @@ CPU_CELLS = GRID.files(GRID.cpu_cells, "cell.json")
 REPLAYS = GRID.replays("replay.json", "profile.json")
 EXPLAINED = sorted(str(path) for path in Path(REFERENCE, "explain").glob("*.json"))
 PAGE = sorted(str(path) for path in Path("src/stackwars/publish/report/page").iterdir())
+ANALYSIS = "stackwars.core.ir.__main__"
 REPORTED = GRID.result_paths("reproduction", "report_programs")
-IN_JAX = "stackwars.setup.environments envs/jax.txt -- -m"
-# in_jax: runs in jax's environment, for the MLIR bindings. shows_audits: reads the audits, which are no input.
+# asks: modules that jax's environment, which has MLIR's bindings, runs for the step. shows_audits: reads the audits, which are no input.
 STEPS = {
     "reference_tables": dict(
         runs="stackwars.study.results.reference",
@@ -48,7 +48,7 @@ STEPS = {
         runs="stackwars.publish.paper.listings",
         reads=[GRID.listings(), GRID.drawn(), GRID.forms()],
         writes=directory(GRID.result_paths("listings", "graphs")),
-        in_jax=True,
+        asks=[ANALYSIS],
     ),
     "latex": dict(
         runs="stackwars.publish.paper.render",
@@ -60,7 +60,7 @@ STEPS = {
         runs="stackwars.publish.report.programs",
         reads=[GRID.emitted(), GRID.located(), GRID.optimised()],
         writes=GRID.result_paths("report_programs"),
-        in_jax=True,
+        asks=[ANALYSIS],
     ),
     "report": dict(
         runs="stackwars.publish.report.write",
@@ -79,7 +79,7 @@ for step, row in STEPS.items():
             step
         input:
             row["reads"],
-            pins=["envs/jax.txt"] if row.get("in_jax") else [],
+            pins=["envs/jax.txt"] if "asks" in row else [],
         output:
             row["writes"],
         log:
@@ -88,14 +88,13 @@ for step, row in STEPS.items():
         group:
             "made"
         params:
-            sources=step_digest(row["runs"]),
-            environment=IN_JAX if row.get("in_jax") else "",
+            sources=step_digest(row["runs"], *row.get("asks", [])),
             module=row["runs"],
             step=row.get("step", GRID.step_args),
             options=row.get("options", ""),
             digest=AUDIT_JOBS.digest(CELLS, REFERENCE) if row.get("shows_audits") else "",
         shell:
-            "python -m {params.environment} {params.module} {params.step} {params.options} >{log} 2>&1"
+            "python -m {params.module} {params.step} {params.options} >{log} 2>&1"
 
 
 rule typeset:

@@ -1,7 +1,7 @@
 # From the measurements to the tables of the run.
 
 
-# In jax's environment, for the MLIR bindings: what every program of the run, or of one claim, is made of.
+# Every program of the run, or of one claim, is analysed in jax's environment, which has MLIR's bindings.
 rule program_forms:
     input:
         pins="envs/jax.txt",
@@ -15,11 +15,10 @@ rule program_forms:
     group:
         "made"
     params:
-        sources=step_digest("stackwars.study.results.program_forms"),
+        sources=step_digest("stackwars.study.results.program_forms", "stackwars.core.ir.__main__"),
         step=CLAIM_JOBS.args,
     shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.study.results.program_forms"
-        " {params.step} >{log} 2>&1"
+        "python -m stackwars.study.results.program_forms {params.step} >{log} 2>&1"
 
 
 # Its group is in the profiles of clusters: Snakemake 9.27 ends a dry run with a KeyError if a rule has one whose input

@@ -1,7 +1,7 @@
 """Print programs: listings from the StableHLO and other forms of cells, and drawings as text for Graphviz.
 
-``python -m stackwars.publish.paper.listings`` runs in the jax environment, whose MLIR bindings the drawings need. A
-cell without a program gives a listing that says so: the paper is built either way.
+``python -m stackwars.publish.paper.listings`` writes them; without MLIR's bindings there are no drawings. A cell
+without a program gives a listing that says so: the paper is built either way.
 
 A form is cut down to (indent, line) pairs; a comment says how many lines are left out, and where. The font follows
 from the number of characters in a line: as large as lets that many fill the column, so a line broken to that number
@@ -19,10 +19,12 @@ from stackwars.core import layout, program_text
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.latex import escape
-from stackwars.setup.environments import why_unavailable
+from stackwars.setup.environments import Unavailable
 from stackwars.study import printed
 from stackwars.study.cells import Cell
+from stackwars.study.keys import Config
 from stackwars.study.programs import Program
+from stackwars.study.results import program_forms
 from stackwars.study.results.folder import REFERENCE, Folder, command, form
 
 CHARACTERS = 76  # in a line: about 6.3 pt in half the width of IEEEtran's page
@@ -243,24 +245,22 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
     return figure(columns, caption, f"forms-{workload}")
 
 
-def drawings(config: dict, measured: Path) -> dict[str, str]:
-    """Return, by workload, the text for Graphviz of every program that is drawn."""
-    result: dict[str, str] = {}
-    if why_unavailable():
-        return result
-    from stackwars.core.ir import drawing  # needs MLIR's bindings, the listings do not
-
-    for workload in config["paper"]["graphs"]:
+def drawings(config: Config, measured: Path) -> dict[str, str]:
+    """Return, by workload, the text for Graphviz of every program that is drawn; nothing without MLIR's bindings."""
+    drawn: dict[str, dict[str, str]] = {}
+    for workload in config.paper.graphs:
         row = [Program(name, workload) for name in printed.compared(config)]
         root = measured if set(row) <= set(printed.drawn(config)) else REFERENCE
         paths = {title(one.framework): root / one.path / "program.mlir.gz" for one in row}
-        programs = {name: drawing.read(path) for name, path in paths.items() if path.exists()}
-        if programs:
-            result[workload] = drawing.side_by_side(programs)
-    return result
+        drawn[workload] = {name: str(path) for name, path in paths.items() if path.exists()}
+    drawn = {workload: paths for workload, paths in drawn.items() if paths}
+    try:
+        return dict(zip(drawn, program_forms.ask("drawn", list(drawn.values())), strict=True))
+    except Unavailable:
+        return {}
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write style.tex, <workload>.tex and forms-<workload>.tex to the listings, and <workload>.dot to the graphs.
 
     A figure is made from this run if it measured all of its cells, else from the reference, and is left out if that
@@ -274,7 +274,7 @@ def write(config: dict, folder: Folder) -> None:
         ("forms-", printed.forms(config), made_of),
     ):
         for workload, row in rows.items():
-            is_here = config["source"] != "reference" and printed.is_measured(config, row)
+            is_here = config.source != "reference" and printed.is_measured(config, row)
             root, source = (folder.measured, "this run") if is_here else (REFERENCE, "the reference")
             try:
                 text = make(workload, row, root, source)

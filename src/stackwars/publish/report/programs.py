@@ -1,4 +1,4 @@
-"""Compare programs for the report: ``python -m stackwars.publish.report.programs``, in JAX's environment."""
+"""Compare programs for the report: ``python -m stackwars.publish.report.programs``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from stackwars.core import program_text
 from stackwars.measure import workloads
 from stackwars.measure.stablehlo import optimised
 from stackwars.publish.report.align import form, hlo_side, side
-from stackwars.setup.environments import why_unavailable
+from stackwars.setup.environments import Unavailable
 from stackwars.study import printed
+from stackwars.study.keys import Config
 from stackwars.study.programs import BASE, Program
+from stackwars.study.results import program_forms
 from stackwars.study.results.folder import ACCEPTED, Folder, command
-
-if not why_unavailable():
-    from stackwars.core.ir.normalise import normalise
-    from stackwars.core.mlir import ProgramError, parse
 
 MOST_CHARACTERS = 500_000
 """The length of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
@@ -28,7 +26,7 @@ Sources = dict[str, list[str | None] | None]
 """{framework: the source of each line of its program, None if it does not say them}."""
 
 
-def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
+def programs(config: Config, measured: Path) -> list[dict[str, Any]]:
     """Return the programs of each workload of which two frontends have one (see `_beside`)."""
     every = printed.emitted(config, measured, ACCEPTED).items()
     rows = ((workload, {name: first_program(files) for name, files in row.items()}) for workload, row in every)
@@ -47,7 +45,7 @@ def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]])
     sources = {name: located(arguments[name], text) for name, text in texts.items()}
     forms = {
         EMITTED: form({name: side(text, sources[name]) for name, text in texts.items()}),
-        NORMALISED: form({name: side(normalised(text)) for name, text in texts.items()}),
+        NORMALISED: form({name: side(text) for name, text in normalised(texts).items()}),
     }
     optimised_form, why = compiled(paths, texts, sources)
     return {
@@ -106,17 +104,15 @@ def compiled(
     return ({"compiler": compilers[0], **form(sides)} if len(sides) > 1 else None), why
 
 
-def normalised(text: str) -> str:
-    """Return the program in the one form for all its spellings; if it has none, a line that says why."""
-    if why := why_unavailable():
-        return f"// not normalised: {why}"
+def normalised(texts: dict[str, str]) -> dict[str, str]:
+    """Return programs in the one form for all their spellings; for one that has none, a line that says why."""
     try:
-        return str(normalise(parse(text)))
-    except ProgramError as error:
-        return f"// not normalised: {error}"
+        return dict(zip(texts, program_forms.ask("normalised", list(texts.values())), strict=True))
+    except Unavailable as error:
+        return dict.fromkeys(texts, f"// not normalised: {error}")
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write report_programs.json of a run."""
     document = {"programs": programs(config, folder.measured)}
     text = json.dumps(document, separators=(",", ":")) + "\n"

@@ -1,62 +1,69 @@
 """Counts and structure of every program, as text and normalised: ``python -m stackwars.study.results.program_forms``.
 
-Runs in the jax environment, whose MLIR bindings read the text of every framework, and writes
-program_forms.json for programs.csv. A program that is missing or cannot be read gives rows that say so."""
+It writes program_forms.json for programs.csv. A program that is missing or cannot be read gives rows that say so."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from stackwars.core import documents, program_text
 from stackwars.core.documents import Row
-from stackwars.setup.environments import why_unavailable
+from stackwars.core.launch import REPOSITORY, clean_environ
+from stackwars.setup.environments import Unavailable, ensure
 from stackwars.study import programs
 from stackwars.study.keys import Config
 from stackwars.study.results.folder import Folder, command
 
-if not why_unavailable():
-    from stackwars.core import mlir
-    from stackwars.core.ir import structure
-    from stackwars.core.ir.normalise import normalise
-
-RAW, NORMALISED = "raw", "normalised"  # as in stackwars.study.results.schema, which needs pandas
-OK, MISSING, UNREADABLE = "ok", "no program", "unreadable"
+PINS = REPOSITORY / "envs" / "jax.txt"
+"""The environment whose MLIR bindings read the text of every framework."""
 
 
-def analyse(text: str) -> list[Row]:
-    """Return the rows of both levels of one program; the normalised one has the four structural forms."""
-    reason, status = program_text.missing_reason(text), MISSING
-    if reason is None:
-        try:
-            raw = mlir.parse(text)
-            settled = normalise(raw)
-            return [
-                {"level": RAW, "status": OK, **_counted(raw)},
-                {"level": NORMALISED, "status": OK, **_counted(settled), **structure.decide(settled)},
-            ]
-        except mlir.ProgramError as error:
-            reason, status = str(error), UNREADABLE
-    rows = [{"level": at, "status": status, "status_detail": reason} for at in (RAW, NORMALISED)]
-    return [rows[0], rows[1] | dict.fromkeys(structure.CLAIMS, structure.NO_PROGRAM)]
+def ask(question: str, arguments: Sequence[Any]) -> list[Any]:
+    """Return what `stackwars.core.ir` answers to a question about each argument, in the environment of PINS.
 
-
-def _counted(program: mlir.ir.Module) -> Row:
-    result = structure.metrics(program)
-    return result | {"operations_by_kind": json.dumps(result["operations_by_kind"])}
+    :raises Unavailable: if this Python cannot have that environment.
+    :raises RuntimeError: if the process fails.
+    """
+    python = ensure(PINS)
+    done = subprocess.run(
+        [python, "-m", "stackwars.core.ir"],
+        input=json.dumps([question, list(arguments)]),
+        capture_output=True,
+        text=True,
+        env=clean_environ({}),
+    )
+    if done.returncode:
+        raise RuntimeError(
+            f"stackwars.core.ir: expected answers, got exit status {done.returncode}: {done.stderr}"
+        )
+    return json.loads(done.stdout)
 
 
 def build(config: Config, folder: Folder) -> None:
-    """Write program_forms.json: a list of rows with workload, framework and the digest of the text."""
+    """Write program_forms.json: a list of rows with workload, framework and the digest of the text.
+
+    It is empty if this Python cannot have MLIR's bindings.
+    """
+    paths = {
+        program: path
+        for program in programs.base_programs(config)
+        if (path := Path(folder.measured) / program.path / "program.mlir.gz").exists()
+    }
+    texts = {program: program_text.read(path) for program, path in paths.items()}
     rows: list[Row] = []
-    for program in [] if why_unavailable() else programs.base_programs(config):
-        path = Path(folder.measured) / program.path / "program.mlir.gz"
-        if path.exists():
-            text = program_text.read(path)
-            names = {"workload": program.workload, "framework": program.framework}
-            digest = hashlib.sha256(text.encode()).hexdigest()
-            rows += [{**names, "sha256": digest, **row} for row in analyse(text)]
+    try:
+        answers = ask("forms", list(texts.values()))
+    except Unavailable:
+        texts, answers = {}, []
+    for (program, text), found in zip(texts.items(), answers, strict=True):
+        names = {"workload": program.workload, "framework": program.framework}
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        rows += [{**names, "sha256": digest, **row} for row in found]
     documents.write(folder["program_forms"], rows)
 
 
