@@ -159,7 +159,7 @@ def test_peak_is_none_and_says_why(run, tmp_path):
 def test_listings_and_forms_of_programs_are_written(run, tmp_path):
     config = job_file("config", load(preset="smoke"), tmp_path)
     folder = Folder(tmp_path / "results")
-    for module in ("paper.listings", "results.program_forms"):
+    for module in ("publish.paper.listings", "study.results.program_forms"):
         run(f"stackwars.{module}", "--config", config, "--results", folder.results)
     assert not (folder["listings"] / "mha.tex").exists(), "no program was measured"
     assert not list(folder["graphs"].iterdir())
