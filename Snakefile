@@ -26,11 +26,7 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/cells.smk"
-include: "workflow/rules/compile.smk"
-include: "workflow/rules/values.smk"
-include: "workflow/rules/replay.smk"
-include: "workflow/rules/releases.smk"
+include: "workflow/rules/jobs.smk"
 include: "workflow/rules/audits.smk"
 include: "workflow/rules/explain.smk"
 include: "workflow/rules/tables.smk"

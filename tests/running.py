@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def python(*arguments: object, pins: str | Path = "", **options: Any) -> subproc
 
 def job_file(kind: str, content: object, folder: Path) -> str:
     """Write the specification of a job, named by its content; return its path."""
-    text = json.dumps(content, default=plain)
+    text = json.dumps(asdict(content) if is_dataclass(content) else content, default=plain)
     path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

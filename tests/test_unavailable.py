@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,24 +16,17 @@ from stackwars.core.check import Checked
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Outcome, Status
 from stackwars.measure import cell, nodes, supervisor
-from stackwars.measure.stablehlo import ahead_supervisor, arguments, check, expected, replay, replay_cell
+from stackwars.measure.stablehlo import ahead_supervisor, arguments, check, expected, replay_cell
 from stackwars.setup import device, environments
 from stackwars.setup.environments import Unavailable
 from stackwars.study.config import load
-from stackwars.study.programs import (
-    BASE,
-    Program,
-    check_job,
-    compilations,
-    expected_job,
-    lower_job,
-    replay_job,
-    replays,
-)
+from stackwars.study.programs import BASE, Program, compilations, replays
 from stackwars.study.results import programs, tables
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
 from stackwars.study.workflow import devices
+from stackwars.study.workflow.compiled_jobs import check_job, expected_job, lower_job
+from stackwars.study.workflow.measured_jobs import replay_job
 from toy_checkout import SETTINGS
 
 WHY = "libtpu==0.0.21 has no wheels with a matching Python ABI tag"
@@ -75,15 +69,13 @@ def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path,
 
 def test_replay_is_unsupported(tmp_path):
     config = load(preset="smoke")
-    own = replay_job(config, replays(config)[0])
+    check_file = tmp_path / "check.json"
+    job = replace(replay_job(config, replays(config)[0]), check=str(check_file))
     unsupported = check.outcome(Checked(Outcome(Status.UNSUPPORTED, WHY)))
-    own["check"] = str(tmp_path / "check.json")
-    Path(own["check"]).write_text(
-        json.dumps({"judge": "", "programs": dict.fromkeys(own["programs"], unsupported)})
-    )
-    records, rounds = replay_cell.measure(replay.ReplayJob(**own), PINS, tmp_path)
+    check_file.write_text(json.dumps({"judge": "", "programs": dict.fromkeys(job.programs, unsupported)}))
+    records, rounds = replay_cell.measure(job, PINS, tmp_path)
     assert rounds is None
-    replay_cell.write(replay_cell.ReplayCellJob(own, {}), records, None, None, tmp_path)
+    replay_cell.write(replay_cell.ReplayCellJob(job, {}), records, None, None, tmp_path)
     found = json.loads((tmp_path / "replay.json").read_text())
     assert len(found["processes"]) == 1 and found["run_seed"] is None
     assert (found["status"], found["status_detail"]) == ("unsupported", WHY)
@@ -149,13 +141,13 @@ def test_a_check_is_unsupported_and_nothing_is_expected(monkeypatch, tmp_path):
     values = judge.read(tmp_path / "expected")
     assert (values.reason, values.values) == (why, {})
     assert judge.judge({"last/output0": np.zeros(2)}, values) is None
-    wanted = {**check_job(config, "jaxlib-0.10.2", "gemm", BASE), "expected": str(tmp_path / "expected")}
+    wanted = replace(check_job(config, "jaxlib-0.10.2", "gemm", BASE), expected=str(tmp_path / "expected"))
     order(check, wanted, tmp_path / "check")
     found = json.loads((tmp_path / "check" / "check.json").read_text())
     assert {(one["status"], one["status_detail"]) for one in found["programs"].values()} == {
         ("unsupported", why)
     }
-    assert set(found["programs"]) == set(wanted["programs"]) and found["judge_reason"] == why
+    assert set(found["programs"]) == set(wanted.programs) and found["judge_reason"] == why
 
 
 def test_peak_is_none_and_says_why(run, tmp_path):
@@ -167,7 +159,7 @@ def test_peak_is_none_and_says_why(run, tmp_path):
 def test_listings_and_forms_of_programs_are_written(run, tmp_path):
     config = job_file("config", load(preset="smoke"), tmp_path)
     folder = Folder(tmp_path / "results")
-    for module in ("paper.listings", "results.program_forms"):
+    for module in ("publish.paper.listings", "study.results.program_forms"):
         run(f"stackwars.{module}", "--config", config, "--results", folder.results)
     assert not (folder["listings"] / "mha.tex").exists(), "no program was measured"
     assert not list(folder["graphs"].iterdir())

@@ -10,6 +10,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks
 from stackwars.study.audits import independent, mutant, mutants, subjects
 from stackwars.study.audits.mutant import HONEST
+from stackwars.study.audits.subjects import ReplaySubjectJob, SubjectJob
 
 pytestmark = pytest.mark.env
 DIALECTS = {name: frameworks.load(name).DIALECT for name in ("jax", "torch_xla")}
@@ -85,10 +86,7 @@ def assert_rejected(found: dict, mutants: list[str]) -> None:
 def test_every_mutant_is_rejected_and_the_honest_process_is_not(framework, chosen, peak, tmp_path, monkeypatch):
     monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
     monkeypatch.setattr(mutant, "mutants", lambda session: chosen)
-    job = {
-        "framework": framework, "dialect": DIALECTS[framework], "device": "cpu-1t", "preset": "test",
-        "settings": SETTINGS,
-    }  # fmt: skip
+    job = SubjectJob(framework, DIALECTS[framework], "cpu-1t", "test", SETTINGS)
     found = mutants.audit_mutants(subjects.subject(job, pins(framework), tmp_path / "kept"), peak)
     assert_rejected(found, chosen)
 
@@ -96,10 +94,8 @@ def test_every_mutant_is_rejected_and_the_honest_process_is_not(framework, chose
 @pytest.mark.alone
 def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(tmp_path, monkeypatch):
     monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
-    job = {
-        "framework": "jax", "dialect": "jax", "device": "cpu", "preset": "test", "compiler": "iree-3.13",
-        "module": "iree", "options": {}, "settings": SETTINGS, "lower_pins": str(pins("jax")),
-    }  # fmt: skip
+    names = {"compiler": "iree-3.13", "module": "iree", "options": {}, "lower_pins": str(pins("jax"))}
+    job = ReplaySubjectJob("jax", "jax", "cpu", "test", SETTINGS, **names)
     peak = measured_peak("cpu", tmp_path)
     found = mutants.audit_mutants(subjects.subject(job, pins("iree"), tmp_path), peak)
     assert_rejected(found, mutant.mutants(None))
@@ -108,10 +104,7 @@ def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(tmp_
 @pytest.mark.alone
 def test_both_harnesses_time_the_same_calls(tmp_path):
     framework = "jax"
-    job = {
-        "framework": framework, "dialect": DIALECTS[framework], "device": "cpu-1t",
-        "preset": "smoke", "settings": SETTINGS,
-    }  # fmt: skip
+    job = SubjectJob(framework, DIALECTS[framework], "cpu-1t", "smoke", SETTINGS)
     sizes = {"ffn": {"batch": 16, "sequence": 16, "features": 128, "hidden": 512}}
     subject = subjects.subject(job, pins(framework), tmp_path)
     (row,) = independent.audit_independent(subject, sizes, 1)["workloads"]

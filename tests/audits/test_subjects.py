@@ -9,7 +9,7 @@ import pytest
 from audits.made import process
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.audits import independent, mutant, subjects
-from stackwars.study.audits.subjects import CellSubject
+from stackwars.study.audits.subjects import CellSubject, ReplaySubjectJob, SubjectJob
 
 CHILD = "stackwars.measure.child"
 JOB = ProcessJob("jax", "jax", "gemm", "cpu-1t", "smoke", 0, {"m": 3}, {"seed": 1})
@@ -77,10 +77,7 @@ def test_process_that_failed_stops_the_audit():
 def cell(folder: Path, dialect: str = "jax") -> CellSubject:
     framework = {"jax": "jax", "torch": "torch_xla"}[dialect]
     settings = {"seed": 1, "matmul_precision": "highest"}
-    job = {
-        "framework": framework, "dialect": dialect, "device": "cpu-1t", "preset": "smoke", "settings": settings,
-    }  # fmt: skip
-    return CellSubject(job, PINS, folder)
+    return CellSubject(SubjectJob(framework, dialect, "cpu-1t", "smoke", settings), PINS, folder)
 
 
 def test_medians_are_of_each_process(started, tmp_path):
@@ -108,7 +105,9 @@ def test_dead_output_is_that_of_the_main_function():
 
 
 def test_the_job_decides_what_is_measured():
-    assert type(subjects.subject({"framework": "jax"}, PINS, Path("x"))) is CellSubject
-    replay = subjects.subject({"framework": "jax", "compiler": "c", "device": "cpu"}, PINS, Path("x"))
+    common = ("jax", "jax", "cpu", "smoke", {})
+    assert type(subjects.subject(SubjectJob(*common), PINS, Path("x"))) is CellSubject
+    job = ReplaySubjectJob(*common, compiler="c", module="xla", options={}, lower_pins="p")
+    replay = subjects.subject(job, PINS, Path("x"))
     assert replay.labels == {"framework": "jax", "compiler": "c", "device": "cpu"}
     assert "half_fence" not in replay.mutants()

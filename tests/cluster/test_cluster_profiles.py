@@ -6,6 +6,9 @@ import pytest
 import yaml
 
 from stackwars.core.launch import REPOSITORY
+from stackwars.study.workflow import kinds
+from stackwars.study.workflow.jobs import KINDS
+from stackwars.study.workflow.measured_jobs import MEASURED
 
 SLURM = yaml.safe_load((REPOSITORY / "profiles" / "slurm" / "config.yaml").read_text())
 RULES = {
@@ -18,6 +21,8 @@ RULES = {
 
 
 def group(rule: str) -> str | None:
+    if rule in KINDS:
+        return KINDS[rule].group
     found = re.search(r'    group:\n        "(.*)"', RULES[rule])
     return found[1] if found else dict(entry.split("=") for entry in SLURM["groups"]).get(rule)
 
@@ -25,7 +30,7 @@ def group(rule: str) -> str | None:
 def test_the_profile_names_rules_and_groups_that_exist():
     assert {entry.split("=")[0] for entry in SLURM["groups"]} <= RULES.keys()
     components = {entry.split("=")[0] for entry in SLURM["group-components"]}
-    assert components == {group(rule) for rule in RULES} - {None}
+    assert components == {group(rule) for rule in RULES | KINDS} - {None}
 
 
 @pytest.mark.parametrize("rule", ["cell", "replay"])
@@ -33,14 +38,19 @@ def test_what_measures_itself_is_a_job_of_its_own(rule):
     assert group(rule) is None
 
 
-@pytest.mark.parametrize("rule", ["cell", "replay", "growth_process", "sharded", "peak", "device", "audit"])
+@pytest.mark.parametrize("rule", ["device", "audit", "explain"])
 def test_what_is_timed_or_finds_a_device_has_its_node_for_itself(rule):
     assert "**EXCLUSIVE_NODE" in RULES[rule]
 
 
-@pytest.mark.parametrize("rule", ["lower", "ahead", "largest_batch"])
-def test_a_workload_s_programs_are_compiled_in_one_job_with_memory(rule):
-    assert group(rule) == "compiled-{workload}" and "mem_mb=COMPILING_MB" in RULES[rule]
+@pytest.mark.parametrize("kind", MEASURED)
+def test_what_is_measured_has_its_node_for_itself(kind):
+    assert MEASURED[kind].machine in (kinds.ALONE, kinds.TIMED)
+
+
+@pytest.mark.parametrize("kind", ["lower", "expected", "check", "ahead", "largest_batch"])
+def test_a_workload_s_programs_are_compiled_in_one_job_with_memory(kind):
+    assert group(kind) == "compiled-{workload}" and KINDS[kind].machine == kinds.COMPILING
 
 
 def test_a_job_is_on_one_node():

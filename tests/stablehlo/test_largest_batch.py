@@ -119,7 +119,7 @@ def test_a_program_that_cannot_be_lowered_leaves_one_short_line(tmp_path: Path) 
     trace = "echo 'File lower.py, line 1' >&2; echo 'MemoryError: no room' >&2"
     python.write_text(f"#!/bin/sh\n{trace}\nexit 1\n")
     python.chmod(0o755)
-    job = {"framework": "jax", "dialect": "jax", "workload": "bert_base"}
+    job = lowering.LowerJob("jax", "jax", "bert_base", "base", JOB.sizes, 0, "highest")
     with (
         mock.patch.object(lowering, "ensure", lambda _: python),
         lowering.Lowering(pins, job, 9, 2**30) as lower,

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,11 +17,12 @@ from stackwars.measure.checks import relative_l2
 from stackwars.measure.stablehlo import ahead_supervisor, arguments, sharded
 from stackwars.measure.stablehlo import lower as lowering
 from stackwars.measure.stablehlo.arguments import DONATED
-from stackwars.measure.stablehlo.sharded import ShardedJob
 from stackwars.measure.supervisor import supervise
 from stackwars.measure.workloads.train_mlp import WORKLOAD as train_mlp
-from stackwars.study import config, programs, sharding
+from stackwars.study import config, sharding
 from stackwars.study.programs import Program
+from stackwars.study.workflow.compiled_jobs import lower_job
+from stackwars.study.workflow.measured_jobs import sharded_job
 
 FULL = config.load()
 SMOKE = config.load(preset="smoke")
@@ -79,7 +81,7 @@ def read(folder):
 
 @pytest.mark.env
 def test_lines_of_a_program_name_their_source_in_the_workload(jax_python, tmp_path):
-    job = programs.lower_job(SMOKE, Program("jax", "mha"))
+    job = lower_job(SMOKE, Program("jax", "mha"))
     text, document, _ = lowered(jax_python, job, tmp_path)
     found = load_sources(document["sources"])
     lines = text.splitlines()
@@ -99,13 +101,13 @@ UPDATING = [(name, workload) for name in ("jax", "torch_xla") for workload in ("
 @pytest.mark.parametrize(("name", "workload"), UPDATING)
 def test_program_that_updates_is_the_one_that_the_cell_ran(name, workload, request, tmp_path):
     python = request.getfixturevalue(f"{name}_python")
-    job = programs.lower_job(SMOKE, Program(name, workload))
+    job = lower_job(SMOKE, Program(name, workload))
     text, document, entries = lowered(python, job, tmp_path)
-    run(python, "-c", CELL, name, job["dialect"], workload, job["sizes"], tmp_path / "cell.mlir")
+    run(python, "-c", CELL, name, job.dialect, workload, job.sizes, tmp_path / "cell.mlir")
     assert text == (tmp_path / "cell.mlir").read_text()
     assert main_of(text).count("%arg") == len(entries)
     names = [result["name"] for result in document["results"] if result["name"]]
-    leaves = 4 * 3 if workload == "train_mlp" else 2 * job["sizes"]["layers"]
+    leaves = 4 * 3 if workload == "train_mlp" else 2 * job.sizes["layers"]
     assert len(names) == len(set(names)) == leaves + 1
     assert "output" in names
     if name == "jax":  # what torch_xla donates it says beside the program
@@ -122,11 +124,11 @@ STEPPING = ("tensorflow_xla", "torchax", "torch_tpu")
 @pytest.mark.parametrize("name", STEPPING)
 def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
     python = request.getfixturevalue(f"{name}_python")
-    job = programs.lower_job(SMOKE, Program(name, "train_mlp"))
+    job = lower_job(SMOKE, Program(name, "train_mlp"))
     _, document, _ = lowered(python, job, tmp_path / "program")
-    run(jax_python, "-c", STEP, tmp_path / "program", job["sizes"])
+    run(jax_python, "-c", STEP, tmp_path / "program", job.sizes)
     found = dict(np.load(tmp_path / "program" / "results.npz"))
-    sizes, seed = job["sizes"], document["seed"]
+    sizes, seed = job.sizes, document["seed"]
     weights = train_mlp.weights(sizes, seed)
     (loss,), state = train_mlp.expected(sizes, seed)
     assert found.keys() == {"output", *state}
@@ -139,7 +141,7 @@ def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
 
 @pytest.mark.env
 def test_frontend_that_lowers_no_cache_says_so(torchax_python, tmp_path):
-    job = programs.lower_job(SMOKE, Program("torchax", "decode"))
+    job = lower_job(SMOKE, Program("torchax", "decode"))
     text, _, entries = lowered(torchax_python, job, tmp_path)
     assert text.startswith("// no program: of what updates itself, torchax")
     assert entries == []
@@ -148,12 +150,12 @@ def test_frontend_that_lowers_no_cache_says_so(torchax_python, tmp_path):
 @pytest.mark.env
 @pytest.mark.parametrize("workload", ["ffn", "train_transformer"])
 def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_path):
-    job = programs.lower_job(SMOKE, Program("torch_xla", workload, "tensor2"))
+    job = lower_job(SMOKE, Program("torch_xla", workload, "tensor2"))
     text, document, _ = lowered(torch_xla_python, job, tmp_path / "lowered")
     point = sharding.Point("torch_xla", workload, "tensor", 2)
-    spec = {**sharding.sharded_job(SMOKE, point), "sizes": job["sizes"]}
+    divided = replace(sharded_job(SMOKE, point), sizes=job.sizes)
     folder = tmp_path / "sharded"
-    assert supervise(ShardedJob(**spec), torch_xla_python, folder, sharded.__name__)["status"] == "ok"
+    assert supervise(divided, torch_xla_python, folder, sharded.__name__)["status"] == "ok"
     emitted = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
     # What is donated torch_xla says beside the program; what a step has updated it marks once more.
     assert main_of(text.replace(DONATED, "")) == main_of(emitted)
@@ -181,27 +183,27 @@ def test_programs_that_one_process_serves_are_those_that_cells_run(
     name, workload, request, monkeypatch, tmp_path
 ):
     python = request.getfixturevalue(f"{name}_python")
-    job = programs.lower_job(SMOKE, Program(name, workload))
+    job = lower_job(SMOKE, Program(name, workload))
     monkeypatch.setattr(lowering, "ensure", lambda _: python)
     with lowering.Lowering(tmp_path / "no.pins", job, 300, ahead_supervisor.CAP_BYTES) as lower:
         with pytest.raises(Failed, match="exit status 1 in lower; last line: KeyError"):
             lower({"batch": 3}, tmp_path / "without-sizes")
-        other = lower({**job["sizes"], "batch": 3}, tmp_path / "other")
+        other = lower({**job.sizes, "batch": 3}, tmp_path / "other")
         # The second of the two: nothing of the first is in it.
-        text, document, entries = read(lower(job["sizes"], tmp_path / "served").parent)
-    run(python, "-c", CELL, name, job["dialect"], workload, job["sizes"], tmp_path / "cell.mlir")
+        text, document, entries = read(lower(job.sizes, tmp_path / "served").parent)
+    run(python, "-c", CELL, name, job.dialect, workload, job.sizes, tmp_path / "cell.mlir")
     assert text == (tmp_path / "cell.mlir").read_text() != read(other.parent)[0]
     assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
     assert main_of(text).count("%arg") == len(entries)
     if workload == "gpt2_small":  # its tied weight is one argument
-        assert main_of(text).count(f"tensor<{job['sizes']['vocabulary']}x{job['sizes']['hidden']}xf32>") == 1
+        assert main_of(text).count(f"tensor<{job.sizes['vocabulary']}x{job.sizes['hidden']}xf32>") == 1
 
 
 @pytest.mark.env
 @pytest.mark.parametrize("name", ["jax", "torch_xla", "torch_tpu"])
 def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
     python = request.getfixturevalue(f"{name}_python")
-    job = programs.lower_job(FULL, Program(name, "llama3_8b"))
+    job = lower_job(FULL, Program(name, "llama3_8b"))
     text, document, entries = lowered(python, job, tmp_path)
     assert document["peak_rss_bytes"] < 2 * 2**30
     weights = [entry for entry in entries if entry.kind == "weight"]
@@ -211,7 +213,7 @@ def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
 
 @pytest.mark.env
 def test_bert_in_tensorflow_needs_no_memory_for_its_weights(tensorflow_xla_python, tmp_path):
-    job = programs.lower_job(FULL, Program("tensorflow_xla", "bert_base"))
+    job = lower_job(FULL, Program("tensorflow_xla", "bert_base"))
     text, document, entries = lowered(tensorflow_xla_python, job, tmp_path)
     assert document["peak_rss_bytes"] < 2**30
     assert [entry.kind for entry in entries] == ["input"] + 197 * ["weight"]
@@ -220,7 +222,7 @@ def test_bert_in_tensorflow_needs_no_memory_for_its_weights(tensorflow_xla_pytho
 
 @pytest.mark.env
 def test_torch_tpu_transposes_weights(torch_tpu_python, tmp_path):
-    job = programs.lower_job(SMOKE, Program("torch_tpu", "gpt2_small"))
+    job = lower_job(SMOKE, Program("torch_tpu", "gpt2_small"))
     text, _, entries = lowered(torch_tpu_python, job, tmp_path)
     assert text.startswith("module @torch_tpu {")
     assert main_of(text).count("%arg") == len(entries)

@@ -127,9 +127,7 @@ def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path)
     records = {"torch_xla": subject, "jax": documents.read(tmp_path / "beside" / "baseline" / "cell.json")}
     rounds_ = documents.read(tmp_path / "beside" / "rounds.json")
     (tmp_path / "replay").mkdir(exist_ok=True)
-    replay_cell.write(
-        ReplayCellJob(asdict(replay), {}), rounds_["rounds"], rounds_["seed"], None, tmp_path / "replay"
-    )
+    replay_cell.write(ReplayCellJob(replay, {}), rounds_["rounds"], rounds_["seed"], None, tmp_path / "replay")
     found = documents.read(tmp_path / "replay" / "replay.json")
     assert sorted(path.name for path in (tmp_path / "replay").iterdir()) == ["profile.json", "replay.json"]
     assert found["status"] == "ok" and found["run_seed"] == records["jax"]["run_seed"]

@@ -1,21 +1,23 @@
 """One call on several devices, in the real frameworks: the output, and what the programs send."""
 
-import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from running import lower_program, run
+from stackwars.core import documents
 from stackwars.core.documents import event, read_events
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure.stablehlo import sharded
-from stackwars.measure.stablehlo.ahead_supervisor import CompileJob, compile_in_child
-from stackwars.measure.stablehlo.sharded import ShardedJob
+from stackwars.measure.stablehlo.ahead_supervisor import compile_in_child
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import ensure
 from stackwars.study import config, programs, sharding
 from stackwars.study.sharding import Point
+from stackwars.study.workflow.compiled_jobs import compile_job, lower_job
+from stackwars.study.workflow.measured_jobs import sharded_job
 
 SMOKE = config.load(preset="smoke")
 FRONTENDS = ("jax", "jax_shard_map", "torch_xla")
@@ -36,8 +38,7 @@ def python_of(frontend, request):
 
 
 def process(python, folder, *point, module=sharded.__name__):
-    job = ShardedJob(**sharding.sharded_job(SMOKE, Point(*point)))
-    return supervise(job, python, folder, module)
+    return supervise(sharded_job(SMOKE, Point(*point)), python, folder, module)
 
 
 @pytest.mark.env
@@ -78,9 +79,8 @@ def test_what_shard_map_has_no_form_of_says_so(jax_python, tmp_path):
 @pytest.mark.env
 def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
     folder, script = tmp_path / "process", tmp_path / "wrong.py"
-    spec = sharding.sharded_job(SMOKE, Point("jax_shard_map", "train_transformer", "data", 2))
-    folder.mkdir()
-    (folder / "spec.json").write_text(json.dumps(spec))
+    job = sharded_job(SMOKE, Point("jax_shard_map", "train_transformer", "data", 2))
+    documents.write(folder / "spec.json", asdict(job))
     script.write_text(WRONG)
     run(jax_python, script, folder)
     compared = event({"events": read_events(folder)}, "compared")
@@ -97,8 +97,8 @@ def test_a_slice_has_its_collectives_and_the_bytes_of_one_chip(framework, reques
         program, chips = compilation.program, compilation.target
         if (program.framework, program.workload) != (framework, "ffn") or chips == "tpu-v6e-8":
             continue
-        made = lower_program(python, programs.lower_job(whole, program), tmp_path / f"program-{chips}")
-        job = CompileJob(**sharding.job(whole, compilation))
+        made = lower_program(python, lower_job(whole, program), tmp_path / f"program-{chips}")
+        job = compile_job(whole, compilation)
         pins = REPOSITORY / programs.compiler_pins(whole, compilation.compiler, chips)
         found[chips] = compile_in_child(job, ensure(pins), Path(made["program"]), tmp_path / chips)
     assert [one["verdict"] for one in found.values()] == ["fits", "fits"]

@@ -5,6 +5,7 @@ from stackwars.study.cells import Cell, asked
 from stackwars.study.config import load
 from stackwars.study.growth import Point
 from stackwars.study.programs import Compilation, Program
+from stackwars.study.workflow.measured_jobs import sharded_job
 
 CONFIG = load()
 TABLES = CONFIG.studies["tables"]
@@ -136,7 +137,7 @@ def test_a_growing_size_has_the_sizes_of_the_preset_but_for_one():
 
 def test_a_division_leaves_the_sizes_but_for_a_batch_of_its_own():
     assert programs.sizes(CONFIG, "llama3_8b", "tensor4") == SIZES["llama3_8b"]
-    job = sharding.sharded_job(CONFIG, sharding.Point("jax", "train_transformer", "data", 4))
+    job = sharded_job(CONFIG, sharding.Point("jax", "train_transformer", "data", 4))
     batch = CONFIG.sharding.batch["train_transformer"]
-    assert job["sizes"] == {**SIZES["train_transformer"], "batch": batch}
-    assert (job["framework"], job["dialect"]) == ("jax", "jax")
+    assert job.sizes == {**SIZES["train_transformer"], "batch": batch}
+    assert (job.framework, job.dialect) == ("jax", "jax")

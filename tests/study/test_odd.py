@@ -6,6 +6,7 @@ from stackwars.measure import workloads
 from stackwars.study import odd, programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program
+from stackwars.study.workflow.compiled_jobs import lower_job
 
 CONFIG = load()
 ROWS = CONFIG.odd_sizes
@@ -39,8 +40,8 @@ def test_a_variant_has_its_own_sizes_in_every_preset(preset):
     config = CONFIG.changed(preset=preset)
     for workload, rows in ROWS.workloads.items():
         assert [programs.sizes(config, workload, one) for one in odd.variants(config, workload)] == rows
-    job = programs.lower_job(config, Program("jax", "gemm", "odd2"))
-    assert job["sizes"] == ROWS.workloads["gemm"][1]
+    job = lower_job(config, Program("jax", "gemm", "odd2"))
+    assert job.sizes == ROWS.workloads["gemm"][1]
 
 
 @pytest.mark.parametrize("variant", ["odd3", "odd"])

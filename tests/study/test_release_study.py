@@ -4,7 +4,6 @@ import pytest
 
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Failed
-from stackwars.explain.releases import ReleaseSettings
 from stackwars.setup import environments
 from stackwars.study import releases
 from stackwars.study.config import load
@@ -14,15 +13,15 @@ MEASURED = CONFIG.changed(measure=["releases"], workloads=["layernorm", "mha"])
 
 
 def test_a_job_of_the_study_measures_all_releases_newest_first():
-    job = releases.ReleasesJob(**releases.job(MEASURED, releases.Point("jaxlib", "torch_xla", "mha")))
+    job = releases.job(MEASURED, releases.Point("jaxlib", "torch_xla", "mha"))
     assert job.versions == CONFIG.releases.versions.jaxlib
     numbers = [[int(part) for part in version.split(".")] for version in job.versions]
     assert numbers == sorted(numbers, reverse=True) and len(numbers) >= 8
     assert job.program == "results/full-releases/programs/torch_xla/mha/base/program.mlir.gz"
     assert job.expected == "results/full-releases/expected/mha/base"
     assert (job.framework, job.workload, job.label) == ("torch_xla", "mha", "mha of torch_xla")
-    settings = ReleaseSettings(**job.settings)
-    assert settings.rounds == CONFIG.releases.rounds and settings.timeout_s == CONFIG.settings.timeout_s
+    assert job.settings.rounds == CONFIG.releases.rounds
+    assert job.settings.timeout_s == CONFIG.settings.timeout_s
 
 
 def test_a_release_is_a_compiler_in_an_environment_of_its_own_or_why_there_is_none(monkeypatch):

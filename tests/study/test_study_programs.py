@@ -4,9 +4,10 @@ import pytest
 
 from stackwars.core import compilers
 from stackwars.measure import workloads
-from stackwars.study import cells, printed, programs
+from stackwars.study import cells, printed, programs, replay_causes
 from stackwars.study.config import load
 from stackwars.study.programs import Program, ReplayCell
+from stackwars.study.workflow import compiled_jobs, measured_jobs
 
 CONFIG = load()
 CELLS_ALONE = [row.changed(compare=["cells"]) for row in CONFIG.comparisons]
@@ -48,9 +49,9 @@ def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s(
     study = CONFIG.studies["tables"].changed(programs=frameworks, targets=targets)
     chosen = CONFIG.changed(comparisons=both, workloads=["bert_base"], studies={"tables": study})
     assert len(frameworks) > 2
-    job = programs.replay_job(chosen, programs.replays(chosen)[0])
-    assert job["baseline"] == "jax"
-    assert list(job["programs"])[: len(frameworks)] == frameworks
+    job = measured_jobs.replay_job(chosen, programs.replays(chosen)[0])
+    assert job.baseline == "jax"
+    assert list(job.programs)[: len(frameworks)] == frameworks
     compiled = [c.program.framework for c in programs.compilations(chosen)]
     assert compiled[: len(frameworks)] == frameworks
     assert set(compiled) == set(frameworks)
@@ -90,13 +91,13 @@ def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_c
 def test_a_search_has_the_programs_of_the_replay_and_an_evaluator_that_every_compiler_can_read():
     both = CONFIG.changed(measure=["tables", "matrix"])
     replay = next(one for one in programs.searched(both) if one.compiler == "jaxlib-0.10.2-no-ynn")
-    job = programs.causes_job(both, replay)
-    assert set(job["programs"]) == set(programs.replay_job(both, replay)["programs"])
-    assert job["pair"] == ["torch_xla", "jax"]
-    assert job["compiler"]["options"] == CONFIG.compilers[replay.compiler].options
-    assert (job["evaluator"]["name"], job["evaluator"]["options"]) == ("jaxlib-0.7.1", {})
-    assert job["pins"] == {"compiler": "envs/xla-0.10.2.txt", "evaluator": "envs/xla-0.7.1.txt"}
-    assert job["bound"] == 0.1 and job["settings"]["budget_s"] == 480
+    job = replay_causes.job(both, replay)
+    assert set(job.programs) == set(measured_jobs.replay_job(both, replay).programs)
+    assert job.pair == ["torch_xla", "jax"]
+    assert job.compiler["options"] == CONFIG.compilers[replay.compiler].options
+    assert (job.evaluator["name"], job.evaluator["options"]) == ("jaxlib-0.7.1", {})
+    assert job.pins == {"compiler": "envs/xla-0.10.2.txt", "evaluator": "envs/xla-0.7.1.txt"}
+    assert job.bound == 0.1 and job.settings["budget_s"] == 480
 
 
 MATRIX = CONFIG.changed(measure=["tables", "matrix"])
@@ -169,17 +170,17 @@ def test_the_judge_is_no_compiler_of_a_cell():
 
 def test_jobs_name_the_files_of_their_variant():
     root = "results/full"
-    job = programs.check_job(VALUES, "iree-3.13", "gemm", "odd2")
-    assert (job["sizes"], job["module"], job["device"]) == (ROWS.workloads["gemm"][1], "iree", "cpu")
-    assert set(job["settings"]) == {"seed", "memory_cap_gib", "check_timeout_s"}
-    assert list(job["programs"]) == ROWS.programs
-    expected = programs.expected_job(VALUES, "gemm", "odd2")
-    assert (expected["sizes"], list(expected["programs"])) == (job["sizes"], ["jax"])
+    job = compiled_jobs.check_job(VALUES, "iree-3.13", "gemm", "odd2")
+    assert (job.sizes, job.module, job.device) == (ROWS.workloads["gemm"][1], "iree", "cpu")
+    assert set(job.settings) == {"seed", "memory_cap_gib", "check_timeout_s"}
+    assert list(job.programs) == ROWS.programs
+    expected = compiled_jobs.expected_job(VALUES, "gemm", "odd2")
+    assert (expected.sizes, list(expected.programs)) == (job.sizes, ["jax"])
     for one in (job, expected):
-        assert one["programs"]["jax"]["program"].endswith("/programs/jax/gemm/odd2/program.mlir.gz")
-        assert one["programs"]["jax"]["arguments"].endswith("/programs/jax/gemm/odd2/arguments.json")
-    assert job["expected"].startswith(root) and job["expected"].endswith("/expected/gemm/odd2")
+        assert one.programs["jax"]["program"].endswith("/programs/jax/gemm/odd2/program.mlir.gz")
+        assert one.programs["jax"]["arguments"].endswith("/programs/jax/gemm/odd2/arguments.json")
+    assert job.expected.startswith(root) and job.expected.endswith("/expected/gemm/odd2")
     replay = next(one for one in programs.replays(MATRIX) if (one.compiler, one.workload) == (NATIVE, "gemm"))
-    read = programs.replay_job(MATRIX, replay)
-    assert read["check"].endswith(f"/checks/{NATIVE}/gemm/base/check.json")
-    assert read["expected"].endswith("/expected/gemm/base")
+    read = measured_jobs.replay_job(MATRIX, replay)
+    assert read.check.endswith(f"/checks/{NATIVE}/gemm/base/check.json")
+    assert read.expected.endswith("/expected/gemm/base")

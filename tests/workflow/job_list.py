@@ -17,8 +17,8 @@ from running import run
 from stackwars.study.config import load
 
 JOBS = Path(__file__).with_name("jobs.txt")
-STUDIES = load()["studies"]
-WORKLOADS = {name for study in STUDIES.values() for name in study.get("workloads", [])}
+STUDIES = load().studies
+WORKLOADS = {name for study in STUDIES.values() for name in study.workloads or ()}
 COMMANDS = {
     "preset full": ("all",),
     "preset smoke": ("all", "--config", "preset=smoke"),

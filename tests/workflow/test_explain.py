@@ -13,7 +13,7 @@ from stackwars.core.program import Program
 from stackwars.explain import driver
 from stackwars.explain.files import BadInput
 from stackwars.setup.environments import BuildError, Unavailable
-from stackwars.study.config import ConfigError, load, validate
+from stackwars.study.config import ConfigError, load
 from stackwars.study.workflow import explain, program_files
 
 PROGRAM = '"""Twice."""\ndef inputs(rows=8):\n    return {"x": (rows, 4)}\ndef jax(x):\n    return 2 * x\n'
@@ -64,7 +64,7 @@ def test_a_workload_has_the_preset_s_sizes_and_a_file_its_own(explained, tmp_pat
     tried, compilers, rest, _ = explained("mha")
     assert rest["sizes"] == {"batch": 2, "sequence": 64, "features": 768, "heads": 12}
     assert (tried, list(rest["natives"])) == (["jax", "torch_xla"], ["torch_eager", "torch_inductor", "numpy"])
-    assert compilers == load()["explain"]["compilers"] and set(rest["expected"]) == {*tried, *rest["natives"]}
+    assert compilers == load().explain.compilers and set(rest["expected"]) == {*tried, *rest["natives"]}
     assert explained("gemm", "--preset", "smoke")[2]["sizes"] == {"m": 16, "k": 32, "n": 64}
     (tmp_path / "twice.py").write_text(PROGRAM)
     tried, _, rest, _ = explained(str(tmp_path / "twice.py"))
@@ -145,7 +145,7 @@ def test_what_cannot_be_explained_is_refused(explained, arguments, expected):
 
 def test_an_unknown_key_of_the_configuration_is_refused():
     with pytest.raises(ConfigError, match=r"explain\.speed"):
-        validate({**load(), "explain": {"speed": 1}})
+        load(explain={"speed": 1})
 
 
 @pytest.mark.parametrize(

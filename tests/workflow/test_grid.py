@@ -1,7 +1,7 @@
 """What a configuration asks for, as the rules' functions answer it."""
 
-import copy
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -55,9 +55,16 @@ def reference(*paths: str) -> Grid:
     return grid(source="reference", preset="full")
 
 
-def content(path: str) -> dict:
+def content(argument: str) -> dict:
+    """Return the specification that an argument `--job FILE`, or a path, names."""
     job_files.write_planned()
-    return json.loads(Path(path).read_text())
+    return json.loads(Path(argument.split()[-1]).read_text())
+
+
+def given(jobs: Jobs, kind: str, name: str, wildcards: SimpleNamespace) -> str | list[str]:
+    """Return an input of a job that depends on its wildcards."""
+    files = jobs.inputs(kind)[name]
+    return (files if callable(files) else files.callable)(wildcards)
 
 
 def test_a_measuring_run_reads_and_writes_one_folder_and_a_reference_paper_two():
@@ -120,7 +127,7 @@ def test_what_a_run_overrides_does_not_change_the_tables_of_the_reference():
 
 
 def test_programs_are_listed_from_this_run_or_from_the_reference():
-    paper = config()["paper"] | {"listings": ["mha", "newton"]}
+    paper = config().paper.changed(listings=["mha", "newton"])
     chosen = {"workloads": ["gemm", "mha", "newton"], "preset": "full", "paper": paper}
 
     def listed(folder: str, workload: str) -> list[str]:
@@ -144,8 +151,8 @@ def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
     ]
     job = content(Jobs(made).spec("optimised")(GEMM))
     assert (job["compiler"], job["module"], job["options"]) == ("jaxlib-0.7.1", "xla", {})
-    assert Jobs(made).pins("optimised")(GEMM) == "envs/xla-0.7.1.txt"
-    compilers = {name: {**row, "native": False} for name, row in config()["compilers"].items()}
+    assert given(Jobs(made), "optimised", "pins", GEMM) == "envs/xla-0.7.1.txt"
+    compilers = {name: row.changed(native=False) for name, row in config().compilers.items()}
     assert grid(preset="full", workloads=["mha"], compilers=compilers).optimised() == []
     # Of the reference, what lies beside the programs that the report shows.
     cells = [f"runs/one/cpu/{framework}/ffn" for framework in ("jax", "torch_xla")]
@@ -158,9 +165,10 @@ def test_a_cell_is_made_from_its_own_files_and_its_partner_s():
     files = jobs.sources("cell")(GEMM)
     for name in ("gemm", "in_torch", "in_jax"):
         assert f"src/stackwars/measure/workloads/{name}.py" in files
-    assert (jobs.pins("cell")(GEMM), jobs.partner_pins(GEMM)) == ("envs/torch_xla.txt", "envs/jax.txt")
+    pins = [given(jobs, "cell", name, GEMM) for name in ("pins", "partner")]
+    assert pins == ["envs/torch_xla.txt", "envs/jax.txt"]
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
-    assert jobs.partner_pins(jax) == []
+    assert given(jobs, "cell", "partner", jax) == []
     assert "src/stackwars/measure/workloads/in_torch.py" not in jobs.sources("cell")(jax)
 
 
@@ -171,45 +179,45 @@ def test_a_cell_is_told_what_it_measures():
     written = {"forms": False, "writes_files": True}
     assert job["partner"] == {"framework": "jax", "dialect": "jax", **written}
     assert job["settings"]["block_calls"] == 16
-    assert "audit_rounds" not in job["settings"]
-    paper = config()["paper"] | {"forms": ["gemm"]}
+    assert "audit_processes" not in job["settings"]
+    paper = config().paper.changed(forms=["gemm"])
     assert content(Jobs(grid(paper=paper)).spec("cell")(GEMM))["forms"] and not job["forms"]
 
 
 def test_another_study_measures_nothing_again():
     alone, beside = (
-        Jobs(Grid({**load(), "preset": "full", "measure": measure}, lambda: ""))
+        Jobs(Grid(load(preset="full", measure=measure), lambda: ""))
         for measure in (["tables"], ["tables", "stacks"])
     )
     assert alone.spec("cell")(GEMM) == beside.spec("cell")(GEMM)
 
 
 def test_a_change_of_one_setting_is_another_file():
-    settings = config()["settings"]
+    settings = config().settings
     names = {
-        Jobs(grid(settings={**settings, **changed})).spec("cell")(GEMM)
-        for changed in ({}, {"seed": 7}, {"audit_rounds": 7})
+        Jobs(grid(settings=settings.changed(**changed))).spec("cell")(GEMM)
+        for changed in ({}, {"seed": 7}, {"audit_processes": 7})
     }
     assert len(names) == 2, "audits are no part of a cell"
 
 
 def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
     jobs = Jobs(grid(preset="full"))
-    first, other = config()["aot_compilations"][:2]
+    first, other = config().aot_compilations[:2]
     wildcards = {"framework": "jax", "workload": "gemm", "variant": "base"}
-    finished = SimpleNamespace(target=first["target"], compiler=first["compiler"], **wildcards)
-    assert jobs.code_source(finished) == []
-    stopped = SimpleNamespace(target=other["target"], compiler=other["compiler"], **wildcards)
-    place = f"{first['target']}/{first['compiler']}/jax/gemm/base"
-    assert jobs.code_source(stopped) == f"results/full/ahead/{place}/ahead.json"
-    assert content(jobs.spec("ahead")(stopped))["target"] == other["target"]
+    finished = SimpleNamespace(target=first.target, compiler=first.compiler, **wildcards)
+    assert given(jobs, "ahead", "code", finished) == []
+    stopped = SimpleNamespace(target=other.target, compiler=other.compiler, **wildcards)
+    place = f"{first.target}/{first.compiler}/jax/gemm/base"
+    assert given(jobs, "ahead", "code", stopped) == f"results/full/ahead/{place}/ahead.json"
+    assert content(jobs.spec("ahead")(stopped))["target"] == other.target
 
 
 def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
     jobs = Jobs(grid())
-    replay = SimpleNamespace(device="cpu", compiler=next(iter(config()["compilers"])), workload="gemm")
-    assert len(jobs.replayed(replay)) == 2 * len(with_programs(config()))
-    assert "results/smoke/cpu/torch_xla/gemm/cell.json" in jobs.replayed_cells(replay)
+    replay = SimpleNamespace(device="cpu", compiler=next(iter(config().compilers)), workload="gemm")
+    assert len(given(jobs, "replay", "programs", replay)) == 2 * len(with_programs(config()))
+    assert "results/smoke/cpu/torch_xla/gemm/cell.json" in given(jobs, "replay", "cells", replay)
     job = content(jobs.spec("replay")(replay))
     assert set(job["replay"]["programs"]) == set(with_programs(config()))
     assert set(job["cells"]) == {"jax", "torch_xla"}
@@ -221,22 +229,27 @@ def test_the_first_comparison_s_cell_measures_its_baseline_and_the_replay_in_the
     names = {"workload": "layernorm", "device": "cpu"}
     subject, baseline = (SimpleNamespace(framework=name, **names) for name in ("torch_xla", "jax"))
     beside = "results/smoke/beside/cpu/torch_xla/layernorm"
-    assert jobs.taken(baseline) == jobs.taken(SimpleNamespace(compiler=native, **names)) == beside
-    assert jobs.taken(subject) == jobs.taken(SimpleNamespace(compiler=other, **names)) == []
-    assert jobs.joined_pins(subject) == "envs/xla-0.7.1.txt" and jobs.joined_pins(baseline) == []
+    replays = [SimpleNamespace(compiler=compiler, **names) for compiler in (native, other)]
+    assert [given(jobs, "cell", "taken", cell) for cell in (baseline, subject)] == [beside, []]
+    assert [given(jobs, "replay", "taken", replay) for replay in replays] == [beside, []]
+    assert given(jobs, "cell", "joined_pins", subject) == "envs/xla-0.7.1.txt"
+    assert given(jobs, "cell", "joined_pins", baseline) == []
     joined = f"results/smoke/checks/{native}/layernorm/base/executables"
-    assert joined in jobs.joined(subject) and jobs.joined(baseline) == []
-    assert jobs.joined_job(subject).startswith("--replay ") and jobs.joined_job(baseline) == ""
+    assert joined in given(jobs, "cell", "joined", subject) and given(jobs, "cell", "joined", baseline) == []
+    arguments = jobs.params("cell")["arguments"]
+    assert content(arguments(subject))["compiler"] == native and arguments(baseline) == ""
     assert content(jobs.spec("cell")(subject))["partner"]["writes_files"]
     one_core = {"workload": "layernorm", "device": "cpu-1t"}
-    assert jobs.taken(SimpleNamespace(framework="jax", **one_core)) == beside.replace("cpu", "cpu-1t")
-    assert jobs.joined(SimpleNamespace(framework="torch_xla", **one_core)) == []
+    jax, torch_xla = (SimpleNamespace(framework=name, **one_core) for name in ("jax", "torch_xla"))
+    assert given(jobs, "cell", "taken", jax) == beside.replace("cpu", "cpu-1t")
+    assert given(jobs, "cell", "joined", torch_xla) == []
 
 
 def test_a_baseline_without_the_first_comparison_s_subject_measures_itself():
-    only = config()["frameworks"]
+    only = config().frameworks
     jobs = Jobs(grid(frameworks={"jax": only["jax"]}))
-    assert jobs.taken(SimpleNamespace(framework="jax", workload="gemm", device="cpu")) == []
+    jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
+    assert given(jobs, "cell", "taken", jax) == []
 
 
 def test_a_paper_from_the_reference_has_the_checks_that_it_has_alone():
@@ -248,33 +261,39 @@ def test_a_paper_from_the_reference_has_the_checks_that_it_has_alone():
 def test_a_check_and_its_expected_values_read_the_programs_of_their_variant():
     jobs = Jobs(grid(measure=["tables", "values"]))
     check = SimpleNamespace(compiler="jaxlib-0.10.2", workload="gemm", variant="odd1")
-    read = jobs.checked(check)
+    read = given(jobs, "check", "programs", check)
     assert {Path(path).parts[-2] for path in read} == {"odd1"}
     assert len(read) == 2 * len(with_programs(config()))
-    assert [Path(path).name for path in jobs.expected(check)] == ["expected.json", "expected.npz"]
-    evaluated = jobs.evaluated(SimpleNamespace(workload="gemm", variant="odd1"))
+    assert [Path(path).name for path in given(jobs, "check", "expected", check)] == [
+        "expected.json",
+        "expected.npz",
+    ]
+    evaluated = given(jobs, "expected", "programs", SimpleNamespace(workload="gemm", variant="odd1"))
     assert [Path(path).parts[-4:] for path in evaluated] == [
         ("jax", "gemm", "odd1", "program.mlir.gz"), ("jax", "gemm", "odd1", "arguments.json"),
     ]  # fmt: skip
     assert content(jobs.spec("check")(check))["variant"] == "odd1"
-    assert jobs.pins("expected")(check) == jobs.pins("check")(check) == "envs/xla-0.10.2.txt"
-    assert jobs.expected(GEMM) == jobs.expected(SimpleNamespace(workload="gemm", variant="base"))
-    assert content(jobs.spec("cell")(GEMM))["expected"] == str(Path(jobs.expected(GEMM)[0]).parent)
+    assert {given(jobs, kind, "pins", check) for kind in ("expected", "check")} == {"envs/xla-0.10.2.txt"}
+    values = given(jobs, "cell", "expected", GEMM)
+    assert values == given(
+        jobs, "check", "expected", SimpleNamespace(compiler="jaxlib-0.10.2", workload="gemm", variant="base")
+    )
+    assert content(jobs.spec("cell")(GEMM))["expected"] == str(Path(values[0]).parent)
 
 
 def test_a_check_without_programs_is_refused():
     check = SimpleNamespace(compiler="iree-3.13", workload="gemm", variant="odd1")
     with pytest.raises(WorkflowError, match=r"got gemm, iree-3[.]13, odd1; fix: change"):
-        Jobs(grid()).checked(check)
+        given(Jobs(grid()), "check", "programs", check)
 
 
 def test_without_frontends_no_cell_waits_for_expected_values():
-    alone = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
+    alone = [row.changed(compare=["cells"]) for row in config().comparisons]
     jobs = Jobs(grid(comparisons=alone))
-    assert jobs.expected(GEMM) == []
+    assert given(jobs, "cell", "expected", GEMM) == []
     assert content(jobs.spec("cell")(GEMM))["expected"] == ""
     with pytest.raises(WorkflowError, match="expected a configuration with a frontend's programs"):
-        jobs.evaluated(SimpleNamespace(workload="gemm", variant="base"))
+        given(jobs, "expected", "programs", SimpleNamespace(workload="gemm", variant="base"))
 
 
 def test_audits_are_of_what_is_here():
@@ -314,8 +333,8 @@ def test_what_the_configuration_adds_is_broken_too():
         "workloads": [],
         "trials": {},
     }
-    frameworks = copy.deepcopy(config()["frameworks"])
-    frameworks["torch_xla"]["workloads"] = ["gemm"]  # else it is audited anyhow
+    frameworks = dict(config().frameworks)
+    frameworks["torch_xla"] = frameworks["torch_xla"].changed(workloads=["gemm"])  # else it is audited anyhow
     jobs = AuditJobs(grid(frameworks=frameworks, audits=added))
     folder = "results/smoke/audits"
     assert {path for path in jobs.parts() if "torch_xla" in path} == {f"{folder}/mutants/cpu/torch_xla.json"}
@@ -343,7 +362,13 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
     job = content(command[command.index("--job") + 1])
     assert (job["module"], job["dialect"], job["lower_pins"]) == ("iree", "jax", "envs/jax.txt")
     files = jobs.sources(wildcards)
-    for name in ("audits/mutants", "core/compilers/iree", "compilers/lower_jax", "workloads/gemm"):
+    names = (
+        "study/audits/mutants",
+        "core/compilers/iree",
+        "measure/stablehlo/lower_jax",
+        "measure/workloads/gemm",
+    )
+    for name in names:
         assert f"src/stackwars/{name}.py" in files
     with pytest.raises(WorkflowError, match="expected one of mutants of a replay, got fences"):
         jobs.pins(audit("fences", "jax-iree-3.13"))
@@ -406,21 +431,20 @@ def test_device_that_a_framework_has_no_environment_for_is_refused():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
-    made = Jobs(Grid({**load(), "preset": "full", "measure": list(load()["studies"])}, lambda: ""))
+    made = Jobs(Grid(load(preset="full", measure=list(load().studies)), lambda: ""))
     wildcards = {
         **{"device": "cpu", "framework": "jax", "workload": "ffn", "repetition": "0", "variant": "base"},
         **{"compiler": "jaxlib-0.10.2", "target": "tpu-v6e", "frontend": "jax", "way": "data", "devices": "2"},
     }
-    if kind == "growth":
+    if kind == "growth_process":
         wildcards |= {"workload": "decode", "size": "layers", "value": "4"}
     files = made.sources(kind)(SimpleNamespace(**wildcards))
     # What is right is decided by the comparison itself.
     compared = {"src/stackwars/core/judge.py"} if kind in ("expected", "check") else set()
-    folders = {Path(file).parts[2:4] for file in {*files} - compared}
-    assert {folder for folder, _ in folders} <= {"workloads", "frameworks", "compilers", "explain", "core"}
-    assert {inner for folder, inner in folders if folder == "core"} <= {"compilers"}
-    assert made.version(kind) == KINDS[kind].version != ""
-    assert Path(REPOSITORY, made.pins(kind)(SimpleNamespace(**wildcards))).is_file()
+    own = r"measure/(workloads|frameworks)/|measure/stablehlo/(lower|sharded)_\w+[.]py|core/compilers/"
+    assert all(re.match(f"src/stackwars/({own})", file) for file in {*files} - compared)
+    assert KINDS[kind].version != ""
+    assert Path(REPOSITORY, given(made, kind, "pins", SimpleNamespace(**wildcards))).is_file()
 
 
 def test_an_editor_s_files_are_no_text_of_the_paper():

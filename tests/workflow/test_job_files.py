@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from stackwars.study.workflow import job_files
+from stackwars.core import documents
+from stackwars.measure.stablehlo.replay_cell import ReplayCellJob
+from stackwars.study.config import load
+from stackwars.study.programs import replays
+from stackwars.study.workflow import job_files, measured_jobs
 
 
 @pytest.fixture(autouse=True)
@@ -40,3 +44,11 @@ def test_planned_files_are_written_when_the_run_starts_and_old_ones_go(folder):
     assert json.loads(planned.read_text()) == {"a": 1} and not old.exists()
     late = Path(job_files.planned("process", {"a": 2}))
     assert late.exists() and planned.exists(), "what a checkpoint adds is written at once"
+
+
+def test_a_job_is_read_back_as_it_was_planned_with_the_job_inside_it():
+    config = load(preset="smoke")
+    job = ReplayCellJob(measured_jobs.replay_job(config, replays(config)[0]), {"jax": "a/folder"})
+    path = Path(job_files.planned("replay", job))
+    job_files.write_planned()
+    assert documents.read_job(ReplayCellJob, path) == job

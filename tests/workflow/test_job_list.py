@@ -9,7 +9,7 @@ from checkout import copy_checkout
 from stackwars.setup import needed
 from stackwars.study.config import load
 
-STUDIES = list(load()["studies"])
+STUDIES = list(load().studies)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_every_study_together_needs_every_environment_that_has_a_size():
 
 
 def test_explaining_needs_what_its_configuration_names():
-    rows = load()["explain"]
-    frontends = {load()["frameworks"][name]["environments"]["cpu"] for name in rows["frontends"]}
-    compilers = {load()["compilers"][name]["environment"] for name in rows["compilers"]}
+    config = load()
+    frontends = {config.frameworks[name].environments["cpu"] for name in config.explain.frontends}
+    compilers = {config.compilers[name].environment for name in config.explain.compilers}
     assert set(needed.of_studies(["explain"])) == frontends | compilers

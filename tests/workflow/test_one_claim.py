@@ -11,7 +11,7 @@ SMOKE = ("--config", "preset=smoke")
 
 def test_every_claim_has_a_target_that_can_be_planned(checkout):
     targets = [f"claim_{claim.id}" for claim in definitions.load().claims]
-    studies = ",".join(load()["studies"])
+    studies = ",".join(load().studies)
     planned, _ = checkout.plan(*targets, *SMOKE, f"measure=[{studies}]")
     assert [planned.get(target) for target in targets] == [1] * len(targets)
 

@@ -22,13 +22,11 @@ def jax(x):
 
 
 def test_the_command_chooses_the_order_or_releases_of_jaxlib():
-    assert configured(None, None)["releases"] == load()["releases"]
-    assert configured("all", None)["releases"]["order"] == "all"
-    chosen = configured(None, "0.10.2, 0.7.2 --xla_a=1")["releases"]
-    assert chosen["order"] == "all" and chosen["versions"] == {
-        "jaxlib": ["0.10.2", "0.7.2 --xla_a=1"],
-        "iree": [],
-    }
+    assert configured(None, None).releases == load().releases
+    assert configured("all", None).releases.order == "all"
+    chosen = configured(None, "0.10.2, 0.7.2 --xla_a=1").releases
+    assert chosen.order == "all"
+    assert chosen.versions.document() == {"jaxlib": ["0.10.2", "0.7.2 --xla_a=1"], "iree": []}
     with pytest.raises(BadInput, match=r"^RELEASES: .* got 0\.3\.0; fix: .*lock_releases.py jaxlib-0\.3\.0$"):
         configured(None, "0.3.0")
 
@@ -36,7 +34,7 @@ def test_the_command_chooses_the_order_or_releases_of_jaxlib():
 @pytest.mark.env
 def test_programs_of_files_are_measured_and_what_a_framework_does_not_lower_says_why(tmp_path, capsys):
     config = configured(None, "0.10.2")
-    config["releases"] |= {"rounds": 1, "seconds": 0.05}
+    config = config.changed(releases=config.releases.changed(rounds=1, seconds=0.05))
     (tmp_path / "negate.mlir").write_text(NEGATE)
     (tmp_path / "twice.py").write_text(TWICE)
     measure(config, str(tmp_path / "negate.mlir"), tmp_path / "negate")

@@ -19,11 +19,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.env]
 CHOSEN = ("layernorm", "bert_base")
 # One set of odd sizes, two programs and one compiler are enough for the rules; other tests judge them all, and compile
 # a program of the successor.
-ODD = load()["odd_sizes"]
-ODD |= {"programs": ["jax", "torch_xla"], "compilers": ["jaxlib-0.10.2"]}
+ODD = load().odd_sizes.document() | {"programs": ["jax", "torch_xla"], "compilers": ["jaxlib-0.10.2"]}
 ODD["workloads"]["layernorm"] = [{"batch": 3, "sequence": 5, "features": 1025}]
-ASKED = {**load(), "preset": "smoke", "workloads": list(CHOSEN), "odd_sizes": ODD}
-ASKED["presets"]["smoke"]["study_workloads"]["successor"] = []
+SMOKE_PRESET = load().presets["smoke"]
+SMOKE_PRESET = SMOKE_PRESET.changed(study_workloads=SMOKE_PRESET.study_workloads | {"successor": []})
+ASKED = load(
+    preset="smoke", workloads=list(CHOSEN), odd_sizes=ODD, presets=load().presets | {"smoke": SMOKE_PRESET}
+)
 REPLAYS = programs.replays(ASKED)
 COMPILE_NOTHING = ("numpy", "torch_eager", "tensorflow_graph")
 INDUCTOR = ("torch_inductor", "torch_inductor_frozen")  # compile no StableHLO
@@ -234,7 +236,7 @@ def test_an_audit_runs_by_its_rule(smoke):
     part = "results/smoke/audits/same/cpu/jax-layernorm.json"
     assert made.run(part, *SMOKE) == {"audit": 1}
     found = json.loads((made.folder / part).read_text())
-    assert len(found["ratios"]) == found["trials"] * load()["presets"]["smoke"]["settings"]["rounds"]
+    assert len(found["ratios"]) == found["trials"] * load().presets["smoke"].settings.rounds
 
 
 def test_nothing_is_left_to_do_and_the_bytes_are_the_same(smoke):

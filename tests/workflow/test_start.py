@@ -109,7 +109,7 @@ def test_a_run_ends_with_its_faults_and_what_was_measured_beside_other_programs(
     rows = [cell("jax", status="wrong", status_detail="96 of 128 elements"), cell("torch_xla")]
     schema.write(schema.table("cells", rows), results / "cells.csv")
     grid = SimpleNamespace(
-        config={**config(), "preset": preset}, root=str(results), is_measured=True,
+        config=config(preset=preset), root=str(results), is_measured=True,
         result_paths=lambda *names: [str(results / f"{name}.csv") for name in names],
     )  # fmt: skip
     start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=[])))

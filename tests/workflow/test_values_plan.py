@@ -29,7 +29,7 @@ def finished(tmp_path_factory):
 
 
 def test_an_edit_of_prose_titles_and_colours_measures_nothing_again(finished):
-    package = finished.folder / "src" / "stackwars"
+    package = finished.folder / "src" / "stackwars" / "measure"
     for name in (
         "workloads/gemm",
         "workloads/base",
@@ -51,11 +51,11 @@ def test_an_edit_of_prose_titles_and_colours_measures_nothing_again(finished):
 
 
 def test_an_edit_of_an_expression_measures_again_what_uses_it_alone(finished):
-    package = finished.folder / "src" / "stackwars"
+    package = finished.folder / "src" / "stackwars" / "measure"
     # Of a GEMM, AdamW trains nothing.
     study.write(package / "workloads" / "adamw.py", "\nEDITED = True\n")
     assert finished.plan(REPLAY, *SMOKE)[0] == {}
-    study.write(package / "compilers" / "lower_torch_xla.py", "\nEDITED = True\n")
+    study.write(package / "stablehlo" / "lower_torch_xla.py", "\nEDITED = True\n")
     planned, _ = finished.plan(REPLAY, *SMOKE)
     assert planned["lower"] == planned["replay"] == 1
     # The program is replayed in the rounds of the cells, too.

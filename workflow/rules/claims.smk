@@ -25,24 +25,6 @@ rule claims:
         "python -m stackwars.study.claims.decide {params.step} >{log} 2>&1"
 
 
-rule reproduction:
-    input:
-        "config/claims.yaml",
-        FRAMEWORKS,
-        tables=GRID.both("claims", "cells", "programs", "comparisons", "effects", "context"),
-    output:
-        GRID.result_paths("reproduction", "reproduction_text"),
-    log:
-        f"{OUT}/logs/reproduction.txt",
-    group:
-        "made"
-    params:
-        sources=step_digest("stackwars.study.claims.compare"),
-        step=GRID.step_args,
-    shell:
-        "python -m stackwars.study.claims.compare {params.step} >{log} 2>&1"
-
-
 # One claim from what it alone needs.
 rule claim_decision:
     input:

@@ -1,16 +1,15 @@
-# What the rules share: the grid, and the functions that say what a job is made from.
+# Shared by the rules: the grid, and the functions that say what a job is made from.
 
 from snakemake.exceptions import WorkflowError
 
 from stackwars.study.claims import definitions
 from stackwars.study.results.folder import FIGURES, TABLES
-from stackwars.setup.device import CPU
 from stackwars.study.config import ConfigError, read, validate
 from stackwars.study.imports import digest
-from stackwars.study.workflow import audit_jobs, explain, start
+from stackwars.study.workflow import audit_jobs, explain, kinds, start
 from stackwars.study.workflow.claim_jobs import ClaimJobs
 from stackwars.study.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
-from stackwars.study.workflow.jobs import Jobs, step_digest
+from stackwars.study.workflow.jobs import KINDS, Jobs, step_digest
 from stackwars.measure.workloads import sized
 
 try:
@@ -27,18 +26,14 @@ AUDIT_JOBS = audit_jobs.AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
 
 ROOT, CELLS, OUT = GRID.root, GRID.measured, GRID.out
-SETTINGS = GRID.settings
 CONFIG = GRID.config_file
-EXCLUSIVE_THREADS = 1 if SETTINGS.get("side_by_side") else workflow.cores
-HALF_THREADS = max(1, workflow.cores // 2)
 # Resources that matter on a cluster (profiles/). What is timed has its node for itself, and asks for no memory: it has
 # what the cluster gives by default.
 EXCLUSIVE_NODE = {"slurm_extra": "--exclusive", "mem_mb": 0}
-COMPILING_MB = 8000
 # The tables that claims are decided from.
 MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
-WORKLOADS = sorted({sized.source(name) for name in config["workloads"]})
-FRAMEWORKS = [f"src/stackwars/measure/frameworks/{name}.py" for name in config["frameworks"]]
+WORKLOADS = sorted({sized.source(name) for name in config.workloads})
+FRAMEWORKS = [f"src/stackwars/measure/frameworks/{name}.py" for name in config.frameworks]
 """Titles, colours and first lines, which no measurement depends on and the paper and the report print."""
 COLUMNS = "src/stackwars/study/results/columns.yaml"
 PUBLISHED = [f"paper/published/{name}.csv" for name in ("tables", "lecture", "faults")]
@@ -59,7 +54,6 @@ wildcard_constraints:
     compiler="[a-z0-9_.-]+",
     claim="[a-z][a-z0-9_]*",
     name=r"[\w.+@-]+",
-    label=r"[\w.+-]+",
     audit="fences|mutants|independent|same|mixed",
     subject="[a-z0-9_.-]+",
     results=f"{ROOT}|{REFERENCE_TABLES}",

@@ -18,7 +18,7 @@ rule explain:
     params:
         program=lambda wildcards: explain.find_program(wildcards.name),
         options=explain.chosen(config.explain.document()),
-        preset=config["preset"],
+        preset=config.preset,
         version=explain.driver.VERSION,
     shell:
         # Statuses 1 and 2 are answers.

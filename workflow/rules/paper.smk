@@ -1,113 +1,101 @@
 # From the tables to the paper and the report. A section shows this run if the run measured its study, else the
 # reference, so every step has the tables of both.
 
+TITLES = [WORKLOADS, FRAMEWORKS]
+SHOWN = [TITLES, "config/claims.yaml", GRID.both(*TABLES, "context")]
+COMPARED = ("claims", "cells", "programs", "comparisons", "effects", "context")
+DRAWN = ("cells", "comparisons", "profile", "effects", "releases", "context")
+TYPESET = GRID.result_paths("reproduction", "tables", *FIGURES, "listings")
+CPU_CELLS = GRID.files(GRID.cpu_cells, "cell.json")
+REPLAYS = GRID.replays("replay.json", "profile.json")
+EXPLAINED = sorted(str(path) for path in Path(REFERENCE, "explain").glob("*.json"))
+PAGE = sorted(str(path) for path in Path("src/stackwars/publish/report/page").iterdir())
+REPORTED = GRID.result_paths("reproduction", "report_programs")
+IN_JAX = "stackwars.setup.environments envs/jax.txt -- -m"
+# in_jax: runs in jax's environment, for the MLIR bindings. shows_audits: reads the audits, which are no input.
+STEPS = {
+    "reference_tables": dict(
+        runs="stackwars.study.results.reference",
+        reads=[COLUMNS, GRID.accepted()],
+        writes=GRID.reference_paths(*MEASURED_TABLES),
+        step=GRID.reference_args,
+    ),
+    "reproduction": dict(
+        runs="stackwars.study.claims.compare",
+        reads=[FRAMEWORKS, "config/claims.yaml", GRID.both(*COMPARED)],
+        writes=GRID.result_paths("reproduction", "reproduction_text"),
+    ),
+    "paper_tables": dict(
+        runs="stackwars.publish.paper.tables.write",
+        reads=[SHOWN, PUBLISHED, "config/evaluation.yaml"],
+        writes=directory(GRID.result_paths("tables")),
+        shows_audits=True,
+    ),
+    # The figures are the longest steps: what waits for them waits less if they begin first.
+    "cell_figures": dict(
+        runs="stackwars.publish.paper.figures.of_cells",
+        reads=[TITLES, GRID.both("cells", "rounds", "comparisons", "context"), CPU_CELLS],
+        writes=directory(GRID.result_paths("cell_figures")),
+        priority=1,
+    ),
+    "compiler_figures": dict(
+        runs="stackwars.publish.paper.figures.of_compilers",
+        reads=[TITLES, GRID.both(*DRAWN), GRID.result_paths("graphs")],
+        writes=directory(GRID.result_paths("compiler_figures")),
+        priority=1,
+    ),
+    "listings": dict(
+        runs="stackwars.publish.paper.listings",
+        reads=[GRID.listings(), GRID.drawn(), GRID.forms()],
+        writes=directory(GRID.result_paths("listings", "graphs")),
+        in_jax=True,
+    ),
+    "latex": dict(
+        runs="stackwars.publish.paper.render",
+        reads=[SHOWN, PUBLISHED, paper_files(), TYPESET],
+        writes=directory(GRID.result_paths("latex")),
+        shows_audits=True,
+    ),
+    "report_programs": dict(
+        runs="stackwars.publish.report.programs",
+        reads=[GRID.emitted(), GRID.located(), GRID.optimised()],
+        writes=GRID.result_paths("report_programs"),
+        in_jax=True,
+    ),
+    "report": dict(
+        runs="stackwars.publish.report.write",
+        options="--output report.html",
+        reads=[SHOWN, PAGE, "docs/glossary.md", EXPLAINED, REPORTED, CPU_CELLS, REPLAYS],
+        writes="report.html",
+        priority=-1,  # nothing waits for it
+        shows_audits=True,
+    ),
+}
 
-rule paper_tables:
-    input:
-        WORKLOADS,
-        FRAMEWORKS,
-        PUBLISHED,
-        "config/claims.yaml",
-        "config/evaluation.yaml",
-        tables=GRID.both(*TABLES, "context"),
-    output:
-        directory(GRID.result_paths("tables")),
-    log:
-        f"{OUT}/logs/paper_tables.txt",
-    group:
-        "made"
-    params:
-        sources=step_digest("stackwars.publish.paper.tables.write"),
-        step=GRID.step_args,
-        digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
-    shell:
-        "python -m stackwars.publish.paper.tables.write {params.step} >{log} 2>&1"
+for step, row in STEPS.items():
 
-
-rule cell_figures:
-    input:
-        WORKLOADS,
-        FRAMEWORKS,
-        tables=GRID.both("cells", "rounds", "comparisons", "context"),
-        cells=GRID.files(GRID.cpu_cells, "cell.json"),
-    output:
-        directory(GRID.result_paths("cell_figures")),
-    log:
-        f"{OUT}/logs/cell_figures.txt",
-    # The longest steps: what waits for them waits less when they begin first.
-    priority: 1
-    group:
-        "made"
-    params:
-        sources=step_digest("stackwars.publish.paper.figures.of_cells"),
-        step=GRID.step_args,
-    shell:
-        "python -m stackwars.publish.paper.figures.of_cells {params.step} >{log} 2>&1"
-
-
-rule compiler_figures:
-    input:
-        WORKLOADS,
-        FRAMEWORKS,
-        tables=GRID.both("cells", "comparisons", "profile", "effects", "releases", "context"),
-        graphs=GRID.result_paths("graphs"),
-    output:
-        directory(GRID.result_paths("compiler_figures")),
-    log:
-        f"{OUT}/logs/compiler_figures.txt",
-    priority: 1
-    group:
-        "made"
-    params:
-        sources=step_digest("stackwars.publish.paper.figures.of_compilers"),
-        step=GRID.step_args,
-    shell:
-        "python -m stackwars.publish.paper.figures.of_compilers {params.step} >{log} 2>&1"
-
-
-# In jax's environment, for the MLIR bindings.
-rule listings:
-    input:
-        pins="envs/jax.txt",
-        listed=GRID.listings(),
-        drawn=GRID.drawn(),
-        compiler_forms=GRID.forms(),
-    output:
-        directory(GRID.result_paths("listings", "graphs")),
-    log:
-        f"{OUT}/logs/listings.txt",
-    group:
-        "made"
-    params:
-        sources=step_digest("stackwars.publish.paper.listings"),
-        step=GRID.step_args,
-    shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.publish.paper.listings"
-        " {params.step} >{log} 2>&1"
-
-
-rule latex:
-    input:
-        WORKLOADS,
-        FRAMEWORKS,
-        PUBLISHED,
-        "config/claims.yaml",
-        texts=paper_files(),
-        data=GRID.both(*TABLES, "context"),
-        reproduction=GRID.result_paths("reproduction"),
-        made=GRID.result_paths("tables", *FIGURES, "listings"),
-    output:
-        directory(GRID.result_paths("latex")),
-    log:
-        f"{OUT}/logs/latex.txt",
-    group:
-        "made"
-    params:
-        sources=step_digest("stackwars.publish.paper.render"),
-        step=GRID.step_args,
-        digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
-    shell:
-        "python -m stackwars.publish.paper.render {params.step} >{log} 2>&1"
+    rule:
+        name:
+            step
+        input:
+            row["reads"],
+            pins=["envs/jax.txt"] if row.get("in_jax") else [],
+        output:
+            row["writes"],
+        log:
+            f"{OUT}/logs/{step}.txt",
+        priority: row.get("priority", 0)
+        group:
+            "made"
+        params:
+            sources=step_digest(row["runs"]),
+            environment=IN_JAX if row.get("in_jax") else "",
+            module=row["runs"],
+            step=row.get("step", GRID.step_args),
+            options=row.get("options", ""),
+            digest=AUDIT_JOBS.digest(CELLS, REFERENCE) if row.get("shows_audits") else "",
+        shell:
+            "python -m {params.environment} {params.module} {params.step} {params.options} >{log} 2>&1"
 
 
 rule typeset:
@@ -124,7 +112,7 @@ rule typeset:
         date=946684800,
         # The text of another run may be longer; that of the reference is the authors' to shorten.
         length=branch(
-            config["source"] == "reference",
+            config.source == "reference",
             then=f" && python -m stackwars.publish.paper.length {OUT}/latex/main.aux",
             otherwise="",
         ),
@@ -132,53 +120,3 @@ rule typeset:
         "(SOURCE_DATE_EPOCH={params.date} FORCE_SOURCE_DATE=1 latexmk -cd -pdf -halt-on-error"
         " -interaction=nonstopmode -silent {input}/main.tex{params.length}) >{log} 2>&1"
         " && cp {input}/main.pdf {output}"
-
-
-# In jax's environment, for the MLIR bindings.
-rule report_programs:
-    input:
-        pins="envs/jax.txt",
-        emitted=GRID.emitted(),
-        located=GRID.located(),
-        optimised=GRID.optimised(),
-    output:
-        GRID.result_paths("report_programs"),
-    log:
-        f"{OUT}/logs/report_programs.txt",
-    group:
-        "made"
-    params:
-        sources=step_digest("stackwars.publish.report.programs"),
-        step=GRID.step_args,
-    shell:
-        "python -m stackwars.setup.environments {input.pins} -- -m stackwars.publish.report.programs"
-        " {params.step} >{log} 2>&1"
-
-
-rule report:
-    input:
-        WORKLOADS,
-        FRAMEWORKS,
-        "config/claims.yaml",
-        page=sorted(str(path) for path in Path("src/stackwars/publish/report/page").iterdir()),
-        glossary="docs/glossary.md",
-        explained=sorted(str(path) for path in Path("results/reference/explain").glob("*.json")),
-        tables=GRID.both(*TABLES, "context"),
-        reproduction=GRID.result_paths("reproduction"),
-        programs=GRID.result_paths("report_programs"),
-        cells=GRID.files(GRID.cpu_cells, "cell.json"),
-        replays=GRID.replays("replay.json", "profile.json"),
-    output:
-        "report.html",
-    log:
-        f"{OUT}/logs/report.txt",
-    # Nothing waits for it.
-    priority: -1
-    group:
-        "made"
-    params:
-        sources=step_digest("stackwars.publish.report.write"),
-        step=GRID.step_args,
-        digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
-    shell:
-        "python -m stackwars.publish.report.write {params.step} --output {output} >{log} 2>&1"

@@ -1,4 +1,4 @@
-# From what was measured to the tables of the run, and from the accepted runs to those of the reference.
+# From the measurements to the tables of the run.
 
 
 # In jax's environment, for the MLIR bindings: what every program of the run, or of one claim, is made of.
@@ -53,23 +53,6 @@ rule tables:
         step=GRID.step_args,
     shell:
         "python -m stackwars.study.results.tables {params.step} >{log} 2>&1"
-
-
-rule reference_tables:
-    input:
-        COLUMNS,
-        runs=GRID.accepted(),
-    output:
-        GRID.reference_paths(*MEASURED_TABLES),
-    log:
-        f"{REFERENCE_TABLES}/logs/tables.txt",
-    group:
-        "made"
-    params:
-        sources=step_digest("stackwars.study.results.reference"),
-        step=GRID.reference_args,
-    shell:
-        "python -m stackwars.study.results.reference {params.step} >{log} 2>&1"
 
 
 # The tables of a run, which can join the reference without a paper of their own, and what its report shows of programs.

@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 EVENTS = "events.jsonl"
 Row = dict[str, Any]
 """A row of a table, or an object of a JSON file."""
+Job = TypeVar("Job")
 
 
 class Damaged(ValueError):
@@ -31,6 +33,17 @@ def read(path: Path | str) -> Any:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:  # JSON's and Unicode's errors both are
         raise Damaged(Path(path), f"it ends or breaks off: {error}") from None
+
+
+def read_job(kind: type[Job], path: Path) -> Job:
+    """Return the job, a dataclass, that a JSON file specifies."""
+    return _from_json(kind, read(path))
+
+
+def _from_json(kind: type[Job], values: Row) -> Job:
+    types = get_type_hints(kind)
+    inner = {name: _from_json(types[name], values[name]) for name in values if is_dataclass(types.get(name))}
+    return kind(**values | inner)
 
 
 def write(path: Path, document: Any) -> None:

@@ -312,10 +312,9 @@ def main() -> None:
         shutil.rmtree(ready)  # a cell that is asked for once more is measured once more
         progress.report(documents.read(a.output / "cell.json")["processes"][-1])
         return
-    replay = a.replay and import_module(REPLAYING).JOB(**documents.read(a.replay))
-    measure(
-        ProcessJob(**documents.read(a.job)), a.pins, a.partner_pins, a.output, a.beside, replay, a.replay_pins
-    )
+    replay = a.replay and documents.read_job(import_module(REPLAYING).JOB, a.replay)
+    job = documents.read_job(ProcessJob, a.job)
+    measure(job, a.pins, a.partner_pins, a.output, a.beside, replay, a.replay_pins)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class ProcessJob:
     repetition: int
     sizes: dict[str, int]
     settings: dict
-    partner: dict[str, str] | None = None
+    partner: dict[str, Any] | None = None
     forms: bool = False
     expected: str = ""
     writes_files: bool = True
@@ -143,7 +143,7 @@ def main() -> None:
     """
     a = documents.parse_arguments(main.__doc__, "job", "pins", "output", child={"default": CELL})
     job_class = ProcessJob if a.child == CELL else import_module(a.child).JOB
-    run(job_class(**documents.read(a.job)), a.pins, a.output, a.child)
+    run(documents.read_job(job_class, a.job), a.pins, a.output, a.child)
 
 
 def run(job: Any, pins: Path, output: Path, child_module: str = CELL) -> None:

@@ -11,12 +11,10 @@ from stackwars.measure import frameworks, workloads
 from stackwars.measure.workloads import parallel, sized
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, odd
-from stackwars.study.comparisons import PROGRAMS, comparisons, with_programs
+from stackwars.study.comparisons import with_programs
+from stackwars.study.keys import Config
 from stackwars.study.odd import BASE
-from stackwars.study.studies import folder, preset, studies
-
-STATE_BLOCKS = 11
-"""Calls of a replay whose results are the state of its workload: the first, in fresh memory, are slow."""
+from stackwars.study.studies import folder, studies
 
 
 @dataclass(frozen=True, order=True)
@@ -67,13 +65,13 @@ class ReplayCell:
         return Path("replay", self.device, self.compiler, self.workload)
 
 
-def compiled_workloads(config: dict) -> list[str]:
+def compiled_workloads(config: Config) -> list[str]:
     """Return the workloads whose programs go to the compilers, in the order of the grid."""
-    excluded = preset(config).get("exclude_programs", [])
-    return [workload for workload in config["workloads"] if workload not in excluded]
+    excluded = config.chosen.exclude_programs
+    return [workload for workload in config.workloads if workload not in excluded]
 
 
-def sizes(config: dict, workload: str, variant: str = BASE) -> dict[str, int]:
+def sizes(config: Config, workload: str, variant: str = BASE) -> dict[str, int]:
     """The workload's sizes in this variant. Raises ValueError for a variant of another form."""
     if variant.startswith(odd.ODD):
         return odd.sizes(config, workload, variant)
@@ -93,7 +91,7 @@ def resized(given: dict[str, int], variant: str) -> dict[str, int]:
     return result
 
 
-def base_programs(config: dict) -> list[Program]:
+def base_programs(config: Config) -> list[Program]:
     """Every framework's program of every compiled workload, at the preset's sizes."""
     result = studies(config)
     return [
@@ -104,64 +102,64 @@ def base_programs(config: dict) -> list[Program]:
     ]
 
 
-def compilations(config: dict) -> list[Compilation]:
+def compilations(config: Config) -> list[Compilation]:
     """Everything that is compiled ahead, in the order of the configuration and the grid."""
     result = studies(config)
     return [
-        Compilation(row["target"], row["compiler"], Program(framework, workload, variant))
-        for row in config["aot_compilations"]
+        Compilation(row.target, row.compiler, Program(framework, workload, variant))
+        for row in config.aot_compilations
         for workload in compiled_workloads(config)
-        if workload in row.get("workloads", [workload])
+        if row.workloads is None or workload in row.workloads
         for framework in with_programs(config)
-        if any(study.has_program(framework, workload) and row["target"] in study.targets for study in result)
-        for variant in (BASE, *preset(config).get("variants", {}).get(workload, []))
+        if any(study.has_program(framework, workload) and row.target in study.targets for study in result)
+        for variant in (BASE, *config.chosen.variants.get(workload, []))
     ]
 
 
-def native_compiler(config: dict) -> str | None:
+def native_compiler(config: Config) -> str | None:
     """The compiler that the frameworks' own environments pin."""
-    return next((name for name, row in config["compilers"].items() if row.get("native")), None)
+    return next((name for name, row in config.compilers.items() if row.native), None)
 
 
-def first_compilers(config: dict) -> dict[str, str]:
+def first_compilers(config: Config) -> dict[str, str]:
     """The compiler of each target that the tables show first."""
     first: dict[str, str] = {}
-    for row in config["aot_compilations"]:
-        first.setdefault(row["target"], row["compiler"])
+    for row in config.aot_compilations:
+        first.setdefault(row.target, row.compiler)
     return first
 
 
-def base_compilations(config: dict) -> list[Compilation]:
+def base_compilations(config: Config) -> list[Compilation]:
     """The compilations of base programs by the first compiler of each target."""
     first = first_compilers(config)
     return [c for c in compilations(config) if c.program.variant == BASE and first[c.target] == c.compiler]
 
 
-def finished(config: dict, compilation: Compilation) -> bool:
+def finished(config: Config, compilation: Compilation) -> bool:
     """Whether it is compiled to the end; else only until its buffers are assigned.
 
     Generating code takes most of the time, and moves no buffer: it is done for the base programs of
     the rows of `aot_compilations` that do not say otherwise.
     """
     wanted = (compilation.target, compilation.compiler)
-    row = next(r for r in config["aot_compilations"] if (r["target"], r["compiler"]) == wanted)
-    return "stop_after" not in row and compilation.program.variant == BASE
+    row = next(r for r in config.aot_compilations if (r.target, r.compiler) == wanted)
+    return row.stop_after is None and compilation.program.variant == BASE
 
 
-def code_source(config: dict, compilation: Compilation) -> Compilation:
+def code_source(config: Config, compilation: Compilation) -> Compilation:
     """The compilation whose code size is assumed for one that is not finished: the first row's base."""
-    first, program = config["aot_compilations"][0], compilation.program
+    first, program = config.aot_compilations[0], compilation.program
     base = Program(program.framework, program.workload)
-    return Compilation(first["target"], first["compiler"], base)
+    return Compilation(first.target, first.compiler, base)
 
 
-def largest_batches(config: dict) -> list[Compilation]:
+def largest_batches(config: Config) -> list[Compilation]:
     """The base compilations from which the largest batch is searched: those of the first row of `aot_compilations`."""
-    wanted, first = preset(config).get("largest_batch", []), next(iter(first_compilers(config)), None)
+    wanted, first = config.chosen.largest_batch, next(iter(first_compilers(config)), None)
     return [c for c in base_compilations(config) if c.target == first and c.program.workload in wanted]
 
 
-def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
+def replayed(config: Config, workload: str, compiler: str) -> list[Program]:
     """Return the programs that a replay of the workload runs: one of each framework."""
     result = studies(config)
     return [
@@ -171,9 +169,9 @@ def replayed(config: dict, workload: str, compiler: str) -> list[Program]:
     ]
 
 
-def replays(config: dict) -> list[ReplayCell]:
+def replays(config: Config) -> list[ReplayCell]:
     """Every workload with the compilers that are asked for it, on the CPU, if it has cells to compare."""
-    if CPU not in config["devices"]:
+    if CPU not in config.devices:
         return []
     return [
         ReplayCell(CPU, compiler, workload)
@@ -182,16 +180,16 @@ def replays(config: dict) -> list[ReplayCell]:
     ]
 
 
-def _replaying(config: dict, workload: str) -> list[str]:
+def _replaying(config: Config, workload: str) -> list[str]:
     """The compilers that replay the workload's programs."""
     return [
         compiler
-        for compiler, row in config["compilers"].items()
-        if workload not in row.get("exclude_workloads", []) and replayed(config, workload, compiler)
+        for compiler, row in config.compilers.items()
+        if workload not in row.exclude_workloads and replayed(config, workload, compiler)
     ]
 
 
-def searched(config: dict) -> list[ReplayCell]:
+def searched(config: Config) -> list[ReplayCell]:
     """Return the replays whose gaps are searched for their causes: those of the studies that ask for causes."""
     asking = [study for study in studies(config) if study.has_causes]
     return [
@@ -201,112 +199,22 @@ def searched(config: dict) -> list[ReplayCell]:
     ]
 
 
-def lower_job(config: dict, program: Program) -> dict:
-    """The LowerJob of `stackwars.measure.stablehlo.lower` as a dictionary."""
-    settings = cells.settings(config)
-    return {
-        "framework": program.framework,
-        "dialect": frameworks.load(program.framework).DIALECT,
-        "workload": program.workload,
-        "variant": program.variant,
-        "sizes": sizes(config, program.workload, program.variant),
-        "seed": settings["seed"],
-        "matmul_precision": settings["matmul_precision"],
-    }
-
-
-def ahead_job(config: dict, compilation: Compilation) -> dict:
-    """The CompileJob of `stackwars.measure.stablehlo.ahead_supervisor` as a dictionary."""
-    program = compilation.program
-    return {
-        "workload": program.workload,
-        "framework": program.framework,
-        "variant": program.variant,
-        "sizes": sizes(config, program.workload, program.variant),
-        "target": compilation.target,
-        "target_row": config.targets[compilation.target].document(),
-        "compiler": compilation.compiler,
-        "timeout_s": cells.settings(config)["compile_timeout_s"],
-    }
-
-
-def largest_batch_job(config: dict, compilation: Compilation) -> dict:
-    """The LargestBatchJob of `stackwars.measure.stablehlo.largest_batch` as a dictionary."""
-    lowering, compiling = lower_job(config, compilation.program), ahead_job(config, compilation)
-    result = lowering | compiling | {"limit": cells.settings(config)["largest_batch_compilations"]}
-    del result["variant"]
-    return result
-
-
-def replay_job(config: dict, replay: ReplayCell) -> dict:
-    """The ReplayJob of `stackwars.measure.stablehlo.replay` of the first round, as a dictionary."""
-    settings = cells.settings(config)
-    row = config["compilers"][replay.compiler]
-    return {
-        "workload": replay.workload,
-        "device": replay.device,
-        "preset": config["preset"],
-        "compiler": replay.compiler,
-        "module": compiler_module(config, replay.compiler),
-        "options": row.get("options", {}),
-        "repetition": 0,
-        "baseline": with_programs(config)[0],
-        "sizes": sizes(config, replay.workload),
-        "settings": {
-            **cells.measuring(config, replay.workload),
-            "rounds": cells.rounds(config, replay.workload),
-            # What updates a state has its results in fresh memory at first.
-            "steady_min_blocks": STATE_BLOCKS if hasattr(workloads.load(replay.workload), "STATE") else 1,
-            "steady_seconds": settings["replay_seconds"],
-        },
-        "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
-        "check": f"results/{folder(config)}/{check_path(replay.compiler, replay.workload)}",
-        "expected": expected_folder(config, replay.workload),
-    }
-
-
 def causes_path(compiler: str, workload: str) -> Path:
     """Return the file of the causes of a replay's gaps, relative to the folder of the preset's results."""
     return Path("causes", compiler, workload, "causes.json")
 
 
-def evaluator(config: dict) -> str:
+def evaluator(config: Config) -> str:
     """Return the compiler that evaluates programs of a search: the first XLA, for later ones read what it prints."""
-    return next(name for name in config["compilers"] if compiler_module(config, name) == XLA)
+    return next(name for name in config.compilers if compiler_module(config, name) == XLA)
 
 
-def causes_job(config: dict, replay: ReplayCell) -> dict:
-    """The CausesJob of `stackwars.study.replay_causes` as a dictionary."""
-    settings = cells.settings(config)
-    pair = next(iter(comparisons(config, PROGRAMS)))
-    names = {"compiler": replay.compiler, "evaluator": evaluator(config)}
-    options = {"compiler": config["compilers"][replay.compiler].get("options", {}), "evaluator": {}}
-    return {
-        "workload": replay.workload,
-        "device": replay.device,
-        **{
-            role: {"name": name, "module": compiler_module(config, name), "options": options[role]}
-            for role, name in names.items()
-        },
-        "pins": {role: compiler_pins(config, name) for role, name in names.items()},
-        "programs": _files(config, replayed(config, replay.workload, replay.compiler)),
-        "pair": [pair.subject, pair.baseline],
-        "sizes": sizes(config, replay.workload),
-        "seed": settings["seed"],
-        "bound": settings["cause_bound"],
-        "settings": {
-            **{key: settings[f"cause_{key}"] for key in ("seconds", "budget_s")},
-            **{key: settings[key] for key in ("memory_cap_gib", "timeout_s")},
-        },
-    }
-
-
-def judge_compiler(config: dict) -> str | None:
+def judge_compiler(config: Config) -> str | None:
     """Return the compiler whose environment computes expected values: the last XLA, which runs no cell."""
-    return next((c for c in reversed(config["compilers"]) if compiler_module(config, c) == XLA), None)
+    return next((c for c in reversed(config.compilers) if compiler_module(config, c) == XLA), None)
 
 
-def evaluated(config: dict, workload: str, variant: str = BASE) -> list[Program]:
+def evaluated(config: Config, workload: str, variant: str = BASE) -> list[Program]:
     """Return the programs that the expected values of a workload are computed from: the baseline's, and a witness.
 
     The witness is a second frontend's program that the run lowers in any case; a workload with values in NumPy needs
@@ -319,14 +227,14 @@ def evaluated(config: dict, workload: str, variant: str = BASE) -> list[Program]
     most = 1 if hasattr(module, "reference") and module.IS_REFERENCE_TESTED else 2
     lowered = {
         program.framework
-        for compiler in config["compilers"]
+        for compiler in config.compilers
         if _is_check_planned(config, compiler, workload, variant)
         for program in checked(config, workload, compiler, variant)
     }
     return [Program(name, workload, variant) for name in frontends if name in lowered | {frontends[0]}][:most]
 
 
-def checked(config: dict, workload: str, compiler: str, variant: str = BASE) -> list[Program]:
+def checked(config: Config, workload: str, compiler: str, variant: str = BASE) -> list[Program]:
     """Return the programs that are checked in a compiler: at the preset's sizes also those that a replay runs."""
     result = replayed(config, workload, compiler) if variant == BASE else []
     if odd.is_checked(config, compiler, workload, variant):
@@ -335,13 +243,13 @@ def checked(config: dict, workload: str, compiler: str, variant: str = BASE) -> 
     return result
 
 
-def checks(config: dict) -> list[tuple[str, str, str]]:
+def checks(config: Config) -> list[tuple[str, str, str]]:
     """Return (compiler, workload, variant) of every check: those before replays, and of the study of odd sizes."""
     before = ((replay.compiler, replay.workload, BASE) for replay in replays(config))
     return list(dict.fromkeys([*before, *odd.checks(config)]))
 
 
-def _is_check_planned(config: dict, compiler: str, workload: str, variant: str) -> bool:
+def _is_check_planned(config: Config, compiler: str, workload: str, variant: str) -> bool:
     """Return whether the run makes the check without a target that names it or its replay."""
     is_replayed = variant == BASE and workload in compiled_workloads(config)
     return (is_replayed and compiler in _replaying(config, workload)) or odd.is_checked(
@@ -349,7 +257,7 @@ def _is_check_planned(config: dict, compiler: str, workload: str, variant: str) 
     )
 
 
-def expected_folder(config: dict, workload: str, variant: str = BASE) -> str:
+def expected_folder(config: Config, workload: str, variant: str = BASE) -> str:
     """Return the folder of a workload's expected values, relative to the repository; "" if there are none."""
     has_values = evaluated(config, workload, variant)
     return f"results/{folder(config)}/expected/{workload}/{variant}" if has_values else ""
@@ -360,39 +268,7 @@ def check_path(compiler: str, workload: str, variant: str = BASE) -> Path:
     return Path("checks", compiler, workload, variant, "check.json")
 
 
-def expected_job(config: dict, workload: str, variant: str) -> dict:
-    """The ExpectedJob of `stackwars.measure.stablehlo.expected` as a dictionary."""
-    settings = cells.settings(config)
-    return {
-        "workload": workload,
-        "variant": variant,
-        "sizes": sizes(config, workload, variant),
-        "seed": settings["seed"],
-        "memory_cap_gib": settings["memory_cap_gib"],
-        "timeout_s": settings["timeout_s"],
-        "programs": _files(config, evaluated(config, workload, variant)),
-    }
-
-
-def check_job(config: dict, compiler: str, workload: str, variant: str) -> dict:
-    """The CheckJob of `stackwars.measure.stablehlo.check` as a dictionary."""
-    settings, row = cells.settings(config), config["compilers"][compiler]
-    return {
-        "workload": workload,
-        "variant": variant,
-        "device": CPU,
-        "preset": config["preset"],
-        "compiler": compiler,
-        "module": compiler_module(config, compiler),
-        "options": row.get("options", {}),
-        "sizes": sizes(config, workload, variant),
-        "settings": {key: settings[key] for key in ("seed", "memory_cap_gib", "check_timeout_s")},
-        "programs": _files(config, checked(config, workload, compiler, variant)),
-        "expected": expected_folder(config, workload, variant),
-    }
-
-
-def _files(config: dict, programs_: list[Program]) -> dict[str, dict[str, str]]:
+def files(config: Config, programs_: list[Program]) -> dict[str, dict[str, str]]:
     """Return the files of programs, relative to the repository."""
     names = {"program": "program.mlir.gz", "arguments": "arguments.json"}
     return {
@@ -403,44 +279,33 @@ def _files(config: dict, programs_: list[Program]) -> dict[str, dict[str, str]]:
     }
 
 
-def optimise_job(config: dict) -> dict:
-    """The OptimiseJob of `stackwars.measure.stablehlo.optimised` as a dictionary: of the native compiler."""
-    name = native_compiler(config)
-    return {
-        "compiler": name,
-        "module": compiler_module(config, name),
-        "options": config["compilers"][name].get("options", {}),
-        "timeout_s": cells.settings(config)["compile_timeout_s"],
-    }
-
-
-def compiler_module(config: dict, compiler: str) -> str:
+def compiler_module(config: Config, compiler: str) -> str:
     """Return the module of `stackwars.core.compilers` that replays with a compiler."""
-    return config["compilers"][compiler].get("module", XLA)
+    return config.compilers[compiler].module
 
 
-def replay_sources(config: dict, compiler: str, workload: str) -> list[str]:
+def replay_sources(config: Config, compiler: str, workload: str) -> list[str]:
     """Return the files of the compiler that replays and of the workload's declaration, relative to the repository."""
     own = imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
     return sorted({*own, sized.source(workload)})
 
 
-def lower_pins(config: dict, framework: str) -> str:
+def lower_pins(config: Config, framework: str) -> str:
     """Path of the pins file of the environment in which a framework's programs are made.
 
     Its row's `programs`, or else its environment on the CPU; the configuration is refused without either.
     """
-    name = config["frameworks"][framework].get("programs")
+    name = config.frameworks[framework].programs
     return f"envs/{name}.txt" if name else cells.pins(config, framework, CPU)
 
 
-def compiler_pins(config: dict, compiler: str, target: str | None = None) -> str:
+def compiler_pins(config: Config, compiler: str, target: str | None = None) -> str:
     """Path of the pins file of a compiler's environment, of its own one for the target if there is one."""
-    own = config["targets"][target].get("environments", {}) if target else {}
-    return f"envs/{own.get(compiler, config['compilers'][compiler]['environment'])}.txt"
+    own = config.targets[target].environments if target else {}
+    return f"envs/{own.get(compiler, config.compilers[compiler].environment)}.txt"
 
 
-def lower_sources(config: dict, framework: str, workload: str) -> list[str]:
+def lower_sources(config: Config, framework: str, workload: str) -> list[str]:
     """Return the files that decide a program's text, relative to the repository."""
     dialect = frameworks.load(framework).DIALECT
     return imports.measured_sources(

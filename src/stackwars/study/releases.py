@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from stackwars.core import documents, judge, numbers
 from stackwars.core.client import CompilerSpec, Worker
@@ -21,7 +20,7 @@ from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
 from stackwars.study.programs import Program
-from stackwars.study.studies import folder, workloads_of
+from stackwars.study.studies import workloads_of
 
 MODULES = {"jaxlib": XLA, "iree": "iree"}
 """The compiler of each project."""
@@ -32,8 +31,7 @@ class ReleasesJob:
     """A program of a workload in all releases of a project.
 
     versions: newest first, of jaxlib perhaps with flags of XLA, `0.8.3 --xla_flag=value`. program, arguments, expected:
-    its paths, relative to the repository. pins: of the environment that writes the artifact. settings: of
-    `ReleaseSettings`.
+    its paths, relative to the repository. pins: of the environment that writes the artifact.
     """
 
     label: str
@@ -45,7 +43,7 @@ class ReleasesJob:
     arguments: str
     expected: str
     pins: str
-    settings: dict[str, Any]
+    settings: ReleaseSettings
 
 
 @dataclass(frozen=True, order=True)
@@ -81,20 +79,17 @@ def versions(config: Config) -> dict[str, list[str]]:
     return config.releases.versions.document() if config.releases else {}
 
 
-def job(config: Config, point: Point) -> dict:
-    """Return the ReleasesJob of a point as a dictionary: every release, at the preset's sizes."""
-    place = f"results/{folder(config)}/{Program(point.framework, point.workload).path}"
-    return asdict(
-        ReleasesJob(
-            f"{point.workload} of {point.framework}",
-            **asdict(point),
-            versions=versions(config)[point.project],
-            program=f"{place}/program.mlir.gz",
-            arguments=f"{place}/arguments.json",
-            expected=programs.expected_folder(config, point.workload),
-            pins=programs.compiler_pins(config, programs.judge_compiler(config)),
-            settings=asdict(settings(config)),
-        )
+def job(config: Config, point: Point) -> ReleasesJob:
+    """Return the job of a point: every release, at the preset's sizes."""
+    files = programs.files(config, [Program(point.framework, point.workload)])
+    return ReleasesJob(
+        f"{point.workload} of {point.framework}",
+        **asdict(point),
+        versions=versions(config)[point.project],
+        **files[point.framework],
+        expected=programs.expected_folder(config, point.workload),
+        pins=programs.compiler_pins(config, programs.judge_compiler(config)),
+        settings=settings(config),
     )
 
 
@@ -185,10 +180,9 @@ def _is_unclear(row: Release, bound: float) -> bool:
 def main() -> None:
     """`python -m stackwars.study.releases --job FILE --output releases.json`: measure, write and print."""
     options = documents.parse_arguments(main.__doc__, "job", "output")
-    job = ReleasesJob(**documents.read(options.job))
-    limits = ReleaseSettings(**job.settings)
+    job = documents.read_job(ReleasesJob, options.job)
     program = loaded(job.label, Path(job.program), Path(job.arguments))
-    with evaluator(job.pins, limits) as worker:
+    with evaluator(job.pins, job.settings) as worker:
         document = releases(
             program,
             job.versions,
@@ -197,7 +191,7 @@ def main() -> None:
             evaluator=worker,
             expected=judge.read(Path(job.expected)),
             order=ALL,
-            settings=limits,
+            settings=job.settings,
             say=partial(print, job.project),
         )
     documents.write(options.output, asdict(replace(document, framework=job.framework, workload=job.workload)))

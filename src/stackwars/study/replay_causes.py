@@ -24,6 +24,10 @@ from stackwars.explain.task import Settings, Task
 from stackwars.measure import loops
 from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.setup.environments import Unavailable, ensure
+from stackwars.study import cells, programs
+from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.keys import Config
+from stackwars.study.programs import ReplayCell
 
 SCHEMA = 1
 
@@ -49,6 +53,34 @@ class CausesJob:
     seed: int
     bound: float
     settings: dict[str, Any]
+
+
+def job(config: Config, replay: ReplayCell) -> CausesJob:
+    """Return the search for the causes of a replay's gaps."""
+    settings = cells.settings(config)
+    names = {"compiler": replay.compiler, "evaluator": programs.evaluator(config)}
+    options = {"compiler": config.compilers[replay.compiler].options, "evaluator": {}}
+    pair = next(iter(comparisons(config, PROGRAMS)))
+    return CausesJob(
+        workload=replay.workload,
+        device=replay.device,
+        **{
+            role: {"name": name, "module": programs.compiler_module(config, name), "options": options[role]}
+            for role, name in names.items()
+        },
+        pins={role: programs.compiler_pins(config, name) for role, name in names.items()},
+        programs=programs.files(config, programs.replayed(config, replay.workload, replay.compiler)),
+        pair=[pair.subject, pair.baseline],
+        sizes=programs.sizes(config, replay.workload),
+        seed=settings.seed,
+        bound=settings.cause_bound,
+        settings={
+            "seconds": settings.cause_seconds,
+            "budget_s": settings.cause_budget_s,
+            "memory_cap_gib": settings.memory_cap_gib,
+            "timeout_s": settings.timeout_s,
+        },
+    )
 
 
 def ratio(replay: dict, one: str, other: str) -> Estimate | None:
@@ -139,7 +171,7 @@ def main() -> None:
     """`python -m stackwars.study.replay_causes`: search the causes of the gaps of one replay."""
     options = documents.parse_arguments(main.__doc__, "job", "replay", "output", "answers")
     options.answers.mkdir(parents=True, exist_ok=True)
-    job, replay = CausesJob(**documents.read(options.job)), documents.read(options.replay)
+    job, replay = documents.read_job(CausesJob, options.job), documents.read(options.replay)
     result = explain(job, replay, options.answers)
     documents.write(options.output, result)
 

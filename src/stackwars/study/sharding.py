@@ -9,8 +9,7 @@ from pathlib import Path
 
 from stackwars.measure import frameworks, workloads
 from stackwars.measure.workloads.parallel import Division
-from stackwars.setup.device import CPU
-from stackwars.study import cells, imports, programs
+from stackwars.study import imports
 from stackwars.study.keys import Config
 from stackwars.study.programs import Compilation, Program
 from stackwars.study.studies import workloads_of
@@ -78,25 +77,6 @@ def slices(config: Config) -> list[Compilation]:
     ]
 
 
-def sharded_job(config: Config, point: Point) -> dict:
-    """The ShardedJob of `stackwars.measure.stablehlo.sharded` as a dictionary."""
-    settings = cells.settings(config).document()
-    kept = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side")
-    return {
-        "frontend": point.frontend,
-        "framework": point.framework,
-        "dialect": frameworks.load(point.framework).DIALECT,
-        "workload": point.workload,
-        "way": point.way,
-        "devices": point.devices,
-        "device": CPU,
-        "preset": config.preset,
-        "repetition": 0,
-        "sizes": _sizes(config, config.preset, point.workload),
-        "settings": {key: settings[key] for key in kept if key in settings},
-    }
-
-
 def sources(config: Config, point: Point) -> list[str]:
     """Return the files of its workload and of its frontend, relative to the repository."""
     dialect = frameworks.load(point.framework).DIALECT
@@ -130,24 +110,15 @@ def problem(config: Config, preset: str) -> tuple[str, str, object] | None:
     for key, place, workload, way, devices in wanted:
         if workload not in given:
             continue
-        sizes = _sizes(config, preset, workload)
-        result = Division(workloads.load(workload), way, devices).problem(sizes)
+        result = Division(workloads.load(workload), way, devices).problem(sizes(config, preset, workload))
         if result:
             where = f"with which {workload} is divided {way}-parallel in the preset {preset}"
             return f"sharding.{key}.{place}", f"{result}, {where}", devices
     return None
 
 
-def _sizes(config: Config, preset: str, workload: str) -> dict[str, int]:
-    """The preset's sizes, with the batch of the key sharding if it has one."""
+def sizes(config: Config, preset: str, workload: str) -> dict[str, int]:
+    """Return the preset's sizes, with the batch of the key sharding if it has one."""
     batch = config.sharding.batch if config.sharding else {}
     own = {"batch": batch[workload]} if workload in batch else {}
     return config.presets[preset].sizes[workload] | own
-
-
-def job(config: Config, compilation: Compilation) -> dict:
-    """The CompileJob of a compilation for a slice: stopped once its buffers are assigned.
-
-    Its code, which would be all that is missing, is not counted.
-    """
-    return {**programs.ahead_job(config, compilation), "assumed_code_bytes": 0}

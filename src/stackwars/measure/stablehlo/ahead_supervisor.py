@@ -373,7 +373,7 @@ def main() -> None:
     arguments = documents.parse_arguments(
         main.__doc__, "job", "pins", "program", "output", code_from={"type": Path}
     )
-    job = CompileJob(**documents.read(arguments.job))
+    job = documents.read_job(CompileJob, arguments.job)
     if arguments.code_from:
         code = documents.read(arguments.code_from)["code_bytes"] or 0
         job = replace(job, assumed_code_bytes=code)

@@ -114,7 +114,7 @@ def main() -> None:
     pins: of the compiler's environment.
     """
     options = documents.parse_arguments(main.__doc__, "job", "pins", "output")
-    job = CheckJob(**documents.read(options.job))
+    job = documents.read_job(CheckJob, options.job)
     executables = options.output / EXECUTABLES
     shutil.rmtree(executables, ignore_errors=True)
     executables.mkdir(parents=True)

@@ -383,7 +383,7 @@ def main() -> None:
     pins: of the environment of an XLA. If the reference evaluation fails, expected.json has the reason.
     """
     options = documents.parse_arguments(main.__doc__, "job", "pins", "output")
-    job = ExpectedJob(**documents.read(options.job))
+    job = documents.read_job(ExpectedJob, options.job)
     try:
         evaluator = CompilerSpec(options.pins.stem, python=str(ensure(options.pins)))
     except Unavailable as error:

@@ -23,7 +23,7 @@ from stackwars.core import documents, program_text
 from stackwars.core.outcome import Failed
 from stackwars.measure.stablehlo import ahead_supervisor
 from stackwars.measure.stablehlo.ahead_supervisor import FITS, OOM
-from stackwars.measure.stablehlo.lower import Lowering
+from stackwars.measure.stablehlo.lower import Lowering, LowerJob
 
 Lower = Callable[[dict[str, int], Path], Path]
 """(sizes, folder) -> the program's file, made in `folder`."""
@@ -223,8 +223,9 @@ def _search(job: LargestBatchJob, base: dict, pins: Path, lower_pins: Path, outp
     def compile_program(compilation: ahead_supervisor.CompileJob, program: Path, folder: Path) -> dict:
         return ahead_supervisor.compile_into(compilation, pins, program, folder)
 
-    names = ("framework", "dialect", "workload", "seed", "matmul_precision")
-    lowered = {**{name: getattr(job, name) for name in names}, "variant": "base"}
+    lowered = LowerJob(
+        job.framework, job.dialect, job.workload, "base", job.sizes, job.seed, job.matmul_precision
+    )
     with Lowering(lower_pins, lowered, job.timeout_s, ahead_supervisor.CAP_BYTES) as lower:
         result = find(job, base, scratch, lower, compile_program)
     part = output.with_name(output.name + ".part")
@@ -237,7 +238,7 @@ def _search(job: LargestBatchJob, base: dict, pins: Path, lower_pins: Path, outp
 def main() -> None:
     """Run `python -m stackwars.measure.stablehlo.largest_batch`: one framework's model on one target."""
     arguments = documents.parse_arguments(main.__doc__, "job", "pins", "lower_pins", "base", "output")
-    job = LargestBatchJob(**documents.read(arguments.job))
+    job = documents.read_job(LargestBatchJob, arguments.job)
     base = documents.read(arguments.base)
     result = _search(job, base, arguments.pins, arguments.lower_pins, arguments.output)
     bracket = f"{result['fits_batch']} fits, {result['oom_batch']} does not"

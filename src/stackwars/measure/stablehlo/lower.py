@@ -22,7 +22,7 @@ import traceback
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 from unittest import mock
 
 from stackwars.core import documents, limits, program_text, worker
@@ -185,20 +185,13 @@ class Commands:
 class Lowering(Process):
     """A process that lowers one workload by one framework, which it imports once."""
 
-    def __init__(self, pins: Path, job: dict[str, Any], timeout_s: float, cap: int) -> None:
-        """pins: of the framework's environment. job: a `LowerJob` as a dictionary, whose sizes are replaced.
-        timeout_s: of one program. cap: of the process's memory, in bytes.
+    def __init__(self, pins: Path, job: LowerJob, timeout_s: float, cap: int) -> None:
+        """pins: of the framework's environment. job: its sizes are replaced. timeout_s: of one program. cap: of the
+        process's memory, in bytes.
         """
         super().__init__(
             "",
-            [
-                "-m",
-                "stackwars.measure.stablehlo.lower",
-                "--serve",
-                job["framework"],
-                job["dialect"],
-                job["workload"],
-            ],
+            ["-m", "stackwars.measure.stablehlo.lower", "--serve", job.framework, job.dialect, job.workload],
             cap_gib=cap / limits.GIB,
             timeout_s=timeout_s + IMPORT_S,
             environ={"TF_CPP_MIN_LOG_LEVEL": "2"},
@@ -213,7 +206,7 @@ class Lowering(Process):
 
         :raises Failed: with the outcome of a process that ended without a program.
         """
-        job = {**self._job, "sizes": sizes}
+        job = asdict(replace(self._job, sizes=sizes))
         try:
             status = self.ask("lower", job=job, output=str(folder.resolve()), timeout_s=self._program_s)
         except Failed as failed:
@@ -255,7 +248,7 @@ def main() -> None:
     elif not (a.job and a.output):
         parser.error("expected --job and --output, or --serve")
     else:
-        sys.exit(write_in_child(LowerJob(**documents.read(a.job)), a.output))
+        sys.exit(write_in_child(documents.read_job(LowerJob, a.job), a.output))
     _leave(0)
 
 

@@ -86,7 +86,7 @@ def compile_here(job: OptimiseJob, text: str, hlo: Path) -> None:
 def main() -> None:
     """Run `python -m stackwars.measure.stablehlo.optimised`: one program, into one compressed file."""
     a = documents.parse_arguments(main.__doc__, "job", "program", "output")
-    text = optimise(OptimiseJob(**documents.read(a.job)), a.program)
+    text = optimise(documents.read_job(OptimiseJob, a.job), a.program)
     a.output.parent.mkdir(parents=True, exist_ok=True)
     program_text.write(a.output, text)
 

@@ -4,7 +4,7 @@ It runs in a compiler's environment, under the same parent, protocol and events 
 is a stream. Programs differ in their StableHLO alone: compiler, options, weights and inputs are the same.
 
 A program that updates a state does the same step in every call, from the same state, and its results have new memory.
-The process makes enough blocks (`study.programs`) that most of them reuse memory.
+The process makes enough blocks (`steady_min_blocks` of its settings) that most of them reuse memory.
 """
 
 from __future__ import annotations

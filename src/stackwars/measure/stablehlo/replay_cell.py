@@ -14,7 +14,6 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from stackwars.core import documents, judge
 from stackwars.measure import nodes, progress, workloads
@@ -63,11 +62,11 @@ RoundRecords = list[dict[str, dict]]
 class ReplayCellJob:
     """A replay of all rounds.
 
-    replay: a ReplayJob as a dictionary; its settings have the number of rounds. cells: {framework: folder of its cell},
-    whose program must be the replayed one.
+    replay: its settings have the number of rounds. cells: {framework: folder of its cell}, whose program must be the
+    replayed one.
     """
 
-    replay: dict[str, Any]
+    replay: ReplayJob
     cells: dict[str, str]
 
 
@@ -108,7 +107,7 @@ def write(
 ) -> None:
     """Write the result of these rounds."""
     cells = {name: Path(folder) for name, folder in job.cells.items()}
-    result = combine(records, cells, documents.read(job.replay["check"]), peak, seed)
+    result = combine(records, cells, documents.read(job.replay.check), peak, seed)
     documents.write(output / "profile.json", profiles(records, result))
     documents.write(output / "replay.json", result)
 
@@ -261,7 +260,7 @@ def _record(process: dict) -> dict:
 
 def main() -> None:
     a = documents.parse_arguments(__doc__, "job", "pins", "peak", "output", taken={"type": Path})
-    job = ReplayCellJob(**documents.read(a.job))
+    job = documents.read_job(ReplayCellJob, a.job)
     a.output.mkdir(parents=True, exist_ok=True)
     rounds = None
     if a.taken and (a.taken / REPLAYED).exists():
@@ -269,7 +268,7 @@ def main() -> None:
         records, seed = taken["rounds"], taken["seed"]
         progress.report(records[-1][REPLAY])
     else:
-        records, rounds = measure(ReplayJob(**job.replay), a.pins, a.output)
+        records, rounds = measure(job.replay, a.pins, a.output)
         seed = rounds and rounds.seed
     peak = nodes.peak_of(nodes.peaks(a.peak.parent), records[0][REPLAY]["machine"])
     write(job, records, seed, peak, a.output)

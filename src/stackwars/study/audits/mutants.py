@@ -26,7 +26,7 @@ def audit_mutants(subject: CellSubject, peak: dict) -> dict:
 
     peak: of the device, as `stackwars.measure.peak` writes it. The subject's settings hold seed and parity_rel_l2.
     """
-    settings = subject.job["settings"]
+    settings = subject.job.settings
     floor = floor_ms(gemm.flops(SIZES), gemm.minimum_bytes(SIZES), peak)
     expected = subject.folder / "expected"
     write_expected(expected, SIZES, settings["seed"], settings["parity_rel_l2"])

@@ -118,7 +118,7 @@ def summary(records: list[dict]) -> dict[str, Any]:
 
 def main() -> None:
     a = documents.parse_arguments(__doc__, "job", "folder", "output")
-    documents.write(a.output, measure(PairJob(**documents.read(a.job)), a.folder))
+    documents.write(a.output, measure(documents.read_job(PairJob, a.job), a.folder))
     shutil.rmtree(a.folder)
 
 

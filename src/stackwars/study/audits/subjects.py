@@ -48,33 +48,55 @@ class ReplayAuditJob(ReplayJob):
     mutant: str = HONEST
 
 
+@dataclass(frozen=True)
+class SubjectJob:
+    """A framework on a device: what the processes of an audit have in common, as in a ProcessJob."""
+
+    framework: str
+    dialect: str
+    device: str
+    preset: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ReplaySubjectJob(SubjectJob):
+    """A compiler that replays a framework's programs. compiler, module, options: as in a ReplayJob. lower_pins: of the
+    framework's environment.
+    """
+
+    compiler: str
+    module: str
+    options: dict[str, str]
+    lower_pins: str
+
+
 class CellSubject:
     """A framework on a device.
 
-    job: framework, dialect, device, preset and settings of a ProcessJob. pins: of its environment. folder: keeps
-    the finished processes. Every method raises RuntimeError if a process fails.
+    pins: of its environment. folder: keeps the finished processes. Every method raises RuntimeError if a process fails.
     """
 
     LABELS = ("framework", "device")
 
-    def __init__(self, job: dict, pins: Path, folder: Path) -> None:
+    def __init__(self, job: SubjectJob, pins: Path, folder: Path) -> None:
         self.job, self.pins, self.folder = job, pins, folder
 
     @property
     def labels(self) -> dict[str, str]:
         """Return what the report names the subject by."""
-        return {key: self.job[key] for key in self.LABELS}
+        return {key: getattr(self.job, key) for key in self.LABELS}
 
     def mutants(self) -> list[str]:
-        return mutant.mutants(frameworks.load(self.job["framework"]).Session)
+        return mutant.mutants(frameworks.load(self.job.framework).Session)
 
     def run(self, place: str, module: str, **own: Any) -> dict:
         """Return the result of a process of `module`, in the folder `place`.
 
         own: the rest of the CellAuditJob; its settings are added to the job's.
         """
-        own["settings"] = {**self.job["settings"], **own.get("settings", {})}
-        wanted = CellAuditJob(**{**self.job, **own})
+        own["settings"] = {**self.job.settings, **own.get("settings", {})}
+        wanted = CellAuditJob(**{**asdict(self.job), **own})
         return run_once(wanted, self.pins, self.folder / place, module)
 
     def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
@@ -89,17 +111,17 @@ class CellSubject:
 class ReplaySubject(CellSubject):
     """A compiler that replays a framework's programs, which take turns in one process.
 
-    job: that of a CellSubject, with compiler, module and options of a ReplayJob, and lower_pins, the pins of the
-    framework. Every method raises RuntimeError also if the compiler refuses a program.
+    Every method raises RuntimeError also if the compiler refuses a program.
     """
 
     LABELS = ("framework", "compiler", "device")
+    job: ReplaySubjectJob
 
     def mutants(self) -> list[str]:
         return mutant.mutants(None)
 
     def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
-        job = {key: value for key, value in self.job.items() if key != "lower_pins"}
+        job = {key: value for key, value in asdict(self.job).items() if key != "lower_pins"}
         job |= {"workload": workload, "sizes": sizes, "check": "", "baseline": job["framework"]}
         own["settings"] = {**job["settings"], **own["settings"]}
         programs = {job["framework"]: self.lowered(workload, sizes)}
@@ -108,7 +130,7 @@ class ReplaySubject(CellSubject):
         for one in result["events"]:
             if one["event"] == "refused" and one["status"] != "wrong":
                 raise RuntimeError(
-                    f"expected {self.job['compiler']} to replay {one['program']}, got {one['status']}: "
+                    f"expected {self.job.compiler} to replay {one['program']}, got {one['status']}: "
                     f"{one['detail']}; fix: that replay"
                 )
         return result, event(result, "values")["verdict"]
@@ -120,8 +142,8 @@ class ReplaySubject(CellSubject):
         """
         output = (self.folder / "programs").resolve()
         files = {"program": output / "program.mlir.gz", "arguments": output / "arguments.json"}
-        how = {key: self.job["settings"][key] for key in ("seed", "matmul_precision")}
-        wanted = LowerJob(self.job["framework"], self.job["dialect"], workload, "base", sizes, **how)
+        how = {key: self.job.settings[key] for key in ("seed", "matmul_precision")}
+        wanted = LowerJob(self.job.framework, self.job.dialect, workload, "base", sizes, **how)
         request = json.dumps(asdict(wanted))
         if not files["program"].exists() or (output / "job.json").read_text() != request:
             output.mkdir(parents=True, exist_ok=True)
@@ -135,15 +157,15 @@ class ReplaySubject(CellSubject):
                 output,
             ]
             subprocess.run(
-                [ensure(Path(self.job["lower_pins"])), *command],
+                [ensure(Path(self.job.lower_pins)), *command],
                 env=clean_environ({}), cwd=REPOSITORY, stdin=subprocess.DEVNULL, check=True,
             )  # fmt: skip
         return {key: str(path) for key, path in files.items()}
 
 
-def subject(job: dict, pins: Path, folder: Path) -> CellSubject | ReplaySubject:
-    """Return the subject of an audit's job: a replay's names its compiler."""
-    return (ReplaySubject if "compiler" in job else CellSubject)(job, pins, folder)
+def subject(job: SubjectJob, pins: Path, folder: Path) -> CellSubject | ReplaySubject:
+    """Return the subject of an audit's job."""
+    return (ReplaySubject if isinstance(job, ReplaySubjectJob) else CellSubject)(job, pins, folder)
 
 
 def run_once(job: ProcessJob | ReplayJob, pins: Path, folder: Path, module: str) -> dict:
@@ -179,6 +201,7 @@ def command(audit: Callable[..., dict], doc: str | None, **options: dict[str, An
     options: arguments of the audit after the subject, each with its keywords of `add_argument`.
     """
     a = documents.parse_arguments(doc, "job", "pins", "folder", "output", **options)
-    audited = subject(documents.read(a.job), a.pins, a.folder)
+    kind = ReplaySubjectJob if "compiler" in documents.read(a.job) else SubjectJob
+    audited = subject(documents.read_job(kind, a.job), a.pins, a.folder)
     documents.write(a.output, audit(audited, **{name: getattr(a, name) for name in options}))
     shutil.rmtree(a.folder)

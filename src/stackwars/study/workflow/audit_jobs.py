@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from snakemake.exceptions import WorkflowError
 
@@ -13,7 +13,9 @@ from stackwars.measure import frameworks, workloads
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study import cells, imports, programs
 from stackwars.study.audits import pairs
+from stackwars.study.audits.paired import PairJob
 from stackwars.study.audits.pairs import Pair
+from stackwars.study.audits.subjects import ReplaySubjectJob, SubjectJob
 from stackwars.study.audits.third_party import HARNESSES
 from stackwars.study.results.folder import Folder
 from stackwars.study.studies import of_tables
@@ -25,7 +27,7 @@ VERSION = "4"
 SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_rel_l2")
 """The settings that every audit's processes depend on."""
 PAIR_SETTINGS = ("steady_min_blocks", "steady_max_blocks", "loop_pairs")
-"""Those that the rounds of pairs depend on too, which are measured as the study's are."""
+"""Further settings of the rounds of pairs, which are measured as the study's are."""
 PAIR_STEADY_S = 0.3
 """Seconds of an undisturbed series."""
 TIMED_TWICE = ("ffn", "mha", "conv")
@@ -64,11 +66,11 @@ class AuditJobs:
     def __init__(self, grid: Grid) -> None:
         self._grid, self._config = grid, grid.config
         self.folder = f"{grid.root}/audits"
-        devices = self._config["devices"]
+        devices = self._config.devices
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
         """Where broken processes run: on the quiet instrument, if there is one."""
         self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config)}
-        self._timed_twice = [name for name in TIMED_TWICE if name in self._config["workloads"]]
+        self._timed_twice = [name for name in TIMED_TWICE if name in self._config.workloads]
 
     @staticmethod
     def digest(*folders: str) -> str:
@@ -161,24 +163,28 @@ class AuditJobs:
             return (
                 f"stackwars.setup.environments {input.pins} -- -m {audit.module} --framework {audit.framework} "
                 f"--dialect {audit.dialect} --device {audit.device} "
-                f"--precision {self._grid.settings['matmul_precision']} {peak}"
+                f"--precision {self._grid.settings.matmul_precision} {peak}"
             )
         return (
-            f"{audit.module} --job {job_files.planned('audit', self._spec(audit))} --pins {input.pins} {peak} "
+            f"{audit.module} --job {job_files.planned('audit', self._subject_job(audit))} --pins {input.pins} {peak} "
             f"{self._numbers(audit)} {kept}"
         )
 
-    def _pair_job(self, pair: Pair) -> dict:
-        """Return what `stackwars.study.audits.paired` reads."""
-        settings = {key: self._grid.settings[key] for key in (*SETTINGS, *PAIR_SETTINGS)}
+    def _pair_job(self, pair: Pair) -> PairJob:
+        """Return the job of a pair."""
+        settings = {key: getattr(self._grid.settings, key) for key in (*SETTINGS, *PAIR_SETTINGS)}
         calls = cells.block_calls(self._config, pair.workload)
-        return {
-            **{"name": pair.name, "kind": pair.kind, "workload": pair.workload, "device": CPU},
-            **{"preset": self._config["preset"], "trials": pair.trials},
-            "rounds": cells.rounds(self._config, pair.workload),
-            "settings": {**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
-            "sides": self._sides(pair),
-        }
+        return PairJob(
+            name=pair.name,
+            kind=pair.kind,
+            workload=pair.workload,
+            device=CPU,
+            preset=self._config.preset,
+            trials=pair.trials,
+            rounds=cells.rounds(self._config, pair.workload),
+            settings={**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
+            sides=self._sides(pair),
+        )
 
     def _sides(self, pair: Pair) -> list[dict]:
         result = []
@@ -189,32 +195,27 @@ class AuditJobs:
             result.append({"framework": name, "dialect": dialect, "sizes": sizes, "pins": pins})
         return result
 
-    def _spec(self, audit: Audit) -> dict:
-        """Return a ProcessJob of `stackwars.measure.supervisor` without a workload, or what a replay's audit reads."""
-        spec = {
-            "framework": audit.framework,
-            "dialect": audit.dialect,
-            "device": audit.device,
-            "preset": self._config["preset"],
-            "settings": {key: self._grid.settings[key] for key in SETTINGS},
-        }
+    def _subject_job(self, audit: Audit) -> SubjectJob:
+        """Return the job of an audit of a framework's cells, or of replays of its programs."""
+        settings = {key: getattr(self._grid.settings, key) for key in SETTINGS}
+        job = SubjectJob(audit.framework, audit.dialect, audit.device, self._config.preset, settings)
         if not audit.compiler:
-            return spec
-        return {
-            **spec,
-            "compiler": audit.compiler,
-            "module": programs.compiler_module(self._config, audit.compiler),
-            "options": self._config["compilers"][audit.compiler].get("options", {}),
-            "lower_pins": programs.lower_pins(self._config, audit.framework),
-        }
+            return job
+        return ReplaySubjectJob(
+            **asdict(job),
+            compiler=audit.compiler,
+            module=programs.compiler_module(self._config, audit.compiler),
+            options=self._config.compilers[audit.compiler].options,
+            lower_pins=programs.lower_pins(self._config, audit.framework),
+        )
 
     def _numbers(self, audit: Audit) -> str:
         """Return the arguments of the audit that say how often, and at which sizes."""
         if audit.name != "independent":
             return ""
-        full = self._config["presets"]["full"]["sizes"]
+        full = self._config.presets["full"]["sizes"]
         sizes = job_files.planned("sizes", {name: full[name] for name in self._timed_twice})
-        return f"--sizes {sizes} --processes {self._grid.settings['audit_processes']}"
+        return f"--sizes {sizes} --processes {self._grid.settings.audit_processes}"
 
     def parts(self, wildcards: Wildcards = None) -> list[str]:
         """Return every part that is measured, of the frameworks and devices that this machine has."""
@@ -227,13 +228,13 @@ class AuditJobs:
         }
         added = {
             (quiet, name)
-            for name in self._config["audits"]["frameworks"]
-            if name in self._config["frameworks"] and quiet in cells.environments(self._config, name)
+            for name in self._config.audits["frameworks"]
+            if name in self._config.frameworks and quiet in cells.environments(self._config, name)
         }
         replays = {
-            (CPU, f"{row['framework']}-{row['compiler']}")
-            for row in self._config["audits"]["replays"]
-            if CPU in self._config["devices"] and row["framework"] in self._config["frameworks"]
+            (CPU, f"{row.framework}-{row.compiler}")
+            for row in self._config.audits["replays"]
+            if CPU in self._config.devices and row.framework in self._config.frameworks
         }
         wanted = {
             "fences": framework_cells,
@@ -249,18 +250,16 @@ class AuditJobs:
         ] + [
             f"{self.folder}/{kind}/{CPU}/{name}.json"
             for kind, name in self._pairs
-            if CPU in self._config["devices"]
+            if CPU in self._config.devices
         ]
 
     def _audited(self) -> list[str]:
         """Return the frameworks of the first study that run every workload and whose dialect the audits have."""
         written = self._having(workloads.load("gemm").has_form)
         studied = of_tables(self._config).frameworks
-        return [
-            name for name in written if name in studied and "workloads" not in self._config["frameworks"][name]
-        ]
+        return [name for name in written if name in studied and self._config.frameworks[name].workloads is None]
 
     def _having(self, form: Callable[[str], bool]) -> list[str]:
         """Return the frameworks whose dialect has such a form."""
-        asked = {name: frameworks.load(name).DIALECT for name in self._config["frameworks"]}
+        asked = {name: frameworks.load(name).DIALECT for name in self._config.frameworks}
         return [name for name, dialect in asked.items() if form(dialect)]

@@ -1,4 +1,4 @@
-"""What one claim is decided from."""
+"""Inputs of the decision on one claim."""
 
 from __future__ import annotations
 
@@ -75,4 +75,5 @@ class ClaimJobs:
         if wildcards.results == self._grid.root:
             return self._grid.step_args
         only = needs.restricted(self._config, self._claims.claim(Path(wildcards.results).name))
-        return self._grid.arguments(job_files.planned("config", only), wildcards.results, self._grid.measured)
+        config_file = job_files.planned("config", only.step_document())
+        return self._grid.arguments(config_file, wildcards.results, self._grid.measured)

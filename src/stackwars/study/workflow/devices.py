@@ -11,7 +11,7 @@ from stackwars.core.launch import clean_environ
 from stackwars.setup.device import CPUS, why_absent
 from stackwars.setup.environments import Unavailable, ensure
 from stackwars.study import cells
-from stackwars.study.keys import read_step
+from stackwars.study.keys import Config, read_step
 
 _ASK = """
 import sys
@@ -22,14 +22,14 @@ print(session.device_kind())
 _TIMEOUT_S = 300
 
 
-def find(config: dict, device: str) -> dict[str, dict]:
+def find(config: Config, device: str) -> dict[str, dict]:
     """{framework: {"present": bool, "reason" or "kind": str}} for a device that is asked for.
 
     The CPU is always present, as both of its devices.
     """
     return {
         framework: ask(framework, device, Path(cells.pins(config, framework, device)))
-        for framework in config["frameworks"]
+        for framework in config.frameworks
         if device in cells.environments(config, framework)
     }
 

@@ -1,4 +1,4 @@
-"""What a configuration asks for, and where the files of its run are."""
+"""The cells, programs and replays that a configuration asks for, and the files of its run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from stackwars.setup.device import CPU, CPUS
 from stackwars.study import cells, growth, printed, programs, releases, sharding, studies
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
+from stackwars.study.keys import Config
 from stackwars.study.programs import Program, ReplayCell
 from stackwars.study.results import runs
 from stackwars.study.results.folder import Folder
@@ -26,7 +27,7 @@ REFERENCE_RUNS = f"{REFERENCE}/runs"
 REFERENCE_TABLES = "results/from-reference"
 """The tables of all accepted runs together."""
 Wildcards = Any
-"""What a rule's path names, as attributes: device, framework, workload, variant, ..."""
+"""Names in a rule's path, as attributes: device, framework, workload, variant, ..."""
 
 
 class Grid:
@@ -36,24 +37,25 @@ class Grid:
     out: the folder of the tables, figures and pages that are made from them.
     """
 
-    def __init__(self, config: dict, devices: Callable[[], str]) -> None:
+    def __init__(self, config: Config, devices: Callable[[], str]) -> None:
         """config: validated. devices: returns the file of the devices that this machine has."""
         self._devices = devices
         self.config = config
-        self.is_measured = config["source"] == "measured"
+        self.is_measured = config.source == "measured"
         self.root = f"results/{studies.folder(config)}"
         self.measured = self.root if self.is_measured else REFERENCE
         self.out = self.root if self.is_measured else REFERENCE_TABLES
         self.settings = cells.settings(config)
         self._known = {
-            what: config[f"{what}s"] for what in ("device", "framework", "workload", "target", "compiler")
+            what: getattr(config, f"{what}s")
+            for what in ("device", "framework", "workload", "target", "compiler")
         }
         self.config_file = job_files.planned("config", config.step_document())
         self.step_args = self.arguments(self.config_file, self.out, self.measured)
         """The arguments of every step that makes something of the run."""
         own = job_files.planned("config", load(source="reference").step_document())
         self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
-        """Those of a step that makes tables of the reference: they follow the configuration as its file has it,
+        """Arguments of a step that makes tables of the reference: they follow the configuration as its file has it,
         because what a run overrides does not change the reference."""
         self.selected_cells = cells.asked(config)
         if not self.is_measured:
@@ -134,6 +136,15 @@ class Grid:
         return [str(path) for folder in folders for path in runs.files(folder)]
 
     # Cells
+
+    def device_pins(self, wildcards: Wildcards) -> list[str]:
+        """Return the pins of the environments that frameworks have for a device."""
+        names = [
+            name
+            for name in self._known["framework"]
+            if wildcards.device in cells.environments(self.config, name)
+        ]
+        return sorted({cells.pins(self.config, name, wildcards.device) for name in names})
 
     def available_cells(self) -> list[Cell]:
         """Return the cells of the devices that this machine has; the CPU's are known without asking."""
@@ -251,7 +262,7 @@ class Grid:
     def drawn(self) -> list[str]:
         """Return the programs that are drawn as graphs: this run's if it makes them, else the reference's."""
         result = []
-        for workload in self.config["paper"]["graphs"]:
+        for workload in self.config.paper["graphs"]:
             row = [Program(name, workload) for name in printed.compared(self.config)]
             is_here = self.is_measured and set(row) <= set(printed.drawn(self.config))
             paths = [Path(self.measured if is_here else REFERENCE, p.path, "program.mlir.gz") for p in row]

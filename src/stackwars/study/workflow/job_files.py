@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ _running = False
 def planned(kind: str, content: Any) -> str:
     """Return the path of a file with this content; it is written when the run starts, or at once after that.
 
-    kind: the beginning of its name.
+    kind: the beginning of its name. content: JSON, or a job: a dataclass that `documents.read_job` reads back.
     """
-    text = _text(content)
+    # Keys keep their order: that of the configuration's frameworks and compilers is that of the tables.
+    text = json.dumps(asdict(content) if is_dataclass(content) else content, indent=1)
     return _plan(f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}", text)
 
 
@@ -33,11 +35,6 @@ def write_planned() -> None:
         path.unlink()
     for path, text in _planned.items():
         _write(path, text)
-
-
-def _text(content: Any) -> str:
-    # Keys keep their order: that of the configuration's frameworks and compilers is that of the tables.
-    return json.dumps(content, indent=1)
 
 
 def _plan(name: str, text: str) -> str:

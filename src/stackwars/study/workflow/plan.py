@@ -15,6 +15,7 @@ from stackwars.setup import needed
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.config import ConfigError, load
+from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results.folder import REFERENCE
 from stackwars.study.studies import measured_studies, of_tables
@@ -72,9 +73,9 @@ def _is_full(output: Path) -> bool:
     return output.parts[1].partition("-")[0] == PRESET
 
 
-def to_run(config: dict) -> list[str]:
+def to_run(config: Config) -> list[str]:
     """Return the results of the cells and replays that `snakemake` would measure now, by asking it."""
-    overrides = [f"{key}={config[key]}" for key in ("preset", "source")]
+    overrides = [f"preset={config.preset}", f"source={config.source}"]
     overrides.append(f"measure=[{','.join(measured_studies(config))}]")
     snakemake = [sys.executable, "-m", "snakemake", "all", "--cores", "1", "--dry-run"]
     command = [*snakemake, "--config", *overrides, "--quiet", "host"]
@@ -87,15 +88,15 @@ def to_run(config: dict) -> list[str]:
 
     def order(output: str) -> tuple[int, int, bool]:
         device, _, workload = _named(output)
-        return config["devices"].index(device), config["workloads"].index(workload), _is_replay(output)
+        return config.devices.index(device), config.workloads.index(workload), _is_replay(output)
 
     return sorted(result, key=order)
 
 
-def describe(config: dict, outputs: list[str]) -> str:
+def describe(config: Config, outputs: list[str]) -> str:
     """Return the plan as text: a line per cell or replay, then time, memory and disk."""
     expected, rows, peaks = timed_s(outputs), reference(), []
-    lines = [f"preset {config['preset']}: {len(outputs)} cells and replays to measure"]
+    lines = [f"preset {config.preset}: {len(outputs)} cells and replays to measure"]
     for output, seconds in expected.items():
         device, who, workload = _named(output)
         time = f"{seconds:7.0f} s" if seconds is not None else "   ? s"
@@ -117,7 +118,7 @@ def describe(config: dict, outputs: list[str]) -> str:
         f"{len(growth.asked(config))} processes of growing sizes, "
         f"{len(sharding.asked(config))} of several devices"
     )
-    cap = cap_bytes(cells.settings(config)["memory_cap_gib"]) / GIB
+    cap = cap_bytes(cells.settings(config).memory_cap_gib) / GIB
     have = machine_memory_bytes() / GIB
     largest = max(peaks, default=0)
     used = f"at most {largest:.1f} GiB in the reference" if largest else "unknown"

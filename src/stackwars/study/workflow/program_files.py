@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -193,7 +193,7 @@ class Session:
             settings.matmul_precision,
         )
         pins = REPOSITORY / programs.lower_pins(self.config, frontend)
-        return Lowering(pins, asdict(job), settings.budget_s, limits.cap_bytes(settings.memory_cap_gib))
+        return Lowering(pins, job, settings.budget_s, limits.cap_bytes(settings.memory_cap_gib))
 
     def _loaded(self, frontend: str, path: Path, sizes: dict[str, int]) -> Program:
         return load_program(frontend, path, path.with_name("arguments.json"), self.name, sizes, self.seed)

@@ -134,7 +134,7 @@ def print_faults(grid: Grid, workflow: Any) -> None:
         lines.append(
             f"faulty programs and cells: {counts}; see {', '.join(grid.result_paths('values', 'cells'))}"
         )
-    if not cells.settings(grid.config).get("side_by_side"):
+    if not cells.settings(grid.config).side_by_side:
         lines.append(damage.disturbed_text(Path(grid.root)))
     for line in filter(None, lines):
         print(f"\n{textwrap.fill(line, WIDTH, break_on_hyphens=False)}", file=sys.stderr, flush=True)

@@ -1,0 +1,259 @@
+"""Kinds of jobs that lower, evaluate, check and compile programs. Nothing about them is timed against anything."""
+
+from __future__ import annotations
+
+from snakemake.exceptions import WorkflowError
+
+from stackwars.measure import frameworks
+from stackwars.measure.stablehlo.ahead_supervisor import CompileJob
+from stackwars.measure.stablehlo.check import EXECUTABLES, CheckJob
+from stackwars.measure.stablehlo.expected import ExpectedJob
+from stackwars.measure.stablehlo.largest_batch import LargestBatchJob
+from stackwars.measure.stablehlo.lower import LowerJob
+from stackwars.measure.stablehlo.optimised import OptimiseJob
+from stackwars.measure.workloads import parallel
+from stackwars.setup.device import CPU
+from stackwars.study import cells, programs, sharding
+from stackwars.study.keys import Config
+from stackwars.study.programs import Compilation, Program
+from stackwars.study.workflow import kinds
+from stackwars.study.workflow.grid import Grid, Wildcards
+from stackwars.study.workflow.kinds import CELL, COMPILING, PROGRAM, Kind
+
+EXPECTED = "expected/{workload}/{variant}"
+CHECK = programs.check_path("{compiler}", "{workload}", "{variant}")
+AHEAD = Compilation("{target}", "{compiler}", Program("{framework}", "{workload}", "{variant}")).path
+LARGEST_BATCH = Compilation("{target}", "{compiler}", Program("{framework}", "{workload}")).largest_batch_path
+WORKLOAD_GROUP = "compiled-{workload}"
+LAST = -1_000_000_000
+"""Priority of what no other job of a round waits for."""
+
+
+def lower_job(config: Config, program: Program) -> LowerJob:
+    """Return the job that lowers a framework's program."""
+    settings = cells.settings(config)
+    return LowerJob(
+        framework=program.framework,
+        dialect=frameworks.load(program.framework).DIALECT,
+        workload=program.workload,
+        variant=program.variant,
+        sizes=programs.sizes(config, program.workload, program.variant),
+        seed=settings.seed,
+        matmul_precision=settings.matmul_precision,
+    )
+
+
+def expected_job(config: Config, workload: str, variant: str) -> ExpectedJob:
+    """Return the job that computes the expected values of a workload."""
+    settings = cells.settings(config)
+    return ExpectedJob(
+        workload=workload,
+        variant=variant,
+        sizes=programs.sizes(config, workload, variant),
+        seed=settings.seed,
+        memory_cap_gib=settings.memory_cap_gib,
+        timeout_s=settings.timeout_s,
+        programs=programs.files(config, programs.evaluated(config, workload, variant)),
+    )
+
+
+def check_job(config: Config, compiler: str, workload: str, variant: str) -> CheckJob:
+    """Return the job that checks every program of a workload in one compiler."""
+    settings = cells.settings(config)
+    return CheckJob(
+        workload=workload,
+        variant=variant,
+        device=CPU,
+        preset=config.preset,
+        compiler=compiler,
+        module=programs.compiler_module(config, compiler),
+        options=config.compilers[compiler].options,
+        sizes=programs.sizes(config, workload, variant),
+        settings={key: getattr(settings, key) for key in ("seed", "memory_cap_gib", "check_timeout_s")},
+        programs=programs.files(config, programs.checked(config, workload, compiler, variant)),
+        expected=programs.expected_folder(config, workload, variant),
+    )
+
+
+def optimise_job(config: Config) -> OptimiseJob:
+    """Return the job that writes what the native compiler makes from a program."""
+    name = programs.native_compiler(config)
+    return OptimiseJob(
+        compiler=name,
+        module=programs.compiler_module(config, name),
+        options=config.compilers[name].options,
+        timeout_s=cells.settings(config).compile_timeout_s,
+    )
+
+
+def compile_job(config: Config, compilation: Compilation) -> CompileJob:
+    """Return the job that compiles a program for a target.
+
+    A compilation for a slice stops once its buffers are assigned, and the size of its code is not counted.
+    """
+    program = compilation.program
+    return CompileJob(
+        workload=program.workload,
+        framework=program.framework,
+        variant=program.variant,
+        sizes=programs.sizes(config, program.workload, program.variant),
+        target=compilation.target,
+        target_row=config.targets[compilation.target].document(),
+        compiler=compilation.compiler,
+        timeout_s=cells.settings(config).compile_timeout_s,
+        assumed_code_bytes=0 if parallel.is_variant(program.variant) else None,
+    )
+
+
+def largest_batch_job(config: Config, compilation: Compilation) -> LargestBatchJob:
+    """Return the job that searches the largest batch that fits a target."""
+    lowering, compiling = lower_job(config, compilation.program), compile_job(config, compilation)
+    return LargestBatchJob(
+        workload=lowering.workload,
+        framework=lowering.framework,
+        dialect=lowering.dialect,
+        sizes=lowering.sizes,
+        seed=lowering.seed,
+        matmul_precision=lowering.matmul_precision,
+        target=compiling.target,
+        target_row=compiling.target_row,
+        compiler=compiling.compiler,
+        timeout_s=compiling.timeout_s,
+        limit=cells.settings(config).largest_batch_compilations,
+    )
+
+
+def _lower_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+    return programs.lower_sources(grid.config, wildcards.framework, wildcards.workload)
+
+
+def _lower_pins(grid: Grid, wildcards: Wildcards) -> str:
+    return programs.lower_pins(grid.config, wildcards.framework)
+
+
+def _evaluated(grid: Grid, wildcards: Wildcards) -> list[str]:
+    """Return the files of the programs that a workload's expected values are computed from."""
+    evaluated = programs.evaluated(grid.config, wildcards.workload, wildcards.variant)
+    if not evaluated:
+        raise WorkflowError(
+            "target: expected: expected a configuration with a frontend's programs and an XLA compiler, got none"
+        )
+    return kinds.program_files(grid, evaluated)
+
+
+def _checked(grid: Grid, wildcards: Wildcards) -> list[str]:
+    """Return the files of the programs that a check reads."""
+    names = (wildcards.workload, wildcards.compiler, wildcards.variant)
+    checked = programs.checked(grid.config, *names)
+    if not checked:
+        raise WorkflowError(
+            "target: check: expected a workload, compiler and variant with programs to check, got "
+            f"{', '.join(names)}; fix: change the path, or measure the study of the key odd_sizes"
+        )
+    return kinds.program_files(grid, checked)
+
+
+def _compile(grid: Grid, wildcards: Wildcards) -> CompileJob:
+    compilation = kinds.compilation_of(wildcards)
+    if parallel.is_variant(compilation.program.variant):
+        kinds.configured("sharding", sharding.slices(grid.config), compilation)
+    return compile_job(grid.config, compilation)
+
+
+def _description(grid: Grid, wildcards: Wildcards) -> list[str]:
+    """Return the file that tells XLA what a GPU is, for a target that has one."""
+    name = grid.config.targets[wildcards.target].description
+    return [f"src/stackwars/measure/stablehlo/{name}"] if name else []
+
+
+def _code_source(grid: Grid, wildcards: Wildcards) -> str | list:
+    """Return where a compilation that stops before its code takes the code's size from; [] for others."""
+    config, compilation = grid.config, kinds.compilation_of(wildcards)
+    if parallel.is_variant(compilation.program.variant) or programs.finished(config, compilation):
+        return []
+    return f"{grid.root}/{programs.code_source(config, compilation).path}/ahead.json"
+
+
+COMPILED = {
+    "lower": Kind(
+        version="2",
+        command="stackwars.setup.environments {input.pins} -- -m stackwars.measure.stablehlo.lower --output {folder}",
+        outputs={"program": f"{PROGRAM}/program.mlir.gz", "arguments": f"{PROGRAM}/arguments.json"},
+        pins=_lower_pins,
+        make=lambda grid, w: lower_job(grid.config, kinds.program_of(w)),
+        sources=_lower_sources,
+        machine=COMPILING,
+        # Before the cells: a replay stands among them.
+        priority=10,
+        group=WORKLOAD_GROUP,
+    ),
+    "expected": Kind(
+        version="1",
+        command="stackwars.measure.stablehlo.expected --pins {input.pins} --output {folder}",
+        outputs={"result": f"{EXPECTED}/expected.json", "arrays": f"{EXPECTED}/expected.npz"},
+        pins=kinds.judge_pins,
+        make=lambda grid, w: expected_job(grid.config, w.workload, w.variant),
+        sources=kinds.compiler_sources,
+        inputs={"programs": _evaluated},
+        machine=COMPILING,
+        # Every cell and every check of the workload waits for it.
+        priority=11,
+        group=WORKLOAD_GROUP,
+    ),
+    "check": Kind(
+        version="1",
+        command="stackwars.measure.stablehlo.check --pins {input.pins} --output {folder}",
+        outputs={"result": str(CHECK), "executables": f"{CHECK.parent}/{EXECUTABLES}/"},
+        pins=kinds.compiler_pins,
+        make=lambda grid, w: check_job(grid.config, w.compiler, w.workload, w.variant),
+        sources=kinds.compiler_sources,
+        inputs={"programs": _checked, "expected": kinds.expected_files},
+        machine=COMPILING,
+        priority=11,
+        group=WORKLOAD_GROUP,
+    ),
+    # The programs that the report shows. They are made from cells, so they cannot be of the group that a cell's replay
+    # is made from.
+    "optimised": Kind(
+        version="1",
+        command="stackwars.setup.environments {input.pins} -- -m stackwars.measure.stablehlo.optimised "
+        "--program {input.program} --output {output}",
+        outputs={"result": f"{CELL}/optimised_cpu.hlo.gz"},
+        pins=lambda grid, w: programs.compiler_pins(grid.config, programs.native_compiler(grid.config)),
+        make=lambda grid, w: optimise_job(grid.config),
+        inputs={"program": f"{CELL}/stablehlo.mlir.gz"},
+        machine=COMPILING,
+        priority=LAST,
+    ),
+    # variant: the preset's sizes, others, or a program that is divided among the chips of a slice.
+    "ahead": Kind(
+        version="1",
+        command="stackwars.measure.stablehlo.ahead_supervisor --pins {input.pins} --program {input.program} "
+        "--output {folder}",
+        outputs={"result": f"{AHEAD}/ahead.json", "optimised": f"{AHEAD}/optimised.hlo.gz"},
+        pins=kinds.compiler_pins,
+        make=_compile,
+        inputs={
+            "program": f"{PROGRAM}/program.mlir.gz",
+            "description": _description,
+            "code": _code_source,
+        },
+        options={"code-from": "code"},
+        machine=COMPILING,
+        priority=LAST,
+        group=WORKLOAD_GROUP,
+    ),
+    "largest_batch": Kind(
+        version="1",
+        command="stackwars.measure.stablehlo.largest_batch --pins {input.pins} --lower-pins {input.lower_pins} "
+        "--base {input.base} --output {output}",
+        outputs={"result": str(LARGEST_BATCH)},
+        pins=kinds.compiler_pins,
+        make=lambda grid, w: largest_batch_job(grid.config, kinds.compilation_of(w)),
+        sources=_lower_sources,
+        inputs={"lower_pins": _lower_pins, "base": f"{LARGEST_BATCH.parent}/base/ahead.json"},
+        machine=COMPILING,
+        priority=LAST - 1,
+        group=WORKLOAD_GROUP,
+    ),
+}

@@ -1,0 +1,121 @@
+"""One kind of job: a row of the table `jobs.KINDS`; and the keys that the path of a job names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from snakemake.exceptions import WorkflowError
+
+from stackwars.core import judge
+from stackwars.study import programs
+from stackwars.study.cells import Cell
+from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
+from stackwars.study.workflow.grid import Grid, Wildcards
+
+ALONE, TIMED, COMPILING = "alone", "timed", "compiling"
+"""Demands of a job on its machine. No other job runs beside one that is alone, nor beside a timed one unless the preset
+sets side_by_side. Two compilations may run side by side: nothing about them is timed against anything."""
+CELL = Cell("{framework}", "{workload}", "{device}").path
+"""Folder of a cell, below the folder of the run, by the wildcards of its path."""
+PROGRAM = Program("{framework}", "{workload}", "{variant}").path
+BASE_PROGRAM = Program("{framework}", "{workload}").path
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of job that measures or compiles. Functions take the grid and the wildcards of a path.
+
+    version: of its protocol, see `jobs`. command: the module and its options, with the names input, output, wildcards,
+    and folder, which holds the result. outputs: {name: path below the folder of the run}, the result first; a folder
+    ends with a slash. pins: those of its environment.
+
+    make: returns the job, a dataclass that the command reads as JSON (`--job`). sources: files that decide a result.
+    inputs: {name: path below the folder of the run, or a function}. ancient: names of inputs whose dates do not count.
+    options: {option of the command: name of its input}, left out if there is no such file. arguments: of the command;
+    a change runs the job again. machine: ALONE, TIMED or COMPILING. group: jobs that are one job of a cluster.
+    """
+
+    version: str
+    command: str
+    outputs: dict[str, str]
+    pins: Callable[[Grid, Wildcards], str]
+    make: Callable[[Grid, Wildcards], Any] | None = None
+    sources: Callable[[Grid, Wildcards], list[str]] = lambda grid, wildcards: []
+    inputs: dict[str, str | Callable[[Grid, Wildcards], str | list[str]]] = field(default_factory=dict)
+    ancient: tuple[str, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+    arguments: Callable[[Grid, Wildcards], str] = lambda grid, wildcards: ""
+    machine: str = TIMED
+    priority: int = 0
+    group: str | None = None
+
+
+def cell_of(wildcards: Wildcards) -> Cell:
+    """Return the cell that a path names."""
+    return Cell(wildcards.framework, wildcards.workload, wildcards.device)
+
+
+def replay_of(wildcards: Wildcards) -> ReplayCell:
+    """Return the replay that a path names."""
+    return ReplayCell(wildcards.device, wildcards.compiler, wildcards.workload)
+
+
+def program_of(wildcards: Wildcards) -> Program:
+    """Return the program that a path names, at the preset's sizes if the path has no variant."""
+    return Program(wildcards.framework, wildcards.workload, getattr(wildcards, "variant", BASE))
+
+
+def compilation_of(wildcards: Wildcards) -> Compilation:
+    """Return the compilation that a path names."""
+    return Compilation(wildcards.target, wildcards.compiler, program_of(wildcards))
+
+
+def configured(key: str, known: list, wanted: Any) -> Any:
+    """Return what a path names.
+
+    :raises WorkflowError: unless it is among those that the key of the configuration names.
+    """
+    if wanted not in known:
+        raise WorkflowError(
+            f"target: {key}: expected what the key {key} in config/config.yaml names, got {wanted.path}; fix: change "
+            "the path, or that key"
+        )
+    return wanted
+
+
+def program_files(grid: Grid, programs_: list[Program]) -> list[str]:
+    """Return the files of programs and their lists of arguments."""
+    return [path for files in programs.files(grid.config, programs_).values() for path in files.values()]
+
+
+def replayed_files(grid: Grid, wildcards: Wildcards) -> list[str]:
+    """Return the files of the programs that a replay of the workload runs."""
+    return program_files(grid, programs.replayed(grid.config, wildcards.workload, wildcards.compiler))
+
+
+def expected_files(grid: Grid, wildcards: Wildcards) -> list[str]:
+    """Return the expected values that a workload's outputs are compared with; [] if there are none."""
+    variant = getattr(wildcards, "variant", BASE)
+    folder = programs.expected_folder(grid.config, wildcards.workload, variant)
+    return [f"{folder}/{name}" for name in (judge.DOCUMENT, judge.ARRAYS)] if folder else []
+
+
+def compiler_pins(grid: Grid, wildcards: Wildcards) -> str:
+    """Return the pins of the compiler that a path names, for its target if it names one."""
+    return programs.compiler_pins(grid.config, wildcards.compiler, getattr(wildcards, "target", None))
+
+
+def judge_pins(grid: Grid, wildcards: Wildcards) -> str:
+    """Return the pins of the compiler whose environment computes expected values."""
+    return programs.compiler_pins(grid.config, programs.judge_compiler(grid.config))
+
+
+def compiler_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
+    """Return the files of the compiler that a path names and of the workload's declaration, but no frontend's.
+
+    Expected values are computed by the judge's compiler.
+    """
+    compiler = getattr(wildcards, "compiler", None) or programs.judge_compiler(grid.config)
+    return programs.replay_sources(grid.config, compiler, wildcards.workload)

@@ -1,0 +1,62 @@
+# Jobs that measure or compile: each kind is a row of stackwars.study.workflow.jobs.KINDS. And the devices.
+
+MACHINES = {
+    kinds.ALONE: (workflow.cores, EXCLUSIVE_NODE),
+    kinds.TIMED: (1 if GRID.settings.side_by_side else workflow.cores, EXCLUSIVE_NODE),
+    kinds.COMPILING: (max(1, workflow.cores // 2), {"mem_mb": 8000}),
+}
+
+for kind, row in KINDS.items():
+
+    rule:
+        name:
+            kind
+        input:
+            **JOBS.inputs(kind),
+        output:
+            **JOBS.outputs(kind),
+        log:
+            JOBS.log(kind),
+        priority: row.priority
+        group:
+            row.group
+        threads: MACHINES[row.machine][0]
+        resources:
+            **MACHINES[row.machine][1],
+        params:
+            **JOBS.params(kind),
+        # The command is a parameter: this text is read when a job starts, and the loop has ended by then.
+        shell:
+            "python -m {params.command} {params.job} {params.arguments} >{log} 2>&1"
+
+
+# Asked where the device's cells would be measured: on a cluster, on a node that has it.
+rule device:
+    input:
+        GRID.device_pins,
+    output:
+        f"{ROOT}/{{device}}/found.json",
+    log:
+        f"{ROOT}/logs/{{device}}/found.txt",
+    resources:
+        **EXCLUSIVE_NODE,
+    params:
+        sources=step_digest("stackwars.study.workflow.devices"),
+        config=CONFIG,
+    shell:
+        "python -m stackwars.study.workflow.devices --config {params.config} --device {wildcards.device}"
+        " --output {output} >{log} 2>&1"
+
+
+checkpoint devices:
+    input:
+        [f"{ROOT}/{device}/found.json" for device in config.devices],
+    output:
+        f"{ROOT}/devices.json",
+    log:
+        f"{ROOT}/logs/devices.txt",
+    params:
+        config=CONFIG,
+    shell:
+        "python -m stackwars.study.workflow.devices --config {params.config} --answers {input}"
+        " --output {output} >{log} 2>&1"
