@@ -48,7 +48,7 @@ FILTERS = ((r"(?s)<style>.*?</style>|<[^>]*>", ""), (r"[ \t]+\n", "\n"), (r"\n{2
 """Patterns and replacements: the snapshot of a page has its text without markup."""
 
 
-def assert_snapshot(name: str, text: str) -> None:
+def assert_snapshot(name: str | Path, text: str) -> None:
     """Compare an output with its snapshot; pytest with SNAPSHOTS=write in the environment writes the snapshot."""
     for pattern, replacement in FILTERS if text.startswith("<") else ():
         text = re.sub(pattern, replacement, text)

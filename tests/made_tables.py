@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -229,3 +230,36 @@ def accepted(
     write_tables(folder, facts, **tables)
     runs.write_manifest(folder)
     return runs.Run(folder.name, folder, machine)
+
+
+def pair(
+    kind: str = "same",
+    workload: str = "gemm",
+    trials: int = 3,
+    ratio: float = 1.0,
+    noise: float = 0.01,
+    subject: str = "jax",
+    baseline: str = "",
+    **changes: object,
+) -> dict:
+    """What `paired.measure` returns of a pair whose rounds lie around a ratio, each off by a normal share of it."""
+    labels = {"kind": kind, "workload": workload, "device": "cpu", "trials": trials, "rounds": 5}
+    sides = {"subject": subject, "baseline": baseline or subject}
+    name = f"{subject}-{baseline}-{workload}"
+    draw = random.Random(f"{name} {changes.pop('seed', 0)}")
+    ratios = [ratio * math.exp(draw.gauss(0, noise)) for _ in range(trials * 5)]
+    undisturbed = [one * math.exp(draw.gauss(0, noise)) for one in ratios]
+    machine = {"cpu_model": "A CPU", "cores": 2, "memory_bytes": 2**34}
+    return {
+        **labels, **sides, "name": name, "ratios": ratios, "undisturbed": undisturbed,
+        "machine": machine, "revisions": ["abc"], "wall_s": 1.0, **changes,
+    }  # fmt: skip
+
+
+def pairs(noise: float = 0.01, ratio: float = 1.0, seed: int = 0) -> list[dict]:
+    """Twelve pairs of two frameworks against themselves."""
+    return [
+        pair(workload=f"{subject}{number}", subject=subject, noise=noise, ratio=ratio, seed=seed)
+        for subject in ("jax", "torch_xla")
+        for number in range(6)
+    ]

@@ -195,3 +195,34 @@ def write_results(results: Path) -> Path:
     (results / "devices.json").write_text(json.dumps(DEVICES))
     (results / "cpu" / "peak.json").write_text(json.dumps(PEAK))
     return results
+
+
+CALL_MS = 10.0
+FLOOR_MS = 4.0
+
+
+def honest_process(**changes: object) -> dict:
+    """An honest process as the supervisor writes it: 20 blocks of one call of CALL_MS, first call 0.8 s.
+
+    changes: of one event, by its name: `steady={"ns": [...]}`; or of the process itself.
+    """
+    steady_s = 20 * (CALL_MS / 1e3 + 2e-5)
+    events = {
+        "run": {"at_s": 100.0, "affinity": [1]},
+        "first": {"began_s": 100.001, "at_s": 100.801, "ns": 800_000_000, "compiles": 1, "cache_hits": 0},
+        "second": {"at_s": 100.82, "ns": 10_000_000, "compiles": 0, "cache_hits": 0},
+        "steady": {
+            "began_s": 100.82, "at_s": 100.82 + steady_s, "ns": [round(1e6 * CALL_MS)] * 20, "calls": 1,
+            "seconds": steady_s, "compiles": 0, "cache_hits": 0,
+        },
+        "timed": {"at_s": 101.2, "affinity": [1]},
+        "end": {"at_s": 101.3},
+    }  # fmt: skip
+    steady = {**events["steady"], **changes.get("steady", {})}
+    events["steady"]["run_ns"] = steady["ns"]  # one thread that never waits
+    own = {key: value for key, value in changes.items() if key not in events}
+    return {
+        "status": "ok", "framework": "jax", "workload": "gemm", "device": "cpu-1t", "repetition": 0,
+        "wall_s": 3.0, **own,
+        "events": [{"event": name, **event, **changes.get(name, {})} for name, event in events.items()],
+    }  # fmt: skip

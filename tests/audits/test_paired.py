@@ -1,15 +1,19 @@
-"""Rounds of a pair: what is kept of them, that they resume, and a real one."""
+"""The pairs that the audits measure, their rounds, resuming, and a real pair."""
 
 import json
 import sys
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from measured import config
 from stackwars.measure.supervisor import ProcessJob
-from stackwars.study.audits import paired
+from stackwars.study.audits import paired, pairs
 from stackwars.study.audits.paired import PairJob
+from stackwars.study.audits.pairs import MIXED, SAME
+from stackwars.study.config import load
 
 SETTINGS = {
     "seed": 7, "matmul_precision": "highest", "memory_cap_gib": 8, "timeout_s": 120, "block_calls": 1,
@@ -90,6 +94,25 @@ def test_a_round_that_is_none_of_the_study_stops_the_audit(changes, said):
     process = job().process(job().sides[0], 0)
     with pytest.raises(RuntimeError, match=said):
         paired.summary([record(process), record(process, **changes)])
+
+
+def test_the_committed_configuration_has_forty_trials_of_four_frameworks_on_four_workloads():
+    found = pairs.all_pairs(load())
+    same, mixed = ([pair for pair in found if pair.kind == kind] for kind in (SAME, MIXED))
+    assert sum(pair.trials for pair in same) >= 40
+    assert {pair.subject for pair in same} == {"jax", "torch_xla", "torch_eager", "torch_inductor"}
+    assert all(pair.subject == pair.baseline for pair in same)
+    assert {(pair.subject, pair.baseline, pair.trials) for pair in mixed} == {("torch_xla", "jax", 2)}
+    for every in (same, mixed):
+        assert {pair.workload for pair in every} == {"gemm", "mha", "layernorm", "bert_base"}
+    assert Counter((pair.kind, pair.name) for pair in found).most_common(1)[0][1] == 1
+
+
+def test_what_the_configuration_lacks_has_no_pair():
+    trials = {"jax": 1, "numpy": 2}
+    asked = {"frameworks": [], "replays": [], "workloads": ["gemm", "bert_base"], "trials": trials}
+    names = [(pair.kind, pair.name) for pair in pairs.all_pairs(config(audits=asked))]
+    assert names == [("same", "jax-gemm")]
 
 
 @pytest.mark.env

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.made import process
+from measured import honest_process
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.audits import independent, mutant, subjects
 from stackwars.study.audits.subjects import CellSubject, ReplaySubjectJob, SubjectJob
@@ -40,7 +40,7 @@ def started(monkeypatch) -> list[ProcessJob]:
             "ns": [ns] * 20, "seconds": seconds, "at_s": 100.82 + seconds, "run_ns": [ns] * 20,
             "wait_ns": [0] * 20, "steal_ns": [0] * 20, "other_processes_share": 0.0,
         }  # fmt: skip
-        made = process(framework=job.framework, device=job.device, repetition=job.repetition,
+        made = honest_process(framework=job.framework, device=job.device, repetition=job.repetition,
                        workload=job.workload, status_detail="", steady=steady)  # fmt: skip
         if child_module.startswith("stackwars.study.audits.third_party"):
             made["events"] = [
@@ -71,7 +71,7 @@ def test_other_job_or_child_is_run(started, tmp_path):
 def test_process_that_failed_stops_the_audit():
     with pytest.raises(RuntimeError, match=r"gemm of jax on cpu-1t to run, got oom: no memory; fix: that cell"):
         failed = {"status": "oom", "status_detail": "no memory"}
-        subjects.require_ok({**process(), "workload": "gemm", **failed})
+        subjects.require_ok({**honest_process(), "workload": "gemm", **failed})
 
 
 def cell(folder: Path, dialect: str = "jax") -> CellSubject:

@@ -26,7 +26,7 @@ def needed(identity: str) -> tuple[list[Cell], set[str], list[Program]]:
 
 @pytest.mark.parametrize("claim", claims().claims, ids=lambda claim: claim.id)
 def test_every_claim_needs_something_in_every_preset(claim):
-    check({**config(), "preset": "smoke"}, claim)
+    check(config().changed(preset="smoke"), claim)
     assert any(needed(claim.id))
 
 
@@ -38,12 +38,12 @@ def test_a_claim_about_gemm_needs_two_cells():
 def test_a_claim_about_the_split_needs_replays_of_one_generation():
     cells, replays, found = needed("program_is_reason")
     assert {cell.framework for cell in cells} == {"jax", "torch_xla"}
-    workloads = config()["studies"]["tables"]["workloads"]
+    workloads = config().studies["tables"].workloads
     assert replays == {f"replay/cpu/jaxlib-0.7.1/{workload}/replay.json" for workload in workloads}
     assert found == []
     assert {path.split("/")[2] for path in needed("primitive_slower")[1]} == {"jaxlib-0.7.1"}
     every = {path.split("/")[2] for path in needed("ynn_pays")[1]}
-    assert every == set(config()["studies"]["matrix"]["compilers"])
+    assert every == set(config().studies["matrix"].compilers)
 
 
 def test_a_claim_about_a_target_needs_compilations_for_it_alone():
@@ -57,7 +57,7 @@ def test_a_claim_about_a_target_needs_compilations_for_it_alone():
 
 def about(**where) -> set[str]:
     """Return the files that a claim about the comparisons with these values would need."""
-    study = "targets" if where.get("device", "cpu") in config()["targets"] else "tables"
+    study = "targets" if where.get("device", "cpu") in config().targets else "tables"
     query = {"study": study, "where": where, "supports": ["same"], "contradicts": ["different"]}
     return {str(path) for path in needed_files(config(), claim(query))}
 
@@ -86,9 +86,10 @@ def test_a_claim_about_growth_or_division_needs_their_processes_alone():
 def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
     row = {"environments": {"cpu": "jax"}}
     pair = {"subject": "theirs", "baseline": "ours", "compare": ["cells"]}
-    other = {**config(), "frameworks": {"ours": row, "theirs": row}, "comparisons": [pair]}
-    other |= {"workloads": ["gemm", "layernorm"], "devices": ["cpu"]}
-    other |= {"studies": {"ours": {"frameworks": ["ours", "theirs"]}}}
+    other = config().changed(
+        frameworks={"ours": row, "theirs": row}, comparisons=[pair], workloads=["gemm", "layernorm"],
+        devices=["cpu"], studies={"ours": {"frameworks": ["ours", "theirs"]}},
+    )  # fmt: skip
     for one in claims().claims:
         assert {cell.framework for cell in needed_cells(other, one)} <= {"ours", "theirs"}
         assert not programs.replays(restricted(other, one))
@@ -96,7 +97,7 @@ def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
 
 def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
     folder = write_results(tmp_path / "results")
-    smoke = {**config(), "preset": "smoke"}
+    smoke = config().changed(preset="smoke")
     for compiled, verdict in ((0, "supported"), (1, "contradicted")):
         for framework in ("jax", "torch_xla"):
             cell = Cell(framework, "gemm", "cpu")
@@ -110,15 +111,12 @@ def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
 
 
 def without_torch_xla() -> dict:
-    """The committed configuration without the subject of its main comparison."""
-    kept = {
-        name: row
-        for name, row in config()["frameworks"].items()
-        if name != "torch_xla" and "environments" in row
-    }
-    pairs = [row for row in config()["comparisons"] if row["subject"] in kept]
-    studies = {name: narrowed(row, set(kept), set()) for name, row in config()["studies"].items()}
-    return {**{**config(), "frameworks": kept, "comparisons": pairs}, "studies": studies}
+    """What the committed configuration has without the subject of its main comparison."""
+    rows = config().frameworks.items()
+    kept = {name: row for name, row in rows if name != "torch_xla" and row.environments}
+    pairs = [row for row in config().comparisons if row.subject in kept]
+    studies = {name: narrowed(row, set(kept), set()) for name, row in config().studies.items()}
+    return {"frameworks": kept, "comparisons": pairs, "studies": studies}
 
 
 @pytest.mark.parametrize(
@@ -131,15 +129,15 @@ def without_torch_xla() -> dict:
     ids=["workload", "device", "framework"],
 )
 def test_a_claim_about_what_is_not_asked_for_is_refused(changes, said, tmp_path):
-    lone = validate({**config(), **changes})
+    lone = validate(config().changed(**changes).document())
     with pytest.raises(ClaimError) as caught:
         decide_one("gemm_first_pytorch", lone, Folder(tmp_path))
     assert f"gemm_first_pytorch: {said}" in str(caught.value)
 
 
 def test_a_claim_about_a_study_that_is_not_configured_is_refused(tmp_path):
-    left = {name: row for name, row in config()["studies"].items() if name != "sharding"}
-    lone = {**config(), "studies": left, "measure": list(left)}
+    left = {name: row for name, row in config().studies.items() if name != "sharding"}
+    lone = config().changed(studies=left, measure=list(left))
     said = r"same_collectives: query.study: expected one of the configured tables, .*, got \"sharding"
     with pytest.raises(ClaimError, match=said):
         decide_one("same_collectives", lone, Folder(tmp_path))
@@ -151,6 +149,6 @@ def test_a_claim_about_the_baseline_alone_needs_its_cells_and_is_decided(tmp_pat
     assert others == [set(), []]
     folder = write_results(tmp_path / "results")
     write_cell(folder, [process(Cell("jax", "gemm", "cpu"), second_ms=1.0)])
-    smoke = {**config(), "preset": "smoke"}
+    smoke = config().changed(preset="smoke")
     row = decide_one("one_run_jax", smoke, Folder(tmp_path / "out", folder))
     assert row["evidence"].startswith("one slow run: GEMM; no data for ")

@@ -1,12 +1,15 @@
-"""A run beside another: what is reproduced, what is not, and what the machine has to do with it."""
+"""A run beside another: what is reproduced, what is not, and how often two runs decide a claim differently."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from claims_fixture import CONTEXT, claims, config, write
-from made_tables import cell, comparison
+from claims_fixture import CONTEXT, claim, claims, config, write
+from explain_fixture import assert_snapshot
+from made_tables import accepted, cell, comparison
 from stackwars.study.claims import compare
+from stackwars.study.claims.compare import Stability, between_runs
 from stackwars.study.claims.decide import decide_all
 from stackwars.study.claims.definitions import Claims
 from stackwars.study.results import schema
@@ -15,6 +18,7 @@ from stackwars.study.results.folder import Folder
 
 PREDICTED = {"predicted_low": 1.0, "predicted_high": 4.0}
 CLAIM = "faster_steady"
+SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
 def results(folder, ratios: dict[str, float], status: str = "ok", **context) -> Dataset:
@@ -46,14 +50,19 @@ def test_a_run_with_the_same_results_reproduces_everything(tmp_path):
     )
 
 
-def test_what_comes_out_otherwise_is_named_with_both_verdicts(tmp_path):
-    document = compared(tmp_path, {"ffn": 2.0, "mha": 2.0}, {"ffn": 0.5, "mha": 0.5})
+def test_everything_that_differs_is_named_with_both_sides(tmp_path):
+    """Another machine, verdict, ratio and status."""
+    sizes = {name: {"batch": 2} for name in ("gemm", "ffn", "mha")}
+    machine = {"cpu_model": "Another", "cores": 64}
+    here = results(tmp_path / "here", {"ffn": 2.0, "mha": 9.0}, "oom", machine=machine, sizes=sizes)
+    document = compare.compare(here, results(tmp_path / "there", {"ffn": 0.5, "mha": 0.5}, sizes=sizes))
     found = outcome(document)
     assert (found["reference"], found["run"]) == ("contradicted", "supported")
     assert found["outcome"] == compare.NOT_REPRODUCED
-    both = "contradicted in the reference, supported here (torch_xla slower in 2 of 2"
-    assert f"not reproduced: {CLAIM}: {both}" in compare.report(document)
-    assert "The machine is of a kind that the reference has runs of." in document["summary"]
+    assert [row["inside"] for row in document["ratios"]] == [True, False]
+    assert_snapshot(SNAPSHOTS / "reproduction.txt", compare.report(document))
+    known = compared(tmp_path / "known", {"ffn": 2.0, "mha": 2.0}, {"ffn": 0.5, "mha": 0.5})
+    assert "The machine is of a kind that the reference has runs of." in known["summary"]
 
 
 def test_a_claim_is_compared_on_the_rows_that_both_have(tmp_path):
@@ -69,23 +78,6 @@ def test_a_claim_is_compared_on_the_rows_that_both_have(tmp_path):
 def test_a_claim_without_shared_rows_is_not_decided_here(tmp_path):
     found = outcome(compared(tmp_path, {"ffn": 2.0}, {"mha": 2.0}))
     assert (found["run"], found["outcome"]) == ("not testable here", compare.NOT_DECIDED_HERE)
-
-
-def test_a_ratio_outside_its_prediction_is_named_with_it(tmp_path):
-    document = compared(tmp_path, {"ffn": 2.0, "mha": 9.0}, {"ffn": 2.0, "mha": 2.0})
-    assert [row["inside"] for row in document["ratios"]] == [True, False]
-    assert "outside: steady ratio of mha, torch_xla, cpu: 9, predicted 1 to 4" in compare.report(document)
-
-
-def test_another_machine_is_described_if_something_differs(tmp_path):
-    both, machine = {"ffn": 2.0}, {"cpu_model": "Another", "cores": 64}
-    sizes = {"gemm": {"m": 2}, "ffn": {"batch": 2}}
-    here = results(tmp_path / "here", both, "oom", machine=machine, sizes=sizes)
-    document = compare.compare(here, results(tmp_path / "there", both, sizes=sizes))
-    assert "The machine is of another kind than the reference's." in document["summary"]
-    described = "the machine: Another, 64 cores, unknown cache; the reference's: A CPU, 2 cores, unknown cache"
-    assert described in compare.report(document)
-    assert "another status: gemm, JAX, cpu: oom, in the reference ok" in compare.report(document)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +105,7 @@ def test_only_workloads_of_the_same_sizes_are_compared_and_claims_only_with_all_
 
 def test_the_reference_itself_is_compared_with_nothing(tmp_path):
     folder = Folder(tmp_path)
-    compare.write({"source": "reference"}, folder)
+    compare.write(config().changed(source="reference"), folder)
     assert json.loads(folder["reproduction"].read_text())["summary"] == ""
     assert "from the reference" in folder["reproduction_text"].read_text()
 
@@ -125,3 +117,44 @@ def test_the_step_writes_both_files(tmp_path, monkeypatch):
     folder = Folder(tmp_path / "here")
     compare.write(config(), folder)
     assert json.loads(folder["reproduction"].read_text())["summary"] in folder["reproduction_text"].read_text()
+
+
+WORDS = {"quantifier": "every", "supports": ["slower"], "contradicts": ["faster"]}
+STEADY = claim({**WORDS, "where": {"quantity": "steady"}})
+
+
+def steady_run(folder, name: str, studies: tuple = ("tables",), **ratios: float):
+    """An accepted run with these steady ratios."""
+    rows = [
+        comparison(workload, ratio, verdict="slower" if ratio > 1 else "faster")
+        for workload, ratio in ratios.items()
+    ]
+    return accepted(folder / name, studies=studies, comparisons=rows)
+
+
+def test_every_pair_of_runs_is_compared_on_what_both_have(tmp_path):
+    runs = [
+        steady_run(tmp_path, "2026-01", mha=2.0, ffn=2.0),
+        steady_run(tmp_path, "2026-02", mha=2.1, ffn=0.5),
+        steady_run(tmp_path, "2026-03", mha=1.9),
+    ]
+    assert between_runs(config(), [STEADY], runs) == Stability(1, 1, 1, pairs=3, pairs_differ=1)
+
+
+def test_what_two_runs_have_alike_cannot_vary(tmp_path):
+    runs = [steady_run(tmp_path, name, mha=2.0) for name in ("2026-01", "2026-02")]
+    assert between_runs(config(), [STEADY], runs).varying == 0
+    counted = claim({**WORDS, "where": {"quantity": "hbm"}, "supports": ["more"], "contradicts": ["less"]})
+    rows = [
+        accepted(tmp_path / name, comparisons=[comparison("mha", ratio, quantity="hbm", verdict=word)])
+        for name, ratio, word in (("2026-03", 2.0, "more"), ("2026-04", 0.5, "less"))
+    ]
+    assert between_runs(config(), [counted], rows).varying == 0
+
+
+def test_a_run_that_did_not_measure_the_study_says_nothing_of_its_claims(tmp_path):
+    runs = [
+        steady_run(tmp_path, "2026-01", mha=2.0),
+        steady_run(tmp_path, "2026-02", studies=("stacks",), mha=0.5),
+    ]
+    assert between_runs(config(), [STEADY], runs) == Stability(0, 0, 0, 0, 0)

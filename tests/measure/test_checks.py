@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from audits.made import CALL_MS, FLOOR_MS, process
+from measured import CALL_MS, FLOOR_MS, honest_process
 from stackwars.measure.checks import output_problems, problems, relative_l2, reported_s
 
 
@@ -12,18 +12,18 @@ def checks(found: list[str]) -> list[str]:
 
 
 def test_honest_process_has_no_problem():
-    assert problems(process(), FLOOR_MS) == []
-    assert problems(process(), None) == []
+    assert problems(honest_process(), FLOOR_MS) == []
+    assert problems(honest_process(), None) == []
 
 
 def test_blocks_of_several_calls_are_judged_by_the_call():
-    steady = process()["events"][3]
+    steady = honest_process()["events"][3]
     block = {"ns": [10 * ns for ns in steady["ns"]], "calls": 10, "seconds": 2.004, "at_s": 102.824}
-    assert problems(process(steady=block, wall_s=5.0), FLOOR_MS) == []
-    assert checks(problems(process(steady=block, wall_s=5.0), 2 * CALL_MS)) == ["floor"]
+    assert problems(honest_process(steady=block, wall_s=5.0), FLOOR_MS) == []
+    assert checks(problems(honest_process(steady=block, wall_s=5.0), 2 * CALL_MS)) == ["floor"]
 
 
-HALVED = {"ns": [5_000_000] * 20, "seconds": process()["events"][3]["seconds"] / 2}
+HALVED = {"ns": [5_000_000] * 20, "seconds": honest_process()["events"][3]["seconds"] / 2}
 BLOCK_PROBLEMS = {
     "unfenced calls": ({"ns": [50_000] * 20, "seconds": 0.0014, "at_s": 100.8214}, {}, ["floor"]),
     # The median of these is honest; the first three were not waited for.
@@ -44,34 +44,34 @@ BLOCK_PROBLEMS = {
 @pytest.mark.parametrize("case", BLOCK_PROBLEMS)
 def test_wrong_first_calls_and_blocks_are_noticed_and_odd_ones_are_not(case):
     steady, first, found = BLOCK_PROBLEMS[case]
-    assert checks(problems(process(steady=steady, first=first), FLOOR_MS)) == found
+    assert checks(problems(honest_process(steady=steady, first=first), FLOOR_MS)) == found
 
 
 def test_short_blocks_are_not_taken_for_a_slow_clock():
     # The meters take longer to read than such a block.
     steady = {"ns": [40_000] * 20, "seconds": 0.004, "at_s": 100.824}
-    assert problems(process(steady=steady), 0.001) == []
+    assert problems(honest_process(steady=steady), 0.001) == []
 
 
 def test_more_time_in_calls_than_the_parent_saw_is_noticed():
-    assert checks(problems(process(wall_s=1.0), FLOOR_MS)) == ["wall clock"]
-    assert reported_s(process()) == pytest.approx(1.01)
+    assert checks(problems(honest_process(wall_s=1.0), FLOOR_MS)) == ["wall clock"]
+    assert reported_s(honest_process()) == pytest.approx(1.01)
 
 
 @pytest.mark.parametrize(("run_ns", "found"), [([9_900_000] * 20, []), ([19_000_000] * 20, ["cores"])])
 def test_more_cores_used_than_the_device_has_are_noticed(run_ns, found):
-    assert checks(problems(process(steady={"run_ns": run_ns}), FLOOR_MS)) == found
-    assert problems(process(steady={"run_ns": run_ns}, device="cpu"), FLOOR_MS) == []
+    assert checks(problems(honest_process(steady={"run_ns": run_ns}), FLOOR_MS)) == found
+    assert problems(honest_process(steady={"run_ns": run_ns}, device="cpu"), FLOOR_MS) == []
 
 
 def test_process_that_is_not_pinned_to_one_core_is_noticed():
     both = {"affinity": [0, 1]}
-    assert checks(problems(process(timed=both), FLOOR_MS)) == ["cores"]
-    assert problems(process(run=both, timed=both, device="cpu"), FLOOR_MS) == []
+    assert checks(problems(honest_process(timed=both), FLOOR_MS)) == ["cores"]
+    assert problems(honest_process(run=both, timed=both, device="cpu"), FLOOR_MS) == []
 
 
 def test_process_of_a_replay_is_judged_too():
-    replay = process()
+    replay = honest_process()
     names = ("first", "second", "steady")
     replay["events"] = [
         {k: v for k, v in event.items() if k not in ("compiles", "cache_hits", "seconds")}
@@ -85,7 +85,7 @@ def test_process_of_a_replay_is_judged_too():
 
 @pytest.mark.parametrize(("ns", "found"), [(100_000_000, []), (50_000_000, ["second clock"])])
 def test_halved_clock_of_a_loop_is_noticed(ns, found):
-    made = process()
+    made = honest_process()
     loop = {"event": "loop", "ns": [ns] * 2, "began_s": 103.0, "at_s": 103.2, "calls": 10, "dropped": 0}
     made["events"].insert(4, loop)
     assert checks(problems(made, FLOOR_MS)) == found

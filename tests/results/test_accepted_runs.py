@@ -40,18 +40,13 @@ def test_kind_of_machine_has_its_cache_and_peak_for_a_host_may_hide_the_processo
 
 @pytest.mark.parametrize(("rates", "kinds"), [((188, 218), 1), ((218, 468), 2), ((462, 468), 1)])
 def test_machines_that_run_at_different_speeds_are_different_kinds(rates, kinds):
-    machine = {"cpu_model": "AMD EPYC", "cores": 2}
-    contexts = [
-        {"machine": machine, "peaks": {"cpu": {"last_cache_bytes": 34e6, "gflop_per_s": rate}}}
-        for rate in rates
-    ]
-    assert len(set(map(runs.kind, contexts))) == kinds
+    peaks = [{"cpu": {"last_cache_bytes": 34e6, "gflop_per_s": rate}} for rate in rates]
+    assert len({runs.kind({"machine": {"cores": 2}, "peaks": one}) for one in peaks}) == kinds
 
 
 @pytest.mark.parametrize("name", ["cpu_family", "cpu_model_number", "cpu_stepping", "cpu_flags_digest"])
 def test_processors_that_differ_in_their_numbers_are_different_kinds(name):
-    kinds = {runs.kind({"machine": {"cpu_model": "A CPU", "cores": 2, name: value}}) for value in (1, 2)}
-    assert len(kinds) == 2
+    assert runs.kind({"machine": {name: 1}}) != runs.kind({"machine": {name: 2}})
 
 
 def test_runs_of_an_earlier_protocol_are_not_read(folder):

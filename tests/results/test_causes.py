@@ -1,4 +1,4 @@
-"""causes.csv, from made-up answers of searches; and the gaps that no run has searched."""
+"""causes.csv and profile.csv, from made-up searches and profiles, and what they say of a gap."""
 
 import math
 from dataclasses import asdict, replace
@@ -6,10 +6,13 @@ from dataclasses import asdict, replace
 import pytest
 
 from explain_fixture import FOUND, REGION
-from made_tables import NEW, OLD
+from made_tables import NEW, OLD, class_times, comparison, measured_replay
+from stackwars.core.hlo import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
 from stackwars.explain.answer import OPERATIONS, Tried
+from stackwars.study.config import load
+from stackwars.study.programs import ReplayCell
 from stackwars.study.results import causes, schema
-from stackwars.study.results.causes import explained, shortened
+from stackwars.study.results.causes import carried, explained, shortened
 from stackwars.study.results.raw import Raw
 
 _TEXTS = ['"stablehlo.transpose"(%1) : tensor<3x2xf32>', "chlo.erf %2 : tensor<3x2xf32>"]
@@ -34,7 +37,7 @@ def gap(cause: dict | None, is_gap: bool = True, **changes: object) -> dict:
 
 
 def built(*documents: dict):
-    return causes.build(Raw(causes=list(documents)))
+    return causes.build_causes(Raw(causes=list(documents)))
 
 
 def test_an_answer_is_a_row():
@@ -90,3 +93,76 @@ def test_a_gap_that_was_searched_stands_once_whichever_program_is_slower():
 
 def test_a_region_without_operations_of_a_side_is_none():
     assert shortened({"what": "operations", "a": []}, "a") == "none"
+
+
+def profiled(classes: dict[str, float], workload="gemm", wall_ms=10.0) -> dict:
+    """A profile.json of JAX's program, with one operation of each class that takes these ms."""
+    operations = {f"{kind}.1": {"class": kind, "seconds": ms / 1e3} for kind, ms in classes.items()}
+    program = {"calls": 5, "wall_s": wall_ms / 1e3, "operations": operations}
+    where = {"workload": workload, "compiler": OLD, "device": "cpu", "repetition": 0}
+    return {**where, "programs": {"jax": program}}
+
+
+def replayed(ms: float) -> Raw:
+    """A replay of JAX's program whose loops take so long."""
+    return Raw(replays={ReplayCell("cpu", OLD, "gemm"): measured_replay({"jax": (ms,)})})
+
+
+def profile_table(*profiles: dict, raw: Raw | None = None):
+    return causes.build_profile(load(), list(profiles), raw or Raw())
+
+
+def test_classes_and_dispatch_make_up_the_profiled_call():
+    one = profiled({"products": 6.0, "transposes": 1.0})
+    one["programs"]["jax"]["operations"]["dot.7"] = {"class": "products", "seconds": 2.0e-3}
+    found = profile_table(one, raw=replayed(10.5))
+    assert list(found) == list(schema.PROFILE)
+    assert set(found.framework) == {"jax"} and set(found.title) == {"GEMM"}
+    found = found.set_index("class")
+    assert list(found.index) == list(CLASSES)
+    expected = dict.fromkeys(CLASSES, 0.0) | {"products": 8.0, "transposes": 1.0, "dispatch": 1.0}
+    assert found.ms.to_dict() == pytest.approx(expected)
+    assert found.share.sum() == pytest.approx(1)
+    assert found.operations["products"] == 2 and found.operations["dispatch"] == 0
+    assert set(found.profiled_ms) == {10.0} and set(found.call_ms) == {10.5}
+
+
+@pytest.mark.parametrize(("timed", "consistent"), [(9.2, True), (8.9, False), (11.2, False), (None, False)])
+def test_a_profile_far_from_the_timed_call_is_not_consistent(timed, consistent):
+    found = profile_table(profiled({"products": 9.0}), raw=timed and replayed(timed)).iloc[0]
+    assert found.profile_consistent is consistent and math.isnan(found.call_ms) == (timed is None)
+
+
+def test_workloads_are_in_the_order_of_the_configuration_and_no_profile_is_an_empty_table():
+    found = profile_table(profiled({}, "mha"), profiled({}, "gemm"))
+    assert list(found.workload.drop_duplicates()) == ["gemm", "mha"]
+    assert profile_table().empty and list(profile_table()) == list(schema.PROFILE)
+
+
+def carried_by(ratio: float, profiles: list[dict]) -> dict:
+    return carried(comparison("gemm", ratio, compiler=OLD), schema.profile_table("profile", profiles))
+
+
+def test_a_gap_without_a_profile_of_both_has_no_class():
+    others = class_times("torch_xla", {PRODUCTS: 3.0})
+    for profiles in (class_times("jax", {PRODUCTS: 2.0}), [row | {"compiler": "another"} for row in others]):
+        found = carried_by(1.5, profiles)
+        assert (found["op_class"], found["profile_consistent"]) == ("", False) and math.isnan(found["gap_ms"])
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+def test_the_class_with_the_largest_difference_carries_the_gap(consistent):
+    profiles = class_times("jax", {PRODUCTS: 2.0, ELEMENTWISE: 2.0})
+    others = {PRODUCTS: 4.0, TRANSPOSES: 3.0, ELEMENTWISE: 1.0}
+    profiles += class_times("torch_xla", others, profile_consistent=consistent)
+    found = {"gap_ms": 4.0, "profile_consistent": consistent, "op_class": TRANSPOSES, "share": 0.75}
+    assert carried_by(1.9, profiles) == found
+
+
+def test_profiles_that_differ_the_other_way_or_hardly_show_no_class():
+    base = class_times("jax", {PRODUCTS: 4.0})
+    for ms in (2.0, 4.2):
+        found = carried_by(1.5, base + class_times("torch_xla", {PRODUCTS: ms}))
+        assert found["op_class"] == "" and math.isnan(found["share"])
+        assert found["gap_ms"] == ms - 4.0
+    assert carried_by(0.5, base + class_times("torch_xla", {PRODUCTS: 2.0}))["op_class"] == PRODUCTS

@@ -5,7 +5,7 @@ import pytest
 from measured import process
 from stackwars.measure import process_value
 from stackwars.measure.workloads.gemm import WORKLOAD as gemm
-from stackwars.study.results.cell_numbers import numbers
+from stackwars.study.results.native import numbers
 
 
 def derived(*processes: dict) -> dict:

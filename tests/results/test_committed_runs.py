@@ -10,14 +10,13 @@ from stackwars.study.results.runs import REFERENCE
 from stackwars.study.studies import of_tables
 
 CONFIG = load()
-MATRIX = CONFIG["studies"][effects.STUDY]
+MATRIX = CONFIG.studies[effects.STUDY]
 TWIN = "torch_tpu_undecomposed"
-ACCEPTED = {
-    **CONFIG,
-    "comparisons": [*CONFIG["comparisons"], {"subject": TWIN, "baseline": "jax", "compare": ["programs"]}],
-    "frameworks": {**CONFIG["frameworks"], TWIN: {"programs": "torch_tpu"}},
-    "studies": {**CONFIG["studies"], effects.STUDY: MATRIX | {"programs": [*MATRIX["programs"], TWIN]}},
-}
+ACCEPTED = CONFIG.changed(
+    comparisons=[*CONFIG.comparisons, {"subject": TWIN, "baseline": "jax", "compare": ["programs"]}],
+    frameworks={**CONFIG.frameworks, TWIN: {"programs": "torch_tpu"}},
+    studies={**CONFIG.studies, effects.STUDY: MATRIX.changed(programs=[*MATRIX.programs, TWIN])},
+)
 """The configuration with a framework that was dropped on 28 November 2026, as the accepted runs had it."""
 RUNS = runs.read()
 JUDGED = ["judge", "parity_rel_l2", "losses_apart"]
@@ -46,11 +45,11 @@ def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
     found, known = comparisons.build(ACCEPTED, **parts), run.table("comparisons")
     # Runs accepted earlier have other quantities, and programs at another precision.
     known = known[known["quantity"].isin(schema.QUANTITIES) & ~known["subject"].str.contains("+", regex=False)]
-    is_timed = not set(run.context["studies"]) <= {CONFIG["odd_sizes"]["study"], "releases", "successor"}
+    is_timed = not set(run.context["studies"]) <= {CONFIG.odd_sizes.study, "releases", "successor"}
     assert len(found) == len(known) and bool(len(known)) == is_timed
     assert_rows_known(recorded(found, run, "comparisons"), known, schema.COMPARISON_KEYS)
     # Of the matrix, a run has the effects of the workloads that it measured whole.
-    matrix, known = {**ACCEPTED, "measure": [effects.STUDY]}, run.table("effects")
+    matrix, known = ACCEPTED.changed(measure=[effects.STUDY]), run.table("effects")
     found = effects.build(matrix, parts["cells"], parts["rounds"])
     found = effects.over_all(found[found["workload"].isin(set(known["workload"]) - {"all"})])
     found = found[found["subset"].isin(known["subset"])]
@@ -69,7 +68,7 @@ def again(tmp_path_factory, newest):
     """The tables that follow from the committed measurements of the studies of that run."""
     # Until 28 November 2026 the first study compiled for targets.
     names = list(dict.fromkeys([*newest.context["studies"], "targets"]))
-    config = {**CONFIG, "measure": names, "studies": {name: CONFIG["studies"][name] for name in names}}
+    config = CONFIG.changed(measure=names, studies={name: CONFIG.studies[name] for name in names})
     found = raw.read(config, REFERENCE)
     made = {"cells": cells.build(config, found)}
     made["programs"] = programs.build(config, Folder(tmp_path_factory.mktemp("made"), REFERENCE), found)

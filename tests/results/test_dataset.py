@@ -125,7 +125,7 @@ def test_a_study_is_of_this_run_if_it_measured_it_and_else_of_the_reference(tmp_
 
 @pytest.mark.parametrize(("source", "own"), [("measured", True), ("reference", False)])
 def test_the_reference_shows_every_study_from_its_own_folder(tmp_path, source, own):
-    asked = {**CONFIG, "source": source, "measure": ["tables", "stacks"]}
+    asked = CONFIG.changed(source=source, measure=["tables", "stacks"])
     found = dataset.sources(asked, Folder(tmp_path / "made", tmp_path / "measured"))
     assert found.run.folder == tmp_path / "made" and found.run.measured == tmp_path / "measured"
     assert (found.reference is found.run) == (not own)

@@ -90,7 +90,7 @@ def measured(workload="gemm", frontends=FRONTENDS, compilers=COMPILERS, rounds=3
 
 def built(cells, times, asked=None):
     return effects.build(
-        asked or {**load(), "measure": [effects.STUDY]},
+        asked or load(measure=[effects.STUDY]),
         schema.table("cells", cells),
         schema.table("rounds", times),
     )
@@ -157,7 +157,7 @@ def test_the_reference_pools_the_effects_of_a_workload_over_the_runs_that_have_i
 
 
 def pooled(*runs):
-    table = reference.tables({**load(), "source": "reference"}, list(runs))["effects"]
+    table = reference.tables(load(source="reference"), list(runs))["effects"]
     return table[table["subset"] == "all"].set_index(["effect", "workload"])["share"]
 
 

@@ -15,8 +15,7 @@ from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.results import cells as table_of_cells
 from stackwars.study.results import raw, schema
-from stackwars.study.results.cell_numbers import losses_apart
-from stackwars.study.results.native import majority, majority_distances, relative_error
+from stackwars.study.results.native import losses_apart, majority, majority_distances, relative_error
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
 OUTPUT = np.linspace(1, 2, 64, dtype=np.float32)
@@ -109,13 +108,18 @@ def of_three(results, **changes: float) -> dict[str, dict]:
     """The rows of FFN's cells of these frameworks, each with one of its weights changed by this."""
     for framework, change in changes.items():
         write_cell(results, [process(Cell(framework, "ffn", "cpu"))], ffn_output(change))
+    return rows_of_ffn(results, *changes)
+
+
+def rows_of_ffn(results, *names: str) -> dict[str, dict]:
+    """The rows of FFN's cells of these frameworks."""
     committed = load()
     known = {
-        "comparisons": [one for one in committed["comparisons"] if one["subject"] in changes],
-        "frameworks": {name: committed["frameworks"][name] for name in changes},
+        "comparisons": [one for one in committed.comparisons if one.subject in names],
+        "frameworks": {name: committed.frameworks[name] for name in names},
         "measure": ["stacks"],
     }
-    return {name: row(results, Cell(name, "ffn", "cpu"), **known) for name in changes}
+    return {name: row(results, Cell(name, "ffn", "cpu"), **known) for name in names}
 
 
 def compare_with_expected(results, cell: Cell, status: str = "ok", detail: str = "", **changes: object) -> None:
@@ -168,13 +172,8 @@ def test_nothing_is_judged_by_the_result_of_another_cell(results):
     of_three(results, jax=0.01, torch_xla=0.0, numpy=0.0)
     shutil.rmtree(results / "cpu" / "numpy" / "ffn")
     shutil.copytree(results / "cpu" / "torch_xla" / "ffn", results / "cpu" / "numpy" / "ffn")
-    committed = load()["frameworks"]
-    known = {
-        "frameworks": {name: committed[name] for name in ("jax", "torch_xla", "numpy")},
-        "measure": ["stacks"],
-    }
-    found = {name: row(results, Cell(name, "ffn", "cpu"), **known) for name in known["frameworks"]}
-    assert [found[name]["status"] for name in ("jax", "torch_xla", "numpy")] == ["ok", "ok", "invalid"]
+    found = rows_of_ffn(results, "jax", "torch_xla", "numpy")
+    assert [one["status"] for one in found.values()] == ["ok", "ok", "invalid"]
     assert "got that of cpu/torch_xla/ffn" in found["numpy"]["status_detail"]
     assert found["jax"]["judge"] == found["torch_xla"]["judge"] == "none"
 
@@ -201,7 +200,7 @@ def trained(results, **factors: float) -> dict[str, dict]:
         losses = {"event": "losses", "at_s": 1004.5, "values": [2.0, 1.5 * factor]}
         result["events"].insert(place, losses)
         write_cell(results, [result], OUTPUT)
-    frameworks = load()["frameworks"]
+    frameworks = load().frameworks
     known = {"frameworks": {name: frameworks[name] for name in factors}, "workloads": ["train_mlp"]}
     cells_of = {name: Cell(name, "train_mlp", "cpu") for name in factors}
     return {name: row(results, cell, measure=["beyond"], **known) for name, cell in cells_of.items()}

@@ -33,7 +33,7 @@ def test_a_replay_that_nobody_ran_has_rows_that_say_so():
     table = schema.table("cells", list(table_of_cells.replayed(asked, Raw())))
     assert len(table) == len(programs.replays(asked)) * len(with_programs(asked)) > 0
     assert set(zip(table["status"], table["status_detail"], strict=True)) == {("not run", "no result")}
-    none = config(comparisons=[{**asked["comparisons"][0], "compare": ["cells"]}])
+    none = config(comparisons=[asked.comparisons[0].changed(compare=["cells"])])
     assert list(table_of_cells.replayed(none, Raw())) == []
 
 
@@ -158,7 +158,7 @@ def sharded(rel_l2: float = 1e-7, **counts: int):
     none = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
     compared = {"event": "compared", "rel_l2": rel_l2, "emitted": none, "partitioned": none | counts}
     process = {"status": "ok", "status_detail": "", "events": [compared]}
-    process["sizes"] = config()["presets"]["smoke"]["sizes"]["ffn"]
+    process["sizes"] = config().chosen.sizes["ffn"]
     found = Raw(sharded={sharding.Point("torch_xla", "ffn", "tensor", 4): process})
     return only(schema.table("cells", list(table_of_cells.sharded(config(), found))))
 

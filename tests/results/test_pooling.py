@@ -1,13 +1,15 @@
-"""Which ratios of several runs are pooled, and what a pooled row says."""
+"""Ratios of several runs: which are pooled, what a pooled row says, and the model in worlds whose truth is known."""
 
 import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from made_tables import comparison
-from stackwars.study.results import deciding, pooling, schema
-from stackwars.study.results.pooling import RunTable
+from stackwars.study.results import comparisons, families, pooling, schema
+from stackwars.study.results.families import Prior
+from stackwars.study.results.pooling import Model, RunTable, RunValue
 
 NAMES = ("gemm", "ffn", "mha", "conv", "layernorm")
 
@@ -102,8 +104,148 @@ def test_kinds_of_machine_on_either_side_of_1_have_no_direction():
         return [comparison("gemm", gemm), comparison("ffn", ffn)]
 
     tables = [run("1", "a", *of(2.0, 2.0)), run("2", "a", *of(2.02, 2.02)), run("3", "b", *of(0.8, 1.4))]
-    found = deciding.add_verdicts(pooling.pool(tables)).set_index("workload")
+    found = comparisons.add_verdicts(pooling.pool(tables)).set_index("workload")
     assert list(found["opposite"]) == [True, False]
     assert (found["low"] > 1).all(), "both intervals exclude 1"
     assert list(found["verdict"]) == ["inconclusive", "slower"]
     assert list(found["detail"]) == ["kinds of machine differ in sign", ""]
+
+
+NOTHING = Model(None, None)
+
+
+def runs(*values: float, kinds: str = "", error: float = 1e-9, rounds: int = 3) -> list[RunValue]:
+    """Runs with these values; kinds: a letter a run, each its own by default."""
+    names = kinds or "abcdefgh"
+    return [
+        RunValue(kind, value, error**2, rounds, rounds - 1) for kind, value in zip(names, values, strict=False)
+    ]
+
+
+def ends(ratio):
+    half = ratio.half_width()
+    return ratio.log - half, ratio.log + half
+
+
+def test_runs_of_one_kind_without_a_family_have_students_intervals():
+    values = (0.1, 0.3, 0.2, 0.35)
+    found = pooling.pool_runs(runs(*values, kinds="aaaa"), NOTHING)
+    known = stats.ttest_1samp(values, 0)
+    assert ends(found.mean) == pytest.approx(tuple(known.confidence_interval(0.95)))
+    # One more run: Student's prediction interval.
+    reach = stats.t.ppf(0.975, 3) * np.std(values, ddof=1) * math.sqrt(1 + 1 / 4)
+    assert ends(found.next_run) == pytest.approx((np.mean(values) - reach, np.mean(values) + reach))
+
+
+def test_the_mean_is_that_of_the_kinds_measured_and_the_next_run_is_of_any():
+    values = (0.1, 0.3, 0.9, 0.7)
+    found = pooling.pool_runs(runs(*values, kinds="aabb"), NOTHING)
+    # Within each kind the runs stand 0.1 off their mean: 2 degrees of freedom.
+    square = 4 * 0.1**2 / 2
+    assert found.mean.log == pytest.approx(0.5)
+    assert found.mean.error == pytest.approx(math.sqrt(square / 4)) and found.mean.freedom == pytest.approx(2)
+    # A new kind varies as these: by the variance of their means less what runs add to it.
+    kinds = np.var((0.2, 0.8), ddof=1) - square / 2
+    assert found.next_run.error == pytest.approx(math.sqrt(1.5 * kinds + 1.25 * square))
+
+
+def test_kinds_without_a_second_run_are_the_units():
+    found = pooling.pool_runs(runs(0.1, 0.4, 0.2), NOTHING)
+    known = stats.ttest_1samp((0.1, 0.4, 0.2), 0)
+    assert ends(found.mean) == pytest.approx(tuple(known.confidence_interval(0.95)), rel=1e-4)
+
+
+def test_kinds_count_equally_whatever_runs_they_have():
+    found = pooling.pool_runs(runs(0.10, 0.30, 0.22, 0.18, 0.4, kinds="aaaab"), NOTHING)
+    assert found.mean.log == pytest.approx(0.3)
+    square = (0.1**2 + 0.1**2 + 0.02**2 + 0.02**2) / 3
+    assert found.mean.error == pytest.approx(math.sqrt(square * (1 / 4 + 1) / 4))
+
+
+def test_kinds_on_both_sides_are_seen():
+    assert pooling.on_both_sides(runs(0.3, 0.2, -0.1, kinds="aab"))
+    assert not pooling.on_both_sides(runs(0.3, -0.1, 0.1, kinds="aab")), "runs of one kind may differ"
+
+
+def test_one_run_is_as_uncertain_as_its_family():
+    (one,) = runs(0.5, error=0.1, rounds=4)
+    assert pooling.pool_runs([one], NOTHING) is None
+    # Runs of a kind vary by 3 times the variance of a round, which is 4 * 0.1^2.
+    found = pooling.pool_runs([one], Model(Prior(3.0, 6.0), None))
+    assert (found.mean.error, found.mean.freedom) == (pytest.approx(math.sqrt(0.12)), 6.0)
+    assert found.next_run.error == pytest.approx(math.sqrt(0.24))
+    # The next run is on any kind of machine; the mean of one kind is that of the kind.
+    wide = pooling.pool_runs([one], Model(Prior(3.0, 6.0), Prior(1.0, 5.0)))
+    assert wide.mean == found.mean and wide.next_run.error > 1
+    # If no kind has two runs in the whole family, kinds and runs cannot be told apart.
+    assert pooling.pool_runs([one], Model(None, Prior(1.0, 5.0))).mean.error == pytest.approx(1.0)
+
+
+def test_a_run_varies_at_least_as_its_rounds():
+    found = pooling.pool_runs(runs(0.2, 0.2, 0.2, kinds="aaa", error=0.1), NOTHING)
+    assert found.mean.error == pytest.approx(0.1 / math.sqrt(3))
+
+
+def world(random, kinds: str, members: int = 25, heterogeneity: float = 6.0):
+    """Return the runs of a family, the true values that they estimate, and one more run of each.
+
+    Kinds vary by 0.1, runs of a kind by 0.05, rounds by 0.1, each with a factor of the member's own. The true value is
+    the mean of the kinds; where each has one run, and runs and kinds cannot be separated, that of all kinds.
+    """
+    family, truths, more = [], [], []
+    scales = np.sqrt(heterogeneity / random.chisquare(heterogeneity, (members, 2)))
+    for of_kinds, of_rounds in scales:
+        mean = random.normal(0, 0.3)
+        places = {kind: mean + of_kinds * random.normal(0, 0.1) for kind in kinds}
+
+        def measure(place, scale=of_rounds):
+            count = random.integers(3, 6)
+            rounds = place + scale * (random.normal(0, 0.05) + random.normal(0, 0.1, count))
+            return rounds.mean(), rounds.var(ddof=1), count
+
+        family.append([(kind, *measure(places[kind])) for kind in kinds])
+        is_one = len(places) == 1
+        are_separable = len(places) < len(kinds)
+        truths.append(np.mean(list(places.values())) if are_separable else mean)
+        other = places[kinds[0]] if is_one else mean + of_kinds * random.normal(0, 0.1)
+        more.append(measure(other)[0])
+    return moderated(family), truths, more
+
+
+def moderated(family):
+    every = [one for member in family for one in member]
+    prior = families.fit_prior([variance for _, _, variance, _ in every], [count - 1 for *_, count in every])
+    result = []
+    for member in family:
+        result.append([])
+        for kind, value, variance, count in member:
+            known = families.shrink(variance, count - 1, prior)
+            result[-1].append(RunValue(kind, value, known.variance / count, count, known.dof))
+    return result
+
+
+@pytest.mark.parametrize("kinds", ["aaaa", "aabb", "aaab", "aabc", "abcd"])
+def test_pooled_and_predicted_intervals_hold_in_95_percent(kinds):
+    """Of four runs on one to four kinds of machine, some of them the only run of their kind."""
+    random, covered, predicted = np.random.default_rng(7), [], []
+    for _ in range(60):
+        family, truths, more = world(random, kinds)
+        model = pooling.fit_model(family)
+        for member, truth, new in zip(family, truths, more, strict=True):
+            found = pooling.pool_runs(member, model)
+            low, high = ends(found.mean)
+            covered.append(low <= truth <= high)
+            low, high = ends(found.next_run)
+            predicted.append(low <= new <= high)
+    assert 0.93 <= np.mean(covered) <= 0.985
+    assert 0.93 <= np.mean(predicted) <= 0.985
+
+
+def test_a_family_narrows_the_intervals_of_its_members():
+    random = np.random.default_rng(8)
+    family, _, _ = world(random, "aaaa", heterogeneity=50.0)
+    model = pooling.fit_model(family)
+    own, lent = (
+        [pooling.pool_runs(member, one).mean.half_width() for member in family] for one in (NOTHING, model)
+    )
+    assert np.median(lent) < 0.8 * np.median(own)

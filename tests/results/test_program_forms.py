@@ -31,7 +31,7 @@ def rows(jax_python, tmp_path_factory):
         path.parent.mkdir(parents=True)
         path.write_bytes(gzip.compress(text.encode()))
     asked = config(workloads=["gemm", "ffn", "llama3_8b", "conv"], preset="full")
-    made = job_file("config", asked, folder)
+    made = job_file("config", asked.step_document(), folder)
     run(jax_python, "-m", "stackwars.study.results.program_forms", "--config", made, "--results", folder)
     found = json.loads((folder / "program_forms.json").read_text())
     return {(row["workload"], row["framework"], row["level"]): row for row in found}

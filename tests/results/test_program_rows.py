@@ -1,17 +1,24 @@
-"""The rows of programs.csv: emitted, compiled for targets and slices, and of replays."""
+"""programs.csv, values.csv and releases.csv, and the figure of the releases."""
 
 import json
 import math
+from dataclasses import asdict
 
+import numpy as np
 import pytest
 
-from made_tables import OLD, measured_replay, only
-from measured import config
+from made_tables import OLD, check, measured_replay, only, outcome, values_of
+from measured import config, write_results
 from stackwars.core.hlo import COLLECTIVES
+from stackwars.core.outcome import Status
+from stackwars.explain.answer import Interval
+from stackwars.explain.releases import Change, Release, Releases, ReleaseSettings
+from stackwars.publish.paper.figures.of_compilers import draw_releases
 from stackwars.study import programs as study
 from stackwars.study import sharding
+from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
-from stackwars.study.results import programs, schema
+from stackwars.study.results import native, programs, raw, schema
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
 
@@ -28,13 +35,15 @@ COMPILED = {
 
 
 @pytest.fixture
-def asked() -> dict:
+def asked() -> Config:
     """One workload, one target, one compiler, a variant and a search for the largest batch."""
-    chosen = config(workloads=["bert_base"], measure=["targets"])
-    preset = chosen["presets"]["smoke"]
-    preset |= {"variants": {"bert_base": ["b8"]}, "largest_batch": ["bert_base"]}
-    chosen["aot_compilations"] = [{"target": "tpu-v6e", "compiler": OLD}]
-    return chosen
+    smoke = config().chosen.changed(variants={"bert_base": ["b8"]}, largest_batch=["bert_base"])
+    return config(
+        workloads=["bert_base"],
+        measure=["targets"],
+        presets={"smoke": smoke},
+        aot_compilations=[{"target": "tpu-v6e", "compiler": OLD}],
+    )
 
 
 def write(path, document) -> None:
@@ -60,27 +69,23 @@ def test_a_row_for_every_compilation(asked, tmp_path):
     assert variant.path.name == "b8"
 
 
+def compiled(asked, folder, **changes):
+    """The row of the first program, compiled with these changes."""
+    write(folder / study.compilations(asked)[0].path / "ahead.json", COMPILED | changes)
+    return built(asked, folder).iloc[0]
+
+
 def test_a_compiled_program_leaves_out_constants_and_parameters(asked, tmp_path):
-    base = study.compilations(asked)[0]
-    write(tmp_path / base.path / "ahead.json", COMPILED)
-    found = only(built(asked, tmp_path), status="ok")
+    found = compiled(asked, tmp_path)
     assert json.loads(found["operations_by_kind"]) == {"fusion": 4, "erf": 2, "transpose": 1}
-    counts = found[["operations", "fusions", "transposes", "reshapes", "layout_bytes", "depth"]]
-    assert tuple(counts) == (7, 4, 1, 0, 64, 5)
+    counts = found[["operations", "fusions", "transposes", "reshapes", "layout_bytes", "depth", "code_bytes"]]
+    assert tuple(counts) == (7, 4, 1, 0, 64, 5, 9)
 
 
-@pytest.mark.parametrize(("seconds", "code"), [(7, 9), (None, math.nan)])
-def test_the_bytes_of_the_code_are_unknown_if_no_code_was_generated(asked, tmp_path, seconds, code):
-    write(tmp_path / study.compilations(asked)[0].path / "ahead.json", COMPILED | {"compile_s": seconds})
-    assert only(built(asked, tmp_path), status="ok")["code_bytes"] == pytest.approx(code, nan_ok=True)
-
-
-def test_a_compilation_without_optimised_hlo_has_its_message(asked, tmp_path):
-    base = study.compilations(asked)[0]
-    failed = {"status": "timeout", "message": "after 900 s", "hlo": None}
-    write(tmp_path / base.path / "ahead.json", COMPILED | failed)
-    found = only(built(asked, tmp_path), status="timeout")
-    assert found["status_detail"] == "after 900 s"
+def test_a_compilation_without_code_has_no_bytes_of_it_and_one_without_hlo_has_its_message(asked, tmp_path):
+    assert math.isnan(compiled(asked, tmp_path, compile_s=None)["code_bytes"])
+    found = compiled(asked, tmp_path, status="timeout", message="after 900 s", hlo=None)
+    assert (found["status"], found["status_detail"]) == ("timeout", "after 900 s")
     assert math.isnan(found["estimated_cycles"]) and math.isnan(found["operations"])
 
 
@@ -132,3 +137,114 @@ def test_programs_of_a_replay_have_what_its_compiler_made_of_them(tmp_path):
     found = table.loc["jax", ["target", "compiler", "compile_s", "fusions", "ynn", "copies"]]
     assert tuple(found) == ("cpu", OLD, 2.0, 4, 1, 0)
     assert tuple(table.loc["torch_xla", ["status", "status_detail"]]) == ("unsupported", "no such operation")
+
+
+WHERE = "the last 12 of axis 0"
+
+
+def test_a_row_for_each_program_with_what_was_found():
+    wrong = outcome("wrong", "96 of 128 elements wrong", wrong=96, where=WHERE)
+    crash = outcome("crash", "SIGSEGV in the first call")
+    found = programs.build_values(
+        config(), Raw(checks=[check({"jax": wrong, "torch_xla": outcome(), "torchax": crash})])
+    )
+    rows = found.set_index("framework")
+    assert list(found.columns) == list(schema.VALUES)
+    names = ["workload", "title", "sizes", "compiler", "variant", "judge", "largest_error"]
+    assert tuple(rows.loc["jax", names]) == (
+        "gemm", "GEMM", "m=16 k=32 n=64", OLD, "base", "NumPy in float64", 2e-7,
+    )  # fmt: skip
+    outcomes = rows[["status", "status_detail", "wrong", "where", "flaky"]]
+    assert tuple(outcomes.loc["jax"]) == ("wrong", wrong["status_detail"], 96, WHERE, False)
+    assert tuple(rows.loc["torchax", ["status", "judge", "flaky"]]) == ("crash", "", None)
+    assert np.isnan(rows.loc["torchax", "wrong"]) and rows.loc["torch_xla", "status"] == "ok"
+
+
+def test_an_infinite_error_is_one_and_no_missing_number():
+    infinite = outcome("wrong", wrong=96, l2=None, largest=None)
+    found = programs.build_values(config(), Raw(checks=[check({"jax": infinite})])).iloc[0]
+    assert tuple(found[["l2", "largest_error"]]) == (np.inf, np.inf)
+    assert native.judged(values_of(wrong=1, l2=None))["parity_rel_l2"] == np.inf
+
+
+def test_rows_are_in_the_order_of_workloads_sizes_and_compilers():
+    places = [("ffn", "odd2", OLD), ("ffn", "odd10", OLD), ("gemm", "odd1", OLD), ("gemm", "base", "iree-3.13")]
+    places += [("gemm", "base", OLD), ("no_longer_there", "base", OLD)]
+    checks = [check(["jax"], workload=w, variant=v, compiler=c) for w, v, c in places]
+    found = programs.build_values(config(), Raw(checks=checks))
+    assert [tuple(row) for row in found[["workload", "variant", "compiler"]].to_numpy()] == [
+        ("gemm", "base", OLD), ("gemm", "base", "iree-3.13"), ("gemm", "odd1", OLD), ("ffn", "odd2", OLD),
+        ("ffn", "odd10", OLD),
+    ]  # fmt: skip
+
+
+def test_the_checks_of_a_folder_are_read(tmp_path):
+    folder = write_results(tmp_path)
+    assert raw.read(config(), folder).checks == []
+    path = folder / "checks" / OLD / "gemm" / "odd1" / "check.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(check(["jax"], variant="odd1")))
+    found = programs.build_values(config(), raw.read(config(), folder))
+    assert found["variant"].tolist() == ["odd1"]
+
+
+def test_a_fault_is_wrong_crashed_or_outside_the_compiler():
+    def is_fault(status: str, detail: str = "", *more: str) -> bool:
+        return programs.is_fault({"status": status, "status_detail": detail}, *more)
+
+    assert is_fault("wrong") and is_fault("crash")
+    assert is_fault("unsupported", "ran outside the compiler: aten::linalg_solve")
+    assert not is_fault("ok") and not is_fault("unsupported", "the compiler refuses it")
+    assert is_fault("timeout", "", "timeout") and not is_fault("timeout")
+
+
+RELEASES = [
+    Release("3", Status.UNSUPPORTED, "needs Python >=3.12"),
+    Release("2", Status.OK, ms=2.0, ratio=Interval(1.0, None, None), compile_rounds_s=[1.0, 3.0]),
+    Release("1", Status.OK, ms=1.0, ratio=Interval(0.5, 0.4, 0.6)),
+    Release("0", Status.WRONG, "1 of 3 elements wrong"),
+]
+CHANGES = [
+    Change("2", "1", "slower", "", Interval(2.0, 1.8, 2.2), 0, ""),
+    Change("1", "0", "fixed", "1 of 3", None, 0, ""),
+]
+KNOWN = Releases(
+    "mha of jax", "jaxlib", "all", ReleaseSettings(), "1.0.0", "", RELEASES, CHANGES, "", 1.0, {}, {}, "jax", "mha",
+)  # fmt: skip
+
+
+def release_document(**changes: object) -> dict:
+    return {**asdict(KNOWN), **changes}
+
+
+def released(**changes: object):
+    return programs.build_releases(Raw(releases=[release_document(**changes)]))
+
+
+def test_a_row_has_the_outcome_the_time_and_the_change():
+    frame = released().set_index("version")
+    assert list(frame["status"]) == ["unsupported", "ok", "ok", "wrong"]
+    assert frame.loc["2", "change"] == "slower" and frame.loc["2", "previous"] == "1"
+    assert frame.loc["2", "change_low"] == 1.8 and frame.loc["1", "ratio"] == 0.5
+    assert frame.loc["2", "compile_s"] == 2.0
+    assert frame.loc["1", "change"] == "fixed" and frame.loc["0", "change"] == ""
+    assert frame["title"].eq("MHA").all()
+
+
+def test_a_document_of_schema_1_has_the_same_change():
+    slower, fixed = release_document()["changes"]
+    assert released(schema=1, changes=[slower | {"ratio": [2.0, 1.8, 2.2]}, fixed]).equals(released())
+
+
+def test_a_program_that_could_not_be_written_is_unsupported_everywhere():
+    frame = released(reason="no StableHLO", changes=[])
+    assert frame["status"].eq("unsupported").all() and frame["status_detail"].eq("no StableHLO").all()
+
+
+def test_the_figure_has_a_line_for_each_program_oldest_release_first():
+    frame = released()
+    axis = draw_releases(frame, "jaxlib").axes[0]
+    lines = {line.get_label(): line for line in axis.get_lines()}
+    assert list(lines["JAX"].get_ydata()) == [1.0, 0.5]
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["1", "2"]
+    assert draw_releases(schema.empty("releases"), "jaxlib").axes

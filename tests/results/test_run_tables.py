@@ -65,7 +65,7 @@ def test_a_cell_that_is_refused_gives_no_number_to_any_table(results, tmp_path):
 
 def test_command_writes_the_same_bytes(results, tmp_path):
     tables.write(config(), Folder(tmp_path / "one", results))
-    given = job_file("config", config(), tmp_path)
+    given = job_file("config", config().step_document(), tmp_path)
     command = ["-m", "stackwars.study.results.tables", "--config", given, "--measured", results]
     python(*command, "--results", tmp_path / "two")
     for name in MADE:

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stackwars.study.config import load
+from stackwars.study.keys import Config
 from stackwars.study.results import folder, schema
 from stackwars.study.results.folder import Folder
 
@@ -74,7 +76,7 @@ def test_a_column_that_tables_have_no_more_is_not_read_of_an_older_file(tmp_path
 @pytest.fixture
 def arguments(tmp_path, monkeypatch):
     """A function that sets a step's arguments."""
-    (tmp_path / "config.json").write_text(json.dumps({"preset": "smoke"}))
+    (tmp_path / "config.json").write_text(json.dumps(load(preset="smoke").step_document()))
 
     def given(*more: str) -> None:
         argv = ["step", "--config", str(tmp_path / "config.json"), "--results", "made", *more]
@@ -99,13 +101,13 @@ def test_a_step_gets_the_configuration_and_the_folder(arguments):
     steps = []
     for more in ((), ("--measured", "elsewhere")):
         arguments(*more)
-        folder.command(lambda config, made: steps.append((config["preset"], made)))
+        folder.command(lambda config, made: steps.append((config.preset, made)))
     assert [preset for preset, _ in steps] == ["smoke", "smoke"]
     assert [(str(f.results), str(f.measured)) for _, f in steps] == [*[("made", "made"), ("made", "elsewhere")]]
 
 
 def test_an_error_that_says_all_ends_the_command_and_another_one_is_raised(arguments):
-    def step(config: dict, made: Folder) -> None:
+    def step(config: Config, made: Folder) -> None:
         raise ValueError("compile it again")
 
     arguments()

@@ -12,7 +12,7 @@ from stackwars.publish.paper import latex, sizes
 from stackwars.publish.paper.tables import products
 from stackwars.setup.device import CPU
 from stackwars.study.audits import audit_entries
-from stackwars.study.claims import definitions, stability
+from stackwars.study.claims import compare, definitions
 from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import causes, effects, names, runs, schema, variance
@@ -218,7 +218,7 @@ def _claims(data: Dataset) -> Named:
         counts = {verdict: (rows["verdict"] == verdict).sum() for verdict in CLAIM_VERDICTS}
         yield from ((f"claims/{origin}/{verdict}", count) for verdict, count in counts.items())
         yield f"claims/{origin}/testable", len(rows) - counts[NOT_TESTABLE]
-    result = stability.between_runs(data.config, definitions.load().claims, runs.read())
+    result = compare.between_runs(data.config, definitions.load().claims, runs.read())
     yield from ((f"claims/stability/{name}", count) for name, count in result._asdict().items())
 
 

@@ -51,7 +51,7 @@ def audit_mutants(subject: CellSubject, peak: dict) -> dict:
 
 
 def rejections(process: dict, verdict: dict, floor: float) -> list[str]:
-    """Return every problem of one process: those of its times, and `output: <what is wrong>`."""
+    """Return every problem of one process: of its times, and `output: <what is wrong>`."""
     wrong = judge.problem(verdict)
     return [*problems(process, floor), *([f"output: {wrong}"] if wrong else [])]
 

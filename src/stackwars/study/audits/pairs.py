@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stackwars.study.keys import Config
+
 SAME, MIXED = KINDS = ("same", "mixed")
 MIXED_TRIALS = 2
 """Trials of each mixed pair: those whose ratios must agree."""
@@ -30,16 +32,15 @@ class Pair:
         return f"{sides}-{self.workload}"
 
 
-def all_pairs(config: dict) -> list[Pair]:
+def all_pairs(config: Config) -> list[Pair]:
     """Return the pairs that the configuration asks for, of its frameworks and workloads alone."""
-    chosen = config["audits"]
-    trials = {name: count for name, count in chosen["trials"].items() if name in config["frameworks"]}
-    workloads = [name for name in chosen["workloads"] if name in config["workloads"]]
+    chosen = config.audits
+    trials = {name: count for name, count in chosen.trials.items() if name in config.frameworks}
+    workloads = [name for name in chosen.workloads if name in config.workloads]
     result = [
         Pair(SAME, name, name, workload, count) for name, count in trials.items() for workload in workloads
     ]
-    main = config["comparisons"][0]
-    subject, baseline = main["subject"], main["baseline"]
-    if {subject, baseline} <= trials.keys():
-        result += [Pair(MIXED, subject, baseline, name, MIXED_TRIALS) for name in workloads]
+    main = config.comparisons[0]
+    if {main.subject, main.baseline} <= trials.keys():
+        result += [Pair(MIXED, main.subject, main.baseline, name, MIXED_TRIALS) for name in workloads]
     return result

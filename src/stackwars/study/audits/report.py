@@ -11,11 +11,14 @@ from pathlib import Path
 import pandas as pd
 
 from stackwars.core import documents, machine
+from stackwars.core.outcome import Status
 from stackwars.measure.checks import CLOCK, FLOOR, WALL
 from stackwars.study import cells
-from stackwars.study.audits import audit_entries, trial_verdicts, verdicts
+from stackwars.study.audits import audit_entries, trials
 from stackwars.study.audits.audit_entries import FAIL, PASS, Audits, Entry, entry, not_run_entry
+from stackwars.study.audits.mutant import HONEST
 from stackwars.study.audits.pairs import KINDS
+from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema
 from stackwars.study.results.folder import chosen, parser
 
@@ -25,7 +28,7 @@ LISTED = 5
 """Refused cells that a sentence names."""
 
 
-def report(config: dict, cells_csv: Path, parts: list[Path], context: dict) -> Audits:
+def report(config: Config, cells_csv: Path, parts: list[Path], context: dict) -> Audits:
     """Return all audits of a run. parts: files <audit>/<device>/<subject>.json.
 
     Raises ValueError if a pair was measured on another machine than the run.
@@ -36,13 +39,13 @@ def report(config: dict, cells_csv: Path, parts: list[Path], context: dict) -> A
     pairs = [pair for kind in KINDS for pair in result[kind]]
     _check_machine(pairs, context)
     entries = [
-        verdicts.fences(result["fences"]),
-        verdicts.mutants(result["mutants"]),
-        trial_verdicts.aa(pairs),
-        trial_verdicts.power(pairs),
-        trial_verdicts.mixed(pairs),
-        verdicts.independent(result["independent"]),
-        *counts(schema.read(cells_csv), cells.settings(config)["matmul_precision"]),
+        judge_fences(result["fences"]),
+        judge_mutants(result["mutants"]),
+        trials.aa(pairs),
+        trials.power(pairs),
+        trials.mixed(pairs),
+        judge_independent(result["independent"]),
+        *counts(schema.read(cells_csv), cells.settings(config).matmul_precision),
     ]
     entries.sort(key=lambda one: list(audit_entries.AUDITS).index(one["id"]))
     revisions = sorted({revision for pair in pairs for revision in pair["revisions"]})
@@ -64,10 +67,12 @@ def counts(table: pd.DataFrame, precision: str) -> list[Entry]:
 
     precision: the one that was asked for, of every matrix product.
     """
-    run = table[(table["mode"] == schema.NATIVE) & table["status"].isin(["ok", "invalid", "wrong"])]
+    run = table[
+        (table["mode"] == schema.NATIVE) & table["status"].isin([Status.OK, Status.INVALID, Status.WRONG])
+    ]
     refused = run["status_detail"].fillna("").astype(str).str.split(":").str[0]
     types = run["dtype"].replace("", None).groupby([run["workload"], run["device"]])
-    unlike = (run["status"] == "wrong") | (run["parity_rel_l2"] > run["parity_limit"])
+    unlike = (run["status"] == Status.WRONG) | (run["parity_rel_l2"] > run["parity_limit"])
     unlike |= types.transform("nunique") > 1
     unlike |= ~run["precision"].isin([precision.upper(), ""])
     not_first = (run["cache_hits_first"] > 0) | (run["compiles_first"] == 0)
@@ -90,6 +95,66 @@ def _count(identity: str, counted: pd.DataFrame, refused: pd.Series) -> Entry:
     if names:
         detail += f": {', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''}"
     return entry(identity, FAIL if names else PASS, {"cells": len(counted), "refused": names}, detail)
+
+
+def judge_fences(found: list[dict]) -> Entry:
+    """Judge what `fences.audit_fences` returns of each framework on each device."""
+    if not found:
+        return not_run_entry("fences")
+    wrong = [
+        f"{subject_label(one)} on {one['device']}: {name}"
+        for one in found
+        for name, ok in one["ok"].items()
+        if not ok
+    ]
+    left = max(max(one["again_ms"], one["fetch_ms"]) / one["call_ms"] for one in found)
+    detail = f"{subject_labels(found)}: after a fence at most {100 * left:.2g} % of a call is left"
+    if wrong:
+        detail += f"; failed: {'; '.join(wrong)}"
+    return entry("fences", FAIL if wrong else PASS, {"by_framework": found}, detail)
+
+
+def judge_mutants(found: list[dict]) -> Entry:
+    """Judge what `mutants.audit_mutants` returns of each framework and replay."""
+    if not found:
+        return not_run_entry("mutants")
+    rows = [(one, row) for one in found for row in one["processes"]]
+    broken = [(one, row) for one, row in rows if row["mutant"] != HONEST]
+    honest = [(one, row) for one, row in rows if row["mutant"] == HONEST]
+    missed = [f"{row['mutant']} of {subject_label(one)}" for one, row in broken if not row["rejected_by"]]
+    refused = [f"{subject_label(one)}: {row['problems'][0]}" for one, row in honest if row["rejected_by"]]
+    detail = (
+        f"{subject_labels(found)}: {len(broken) - len(missed)} of {len(broken)} mutants rejected, "
+        f"and {len(refused)} of {len(honest)} honest processes"
+    )
+    if missed or refused:
+        detail += f"; wrong: {'; '.join([*missed, *refused])}"
+    ok = bool(broken and honest) and not missed and not refused
+    return entry("mutants", PASS if ok else FAIL, {"by_framework": found}, detail)
+
+
+def judge_independent(found: list[dict]) -> Entry:
+    """Judge what `independent.audit_independent` returns of each framework."""
+    rows = [(one, row) for one in found for row in one["workloads"]]
+    if not rows:
+        return not_run_entry("independent")
+    parts = [
+        f"{row['workload']} in {one['framework']} {row['ratio']:.3f} times {row['harness']}'s"
+        for one, row in rows
+    ]
+    ok = all(row["ok"] for _, row in rows)
+    return entry("independent", PASS if ok else FAIL, {"by_framework": found}, "ours: " + "; ".join(parts))
+
+
+def subject_label(one: dict) -> str:
+    """Return the audited framework, or the framework and the compiler that replays its program."""
+    return f"{one['framework']} in {one['compiler']}" if "compiler" in one else one["framework"]
+
+
+def subject_labels(found: list[dict]) -> str:
+    """Return what was audited on which devices, each once."""
+    names = dict.fromkeys(f"{subject_label(one)} on {one['device']}" for one in found)
+    return ", ".join(names)
 
 
 def main() -> None:

@@ -1,23 +1,32 @@
-"""Compare a run with the reference, or with another run: reproduction.json and .txt of a run.
+"""Compare runs: a run with the reference (reproduction.json and .txt), and the accepted runs with each other.
 
 Claims are compared by their verdicts on the rows that both have, ratios by the prediction interval of the
 reference's runs, cells by their status. `stackwars.publish.report.compare` compares any two runs.
+
+`between_runs` says how often two accepted runs decide a claim differently. Only a claim that can vary counts: one whose
+numbers differ between two runs. What is counted of programs is the same in every run and would flatter.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from itertools import combinations
+from typing import Any, NamedTuple
 
 from stackwars.core import documents
 from stackwars.core.numbers import digits
+from stackwars.core.outcome import Status
 from stackwars.measure import frameworks
 from stackwars.study.claims import definitions
 from stackwars.study.claims.decide import dataset_of
-from stackwars.study.claims.stability import ballot, on_shared
-from stackwars.study.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED
+from stackwars.study.claims.definitions import Claim, study_of
+from stackwars.study.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote
+from stackwars.study.claims.votes import Without, judge, votes_for, votes_without
+from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder, command
+from stackwars.study.results.runs import Run
 from stackwars.study.results.schema import is_missing
 
 REPRODUCED = "reproduced"
@@ -111,7 +120,7 @@ def _cells(run: Dataset, reference: Dataset) -> list[dict]:
 def _statuses(dataset: Dataset) -> dict[tuple, str]:
     """Return the status of every native cell that was run: in the newest run, if there are several."""
     cells = dataset.table("cells")
-    cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != "not run")]
+    cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != Status.NOT_RUN)]
     cells = cells.sort_values("run", kind="stable")
     keys = cells[_CELL_KEYS].itertuples(index=False, name=None)
     return dict(zip(keys, cells["status"], strict=True))
@@ -178,11 +187,11 @@ def report(document: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write reproduction.json and .txt of a run; of the reference itself, that it is the reference."""
     reference = Folder(REFERENCE_TABLES)
     document: dict[str, Any] = {"summary": ""}
-    if config["source"] == "reference":
+    if config.source == "reference":
         text = "This paper is made from the reference, not from a run of this machine.\n"
     elif not reference["context"].exists():
         text = "There is no reference to compare this run with; fix: make accept makes it one.\n"
@@ -191,6 +200,85 @@ def write(config: dict, folder: Folder) -> None:
         text = report(document)
     documents.write(folder["reproduction"], document)
     folder["reproduction_text"].write_text(text, encoding="utf-8")
+
+
+class Ballot(NamedTuple):
+    """The votes of one run on a claim by their rows, without those that have no data; and those without a level."""
+
+    votes: dict[str, Vote]
+    without: Without
+
+
+class Stability(NamedTuple):
+    """The claims whose numbers differ between two runs: how many there are, how many get another verdict from some
+    two runs, and how many one run supports and another contradicts. pairs: of runs, over these claims; pairs_differ:
+    pairs with two verdicts.
+    """
+
+    varying: int
+    differ: int
+    opposite: int
+    pairs: int
+    pairs_differ: int
+
+
+def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -> Stability:
+    """Return how stable the verdicts of these claims are between accepted runs of the claims' studies."""
+    data = [(Dataset(config, run.folder), run.context["studies"]) for run in accepted]
+    found: list[list[set[str]]] = []
+    for claim in claims:
+        own = [one for one, studies in data if study_of(config, claim) in studies]
+        if len(own) < 2 or _is_counted(claim):
+            continue
+        ballots = [ballot(claim, one) for one in own]
+        pairs = [verdicts for two in combinations(ballots, 2) if (verdicts := _varying(claim, *two))]
+        if pairs:
+            found.append(pairs)
+    every = [verdicts for pairs in found for verdicts in pairs]
+    return Stability(
+        len(found),
+        sum(any(len(verdicts) > 1 for verdicts in pairs) for pairs in found),
+        sum({SUPPORTED, CONTRADICTED} in pairs for pairs in found),
+        len(every),
+        sum(len(verdicts) > 1 for verdicts in every),
+    )
+
+
+def ballot(claim: Claim, data: Dataset) -> Ballot:
+    """Return the votes of a run on a claim."""
+    votes = {str(vote.row): vote for vote in votes_for(claim, data) if not vote.is_silent}
+    return Ballot(votes, votes_without(claim, data))
+
+
+def on_shared(claim: Claim, one: Ballot, other: Ballot) -> tuple[str, str] | None:
+    """Return the verdicts of two runs on the rows that have data in both; None if there are none.
+
+    A run that tested a claim on less than another one reproduces or contradicts what it tested, and no more.
+    """
+    shared = [row for row in one.votes if row in other.votes]
+    if not shared:
+        return None
+    first, second = (
+        judge(claim, [side.votes[row] for row in shared], side.without)[0] for side in (one, other)
+    )
+    return first, second
+
+
+def _is_counted(claim: Claim) -> bool:
+    """Return whether a claim is about what is counted of programs, which is the same in every run."""
+    return claim.query["table"] == "programs" or claim.query["where"].get("quantity") in schema.EXACT
+
+
+def _varying(claim: Claim, one: Ballot, other: Ballot) -> set[str]:
+    """Return the verdicts of two runs; nothing if their numbers are the same, or are of no common row."""
+    shared = one.votes.keys() & other.votes.keys()
+    if all(_content(one.votes[row]) == _content(other.votes[row]) for row in shared):
+        return set()
+    return set(on_shared(claim, one, other) or ())
+
+
+def _content(vote: Vote) -> tuple:
+    return vote.word, vote.number
 
 
 if __name__ == "__main__":

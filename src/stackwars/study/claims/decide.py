@@ -9,15 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
+from stackwars.core.documents import Row
 from stackwars.study.claims import definitions, needs
 from stackwars.study.claims.definitions import Claim, ClaimError, Claims, study_of
-from stackwars.study.claims.leave_out import judge, votes_without
 from stackwars.study.claims.verdicts import NOT_TESTABLE, Vote, evidence, tally
-from stackwars.study.claims.votes import votes_for
+from stackwars.study.claims.votes import judge, votes_for, votes_without
+from stackwars.study.keys import Config
 from stackwars.study.results import schema, tables
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder, chosen, parser
@@ -61,13 +61,13 @@ def decide_all(claims: Claims, dataset: Dataset) -> pd.DataFrame:
     return schema.table("claims", rows)
 
 
-def dataset_of(config: dict, folder: Folder) -> Dataset:
-    """Return the tables of a folder of results; those of `make reference` are the reference's."""
-    is_reference = config["source"] == "reference" or folder.results.name == REFERENCE_TABLES.name
+def dataset_of(config: Config, folder: Folder) -> Dataset:
+    """Return the tables of a folder of results; `make reference` writes the reference's."""
+    is_reference = config.source == "reference" or folder.results.name == REFERENCE_TABLES.name
     return Dataset(config, folder.results, is_reference, folder.measured)
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write claims.csv of a folder of tables.
 
     :raises ClaimError: if a claim is wrong.
@@ -75,7 +75,7 @@ def write(config: dict, folder: Folder) -> None:
     schema.write(decide_all(definitions.load(), dataset_of(config, folder)), folder["claims"])
 
 
-def decide_one(identity: str, config: dict, folder: Folder) -> dict[str, Any]:
+def decide_one(identity: str, config: Config, folder: Folder) -> Row:
     """Return the row of claims.csv of one claim, from what was measured for it.
 
     The tables go to claims/<id>/ in the folder, where program_forms.json must be for a claim about the
@@ -85,7 +85,7 @@ def decide_one(identity: str, config: dict, folder: Folder) -> dict[str, Any]:
     """
     claim = definitions.load().claim(identity)
     needs.check(config, claim)
-    if config["source"] == "reference":
+    if config.source == "reference":
         every = schema.read(folder["claims"])
         result = every[every["id"] == identity]
     else:
@@ -97,7 +97,7 @@ def decide_one(identity: str, config: dict, folder: Folder) -> dict[str, Any]:
     return result.iloc[0].to_dict()
 
 
-def format_verdict(row: dict[str, Any]) -> str:
+def format_verdict(row: Row) -> str:
     """Return the id and the verdict, what is claimed, and the evidence, on a line each."""
     count = f" ({row['margin']})" if row["margin"] else ""
     return f"{row['id']}: {row['verdict']}{count}\n  {row['sentence']}\n  {row['evidence']}\n"

@@ -18,6 +18,7 @@ from stackwars.study import schema
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims.verdicts import OURS
 from stackwars.study.config import CONFIG, read
+from stackwars.study.keys import Config
 from stackwars.study.results import causes, verdicts
 from stackwars.study.results import schema as tables
 from stackwars.study.results.schema import Column
@@ -101,9 +102,9 @@ def parse(document: Any) -> Claims:
     return Claims(claims)
 
 
-def study_of(config: dict, claim: Claim) -> str:
+def study_of(config: Config, claim: Claim) -> str:
     """Return the study that a claim is about: the first one if its query names none."""
-    return claim.query.get("study", next(iter(config["studies"])))
+    return claim.query.get("study", next(iter(config.studies)))
 
 
 def _check_schema(document: Any) -> None:

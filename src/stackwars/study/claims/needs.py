@@ -10,7 +10,7 @@ from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.claims.definitions import AUDITS, Claim, ClaimError, listed, study_of
 from stackwars.study.comparisons import CELLS, PROGRAMS, with_programs
-from stackwars.study.keys import StudyRow
+from stackwars.study.keys import AotRow, Config, StudyRow
 from stackwars.study.results import schema
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.studies import narrowed
@@ -32,10 +32,10 @@ STAGES = {
 """The stages that run for a quantity, a mode or a level; cells for any other."""
 
 
-def stages(config: dict, claim: Claim) -> set[str]:
+def stages(config: Config, claim: Claim) -> set[str]:
     """Return what is run for a claim."""
     table, where = claim.query["table"], claim.query["where"]
-    if study_of(config, claim) == config.get("sharding", {}).get("study"):
+    if config.sharding and study_of(config, claim) == config.sharding.study:
         return {SLICES if table == "programs" else SHARDING}
     if table in (AUDITS, CAUSES, "effects"):
         return {CELLS, REPLAYS, table}
@@ -43,65 +43,65 @@ def stages(config: dict, claim: Claim) -> set[str]:
     return {stage for name in listed(where.get(column)) for stage in STAGES.get(name, (CELLS,))}
 
 
-def devices(config: dict, claim: Claim) -> list[str]:
+def devices(config: Config, claim: Claim) -> list[str]:
     """Return the devices that its cells run on; the CPU if it names none, or a target."""
     where = claim.query["where"]
     if claim.query["table"] == AUDITS:
         return list(CPUS)
-    return [CPU if name in config["targets"] else name for name in listed(where.get("device", CPU))]
+    return [CPU if name in config.targets else name for name in listed(where.get("device", CPU))]
 
 
-def restricted(config: dict, claim: Claim) -> dict:
-    """Return the configuration with only the study that the claim is about, and of it what the claim needs."""
+def restricted(config: Config, claim: Claim) -> Config:
+    """Return the configuration with only the study that the claim is about, restricted to what the claim needs."""
     where, study = claim.query["where"], study_of(config, claim)
     own = config.studies.get(study, StudyRow())
     if wanted := _frameworks(config, claim):
         own = narrowed(own, wanted, wanted)
         if PROGRAMS in stages(config, claim):
-            # The form of a program is compared with that of the baseline's, which another study may have.
+            # The form of a program is compared with the baseline's, which another study may have.
             own = own.changed(programs=[name for name in with_programs(config) if name in wanted])
     if NATIVE_ALONE.issuperset(listed(where.get("quantity"))):
         own = own.changed(compilers=[n for n in own.compilers if n == programs.native_compiler(config)])
     if where.get("quantity") == schema.REPLAY and "compiler" in where:
         own = own.changed(compilers=[name for name in own.compilers if name in listed(where["compiler"])])
-    return config | {
-        "measure": [study],
-        "studies": config["studies"] | {study: own},
-        "workloads": _workloads(config, claim),
-        "devices": [name for name in config["devices"] if name in devices(config, claim)],
-        "aot_compilations": _ahead(config, claim),
-    }
+    return config.changed(
+        measure=[study],
+        studies=config.studies | {study: own},
+        workloads=_workloads(config, claim),
+        devices=[name for name in config.devices if name in devices(config, claim)],
+        aot_compilations=_ahead(config, claim),
+    )
 
 
-def check(config: dict, claim: Claim) -> None:
+def check(config: Config, claim: Claim) -> None:
     """Refuse a claim for which the configuration lacks something.
 
     :raises ClaimError: naming the study, a framework, the workloads or the devices.
     """
-    if (study := study_of(config, claim)) not in config["studies"]:
-        expected = f"one of the configured {', '.join(config['studies'])}"
+    if (study := study_of(config, claim)) not in config.studies:
+        expected = f"one of the configured {', '.join(config.studies)}"
         raise ClaimError(claim.id, "query.study", expected, study)
     for side, names in _sides(claim).items():
-        if not config["frameworks"].keys() & names:
-            expected = f"one of the configured {', '.join(config['frameworks'])}"
+        if not config.frameworks.keys() & names:
+            expected = f"one of the configured {', '.join(config.frameworks)}"
             raise ClaimError(claim.id, f"query.where.{side}", expected, sorted(names))
     for key in ("workloads", "devices"):
-        if not restricted(config, claim)[key]:
-            expected = f"{key} of the configured {', '.join(config[key])}"
+        if not getattr(restricted(config, claim), key):
+            expected = f"{key} of the configured {', '.join(getattr(config, key))}"
             raise ClaimError(claim.id, "query.where", expected, claim.query["where"])
 
 
-def needed_cells(config: dict, claim: Claim) -> list[Cell]:
+def needed_cells(config: Config, claim: Claim) -> list[Cell]:
     """Return its cells; a replay is paired with cells, so it needs them too."""
     return cells.asked(restricted(config, claim)) if CELLS in stages(config, claim) else []
 
 
-def needed_programs(config: dict, claim: Claim) -> list[programs.Program]:
+def needed_programs(config: Config, claim: Claim) -> list[programs.Program]:
     """Return the programs whose structure it is about."""
     return programs.base_programs(restricted(config, claim)) if PROGRAMS in stages(config, claim) else []
 
 
-def needed_files(config: dict, claim: Claim) -> list[Path]:
+def needed_files(config: Config, claim: Claim) -> list[Path]:
     """Return the files, and folders of processes, that are neither a cell's nor a program's."""
     only, needed, wanted = restricted(config, claim), stages(config, claim), _frameworks(config, claim)
     result = {
@@ -124,30 +124,26 @@ def _sides(claim: Claim) -> dict[str, set[str]]:
     return {side: set(listed(where[side])) for side in sides}
 
 
-def _frameworks(config: dict, claim: Claim) -> set[str]:
+def _frameworks(config: Config, claim: Claim) -> set[str]:
     """Return the frameworks that a claim names, with what they are compared with; none if it names none."""
     wanted = set().union(*_sides(claim).values())
     if claim.query["where"].get("quantity") == schema.LIKENESS:  # to the subject of the first comparison
-        wanted.add(config["comparisons"][0]["subject"])
-    return wanted | {row["baseline"] for row in config["comparisons"] if row["subject"] in wanted}
+        wanted.add(config.comparisons[0].subject)
+    return wanted | {row.baseline for row in config.comparisons if row.subject in wanted}
 
 
-def _workloads(config: dict, claim: Claim) -> list[str]:
+def _workloads(config: Config, claim: Claim) -> list[str]:
     where = claim.query["where"]
-    named = listed(where.get("workload", config["workloads"]))
+    named = listed(where.get("workload", config.workloads))
     if where.get("quantity") == schema.FORM:
         named = [*named, *(workloads.load(name).FORM_OF for name in named)]
     kinds = listed(where.get("kind", ["basic", "model"]))
-    return [name for name in config["workloads"] if name in named and workloads.load(name).KIND in kinds]
+    return [name for name in config.workloads if name in named and workloads.load(name).KIND in kinds]
 
 
-def _ahead(config: dict, claim: Claim) -> list[dict]:
+def _ahead(config: Config, claim: Claim) -> list[AotRow]:
     """Return which compiler compiles for which target for it: the first one."""
     where = claim.query["where"]
-    named = listed(where.get("target", where.get("device", list(config["targets"]))))
+    named = listed(where.get("target", where.get("device", list(config.targets))))
     first = programs.first_compilers(config)
-    return [
-        row
-        for row in config["aot_compilations"]
-        if row["target"] in named and row["compiler"] == first[row["target"]]
-    ]
+    return [row for row in config.aot_compilations if row.target in named and row.compiler == first[row.target]]

@@ -16,9 +16,8 @@ from stackwars.core.numbers import percent
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study import config
 from stackwars.study.audits import audit_entries
-from stackwars.study.claims import definitions
-from stackwars.study.claims.stability import Stability
-from stackwars.study.claims.stability import between_runs as claims_between_runs
+from stackwars.study.claims import compare, definitions
+from stackwars.study.claims.compare import Stability
 from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.study.results import runs, schema, variance
 from stackwars.study.results.folder import MEASURED, REFERENCE, REFERENCE_TABLES, Folder
@@ -138,7 +137,7 @@ def write(repository: Path, reference: Path) -> None:
     claims, accepted = definitions.load().claims, runs.read()
     responds_to = {claim.id: claim.responds_to for claim in claims}
     text = between_runs(variance.table(accepted), variance.held_out(accepted))
-    text += "\n\n" + stability(claims_between_runs(config.load(), claims, accepted))
+    text += "\n\n" + stability(compare.between_runs(config.load(), claims, accepted))
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
     newest = context(config.load(), accepted)["run"]
     audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")

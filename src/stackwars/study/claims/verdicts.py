@@ -43,7 +43,7 @@ class Vote:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the row has no data."""
+        """Return whether the row has no data."""
         return self.word == NO_DATA
 
 

@@ -1,8 +1,13 @@
-"""Rows that a claim is about, and their votes: by a word, by a number against a limit or against another row's."""
+"""Rows that a claim is about, and their votes: by a word, by a number against a limit or against another row's.
+
+A claim about "the compiler" that a single compiler carries is a claim about that compiler. The query of such a claim
+names the factors in `leave_out`; effects.csv has its votes without each of their levels, which `judge` counts too.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +15,30 @@ import pandas as pd
 
 from stackwars.core.documents import Row
 from stackwars.core.numbers import general, percent
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL, LogRatio
 from stackwars.measure import frameworks, workloads
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims.definitions import AUDITS, COLUMNS, Claim, listed, study_of
-from stackwars.study.claims.verdicts import AGAINST, FOR, OPEN, Vote
-from stackwars.study.results import runs, schema
+from stackwars.study.claims.verdicts import (
+    AGAINST,
+    CONTRADICTED,
+    FOR,
+    OPEN,
+    SUPPORTED,
+    Tally,
+    Vote,
+    margin,
+    quantified,
+    tally,
+)
+from stackwars.study.results import effects, runs, schema
 from stackwars.study.results.dataset import SIDES, Dataset, newest_runs, of_study
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.schema import is_missing
-from stackwars.study.results.verdicts import DECIDED, NO_DATA, NO_INTERVAL
+from stackwars.study.results.verdicts import COMPILER, DECIDED, FRONTEND, NO_DATA, NO_INTERVAL, NOT_DECIDED
 
 WITHIN = "within the tolerance"
 BELOW, NOT_BELOW = "below", "not below"
@@ -32,6 +49,8 @@ _TELLING = (
     *("level", "quantity", "baseline_workload", "baseline_compiler", "effect", "subset"),
 )
 """The columns that tell rows of one title apart, the first that is needed first."""
+Without = dict[str, list[Vote]]
+"""Votes without a compiler or a frontend, by its name."""
 
 
 def votes_for(claim: Claim, dataset: Dataset) -> list[Vote]:
@@ -55,7 +74,7 @@ def votes_for(claim: Claim, dataset: Dataset) -> list[Vote]:
 
 def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
     query = claim.query
-    if query["table"] == "cells" and "status" not in query["where"] and row["status"] != "ok":
+    if query["table"] == "cells" and "status" not in query["where"] and row["status"] != Status.OK:
         return Vote(OPEN, NO_DATA)  # what is left in the row of a wrong or invalid cell decides nothing
     if "number" not in query:
         return _by_word(query, claim.tolerance, row)
@@ -106,7 +125,7 @@ def _one_sided(row: Row) -> Row:
 
 
 def _below(name: str, row: Row, limit: Row | None) -> Vote:
-    """Return a vote on whether a number, with its interval if it has one, is below that of another row."""
+    """Return a vote on whether a number, with its interval if it has one, is below another row's."""
     if limit is None or is_missing(limit[name]):
         return Vote(OPEN, NO_DATA)
     (low, high), (other_low, other_high) = _ends(row, name), _ends(limit, name)
@@ -177,7 +196,7 @@ def rows_of(claim: Claim, dataset: Dataset) -> pd.DataFrame:
         result = _audits(dataset)
         return result[matches(result, where)]
     study = study_of(dataset.config, claim)
-    if study not in dataset.config["studies"]:
+    if study not in dataset.config.studies:
         return schema.empty(table)
     if table == "comparisons":
         result = dataset.comparisons(study)
@@ -204,12 +223,12 @@ def matches(table: pd.DataFrame, where: dict[str, Any]) -> pd.Series:
     return result
 
 
-def identity(row: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+def identity(row: Row, columns: list[str]) -> Row:
     """Return the identifying columns of a row that have a value."""
     return {name: row[name] for name in columns if not is_missing(row[name]) and row[name] != ""}
 
 
-def titles(found: list[dict[str, Any]], columns: list[str]) -> list[str]:
+def titles(found: list[Row], columns: list[str]) -> list[str]:
     """Return what each row is called, ``MHA under torch_xla (jaxlib 0.7.1)``.
 
     The framework is named if there are several, and those of the columns that tell rows of one name apart.
@@ -231,11 +250,11 @@ def _audits(dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame(audit_entries.read(folder / MEASURED["audits"]).entries)[list(COLUMNS[AUDITS])]
 
 
-def _title(row: dict[str, Any]) -> str:
+def _title(row: Row) -> str:
     return row.get("title") or workloads.load(row["workload"]).TITLE
 
 
-def _side(row: dict[str, Any], column: str) -> str:
+def _side(row: Row, column: str) -> str:
     is_frontend = row.get("mode") == schema.SHARDED
     return sharding.title(row[column]) if is_frontend else frameworks.title(row[column])
 
@@ -253,3 +272,51 @@ def _text(column: str, value: Any) -> list[str]:
     if column in ("compiler", "baseline_compiler"):
         return [compiler_title(value)]
     return [f"{value:g}" if isinstance(value, float) else str(value)]
+
+
+def votes_without(claim: Claim, dataset: Dataset) -> Without:
+    """Return the votes of a claim without each level of its factors; nothing if its query leaves nothing out."""
+    study = dataset.study(study_of(dataset.config, claim))
+    levels = {COMPILER: study.compilers, FRONTEND: study.programs}
+    return {
+        level: votes_for(_in_subset(claim, effects.without(factor, level)), dataset)
+        for factor in claim.query.get("leave_out", ())
+        for level in levels[factor]
+    }
+
+
+def judge(claim: Claim, votes: list[Vote], without: Without) -> tuple[str, str]:
+    """Return the verdict and the count that decides: ``9 of 15, needs 8 + 1; not without iree-3.13: 7 of 15``.
+
+    Without a level the majority is enough: a vote to spare is needed with all levels alone.
+    """
+    quantifier, cast = claim.query["quantifier"], tally(votes)
+    verdict, count = quantified(quantifier, cast), margin(quantifier, cast)
+    if verdict not in (SUPPORTED, CONTRADICTED):
+        return verdict, count
+    lost = [
+        f"not without {level}: {_winning(left, verdict)} of {sum(left)}"
+        for level, left in ((level, _on_rows_of(votes, some)) for level, some in without.items())
+        if quantified(quantifier, left, spare=0) != verdict
+    ]
+    return (NOT_DECIDED if lost else verdict), "; ".join([count, *lost])
+
+
+def _in_subset(claim: Claim, subset: str) -> Claim:
+    where = {**claim.query["where"], "subset": subset}
+    return replace(claim, query={**claim.query, "where": where})
+
+
+def _on_rows_of(votes: Iterable[Vote], some: Iterable[Vote]) -> Tally:
+    """Return some votes on the rows that all votes are on; a row that lacks one leaves it open."""
+    known = {_place(vote): vote for vote in some}
+    cast = tally(known[place] for place in map(_place, votes) if place in known)
+    return cast._replace(open=len(list(votes)) - cast.supports - cast.contradicts)
+
+
+def _winning(votes: Tally, verdict: str) -> int:
+    return votes.supports if verdict == SUPPORTED else votes.contradicts
+
+
+def _place(vote: Vote) -> str:
+    return str({name: value for name, value in (vote.row or {}).items() if name != "subset"})

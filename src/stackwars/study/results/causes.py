@@ -1,39 +1,56 @@
-"""causes.csv: why two programs differ in time in one compiler, as far as it was searched.
+"""causes.csv and profile.csv: why two programs differ in time in one compiler, and where the time goes.
 
-A row is one gap between two replayed programs (`stackwars.study.replay_causes`), with the answer of its search. Pairs
-without a gap have no row.
+A row of causes.csv is one gap between two replayed programs (`stackwars.study.replay_causes`), with the answer of its
+search. Pairs without a gap have no row.
+
+profile.csv has the time of a call of each replayed program, by class of operation. The profiles of two programs say
+which class carries the gap between them (`carried`), but not why. The profile is of calls of their own, in one process
+of the replay (`stackwars.measure.stablehlo.profile`). It stands beside what the same process timed without the
+profiler: `profile_consistent` says whether the two agree.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
+from stackwars.core.documents import Row
+from stackwars.core.hlo import CLASSES, DISPATCH
 from stackwars.core.ratio import Estimate, is_gap
 from stackwars.explain.answer import LAYOUT, OPERATIONS
 from stackwars.measure import workloads
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.keys import Config
+from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, of_study
 from stackwars.study.results.raw import Raw
 from stackwars.study.results.schema import is_missing
 
 BOTH = f"{LAYOUT} and {OPERATIONS}"
-"""What the regions of a cause differ in, if it is not the same for all."""
+"""Difference of a cause whose regions differ in more than one way."""
+_PAIR = ("workload", "title", "compiler", "device")
+_NUMBERS = [name for name, column in schema.CAUSES.items() if column.kind == "number"]
+_CLOSED = {"closed": "share", "closed_low": "low", "closed_high": "high"}
+_TIMES = {"subject_ms": "a_ms", "baseline_ms": "b_ms", "left_ms": "left_ms"}
+CONSISTENT = 0.10
+"""The profiled call may differ from the timed one by this share."""
+_PLACE = ["workload", "compiler", "device"]
 _NAME = re.compile(r"\b(?:stablehlo|chlo)\.(\w+)")
 _TYPE = re.compile(r"tensor<[^>]*>(?!.*tensor<)")
 
 
-def build(raw: Raw) -> pd.DataFrame:
+def build_causes(raw: Raw) -> pd.DataFrame:
     """Return causes.csv, in the order of the grid."""
     return schema.table("causes", [row for document in raw.causes for row in rows(document)])
 
 
-def rows(document: dict) -> Iterator[dict[str, Any]]:
+def rows(document: dict) -> Iterator[Row]:
     """Yield a row for each gap of a causes.json."""
     where = {key: document[key] for key in ("workload", "compiler", "device")}
     where |= {"title": workloads.load(document["workload"]).TITLE}
@@ -49,7 +66,7 @@ def rows(document: dict) -> Iterator[dict[str, Any]]:
             yield row | _answer(gap["cause"])
 
 
-def gaps_of(data: Dataset, study: str) -> list[dict[str, Any]]:
+def gaps_of(data: Dataset, study: str) -> list[Row]:
     """Return the gaps of the main comparison in every replay, and those of a study that were searched.
 
     They are in the order of the workloads and the compilers.
@@ -59,15 +76,15 @@ def gaps_of(data: Dataset, study: str) -> list[dict[str, Any]]:
     for pair in comparisons(config, PROGRAMS)[:1]:
         replays = replays[(replays["subject"] == pair.subject) & (replays["baseline"] == pair.baseline)]
     known = of_study(data.study(study), data.table("causes"))
-    order = {name: place for place, name in enumerate([*config["workloads"], *config["compilers"]])}
+    order = {name: place for place, name in enumerate([*config.workloads, *config.compilers])}
     return sorted(
-        explained(replays, known, config["settings"]["cause_bound"]),
+        explained(replays, known, config.settings.cause_bound),
         key=lambda row: [order.get(row[name], len(order)) for name in ("workload", "compiler")],
     )
 
 
-def main_gaps(data: Dataset, study: str) -> list[dict[str, Any]]:
-    """Return those of `gaps_of` that are of the main comparison and a workload of the study."""
+def main_gaps(data: Dataset, study: str) -> list[Row]:
+    """Return the gaps of the main comparison on the workloads of the study."""
     sides = [{pair.subject, pair.baseline} for pair in comparisons(data.config, PROGRAMS)[:1]]
     known = data.study(study).workloads
     return [
@@ -77,7 +94,7 @@ def main_gaps(data: Dataset, study: str) -> list[dict[str, Any]]:
     ]
 
 
-def explained(replays: pd.DataFrame, causes: pd.DataFrame, bound: float) -> list[dict[str, Any]]:
+def explained(replays: pd.DataFrame, causes: pd.DataFrame, bound: float) -> list[Row]:
     """Return every gap of some replay ratios and every row of causes.csv, each once, the slower program first.
 
     replays: rows of comparisons.csv. The verdict of a gap that was not searched is empty.
@@ -94,12 +111,12 @@ def explained(replays: pd.DataFrame, causes: pd.DataFrame, bound: float) -> list
     return list(known.values())
 
 
-def _estimate(pair: dict) -> Estimate:
+def _estimate(pair: Row) -> Estimate:
     ends = (None if is_missing(pair[name]) else pair[name] for name in ("low", "high"))
     return Estimate(pair["ratio"], *ends)
 
 
-def _slower_first(pair: dict) -> dict[str, Any]:
+def _slower_first(pair: Row) -> Row:
     """Return both sides and their ratio, turned round if the subject is the faster one."""
     names = ("subject", "baseline", "ratio", "low", "high")
     if pair["ratio"] >= 1:
@@ -108,7 +125,7 @@ def _slower_first(pair: dict) -> dict[str, Any]:
     return dict(zip(names, (pair["baseline"], pair["subject"], *ends), strict=True))
 
 
-def _answer(cause: dict) -> dict[str, Any]:
+def _answer(cause: dict) -> Row:
     """Return the columns of a cause.json; a failed search has no numbers, and in schema 1 no keys of them."""
     regions, closed = cause.get("regions", []), cause.get("closed") or {}
     kinds = dict.fromkeys(region["what"] for region in regions)
@@ -136,12 +153,6 @@ def _answer(cause: dict) -> dict[str, Any]:
         "tried": tried(cause.get("tried") or {}),
         "seconds": cause.get("seconds"),
     }
-
-
-_PAIR = ("workload", "title", "compiler", "device")
-_NUMBERS = [name for name, column in schema.CAUSES.items() if column.kind == "number"]
-_CLOSED = {"closed": "share", "closed_low": "low", "closed_high": "high"}
-_TIMES = {"subject_ms": "a_ms", "baseline_ms": "b_ms", "left_ms": "left_ms"}
 
 
 def shortened(region: dict, side: str) -> str:
@@ -175,3 +186,77 @@ def tried(document: dict) -> str:
     text += f", {document['kinds']} kinds of regions"
     curve = ", ".join(f"{count}: {100 * share:.0f} %" for count, share in document.get("curve", {}).items())
     return f"{text}; closed by the best {curve}" if curve else text
+
+
+def build_profile(config: Config, profiles: list[dict], raw: Raw) -> pd.DataFrame:
+    """Return schema.PROFILE, a row per class of each program; profiles: the content of every profile.json.
+
+    Rows are in the order of the configuration's workloads.
+    """
+    place = {workload: number for number, workload in enumerate(config.workloads)}
+    rows = []
+    for profile in sorted(profiles, key=lambda one: place[one["workload"]]):
+        replay = ReplayCell(profile["device"], profile["compiler"], profile["workload"])
+        head = {
+            "workload": replay.workload,
+            "title": workloads.load(replay.workload).TITLE,
+            "compiler": replay.compiler,
+            "device": replay.device,
+        }
+        for name, program in profile["programs"].items():
+            timed = raw.replay_values.get((replay, name), {}).get(profile["repetition"])
+            rows += [{**head, "framework": name, **row} for row in _classes(program, timed and timed.loops_ms)]
+    return schema.table("profile", rows)
+
+
+def _classes(program: dict, timed: float | None) -> list[Row]:
+    seconds: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for operation in program["operations"].values():
+        seconds[operation["class"]] += operation["seconds"]
+        counts[operation["class"]] += 1
+    call_s = program["wall_s"]
+    seconds[DISPATCH] += call_s - sum(seconds.values())
+    call = {
+        "calls": program["calls"],
+        "profiled_ms": 1e3 * call_s,
+        "call_ms": timed,
+        "profile_consistent": bool(timed) and abs(1e3 * call_s / timed - 1) <= CONSISTENT,
+    }
+    return [
+        {
+            "class": name,
+            "ms": 1e3 * seconds[name],
+            "share": seconds[name] / call_s,
+            "operations": counts[name],
+            **call,
+        }
+        for name in CLASSES
+    ]
+
+
+def carried(pair: Row, profile: pd.DataFrame) -> Row:
+    """Return which class of operations carries the gap between two replayed programs.
+
+    gap_ms: the difference of both profiled calls; missing unless both programs were profiled. profile_consistent:
+    whether both profiles are. op_class: the class with the largest share of the gap; empty if the profiled calls
+    hardly differ, or in the other direction. pair: a row with subject, baseline and ratio. profile: rows of
+    profile.csv; a workload has the rows of one run.
+    """
+    place = (profile[_PLACE] == [pair[key] for key in _PLACE]).all(axis=1)
+    sides = [profile[place & (profile["framework"] == pair[side])] for side in ("subject", "baseline")]
+    if any(side.empty for side in sides):
+        return {"gap_ms": math.nan, "profile_consistent": False, "op_class": "", "share": math.nan}
+    subject, baseline = (side.set_index("class")["ms"] for side in sides)
+    differences = {name: subject[name] - baseline[name] for name in CLASSES}
+    gap = sum(differences.values())
+    # Profiled calls that hardly differ, or differ in the other direction, do not show the gap.
+    towards = math.copysign(1.0, math.log(pair["ratio"]))
+    is_shown = math.log(subject.sum() / baseline.sum()) * towards > math.log(1 + CONSISTENT)
+    largest = max(differences, key=lambda name: differences[name] / gap) if is_shown else ""
+    return {
+        "gap_ms": gap,
+        "profile_consistent": all(bool(side["profile_consistent"].iloc[0]) for side in sides),
+        "op_class": largest,
+        "share": differences[largest] / gap if largest else math.nan,
+    }

@@ -13,19 +13,20 @@ import pandas as pd
 
 from stackwars.core.documents import Row, event
 from stackwars.core.hlo import COLLECTIVES
+from stackwars.core.outcome import Status
 from stackwars.measure import nodes
 from stackwars.measure.checks import parity_limit
 from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs
 from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import native, schema, verdicts
-from stackwars.study.results.cell_numbers import QUIET_SHARE, cores, times
-from stackwars.study.results.native import head
+from stackwars.study.results.native import QUIET_SHARE, cores, head, times
 from stackwars.study.results.raw import Raw
 
 
-def build(config: dict, raw: Raw) -> pd.DataFrame:
+def build(config: Config, raw: Raw) -> pd.DataFrame:
     """Return cells.csv: native cells in the order of the grid, then replays, growth, shapes and several
     devices.
     """
@@ -34,7 +35,7 @@ def build(config: dict, raw: Raw) -> pd.DataFrame:
     )
 
 
-def replayed(config: dict, raw: Raw) -> Iterator[Row]:
+def replayed(config: Config, raw: Raw) -> Iterator[Row]:
     """Yield a row for every program of every replay that the configuration asks for."""
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, PROGRAMS)}
     for replay in programs.replays(config):
@@ -46,7 +47,7 @@ def replayed(config: dict, raw: Raw) -> Iterator[Row]:
                 "compiler": replay.compiler,
                 "baseline": baselines.get(name, ""),
                 "parity_limit": cells.parity_limit(config, replay.workload),
-                **{"status": "not run", "status_detail": "no result", "rounds": 0},
+                **{"status": Status.NOT_RUN, "status_detail": "no result", "rounds": 0},
             }
             yield row | (_of_program(raw, replay, result, name) if result else {})
 
@@ -80,7 +81,7 @@ def grown(raw: Raw) -> Iterator[Row]:
             yield from _shapes(point, process)
             continue
         row = _of_point(point, schema.GROWTH, process) | {"value": float(point.value)}
-        if process["status"] == "ok":
+        if process["status"] == Status.OK:
             row |= _compile_cost(process, series_nodes[point.workload, point.framework])
         yield row
 
@@ -99,7 +100,7 @@ def _compile_cost(process: dict, series_nodes: set[str]) -> Row:
     if len(series_nodes) > 1:
         got = ", ".join(sorted(series_nodes))
         detail = f"expected one node for all values, got {got}; fix: delete the series"
-        return {"status": "invalid", "status_detail": detail}
+        return {"status": Status.INVALID, "status_detail": detail}
     first, steady = (event(process, name) for name in ("first", "steady"))
     parts = {f"first_{part}_ms": first[f"{part}_s"] for part in ("trace", "compile")}
     return {
@@ -112,7 +113,7 @@ def _compile_cost(process: dict, series_nodes: set[str]) -> Row:
 def _shapes(point: growth.Point, process: dict) -> Iterator[Row]:
     """Yield a row for each call of a process of several shapes; one with its status if it has none."""
     row = _of_point(point, schema.SHAPES, process)
-    if process["status"] != "ok":
+    if process["status"] != Status.OK:
         yield row
         return
     for one in process["events"]:
@@ -126,21 +127,21 @@ def _shapes(point: growth.Point, process: dict) -> Iterator[Row]:
             }
 
 
-def sharded(config: dict, raw: Raw) -> Iterator[Row]:
+def sharded(config: Config, raw: Raw) -> Iterator[Row]:
     """Yield a row for every program that was divided among this machine's devices."""
-    common = cells.settings(config)["parity_rel_l2"]
+    common = cells.settings(config).parity_rel_l2
     for point, process in raw.sharded.items():
         row = head(point.workload, schema.SHARDED, point.frontend, CPU) | {
             **{"size": point.way, "value": point.devices, "rounds": 1},
             **{"status": process["status"], "status_detail": process["status_detail"]},
         }
-        if process["status"] == "ok":
+        if process["status"] == Status.OK:
             compared = event(process, "compared")
             error, bound = compared["rel_l2"], parity_limit(point.workload, process["sizes"], common)
             row |= {"parity_rel_l2": error, "parity_limit": bound, "collectives": _collectives(compared)}
             if error > bound:
                 detail = f"relative L2 error {error:.2e} against one device, over {bound:.0e}"
-                row |= {"status": "invalid", "status_detail": detail}
+                row |= {"status": Status.INVALID, "status_detail": detail}
         yield row
 
 

@@ -1,9 +1,9 @@
 """comparisons.csv: every ratio with its interval and verdict.
 
 Every ratio of times and its error follow from rounds.csv alone; cells.csv says what should have been measured.
-`build` gives the table of one run; `results.pooling.pool` puts those of several together. Variances over
-rounds are moderated within a family (`results.moderation`). Intervals and verdicts follow from the ratios of
-the whole table (`results.deciding`).
+`build` gives the table of one run; `results.pooling.pool` pools the tables of several. Variances over
+rounds are moderated within a family (`results.families`). Intervals and verdicts follow from the ratios of
+the whole table (`add_verdicts`): all intervals of a quantity on a device have one level, and they decide.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from collections.abc import Iterator
 import pandas as pd
 
 from stackwars.core.documents import Row
-from stackwars.core.ratio import LogRatio
+from stackwars.core.outcome import Status
+from stackwars.core.ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
+from stackwars.measure import workloads
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.comparisons import PROGRAMS, comparisons, main
+from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
-from stackwars.study.results import deciding, exact, moderation, schema
-from stackwars.study.results.deciding import key_of, log_ratio
+from stackwars.study.results import exact, families, published, schema, verdicts
 from stackwars.study.results.names import base_compiler
-from stackwars.study.results.pooling import FAMILY
 from stackwars.study.results.rounds import APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
 from stackwars.study.results.schema import is_missing
-from stackwars.study.results.verdicts import NO_DATA
+from stackwars.study.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
 
 CONTENDED = 0.20
 """Difference of the shares of uncontended blocks from which on a comparison is marked."""
@@ -39,26 +40,29 @@ LEFT_OUT = {
 LARGE = 1.1
 """A ratio from which on it is asked what removes the difference."""
 
+SIGNS_DIFFER = "the two estimators differ in sign"
+KINDS_DIFFER = "kinds of machine differ in sign"
+
 NOTHING = {"verdict": NO_DATA}
 """The columns of a ratio that was not measured."""
 Measured = dict[tuple[str, ...], Row]
 """Ratios by `key_of`: their columns, those keys among them, and `basis`."""
 
 
-def build(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:
+def build(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:
     """Return comparisons.csv of one run.
 
     config: says what is compared with what; the tables are of that run alone.
     """
-    return deciding.add_verdicts(schema.table("comparisons", rows(config, rounds, cells, programs)))
+    return add_verdicts(schema.table("comparisons", rows(config, rounds, cells, programs)))
 
 
-def rows(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> list[Row]:
+def rows(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> list[Row]:
     """Return the rows of comparisons.csv without intervals and verdicts."""
     return [*_timed(config, rounds, cells), *exact.rows(config, cells, programs)]
 
 
-def _timed(config: dict, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
+def _timed(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
     measured = _measured(rounds)
     native = cells[cells["mode"] == schema.NATIVE]
     rows = [
@@ -105,7 +109,7 @@ def _measured(rounds: pd.DataFrame) -> Measured:
             why = "; ".join(dict.fromkeys(left_out))
             result[key]["detail"] = f"{len(left_out)} of {len(rows)} rounds left out: {why}"
     named = [dict(zip(schema.COMPARISON_KEYS, key, strict=True)) | row for key, row in result.items()]
-    return dict(zip(result, moderation.shrink_errors(named, *FAMILY), strict=True))
+    return dict(zip(result, families.shrink_errors(named, *families.SAME_VARIANCE), strict=True))
 
 
 def _medians(rounds: list[Row]) -> Row:
@@ -138,7 +142,7 @@ def _row(quantity: str, columns: Row, **names: str) -> Row:
 def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     """Yield first, second and steady time of every cell over its baseline's."""
     shares = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
-    is_expected = native["device"].isin(CPUS) | (native["status"] != "not run")
+    is_expected = native["device"].isin(CPUS) | (native["status"] != Status.NOT_RUN)
     for cell in native[(native["baseline"] != "") & is_expected].itertuples():
         names = {"workload": cell.workload, "device": cell.device}
         names |= {"subject": cell.framework, "baseline": cell.baseline}
@@ -155,7 +159,7 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
             yield _row(stage, result, **names) | marks
 
 
-def _replays(config: dict, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
+def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
     """Yield the replay ratio of every pair of programs in every compiler and, in the native compiler, how the
     native ratio divides, and the control of both frameworks of the first comparison.
     """
@@ -205,11 +209,11 @@ def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
             yield _row(quantity, columns, **names, compiler=row["compiler"])
 
 
-def _pairwise(config: dict, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
+def _pairwise(config: Config, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
     """Yield steady ratios of two frameworks with the same baseline, on every workload with a cell of both."""
     for workload, rows in native[native["device"] == CPU].groupby("workload", sort=False):
         baselines = dict(zip(rows["framework"], rows["baseline"], strict=True))
-        for subject, other in config["paper"].get("pairwise", []):
+        for subject, other in config.paper.pairwise:
             if not {subject, other} <= baselines.keys():
                 continue
             names = {"workload": workload, "device": CPU}
@@ -224,7 +228,7 @@ def _removals(found: dict[tuple, Row]) -> Iterator[Row]:
 
     ratio: half of the ratio without the library over the ratio with it, both on logarithms and oriented so that the
     slower program is the numerator; over 1 if most is removed. share: what is removed of the logarithm. Both ratios are
-    of one run, because those of two may be of different machines.
+    of one run, because two runs may be of different machines.
     """
     for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
         names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
@@ -251,3 +255,131 @@ def _combined(one: Row, other: Row, own: float, others: float) -> Row:
         return NOTHING
     result = _columns(logs[0].plus(logs[1], own, others), min(one["rounds"], other["rounds"]))
     return result | {"interleaved": one["interleaved"] is True and other["interleaved"] is True}
+
+
+def add_verdicts(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with intervals and verdicts."""
+    rows = table.to_dict("records")
+    by_key = {key_of(row): row for row in rows}
+    by_family: dict[tuple, list[Row]] = {}
+    for row in rows:
+        if row["quantity"] not in schema.EXACT:
+            by_family.setdefault(tuple(row[name] for name in families.SAME_LEVEL), []).append(row)
+    for family in by_family.values():
+        _decide(family, by_key)
+    for row in rows:
+        workload = workloads.load(row["workload"])
+        row |= {"title": workload.TITLE, "kind": workload.KIND}
+    return published.compared(schema.table("comparisons", rows))
+
+
+def key_of(row: Row) -> tuple[str, ...]:
+    """Return what identifies a row; columns that it lacks are empty."""
+    return tuple(row.get(name, "") for name in schema.COMPARISON_KEYS)
+
+
+def log_ratio(row: Row) -> LogRatio | None:
+    """Return the logarithm of a row's ratio; None if it has none."""
+    if is_missing(row.get("ratio")):
+        return None
+    if is_missing(row["error"]):
+        return LogRatio(math.log(row["ratio"]), None, None)
+    return LogRatio(math.log(row["ratio"]), row["error"], row["dof"])
+
+
+def _decide(family: list[Row], by_key: dict[tuple, Row]) -> None:
+    """Write the intervals of a family, all at one level, and what they decide."""
+    ratios = {number: ratio for number, row in enumerate(family) if (ratio := log_ratio(row))}
+    known = {number: ratio for number, ratio in ratios.items() if ratio.error is not None}
+
+    def word(number: int, level: float) -> str:
+        return verdict_of(family[number], ratios[number], level, by_key)
+
+    def decided(level: float) -> int:
+        return sum(word(number, level) not in (INCONCLUSIVE, NOT_SEPARATED) for number in known)
+
+    level = families.level(len(known), decided) if known else LEVEL
+    for number, row in enumerate(family):
+        ratio = ratios.get(number)
+        if ratio is None:
+            row["verdict"] = NO_DATA
+            continue
+        row["verdict"] = word(number, level)
+        if number in known:
+            _, low, high = ratio.estimate(level)
+            row |= {"low": low, "high": high, "confidence": level, "detectable": ratio.detectable(level)}
+        if row["quantity"] == schema.STEADY and _signs_differ(row, by_key):
+            row["detail"] = SIGNS_DIFFER
+        elif row.get("opposite") is True and not row["low"] <= 1 <= row["high"]:
+            row["detail"] = KINDS_DIFFER
+        if row["quantity"] == schema.CONTROL:
+            row |= _rest(row)
+        if row["quantity"] == schema.MARGIN:
+            row |= _of_native(row, by_key)
+
+
+def verdict_of(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) -> str:
+    """Return what the interval of a ratio says at a level."""
+    quantity = row["quantity"]
+    estimate = ratio.estimate(level)
+    if quantity == schema.MARGIN:
+        native, _ = _factors(row, by_key)
+        if native is None:
+            return NO_DATA
+        towards = LogRatio(math.copysign(1.0, native.log) * ratio.log, ratio.error, ratio.freedom)
+        return verdicts.margin(towards.estimate(level))
+    if quantity == schema.CONTROL:
+        return verdicts.control(estimate)
+    if quantity == schema.REMOVAL:
+        return verdicts.removal(estimate)
+    if quantity == schema.SCALING and estimate.low is not None:
+        return verdicts.scaling(math.log2(estimate.low), math.log2(estimate.high))
+    found = direction(estimate)
+    are_against = row.get("opposite") is True or _signs_differ(row, by_key)
+    return INCONCLUSIVE if found in DECIDED and are_against else found
+
+
+def _signs_differ(row: Row, by_key: dict[tuple, Row]) -> bool:
+    """Return whether the undisturbed series of the same processes have their steady ratio on the other side of 1."""
+    if row["quantity"] != schema.STEADY:
+        return False
+    other = log_ratio(by_key.get(key_of({**_where(row), "quantity": schema.UNDISTURBED}), {}))
+    return other is not None and other.log * math.log(row["ratio"]) < 0
+
+
+def _factors(row: Row, by_key: dict[tuple, Row]) -> tuple[LogRatio | None, LogRatio | None]:
+    """Return the native ratio that a margin divides, and the replay ratio."""
+    found = (
+        by_key.get(key_of({**_where(row), "quantity": quantity}), {})
+        for quantity in (schema.NATIVE_CALLS, schema.REPLAY)
+    )
+    native, program = map(log_ratio, found)
+    return native, program
+
+
+def _of_native(row: Row, by_key: dict[tuple, Row]) -> Row:
+    """Return the verdict on the native ratio that a margin divides, and the share that the program has."""
+    native, program = _factors(row, by_key)
+    if native is None:
+        return {}
+    calls = by_key[key_of({**_where(row), "quantity": schema.NATIVE_CALLS})]
+    return {
+        "native_verdict": calls["verdict"],
+        "share": program.log / native.log if program and native.log else None,
+    }
+
+
+def _rest(row: Row) -> Row:
+    """Return how many ms the native call takes more or less than the replay, of a control that does not pass."""
+    if row["verdict"] not in (verdicts.NATIVE_SLOWER, verdicts.NATIVE_FASTER) or is_missing(
+        row.get("subject_ms")
+    ):
+        return {}
+    difference = row["subject_ms"] - row["baseline_ms"]
+    side = "more" if difference > 0 else "less"
+    # The tables of accepted runs have this format, with an exponent from 1,000 on.
+    return {"detail": f"the native call takes {abs(difference):.3g} ms {side} than the replay"}
+
+
+def _where(row: Row) -> Row:
+    return {name: row[name] for name in ("workload", "device", "compiler", "subject", "baseline")}

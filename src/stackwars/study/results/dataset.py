@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from stackwars.core.outcome import Status
 from stackwars.setup.device import CPU, CPUS, NODES
 from stackwars.study.config import load
+from stackwars.study.keys import Config
 from stackwars.study.results import schema
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder
 from stackwars.study.results.runs import REFERENCE, Tables
@@ -20,7 +22,7 @@ DEVICES = (*CPUS, *NODES)
 
 
 def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = schema.NATIVE) -> dict[str, str]:
-    """Return the run that shows each workload of a study: the newest of those with most ok rows of it.
+    """Return the run that shows each workload of a study: the newest run with most of its ok rows.
 
     Of equals, one that was asked for the study: another run may have some of its workloads by the way. Times of two
     runs are not set beside each other, so all rows of a workload come from one run. Of this run's own tables it is
@@ -31,8 +33,8 @@ def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = sche
         rows = rows[~rows["device"].isin(NODES)]
     if "mode" in rows.columns:
         rows = rows[rows["mode"] == mode]
-    status = rows["status"] if "status" in rows.columns else pd.Series("ok", index=rows.index)
-    ran = rows.assign(ok=status == "ok")[status != "not run"]
+    status = rows["status"] if "status" in rows.columns else pd.Series(Status.OK, index=rows.index)
+    ran = rows.assign(ok=status == Status.OK)[status != Status.NOT_RUN]
     counts = ran.groupby(["workload", "run"])["ok"].sum().reset_index()
     counts["asked"] = counts["run"].isin(run["run"] for run in data.runs_of(study))
     ordered = counts.sort_values(["ok", "asked", "run"], kind="stable")
@@ -73,7 +75,7 @@ def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
 def _of_accelerators(cells: pd.DataFrame, asked: Collection[tuple[str, str]]) -> pd.DataFrame:
     """Return what accelerators ran, each workload from the newest of the runs with the device in `asked`."""
     where = pd.MultiIndex.from_frame(cells[["run", "device"]])
-    ran = cells[where.isin(asked) & (cells["status"] != "not run")]
+    ran = cells[where.isin(asked) & (cells["status"] != Status.NOT_RUN)]
     return ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
 
 
@@ -85,7 +87,7 @@ class Dataset(Tables):
     """
 
     def __init__(
-        self, config: dict, folder: Path, is_reference: bool = False, measured: Path | None = None
+        self, config: Config, folder: Path, is_reference: bool = False, measured: Path | None = None
     ) -> None:
         self.config, self.folder, self.is_reference = config, Path(folder), is_reference
         self.measured = Path(measured or folder)
@@ -102,7 +104,7 @@ class Dataset(Tables):
     def rows(self, name: str, study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
         """Return the rows of a table that show a study, every workload's from one run (`newest_runs`).
 
-        mode: of cells alone: which rows. Cells of an accelerator are those of the newest run that has it. Rows are in
+        mode: selects rows of cells. Cells of an accelerator are from the newest run that has it. Rows are in
         the order of the study's workloads.
         """
         table = of_study(self.study(study), self.table(name))
@@ -128,7 +130,7 @@ class Dataset(Tables):
         for column, value in where.items():
             table = table[table[column] == value]
         if study is None:
-            return in_order(self.config["workloads"], table)
+            return in_order(self.config.workloads, table)
         return in_order(self.study(study).workloads, of_study(self.study(study), table))
 
 
@@ -160,12 +162,12 @@ class Sources:
         return f"From the reference: {number} of this study, on {on} of machine."
 
 
-def sources(config: dict, folder: Folder) -> Sources:
+def sources(config: Config, folder: Folder) -> Sources:
     """Return the tables of a folder of results and those of the reference, which may be the same.
 
     The reference has the configuration of the file: what a run overrides does not change it.
     """
-    is_reference = config["source"] == "reference"
+    is_reference = config.source == "reference"
     run = Dataset(config, folder.results, is_reference, folder.measured)
     if is_reference:
         return Sources(run, run, [])

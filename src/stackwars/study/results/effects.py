@@ -15,11 +15,13 @@ import pandas as pd
 from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 from stackwars.core.compilers import XLA
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL
 from stackwars.measure import frameworks
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import with_programs
-from stackwars.study.results import moderation, multiplicity, schema
+from stackwars.study.keys import Config
+from stackwars.study.results import families, schema
 from stackwars.study.results.rounds import INTERLEAVED
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
@@ -34,7 +36,7 @@ MIN_ROUNDS = 2
 """Rounds without which noise cannot be told from an effect."""
 
 
-def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
+def build(config: Config, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
     """Return effects.csv of one run, of the workloads that it measures of the matrix; no row without that study."""
     study = next((one for one in studies(config) if one.name == STUDY), None)
     if study is None:
@@ -49,14 +51,14 @@ def build(config: dict, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFra
     times, rows = times_of(rounds), []
     for name, some in subsets(config, matrix).items():
         own = [{"subset": name, "runs": 1, "machines": 1, **row} for row in _of_subset(some, times)]
-        rows += moderation.shrink_errors(own, "effect")
+        rows += families.shrink_errors(own, "effect")
     return over_all(decided(schema.table("effects", rows)))
 
 
 def decided(table: pd.DataFrame) -> pd.DataFrame:
     """Return effects.csv with intervals and the largest effect of each workload.
 
-    The intervals of a subset have one level (`stackwars.study.results.multiplicity`); they decide what is the largest.
+    The intervals of a subset have one level (`stackwars.study.results.families`); they decide what is the largest.
     """
     rows = table.to_dict("records")
     subsets_: dict[str, dict[str, dict[str, dict]]] = {}
@@ -70,7 +72,7 @@ def decided(table: pd.DataFrame) -> pd.DataFrame:
         def count(level: float, known: list[dict] = known) -> int:
             return sum(largest(with_ends(found, level)) in found for found in known)
 
-        level = multiplicity.level(len(known), count) if known else LEVEL
+        level = families.level(len(known), count) if known else LEVEL
         for found in workloads.values():
             ends = with_ends(found, level)
             for name, row in found.items():
@@ -103,12 +105,10 @@ def times_of(rounds: pd.DataFrame) -> pd.DataFrame:
     return replayed.pivot(index="round", columns=["workload", "subject", "compiler"], values="subject_ms")
 
 
-def subsets(config: dict, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def subsets(config: Config, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the cells of the matrix that each subset has."""
     first = matrix["framework"].isin(first_of_dialects(with_programs(config)))
-    xla = matrix["compiler"].isin(
-        [name for name, row in config["compilers"].items() if row.get("module", XLA) == XLA]
-    )
+    xla = matrix["compiler"].isin([name for name, row in config.compilers.items() if row.module == XLA])
     result = {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
     for factor, column in ((COMPILER, "compiler"), (FRONTEND, "framework")):
         result |= {without(factor, level): matrix[matrix[column] != level] for level in matrix[column].unique()}
@@ -151,7 +151,7 @@ def complete(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
 
     cells: of one workload. A gap is a cell that is not ok.
     """
-    ok = cells.pivot(index="framework", columns="compiler", values="status") == "ok"
+    ok = cells.pivot(index="framework", columns="compiler", values="status") == Status.OK
     ok = ok.loc[cells["framework"].unique(), cells["compiler"].unique()]
     while ok.size and not ok.to_numpy().all():
         gaps = [(~ok).mean(axis=1), (~ok).mean(axis=0)]
@@ -174,7 +174,7 @@ def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
     The analysis of variance of two crossed factors (Scheffe, The Analysis of Variance, 4.1): log time = mean +
     frontend + compiler + what is left, each of the three summed in squares. Squares of noisy means are too
     large; so they are sums of products of different rounds, whose noise is independent, and an effect that is
-    not there has a share of 0 on average, and may have less. The errors are those of the jackknife over the rounds
+    not there has a share of 0 on average, and may have less. The errors are by the jackknife over the rounds
     (Davison & Hinkley, Bootstrap Methods, 3.2.1).
     """
     rounds = len(logs)
@@ -197,7 +197,7 @@ def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
 
 
 def largest(found: dict[str, dict[str, float]]) -> str:
-    """Return the effect whose interval lies above those of the others; found: by effect, share and its ends."""
+    """Return the effect whose interval lies above all others; found: by effect, share and its ends."""
     first = max(found, key=lambda name: found[name]["share"])
     if is_missing(found[first]["share_low"]):
         return NO_INTERVAL

@@ -12,8 +12,10 @@ import pandas as pd
 
 from stackwars.core.documents import Row
 from stackwars.core.hlo import COLLECTIVES
+from stackwars.core.outcome import Status
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.programs import BASE
 from stackwars.study.results import schema, verdicts
 from stackwars.study.results.names import TARGET, by_age
@@ -41,7 +43,7 @@ _LIKENESS = {
 _UNDECIDED = ("not applicable", "no program", "")
 
 
-def rows(config: dict, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[Row]:
+def rows(config: Config, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[Row]:
     """Yield every such row of one run."""
     pairs = comparisons(config, PROGRAMS)
     emitted = programs[programs["level"] != schema.OPTIMISED]
@@ -92,7 +94,7 @@ def _matched(
 
 
 def _sides(table: pd.DataFrame, pair: Comparison, keys: list[str]) -> Iterator[tuple[pd.Series, pd.Series]]:
-    """Yield the rows of the subject with those of the baseline."""
+    """Yield each row of the subject with the baseline's."""
     subject, base = (table[table["framework"] == side] for side in (pair.subject, pair.baseline))
     return _matched(subject, base, keys)
 
@@ -129,7 +131,8 @@ def _largest_batch(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
 
 def _optimised(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     """Yield layout bytes, fusions and operations of the programs compiled for the original's device."""
-    counted = compiled[_is_base(compiled) & compiled["operations"].notna()]
+    is_base = (compiled["target"] == TARGET) & (compiled["variant"] == BASE)
+    counted = compiled[is_base & compiled["operations"].notna()]
     for subject, base in _sides(counted, pair, ["workload"]):
         names = {"device": TARGET, "compiler": subject["compiler"]}
         yield _amount(schema.LAYOUT, subject, base, "layout_bytes", **names)
@@ -137,13 +140,9 @@ def _optimised(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
         yield _amount(schema.OPERATIONS, subject, base, "operations", 0, variant=schema.OPTIMISED, **names)
 
 
-def _is_base(compiled: pd.DataFrame) -> pd.Series:
-    return (compiled["target"] == TARGET) & (compiled["variant"] == BASE)
-
-
 def _emitted(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     """Yield whether both programs are the same, and which has more operations, as emitted and normalised."""
-    for subject, base in _sides(emitted[emitted["status"] == "ok"], pair, ["workload", "level"]):
+    for subject, base in _sides(emitted[emitted["status"] == Status.OK], pair, ["workload", "level"]):
         level, hashes = subject["level"], (subject["canonical_hash"], base["canonical_hash"])
         yield _amount(schema.OPERATIONS, subject, base, "operations", 0, variant=level)
         if all(hashes):

@@ -1,6 +1,6 @@
 """A folder of results: what its files are called, and the command line of the steps that make them.
 
-Standard library only: some steps run in the environment of a framework.
+Without pandas: some steps run in the environment of a framework.
 """
 
 from __future__ import annotations

@@ -1,40 +1,48 @@
 """The native rows of cells.csv: one for each cell that the configuration asks for, with the audit of its result.
 
-A result without expected values is judged by the other frameworks. None of them is the standard: a value is right if a
-strict majority of the frameworks, this one included, has it.
+`numbers` returns the numbers of an ok cell, from its raw samples and the values of its processes. A result without
+expected values is judged by the other frameworks. None of them is the standard: a value is right if a strict majority
+of the frameworks, this one included, has it.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from stackwars.core import machine
-from stackwars.core.documents import Row
+from stackwars.core.documents import Row, event
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import geometric_mean
 from stackwars.measure import loops, nodes, workloads
 from stackwars.measure.checks import output_problems, problems, relative_l2
 from stackwars.measure.peak import floor_ms
+from stackwars.measure.process_value import ProcessValue
+from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import baseline
-from stackwars.study.results import schema
-from stackwars.study.results.cell_numbers import losses_apart, losses_of, numbers
-from stackwars.study.results.raw import Raw
-from stackwars.study.results.values import errors
+from stackwars.study.keys import Config
+from stackwars.study.results import schema, verdicts
+from stackwars.study.results.raw import Raw, errors
 
 _RATES = ("items_per_s", "slow_runs", "returned_share", "returned_over_steady")
 """Columns that follow from times; a wrong or invalid cell has none of them."""
-JUDGED = ("ok", "wrong")
+JUDGED = (Status.OK, Status.WRONG)
 """Statuses of cells whose processes ended well."""
 NO_MAJORITY = "none"
+QUIET_SHARE = 0.5
+"""Share of uncontended blocks below which times may reflect what else ran on the machine."""
+CLASSES = (AT_ONCE, WARM_UP, SLOWING, NONE)
+"""Classes of steady state, the best first."""
 Key = TypeVar("Key")
 
 
-def rows(config: dict, raw: Raw) -> list[Row]:
+def rows(config: Config, raw: Raw) -> list[Row]:
     """Return a row for every cell, in the order of the grid."""
     result = {cell: _row(config, cell, raw) for cell in cells.asked(config)}
     for workload, device in dict.fromkeys((cell.workload, cell.device) for cell in result):
@@ -45,7 +53,7 @@ def rows(config: dict, raw: Raw) -> list[Row]:
 
 
 def head(workload: str, mode: str, framework: str, device: str) -> Row:
-    """Return the columns that say what a row of cells.csv is of."""
+    """Return the columns that identify a row of cells.csv."""
     module = workloads.load(workload)
     return {
         "mode": mode,
@@ -58,7 +66,7 @@ def head(workload: str, mode: str, framework: str, device: str) -> Row:
     }
 
 
-def _row(config: dict, cell: Cell, raw: Raw) -> Row:
+def _row(config: Config, cell: Cell, raw: Raw) -> Row:
     workload, sizes = workloads.load(cell.workload), cells.sizes(config, cell.workload)
     row = head(cell.workload, schema.NATIVE, cell.framework, cell.device) | {
         "baseline": baseline(config, cell.framework) or "",
@@ -67,14 +75,14 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
     result = raw.cells.get(cell)
     if result is None:
         reason = raw.devices.get(cell.device, {}).get(cell.framework, {}).get("reason", "no result")
-        return row | {"status": "not run", "status_detail": reason, "rounds": 0}
+        return row | {"status": Status.NOT_RUN, "status_detail": reason, "rounds": 0}
     row |= {key: result[key] for key in ("status", "status_detail", "peak_rss_bytes", "wall_s")}
     row |= judged(result.get("values"))
     row |= {
         "rounds": sum(process["repeated"] for process in result["processes"]),
         "nodes": " ".join(sorted(nodes.of(result["processes"]))),
     }
-    if result["status"] == "ok":
+    if result["status"] == Status.OK:
         row |= numbers(result, raw.cell_values[cell], workload)
         row |= {name: result["ir"][name] for name in ("dtype", "precision")}
         if peak := nodes.peak_of(raw.peaks.get(cell.device, []), result["machine"]):
@@ -82,28 +90,28 @@ def _row(config: dict, cell: Cell, raw: Raw) -> Row:
     return row
 
 
-def _audit(config: dict, raw: Raw, of_workload: dict[Cell, Row]) -> None:
+def _audit(config: Config, raw: Raw, of_workload: dict[Cell, Row]) -> None:
     """Judge the cells of one workload on one device; blank the times of those that are wrong or invalid."""
     measured = {}
     for cell, row in of_workload.items():
         if row["status"] in JUDGED:
             if problem := provenance_error(cell, raw):
-                _blank(row, "invalid", problem)
+                _blank(row, Status.INVALID, problem)
             else:
                 measured[cell] = row
     _judge_without_expected(config, raw, measured)
     _compare_losses(config, raw, measured)
     for cell, row in measured.items():
-        if row["status"] == "wrong":
+        if row["status"] == Status.WRONG:
             row["struck_ms"] = _steady_ms(raw.cells[cell])
-            _blank(row, "wrong", row["status_detail"])
+            _blank(row, Status.WRONG, row["status_detail"])
         elif problem := _numbers_refused(cell, row, raw):
-            _blank(row, "invalid", problem)
+            _blank(row, Status.INVALID, problem)
 
 
-def _judge_without_expected(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
+def _judge_without_expected(config: Config, raw: Raw, measured: dict[Cell, Row]) -> None:
     """Judge the cells that were compared with no expected values by what most frameworks computed."""
-    outputs = {cell: raw.outputs[cell] for cell, row in measured.items() if row["status"] == "ok"}
+    outputs = {cell: raw.outputs[cell] for cell, row in measured.items() if row["status"] == Status.OK}
     distances = majority_distances(outputs, relative_error)
     for cell in outputs:
         if raw.cells[cell].get("values"):
@@ -113,7 +121,7 @@ def _judge_without_expected(config: dict, raw: Raw, measured: dict[Cell, Row]) -
         row |= {"parity_rel_l2": error, "parity_limit": limit, "judge": majority(distances, limit)}
         if row["judge"] != NO_MAJORITY and error > limit:
             row |= {
-                "status": "wrong",
+                "status": Status.WRONG,
                 "status_detail": f"outputs differ from those of the {row['judge']}: relative L2 error {error:.2e}, "
                 f"over {limit:.0e}",
             }
@@ -151,7 +159,7 @@ def provenance_error(cell: Cell, raw: Raw) -> str:
     again = f"fix: delete {cell.path}, and it is measured again"
     if measured != cell:
         return f"expected the result of this cell, got that of {measured.path}; {again}"
-    # The floor under every time is that of the machine that it was measured on.
+    # Every time has the floor of its own machine.
     peaks = raw.peaks.get(cell.device, [])
     records = [process["machine"] for process in result["processes"]]
     others = {machine.described(r) for r in records if peaks and not nodes.peak_of(peaks, r)}
@@ -164,14 +172,14 @@ def provenance_error(cell: Cell, raw: Raw) -> str:
     return ""
 
 
-def _compare_losses(config: dict, raw: Raw, measured: dict[Cell, Row]) -> None:
-    """Write how far each ok cell's losses are from those of most frameworks; nothing without training."""
+def _compare_losses(config: Config, raw: Raw, measured: dict[Cell, Row]) -> None:
+    """Write how far each ok cell's losses are from most frameworks' losses; nothing without training."""
     workload = next((cell.workload for cell in measured), None)
     rel = getattr(workloads.load(workload), "losses_rel", None) if workload else None
     if rel is None:
         return
     bound = rel(cells.sizes(config, workload))
-    series = {cell: losses_of(raw.cells[cell]) for cell, row in measured.items() if row["status"] == "ok"}
+    series = {cell: losses_of(raw.cells[cell]) for cell, row in measured.items() if row["status"] == Status.OK}
     for cell, apart in majority_distances(series, losses_apart).items():
         agreement = "differs" if apart > bound else "agrees"
         measured[cell] |= {"losses_apart": apart, "losses_bound": bound, "losses": agreement}
@@ -217,3 +225,124 @@ def relative_error(one: np.ndarray, other: np.ndarray) -> float:
     same = ~np.isfinite(one) & ((one == other) | (np.isnan(one) & np.isnan(other)))
     with np.errstate(invalid="ignore"):
         return relative_l2(one[~same], other[~same])
+
+
+def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType) -> dict:
+    """Return {column of cells.csv: value}: latencies, compile counts, parts of run 1 and throughput.
+
+    result: the content of an ok cell.json; values: of its processes, by round.
+    """
+    processes = result["processes"]
+    calls = {name: [event(process, name) for process in processes] for name in ("first", "second", "steady")}
+    milliseconds = {
+        "first": [one["ns"] / 1e6 for one in calls["first"]],
+        "second": [one["ns"] / 1e6 for one in calls["second"]],
+        "steady": [value.loops_ms for value in values.values()],
+    }
+    row = {}
+    for name, series in milliseconds.items():
+        row |= times(name, series)
+    kinds = [value.kind for value in values.values()]
+    # The class of most processes; of two equally frequent classes, the less steady one.
+    usual = max(CLASSES, key=lambda kind: (kinds.count(kind), CLASSES.index(kind)))
+    warmup = statistics.median_low(value.warmup for value in values.values() if value.kind == usual)
+    kept_share = statistics.fmean(value.kept for value in values.values())
+    return {
+        **row,
+        "steady_processes": len(values),
+        "gated": kept_share >= QUIET_SHARE,
+        "kept_share": kept_share,
+        "steady_class": usual,
+        "warmup_points": warmup,
+        "cores": cores(map(loops.loops_of, processes)),
+        **_throughput([event(process, "throughput") for process in processes]),
+        # The most that any process did: a compilation in one process of ten must not disappear.
+        **{f"compiles_{name}": _maximum(one["compiles"] for one in calls[name]) for name in calls},
+        "cache_hits_first": max(one["cache_hits"] for one in calls["first"]),
+        **_first_split(calls["first"]),
+        **_slow_runs(calls["second"], usual, warmup),
+        **_returned([event(process, "dispatch") for process in processes], row["steady_ms"]),
+        "items_per_s": workload.items(result["sizes"]) / (row["steady_ms"] / 1e3),
+    }
+
+
+def cores(rounds: Iterable[Sequence[dict]]) -> float:
+    """Return the cores that the loops of a round used: the median over the rounds."""
+    return statistics.median(
+        sum(one["run_ns"] for one in every) / sum(sum(one["ns"]) for one in every) for every in rounds
+    )
+
+
+def _throughput(events: Sequence[dict]) -> dict[str, float]:
+    """Return the time of a call in batches with one fence; nothing if a process has none."""
+    if not all(events):
+        return {}
+    return {
+        "throughput_ms": geometric_mean(
+            [statistics.median(one["ns"]) / one["calls"] / 1e6 for one in events]
+        ).value
+    }
+
+
+def _maximum(counts: Iterable[int | None]) -> int | None:
+    """Return the maximum, or None for a framework that compiles nothing."""
+    return max((count for count in counts if count is not None), default=None)
+
+
+def times(name: str, series: Sequence[float]) -> dict[str, float | None]:
+    """Return the columns of a time: its geometric mean, the interval, and the smallest and largest process."""
+    result = dict(zip((f"{name}_ms", f"{name}_low_ms", f"{name}_high_ms"), geometric_mean(series), strict=True))
+    return result | {f"{name}_min_ms": min(series), f"{name}_max_ms": max(series)}
+
+
+def _first_split(events: list[dict]) -> dict[str, float]:
+    """Return medians of run 1 in ms: tracing, compiling, and the rest.
+
+    The trace alone if the framework does not say how long it compiled; nothing if it compiles nothing.
+    """
+    if any(one["trace_s"] is None for one in events):
+        return {}
+    trace = [1e3 * one["trace_s"] for one in events]
+    split = {"first_trace_ms": statistics.median(trace)}
+    if any(one["compile_s"] is None for one in events):
+        return split
+    compiling = [1e3 * one["compile_s"] for one in events]
+    rest = [e["ns"] / 1e6 - t - c for e, t, c in zip(events, trace, compiling, strict=True)]
+    return split | {
+        "first_compile_ms": statistics.median(compiling),
+        "first_execute_ms": statistics.median(rest),
+    }
+
+
+def _slow_runs(second: list[dict], steady_class: str, warmup: float) -> dict[str, str]:
+    """Return how many runs were slow, by compilations, by times and by both."""
+    by_compiles = verdicts.runs_by_compiles(_maximum(one["compiles"] for one in second))
+    by_times = verdicts.runs_by_times(steady_class, warmup)
+    return {"slow_runs": verdicts.slow_runs(by_compiles, by_times), "slow_runs_by_compiles": by_compiles}
+
+
+def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
+    """Return how soon a steady call returns, as a share of the time until it is done and of the steady state.
+
+    Medians over the processes of the median of their calls. Nothing if a process has not measured it.
+    """
+    if not all(events):
+        return {}
+    returned = [statistics.median(one["returned_ns"]) for one in events]
+    done = [statistics.median(one["total_ns"]) for one in events]
+    return {
+        "returned_share": statistics.median(part / whole for part, whole in zip(returned, done, strict=True)),
+        "returned_over_steady": min(1.0, statistics.median(returned) / 1e6 / steady_ms),
+    }
+
+
+def losses_of(result: dict) -> list[float]:
+    """Return the losses of a cell's first process; none if nothing is trained."""
+    return event(result["processes"][0], "losses").get("values", [])
+
+
+def losses_apart(one: list[float], other: list[float]) -> float:
+    """Return the largest relative difference of a step's loss; infinite if the numbers of steps differ."""
+    if len(one) != len(other):
+        return float("inf")
+    return max(abs(a - b) / abs(b) for a, b in zip(one, other, strict=True))

@@ -13,6 +13,7 @@ from stackwars.core import documents, program_text
 from stackwars.core.documents import Row
 from stackwars.setup.environments import why_unavailable
 from stackwars.study import programs
+from stackwars.study.keys import Config
 from stackwars.study.results.folder import Folder, command
 
 if not why_unavailable():
@@ -46,7 +47,7 @@ def _counted(program: mlir.ir.Module) -> Row:
     return result | {"operations_by_kind": json.dumps(result["operations_by_kind"])}
 
 
-def build(config: dict, folder: Folder) -> None:
+def build(config: Config, folder: Folder) -> None:
     """Write program_forms.json: a list of rows with workload, framework and the digest of the text."""
     rows: list[Row] = []
     for program in [] if why_unavailable() else programs.base_programs(config):

@@ -1,4 +1,11 @@
-"""programs.csv: every program as it was emitted, and as compilers made it."""
+"""programs.csv, values.csv and releases.csv: what became of every program.
+
+programs.csv: every program as it was emitted, and as compilers made it. values.csv: which programs compute the right
+values in which compiler, at the preset's sizes and at odd ones; a row is one program of one check: a process of its own
+that compiles the program, calls it with both sets of inputs and compares every output with the expected values
+(`stackwars.core.judge`). releases.csv: the outcome and the time of a program in each release of a compiler, and what
+the release changed.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +18,32 @@ import pandas as pd
 
 from stackwars.core import documents
 from stackwars.core.documents import Row
+from stackwars.core.outcome import Status
 from stackwars.measure import workloads
 from stackwars.measure.workloads import parallel
 from stackwars.setup.device import CPU
 from stackwars.study import programs, sharding
+from stackwars.study.keys import Config
 from stackwars.study.programs import BASE, Compilation
 from stackwars.study.results import published, schema
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.names import TARGET
-from stackwars.study.results.raw import Raw
+from stackwars.study.results.raw import Raw, errors
 
 OF_AHEAD = (
     *("verdict", "decided_by", "argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "hbm_bytes"),
     *("usable_bytes", "compile_s", "peak_rss_bytes"),
 )
 """Columns that ahead.json has under the same names."""
+OUTSIDE = "outside the compiler"
+"""Part of the reason of a program whose operations ran in its framework and not in the compiler."""
+_OF_CHECK = ("status", "status_detail", "wrong", "total", "where", "flaky")
+_OF_RELEASE = ("version", "status", "status_detail", "ms")
+_ERRORS_OF_RELEASE = ("wrong", "total", "where")
 _NO_OPERATION = ("constant", "parameter")  # in HLO's words
 
 
-def build(config: dict, folder: Folder, raw: Raw) -> pd.DataFrame:
+def build(config: Config, folder: Folder, raw: Raw) -> pd.DataFrame:
     """Return programs.csv: emitted programs, then those compiled for targets, slices, and for replays.
 
     :raises ValueError: if a compilation is of another program than the one that was emitted.
@@ -64,7 +78,7 @@ def _emitted(forms: list[Row]) -> Iterator[Row]:
         yield _head(row["workload"], row["framework"], row["level"]) | columns
 
 
-def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str]) -> Iterator[Row]:
+def _compiled(config: Config, measured: Path, digests: dict[tuple[str, str], str]) -> Iterator[Row]:
     """Yield a row for every configured compilation for a target; the first compiler's with counts of its HLO."""
     original = published.read_published()
     counted, searched = (set(programs.base_compilations(config)), set(programs.largest_batches(config)))
@@ -77,7 +91,7 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
             row["published_status"] = published.status(program.workload, program.framework, original)
         path = measured / compilation.path / "ahead.json"
         if not path.exists():
-            yield row | {"status": "not run", "status_detail": "no result"}
+            yield row | {"status": Status.NOT_RUN, "status_detail": "no result"}
             continue
         result = documents.read(path)
         row |= {"status": result["status"], "status_detail": result["message"]}
@@ -95,7 +109,7 @@ def _compiled(config: dict, measured: Path, digests: dict[tuple[str, str], str])
         yield row
 
 
-def _sizes(config: dict, compilation: Compilation) -> Row:
+def _sizes(config: Config, compilation: Compilation) -> Row:
     sizes = programs.sizes(config, compilation.program.workload, compilation.program.variant)
     return {"batch": sizes.get("batch", sizes.get("m")), "sequence": sizes.get("sequence")}
 
@@ -122,7 +136,7 @@ def _optimised(hlo: dict | None) -> Row:
     }
 
 
-def _slices(config: dict, measured: Path) -> Iterator[Row]:
+def _slices(config: Config, measured: Path) -> Iterator[Row]:
     """Yield a row for every compilation for a slice of several chips."""
     for compilation in sharding.slices(config):
         path = measured / compilation.path / "ahead.json"
@@ -151,3 +165,70 @@ def _replayed(raw: Raw) -> Iterator[Row]:
             if program.get("compile_s"):
                 row["compile_s"] = statistics.median(program["compile_s"])
             yield row | (program.get("optimised") or {})
+
+
+def build_values(config: Config, raw: Raw) -> pd.DataFrame:
+    """Return values.csv, in the order of the workloads and compilers, the preset's sizes first."""
+    places = [{name: n for n, name in enumerate(names)} for names in (config.workloads, config.compilers)]
+    known = [check for check in raw.checks if check["workload"] in places[0]]
+    known.sort(
+        key=lambda check: (
+            places[0][check["workload"]],
+            check["variant"] != BASE,
+            len(check["variant"]),
+            check["variant"],
+            places[1].get(check["compiler"], len(places[1])),
+        )
+    )
+    return schema.table("values", [row for check in known for row in _value_rows(check)])
+
+
+def _value_rows(check: dict) -> Iterator[Row]:
+    """Yield a row for each program of a check.json."""
+    where = {key: check[key] for key in ("workload", "variant", "compiler")}
+    where |= {
+        "title": workloads.load(check["workload"]).TITLE,
+        "sizes": " ".join(f"{name}={value}" for name, value in check["sizes"].items()),
+    }
+    for name, program in check["programs"].items():
+        row = where | {"framework": name, **{key: program[key] for key in _OF_CHECK}}
+        yield row if program["total"] is None else row | {"judge": check["judge"], **errors(program)}
+
+
+def is_fault(row: Row, *more: str) -> bool:
+    """Return whether a row of values.csv or cells.csv is wrong, crashed or ran outside the compiler, or has one of
+    these other statuses."""
+    return row["status"] in (Status.WRONG, Status.CRASH, *more) or OUTSIDE in row["status_detail"]
+
+
+def build_releases(raw: Raw) -> pd.DataFrame:
+    """Return releases.csv, in the order of the grid; the releases of a program newest first."""
+    return schema.table("releases", [row for document in raw.releases for row in _release_rows(document)])
+
+
+def _release_rows(document: dict) -> Iterator[Row]:
+    """Yield a row for each release of a document that `stackwars.study.releases` wrote."""
+    where = {key: document[key] for key in ("project", "workload", "framework", "stablehlo")}
+    where["title"] = workloads.load(document["workload"]).TITLE
+    changes = {change["newer"]: change for change in document["changes"]}
+    for release in document["releases"]:
+        ratio, compiled = release["ratio"] or {}, release.get("compile_rounds_s")
+        row = where | {
+            **{key: release[key] for key in _OF_RELEASE},
+            **{key: release.get(key) for key in _ERRORS_OF_RELEASE},
+            "compile_s": statistics.median(compiled) if compiled else release.get("compile_s"),
+            **{"ratio": ratio.get("value"), "low": ratio.get("low"), "high": ratio.get("high")},
+        }
+        if document["reason"]:
+            row |= {"status": Status.UNSUPPORTED, "status_detail": document["reason"]}
+        yield row | _change(changes.get(release["version"]))
+
+
+def _change(change: dict | None) -> Row:
+    if change is None:
+        return {}
+    ratio = change["ratio"] or (None, None, None)
+    # Schema 1 has a list.
+    value, low, high = ratio.values() if isinstance(ratio, dict) else ratio
+    numbers = {"change_ratio": value, "change_low": low, "change_high": high}
+    return {"change": change["kind"], "previous": change["older"], **numbers}

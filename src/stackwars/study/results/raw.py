@@ -4,6 +4,7 @@ compilations.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,10 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from stackwars.core import documents
+from stackwars.core.outcome import Status
 from stackwars.measure import nodes, process_value
 from stackwars.measure.process_value import ProcessValue
 from stackwars.study import cells, growth, programs, releases, sharding
 from stackwars.study.cells import Cell
+from stackwars.study.keys import Config
 
 Values = dict[int, ProcessValue]
 """{round: what the steady calls of its process say}."""
@@ -47,7 +50,7 @@ class Raw:
         return {
             cell: process_value.of_processes(result["processes"])
             for cell, result in self.cells.items()
-            if result["status"] == "ok"
+            if result["status"] == Status.OK
         }
 
     @cached_property
@@ -57,7 +60,7 @@ class Raw:
         for replay, result in self.replays.items():
             rounds = [process["repetition"] for process in result["processes"]]
             for name, program in result["programs"].items():
-                if program["status"] == "ok":
+                if program["status"] == Status.OK:
                     singles = zip(program["first_ns"], program["second_ns"], strict=True)
                     both = zip(singles, program["steady"], strict=True)
                     loops = dict(zip(rounds, program["loops"], strict=True))
@@ -75,21 +78,22 @@ class Raw:
         return found
 
 
-def read(config: dict, folder: Path) -> Raw:
+def read(config: Config, folder: Path) -> Raw:
     """Read everything that the configuration asks for and the folder has."""
     found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.asked(config)})
     devices = folder / "devices.json"
     peaks = {path.parent.name: nodes.peaks(path.parent) for path in folder.glob("*/peak.json")}
+    causes = {one: programs.causes_path(one.compiler, one.workload) for one in programs.searched(config)}
     compiled = [] if found else [documents.read(path) for path in sorted(folder.glob("ahead/**/ahead.json"))]
     return Raw(
         cells=found,
         outputs={
             cell: np.load(folder / cell.path / "output.npy")
             for cell, result in found.items()
-            if result["status"] == "ok"
+            if result["status"] == Status.OK
         },
         replays=_documents(folder, {one: one.path / "replay.json" for one in programs.replays(config)}),
-        causes=list(_documents(folder, _causes_paths(config)).values()),
+        causes=list(_documents(folder, causes).values()),
         checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
         releases=list(_documents(folder, {one: one.path for one in releases.asked(config)}).values()),
         growth=_documents(folder, {one: one.path / "process.json" for one in growth.asked(config)}),
@@ -100,10 +104,11 @@ def read(config: dict, folder: Path) -> Raw:
     )
 
 
-def _causes_paths(config: dict) -> dict[programs.ReplayCell, Path]:
-    searched = programs.searched(config)
-    return {replay: programs.causes_path(replay.compiler, replay.workload) for replay in searched}
-
-
 def _documents(folder: Path, paths: dict) -> dict:
     return {key: documents.read(folder / path) for key, path in paths.items() if (folder / path).exists()}
+
+
+def errors(verdict: dict) -> dict[str, float]:
+    """Return both errors of a comparison with expected values; a document has null for an infinite one."""
+    named = {"l2": verdict["l2"], "largest_error": verdict["largest"]}
+    return {name: math.inf if error is None else error for name, error in named.items()}

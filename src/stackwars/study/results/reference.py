@@ -10,7 +10,9 @@ import json
 
 import pandas as pd
 
-from stackwars.study.results import comparisons, deciding, effects, exact, pooling, runs, schema
+from stackwars.core.outcome import Status
+from stackwars.study.keys import Config
+from stackwars.study.results import comparisons, effects, exact, pooling, runs, schema
 from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.names import TARGET
 from stackwars.study.results.pooling import RunTable
@@ -20,7 +22,7 @@ from stackwars.study.studies import of_tables
 CONCATENATED = ("cells", "programs", "rounds", "profile")
 
 
-def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
+def tables(config: Config, accepted: list[Run]) -> dict[str, pd.DataFrame]:
     """Return the tables of the reference but claims.csv, without rows of frameworks that the study no longer has."""
     result = {name: _concatenated(accepted, name) for name in CONCATENATED}
     result |= {
@@ -28,7 +30,7 @@ def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
         "effects": _effects(config, accepted),
         **{name: _newest(accepted, name) for name in ("values", "causes", "releases")},
     }
-    known = ["", *config["frameworks"], *config.get("sharding", {}).get("frontends", [])]
+    known = ["", *config.frameworks, *(config.sharding.frontends if config.sharding else [])]
     for name, table in result.items():
         for column in table.columns.intersection(["framework", "subject", "baseline"]):
             table = table[table[column].isin(known)]
@@ -36,23 +38,23 @@ def tables(config: dict, accepted: list[Run]) -> dict[str, pd.DataFrame]:
     return result
 
 
-def pooled(config: dict, accepted: list[Run]) -> pd.DataFrame:
+def pooled(config: Config, accepted: list[Run]) -> pd.DataFrame:
     """Return the comparisons of some runs, pooled and decided.
 
     What is counted of programs that two runs emitted is compared too, unless one run has both.
     """
     every = [_of_run(config, run) for run in accepted]
-    return deciding.add_verdicts(pooling.pool([_across_runs(config, accepted), *every]))
+    return comparisons.add_verdicts(pooling.pool([_across_runs(config, accepted), *every]))
 
 
-def _of_run(config: dict, run: Run) -> RunTable:
+def _of_run(config: Config, run: Run) -> RunTable:
     every = comparisons.rows(config, *(run.table(name) for name in ("rounds", "cells", "programs")))
     return RunTable(run.identity, run.machine, schema.table("comparisons", every))
 
 
-def _across_runs(config: dict, accepted: list[Run]) -> RunTable:
+def _across_runs(config: Config, accepted: list[Run]) -> RunTable:
     programs = _concatenated(accepted, "programs")
-    emitted = programs[programs["status"] != "not run"]
+    emitted = programs[programs["status"] != Status.NOT_RUN]
     newest = emitted.drop_duplicates(schema.PROGRAM_KEYS, keep="last")
     rows = list(exact.rows(config, schema.empty("cells"), newest))
     return RunTable("", "", schema.table("comparisons", rows))
@@ -70,9 +72,9 @@ def _newest(accepted: list[Run], name: str) -> pd.DataFrame:
     return rows.reset_index(drop=True)
 
 
-def _effects(config: dict, accepted: list[Run]) -> pd.DataFrame:
+def _effects(config: Config, accepted: list[Run]) -> pd.DataFrame:
     """Return the effects of every workload, pooled over the runs, by today's subsets."""
-    if effects.STUDY not in config["studies"]:
+    if effects.STUDY not in config.studies:
         return schema.empty("effects")
     tables = []
     for run in accepted:
@@ -82,7 +84,7 @@ def _effects(config: dict, accepted: list[Run]) -> pd.DataFrame:
     return effects.over_all(effects.decided(pooling.pool_effects(tables)))
 
 
-def context(config: dict, accepted: list[Run]) -> dict:
+def context(config: Config, accepted: list[Run]) -> dict:
     """Return the context of the newest run that measured the first study, with a list of all runs.
 
     devices: what the run had, of those that it was asked for.
@@ -108,7 +110,7 @@ def _studies(run: Run) -> list[str]:
     return [*names, "targets"] if "tables" in names and "targets" not in names and compiled.any() else names
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write the tables and the context of the reference into the folder."""
     accepted = runs.read()
     for name, table in tables(config, accepted).items():

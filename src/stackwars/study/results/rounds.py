@@ -21,11 +21,13 @@ import pandas as pd
 from scipy import stats
 
 from stackwars.core.documents import Row, event
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL
 from stackwars.measure import loops, workloads
 from stackwars.setup.device import CPU
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema
 from stackwars.study.results.raw import Raw
@@ -47,9 +49,9 @@ PROCESSES = "processes"
 """The basis of a row."""
 
 
-def build(config: dict, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
+def build(config: Config, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
     """Return rounds.csv. cells: cells.csv of the same run, whose valid cells alone are compared."""
-    ok = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] == "ok")]
+    ok = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] == Status.OK)]
     valid = {Cell(row.framework, row.workload, row.device): row.baseline for row in ok.itertuples()}
     rows = [
         *_native(raw, valid),
@@ -101,8 +103,8 @@ def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
             "baseline": baseline,
         }
         for process in raw.cells[cell]["processes"]:
-            partner = process["partner"] or {"status": "not run"}
-            if partner["status"] == "ok":
+            partner = process["partner"] or {"status": Status.NOT_RUN}
+            if partner["status"] == Status.OK:
                 yield from _of_pair(process, partner, **names)
 
 
@@ -122,12 +124,12 @@ def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:
 
 
 def _call_ms(timed: dict) -> float:
-    """Return the ms of the call of an event, or those of a call of its median block."""
+    """Return the ms of an event's call, or of a call in its median block."""
     ns = timed["ns"]
     return (statistics.median(ns) / timed["calls"] if isinstance(ns, list) else ns) / 1e6
 
 
-def _replayed(config: dict, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
+def _replayed(config: Config, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
     """Yield the ratios of a replay's rounds: of programs and, in the native compiler, of native calls beside them."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
     programs = looped(result)
@@ -161,7 +163,7 @@ def looped(result: dict) -> dict[str, Loops]:
     return {
         name: dict(zip(rounds, program["loops"], strict=True))
         for name, program in result["programs"].items()
-        if program["status"] == "ok"
+        if program["status"] == Status.OK
     }
 
 
@@ -178,7 +180,7 @@ def _uncontrolled(replayed: Loops, processes: list[dict], **names: str) -> Itera
     """Yield the rounds in which a framework has no native call beside its replay."""
     for process in processes:
         if not loops.loops_of(process):
-            basis = NO_MEMORY if process["status"] == "not run" else FAILED
+            basis = NO_MEMORY if process["status"] == Status.NOT_RUN else FAILED
             ms = loops.side_ms(replayed[process["repetition"]])
             row = _row(schema.CONTROL, process["repetition"], ms, None, basis, **names)
             yield row | {"subject_ms": None, "baseline_ms": ms}
@@ -195,9 +197,9 @@ def _split(replays: list[Row], calls: list[Row], names: dict[str, str]) -> Itera
             yield _row(quantity, row["round"], ratio, 1.0, row["basis"], **names) | times
 
 
-def _compilers(config: dict, raw: Raw) -> Iterator[Row]:
+def _compilers(config: Config, raw: Raw) -> Iterator[Row]:
     """Yield times of every program in a compiler and in the one before it in the study's list, of their loops."""
-    if MATRIX not in config["studies"]:
+    if MATRIX not in config.studies:
         return
     study = full_study(config, MATRIX)
     before = {compiler: other for other, compiler in itertools.pairwise(study.compilers)}
@@ -246,8 +248,8 @@ def _summary(quantity: str, log: float, error: float | None, rounds: float, **na
 
 
 def _forms(native: pd.DataFrame) -> Iterator[Row]:
-    """Yield first and steady time of a workload over those of its function's plain form, in each framework."""
-    ok = native[(native["device"] == CPU) & (native["status"] == "ok")]
+    """Yield first and steady time of a workload over its function's plain form, in each framework."""
+    ok = native[(native["device"] == CPU) & (native["status"] == Status.OK)]
     cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
     plain_forms = {name: getattr(workloads.load(name), "FORM_OF", None) for name in ok["workload"].unique()}
     for (workload, framework), cell in cells.items():
@@ -281,7 +283,9 @@ def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
 
     Least squares on logarithms; a point less than there are values, for the slope takes one.
     """
-    for keys, points in grown[grown["status"] == "ok"].groupby(["workload", "framework", "size"], sort=False):
+    for keys, points in grown[grown["status"] == Status.OK].groupby(
+        ["workload", "framework", "size"], sort=False
+    ):
         workload, framework, size = keys
         costs = points["first_ms"] - points["steady_ms"]
         if len(points) < 3 or (costs <= 0).any():

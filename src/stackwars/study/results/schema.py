@@ -103,7 +103,7 @@ def _texts(values: pd.Series) -> pd.Series:
 
 
 def _is_empty(value: object) -> bool:
-    # Only a missing number differs from itself; this test is faster than that of pandas.
+    # Only a missing number differs from itself; this test is faster than pandas'.
     return value is None or value is pd.NA or value != value
 
 

@@ -8,19 +8,17 @@ from stackwars.core import documents
 from stackwars.measure import PROTOCOL
 from stackwars.setup.device import CPU
 from stackwars.study.cells import settings, sizes
+from stackwars.study.keys import Config
 from stackwars.study.programs import replays
 from stackwars.study.results import (
     causes,
     cells,
     comparisons,
     effects,
-    profile,
     programs,
     raw,
-    releases,
     rounds,
     schema,
-    values,
 )
 from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.raw import Raw
@@ -30,7 +28,7 @@ NOT_MEASURED = "never"
 """The date of a run in which nothing was measured."""
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Read the measurements of the folder and write its tables and context.json.
 
     :raises ValueError: if a compilation is of another program than the one that was emitted.
@@ -42,24 +40,27 @@ def write(config: dict, folder: Folder) -> None:
     tables["rounds"] = rounds.build(config, result, tables["cells"])
     tables["comparisons"] = comparisons.build(config, tables["rounds"], tables["cells"], tables["programs"])
     tables["effects"] = effects.build(config, tables["cells"], tables["rounds"])
-    tables["profile"] = profile.build(config, [documents.read(path) for path in paths if path.exists()], result)
-    tables["values"] = values.build(config, result)
-    tables["causes"] = causes.build(result)
-    tables["releases"] = releases.build(result)
+    tables["profile"] = causes.build_profile(
+        config, [documents.read(path) for path in paths if path.exists()], result
+    )
+    tables["values"] = programs.build_values(config, result)
+    tables["causes"] = causes.build_causes(result)
+    tables["releases"] = programs.build_releases(result)
     for name, table in tables.items():
         schema.write(table, folder[name])
     facts = context(config, result)
     folder["context"].write_text(json.dumps(facts, indent=1, sort_keys=True), encoding="utf-8")
 
 
-def context(config: dict, raw: Raw) -> dict:
+def context(config: Config, raw: Raw) -> dict:
     """Return what is true of a run as a whole: machine, date, versions, devices, settings, sizes.
 
     Values are empty if nothing was measured.
     """
     of_cells = [p for result in raw.cells.values() for p in result["processes"]]
-    # A run may have no cell: that of programs for several devices.
-    processes = [p for p in of_cells or _lone(raw) if p["repeated"]]
+    # A run without cells may have processes of growing sizes and of several devices.
+    others = [*raw.growth.values(), *raw.sharded.values()]
+    processes = [p for p in of_cells or others if p["repeated"]]
     processes.sort(key=lambda process: process["started_s"])
     # Nor has one of programs or checks alone a process; one whose compilers are unavailable has no date.
     compiled = [one for one in (*raw.compiled, *raw.checks, *raw.releases) if "started_utc" in one]
@@ -74,7 +75,7 @@ def context(config: dict, raw: Raw) -> dict:
     revisions = sorted({one["source"]["git_revision"] for one in dated})
     peaks = {device: own for device, (own, *_) in raw.peaks.items()}
     return {
-        "preset": config["preset"],
+        "preset": config.preset,
         "studies": measured_studies(config),
         "protocol": PROTOCOL,
         "machine": last.get("machine", {}),
@@ -86,13 +87,8 @@ def context(config: dict, raw: Raw) -> dict:
         "peak": peaks.get(CPU) or next(iter(peaks.values()), {}),
         "peaks": peaks,
         "settings": {**settings(config).document(), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
-        "sizes": {workload: sizes(config, workload) for workload in config["workloads"]},
+        "sizes": {workload: sizes(config, workload) for workload in config.workloads},
     }
-
-
-def _lone(raw: Raw) -> list[dict]:
-    """Return the processes of growing sizes and of several devices, which belong to no cell."""
-    return [*raw.growth.values(), *raw.sharded.values()]
 
 
 def _devices(raw: Raw) -> dict:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from stackwars.setup.device import CPUS
-from stackwars.study.results import comparisons, deciding, pooling, schema
+from stackwars.study.results import comparisons, pooling, schema
 from stackwars.study.results.pooling import RunTable
 from stackwars.study.results.rounds import INTERLEAVED
 from stackwars.study.results.runs import Run
@@ -151,10 +151,10 @@ def _observed(run: Run) -> RunTable:
 
 def _predicted(left_out: RunTable, others: list[RunTable]) -> list[bool]:
     """Return, for every ratio of a run that enough others predict, whether it is as predicted."""
-    pooled = {deciding.key_of(row): row for row in pooling.pool(others).to_dict("records")}
+    pooled = {comparisons.key_of(row): row for row in pooling.pool(others).to_dict("records")}
     result = []
     for row in left_out.table.to_dict("records"):
-        other = pooled.get(deciding.key_of(row))
+        other = pooled.get(comparisons.key_of(row))
         if other is None or is_missing(other["predicted_low"]) or other["runs"] < FEWEST:
             continue
         if row["interleaved"] == other["interleaved"]:  # otherwise they estimate different things

@@ -22,7 +22,7 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars.setup import environments, tools
 from stackwars.study import cells
-from stackwars.study.results import runs, schema, values
+from stackwars.study.results import programs, runs, schema
 from stackwars.study.workflow import damage, job_files
 from stackwars.study.workflow.grid import REFERENCE, Grid
 from stackwars.study.workflow.terminal import WIDTH
@@ -127,7 +127,7 @@ def print_faults(grid: Grid, workflow: Any) -> None:
     statuses = []
     for path in map(Path, grid.result_paths("values", "cells")):
         rows = schema.read(path).to_dict("records") if path.exists() else []
-        statuses += [row["status"] for row in rows if values.is_fault(row, "timeout")]
+        statuses += [row["status"] for row in rows if programs.is_fault(row, "timeout")]
     lines = []
     if statuses:
         counts = ", ".join(f"{number} {status}" for status, number in Counter(statuses).items())

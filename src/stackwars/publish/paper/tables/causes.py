@@ -16,7 +16,6 @@ from stackwars.publish.paper.tables.spec import RAGGED, Column, Ratio, Table, fr
 from stackwars.study.results import causes, effects
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.names import compiler_title
-from stackwars.study.results.profile import carried
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, SLOWER
 
@@ -43,7 +42,7 @@ def cause_rows(sources: Sources) -> pd.DataFrame:
     """Return the gaps of the main comparison, with what is known of each."""
     data = sources.dataset_for(STUDY)
     profiles = _profile(data)
-    return frame([_cause_row(row, carried(row, profiles)) for row in causes.main_gaps(data, STUDY)])
+    return frame([_cause_row(row, causes.carried(row, profiles)) for row in causes.main_gaps(data, STUDY)])
 
 
 def _cause_row(row: dict, profile: dict) -> dict:

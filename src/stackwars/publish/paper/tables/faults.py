@@ -14,8 +14,8 @@ from stackwars.publish.paper.latex import Latex
 from stackwars.publish.paper.tables.spec import RAGGED, Column, Table, frame
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import is_fault
 from stackwars.study.results.published import read_faults
-from stackwars.study.results.values import is_fault
 
 NAME, PUBLIC = NAMES = "faults", "public_faults"
 NAMED = 3

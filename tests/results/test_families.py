@@ -1,20 +1,50 @@
-"""One level for a family of intervals: what decides is right in 95 % of the cases."""
+"""A family of ratios lends each member its variance, and all intervals one level."""
 
 import math
 
 import numpy as np
 import pytest
 
-from made_tables import cell, compared, only, rounds
+from made_tables import cell, compared, rounds
 from stackwars.core.ratio import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, LogRatio, direction
-from stackwars.study.results import multiplicity
+from stackwars.study.results import families
+from stackwars.study.results.families import Prior
+
+
+def test_a_variance_is_drawn_towards_its_family_by_degrees_of_freedom():
+    assert families.shrink(4.0, 2, Prior(1.0, 4.0)) == (pytest.approx(2.0), 6.0)
+    assert families.shrink(4.0, 2, None) == (4.0, 2)
+
+
+def test_a_family_needs_three():
+    assert families.fit_prior([1.0, 2.0], [2, 2]) is None
+    assert families.fit_prior([1.0, 2.0, 3.0], [2, 2, 2]) is not None
+
+
+def test_the_prior_of_a_family_is_found_again():
+    random = np.random.default_rng(2)
+    dofs = random.integers(2, 6, 3000)
+    true = 0.01 * 6 / random.chisquare(6, 3000)
+    prior = families.fit_prior(true * random.chisquare(dofs) / dofs, dofs)
+    assert prior.variance == pytest.approx(0.01, rel=0.1) and prior.dof == pytest.approx(6, rel=0.2)
+
+
+def test_variances_that_differ_by_chance_alone_are_one():
+    random = np.random.default_rng(3)
+    prior = families.fit_prior(0.01 * random.chisquare(3, 300) / 3, [3] * 300)
+    assert prior.variance == pytest.approx(0.01, rel=0.15) and prior.dof > 20
+
+
+def test_values_that_agree_to_every_digit_do_not_count_for_more_than_they_know():
+    alike = families.fit_prior([1e-30, 0.01, 0.012, 0.009, 0.011], [2] * 5)
+    assert 2e-4 < alike.variance < 0.1
 
 
 def level_of(ratios: list[LogRatio]) -> float:
     def decided(level: float) -> int:
         return sum(direction(ratio.estimate(level)) != INCONCLUSIVE for ratio in ratios)
 
-    return multiplicity.level(len(ratios), decided)
+    return families.level(len(ratios), decided)
 
 
 def test_is_benjamini_and_hochbergs_procedure():
@@ -64,20 +94,3 @@ def test_the_printed_interval_decides():
     assert set(table[excludes]["verdict"]) == {"slower"} and set(table[~excludes]["verdict"]) == {
         "inconclusive"
     }
-
-
-def test_what_decides_alone_may_not_beside_others():
-    one = rounds("steady", "torch_xla", (1.1, 1.2, 1.1, 1.25))
-    assert verdict_of_gemm(one) == "slower"
-    noise = [
-        row
-        for name in ("layernorm", "mha", "conv", "ffn")
-        for row in rounds("steady", "torch_xla", (0.9, 1.1, 0.8, 1.15), workload=name)
-    ]
-    assert verdict_of_gemm(one + noise) == "inconclusive"
-
-
-def verdict_of_gemm(paired):
-    names = dict.fromkeys(row["workload"] for row in paired)
-    table = compared([cell("torch_xla", name) for name in names], paired)
-    return only(table, quantity="steady", workload="gemm")["verdict"]
