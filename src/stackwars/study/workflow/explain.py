@@ -23,6 +23,7 @@ from stackwars.explain.task import Settings
 from stackwars.measure import frameworks, workloads
 from stackwars.study import imports
 from stackwars.study.config import ConfigError, load
+from stackwars.study.keys import Config
 from stackwars.study.workflow import program_files, start
 from stackwars.study.workflow.program_files import Request, Say
 
@@ -60,7 +61,7 @@ def request(options: argparse.Namespace, say: Say) -> Request:
     """
     config = load(**({"preset": options.preset} if options.preset else {}))
     row = config.explain
-    known = {"compilers": list(config["compilers"]), "frontends": known_frontends(config)}
+    known = {"compilers": list(config.compilers), "frontends": known_frontends(config)}
     default = {
         "compilers": row.compilers or known["compilers"],
         "frontends": row.frontends,
@@ -94,11 +95,11 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def known_frontends(config: dict[str, Any]) -> list[str]:
+def known_frontends(config: Config) -> list[str]:
     """Return the frameworks that lower programs, and those that run without StableHLO."""
-    folder = Path(imports.SOURCE, imports.PACKAGE, "compilers")
-    lowering = [name for name in config["frameworks"] if (folder / f"lower_{name}.py").is_file()]
-    return [*lowering, *(name for name in NATIVES if name in config["frameworks"])]
+    folder = Path(imports.SOURCE, imports.PACKAGE, "measure", "stablehlo")
+    lowering = [name for name in config.frameworks if (folder / f"lower_{name}.py").is_file()]
+    return [*lowering, *(name for name in NATIVES if name in config.frameworks)]
 
 
 def explain(request: Request) -> Answer:
@@ -110,7 +111,7 @@ def explain(request: Request) -> Answer:
         session = program_files.Session(request, stack)
         details = _files(session) if request.program.endswith(SUFFIXES) else _workload(session)
         details.setdefault("not_tried", {})["compilers"] = [
-            name for name in request.config["compilers"] if name not in request.compilers
+            name for name in request.config.compilers if name not in request.compilers
         ]
         return driver.explain(
             compilers=session.compilers,
