@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackwars.measure.workloads import sized
-from stackwars.study.keys import Config, PresetRow, StudyRow
+from stackwars.study.keys import Config, StudyRow
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,6 @@ def _named(config: Config) -> list[str]:
     """Return the names in `measure`, in the order of the studies."""
     wanted = config.measure or config.chosen.measure
     return [name for name in config.studies if name in wanted]
-
-
-def preset(config: Config) -> PresetRow:
-    """Return the preset of a configuration."""
-    return config.chosen
 
 
 def _study(config: Config, name: str, limit: list[str] | None = None) -> Study:

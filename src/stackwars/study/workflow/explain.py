@@ -22,6 +22,7 @@ from stackwars.explain.files import SUFFIXES, BadInput, stem
 from stackwars.explain.task import Settings
 from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.study.config import ConfigError, load
+from stackwars.study.keys import Config
 from stackwars.study.workflow import program_files, start
 from stackwars.study.workflow.program_files import Request, Say
 
@@ -59,7 +60,7 @@ def request(options: argparse.Namespace, say: Say) -> Request:
     """
     config = load(**({"preset": options.preset} if options.preset else {}))
     row = config.explain
-    known = {"compilers": list(config["compilers"]), "frontends": known_frontends(config)}
+    known = {"compilers": list(config.compilers), "frontends": known_frontends(config)}
     default = {
         "compilers": row.compilers or known["compilers"],
         "frontends": row.frontends,
@@ -93,10 +94,10 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def known_frontends(config: dict[str, Any]) -> list[str]:
+def known_frontends(config: Config) -> list[str]:
     """Return the frameworks that lower programs, and those that run without StableHLO."""
-    lowering = [name for name in config["frameworks"] if name in stablehlo.lowering()]
-    return [*lowering, *(name for name in NATIVES if name in config["frameworks"])]
+    lowering = [name for name in config.frameworks if name in stablehlo.lowering()]
+    return [*lowering, *(name for name in NATIVES if name in config.frameworks)]
 
 
 def explain(request: Request) -> Answer:
@@ -108,7 +109,7 @@ def explain(request: Request) -> Answer:
         session = program_files.Session(request, stack)
         details = _files(session) if request.program.endswith(SUFFIXES) else _workload(session)
         details.setdefault("not_tried", {})["compilers"] = [
-            name for name in request.config["compilers"] if name not in request.compilers
+            name for name in request.config.compilers if name not in request.compilers
         ]
         return driver.explain(
             compilers=session.compilers,

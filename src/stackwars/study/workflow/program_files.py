@@ -13,11 +13,9 @@ from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 from stackwars.core import launch, limits
 from stackwars.core.client import CompilerSpec
-from stackwars.core.compilers import XLA
 from stackwars.core.judge import Expected
 from stackwars.core.launch import REPOSITORY, ExitReport
 from stackwars.core.outcome import Failed, Outcome, Status
@@ -36,6 +34,7 @@ from stackwars.measure.workloads import sized
 from stackwars.measure.workloads.base import ProgramFileError, Workload
 from stackwars.setup import environments
 from stackwars.study import cells, programs
+from stackwars.study.keys import Config
 
 Say = Callable[[str], None]
 TIMEOUT_S = 60.0
@@ -52,7 +51,7 @@ class Request:
     file that it is compared with. inputs: an .npz with the values of its arguments. command: repeats the request.
     """
 
-    config: dict[str, Any]
+    config: Config
     program: str
     frontends: list[str]
     settings: Settings
@@ -78,7 +77,7 @@ class Session:
     def __init__(self, request: Request, stack: ExitStack) -> None:
         """stack: ends the processes of the session."""
         self.request, self.config, self._stack = request, request.config, stack
-        self.seed = cells.settings(self.config)["seed"]
+        self.seed = cells.settings(self.config).seed
         self.unavailable: dict[str, Outcome] = {}
         self.compilers = [self._spec(name) for name in request.compilers]
         self.evaluator = self._spec(programs.judge_compiler(self.config))
@@ -104,9 +103,9 @@ class Session:
         return ""
 
     def _spec(self, compiler: str) -> CompilerSpec:
-        row = self.config["compilers"][compiler]
+        row = self.config.compilers[compiler]
         python = self._python(compiler, programs.compiler_pins(self.config, compiler))
-        return CompilerSpec(compiler, row.get("module", XLA), row.get("options", {}), python)
+        return CompilerSpec(compiler, row.module, row.options, python)
 
     def native(self, framework: str) -> NativeWorker:
         python = self._python(framework, programs.lower_pins(self.config, framework))

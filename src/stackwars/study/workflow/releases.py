@@ -9,11 +9,9 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from stackwars.core import documents
 from stackwars.core.client import Worker
-from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Program
 from stackwars.explain import files
 from stackwars.explain.__main__ import STOPPED
@@ -22,7 +20,8 @@ from stackwars.explain.kept import Kept
 from stackwars.explain.releases import ALL, ORDERS, releases
 from stackwars.explain.task import Settings
 from stackwars.study import cells
-from stackwars.study.config import ConfigError, read, validate
+from stackwars.study.config import ConfigError, load
+from stackwars.study.keys import Config
 from stackwars.study.releases import console, loaded, pins, settings, spec_of
 from stackwars.study.workflow import start
 from stackwars.study.workflow.explain import FOLDER
@@ -43,7 +42,7 @@ def main() -> None:
         sys.exit(start.TAKEN)
     try:
         config = configured(options.order, options.releases)
-        if options.program not in config["workloads"]:
+        if options.program not in config.workloads:
             files.check_exists(options.program)
             files.check_name(files.stem(options.program))
         measure(config, options.program, Path(FOLDER, files.stem(options.program)))
@@ -53,15 +52,15 @@ def main() -> None:
         sys.exit(f"\n{STOPPED}")
 
 
-def configured(order: str | None, versions: str | None) -> dict[str, Any]:
+def configured(order: str | None, versions: str | None) -> Config:
     """Return the configuration with this order, or with these releases of jaxlib alone.
 
     :raises BadInput: for a release without pins.
     :raises ConfigError: for a wrong configuration.
     """
-    config = read(REPOSITORY / "config" / "config.yaml")
+    rows = load().releases
     if order:
-        config["releases"]["order"] = order
+        rows = rows.changed(order=order)
     if versions:
         listed = [version.strip() for version in versions.split(",")]
         for version in listed:
@@ -70,22 +69,22 @@ def configured(order: str | None, versions: str | None) -> dict[str, Any]:
                     f"RELEASES: expected releases of jaxlib with pins in envs/releases, got {version}; "
                     f"fix: .venv/bin/python envs/lock_releases.py jaxlib-{version.partition(' ')[0]}"
                 )
-        config["releases"] |= {"order": ALL, "versions": {"jaxlib": listed, "iree": []}}
-    return validate(config)
+        rows = rows.changed(order=ALL, versions={"jaxlib": listed, "iree": []})
+    return load(releases=rows)
 
 
-def measure(config: dict[str, Any], program: str, folder: Path) -> None:
+def measure(config: Config, program: str, folder: Path) -> None:
     """Measure a program, of each framework if they lower it, in the releases of each project.
 
     :raises BadInput: for a file that is no program.
     """
-    how, rows = settings(config), config["releases"]
+    how, rows = settings(config), config.releases
     request = Request(
-        *(config, program, rows["programs"]),
+        *(config, program, rows.programs),
         Settings(
             budget_s=how.timeout_s,
             memory_cap_gib=how.memory_cap_gib,
-            matmul_precision=cells.settings(config)["matmul_precision"],
+            matmul_precision=cells.settings(config).matmul_precision,
         ),
         *(files.stem(program), folder, partial(print, flush=True)),
     )
@@ -103,7 +102,7 @@ def measure(config: dict[str, Any], program: str, folder: Path) -> None:
                     spec_of(project),
                     project=project,
                     evaluator=worker,
-                    order=rows["order"],
+                    order=rows.order,
                     settings=how,
                     kept=Kept(folder / "releases"),
                     say=partial(print, project, flush=True),
