@@ -145,22 +145,17 @@ def test_settings_are_those_of_the_configuration(tmp_path):
 AS_EXPECTED = {"outputs_agree": "supported", "steady/bert_base/torch_xla": "slower"}
 
 
-def test_a_guard_is_read_with_its_place_and_first_words(tmp_path):
-    (guard,) = prose.read_guards(written(tmp_path))
-    assert guard.expected == AS_EXPECTED
-    assert guard.place == "paper/sections/latency.tex, line 6"
-    assert guard.words.startswith("So the programs compute the same values")
-    assert guard.text == "outputs_agree=supported, steady/bert_base/torch_xla=slower"
-
-
-def test_the_reference_fails_with_every_stale_paragraph(tmp_path):
+def test_a_guard_has_its_place_and_words_and_the_reference_fails_with_every_stale_one(tmp_path):
     again = TEXT + "\n\\begin{relies}{outputs_agree=supported}\nAnother paragraph.\n\\end{relies}\n"
     found = prose.read_guards(written(tmp_path, again))
+    assert found[0].expected == AS_EXPECTED
+    assert found[0].text == "outputs_agree=supported, steady/bert_base/torch_xla=slower"
     prose.require(found, AS_EXPECTED)
     with pytest.raises(prose.ProseError) as error:
         prose.require(found, AS_EXPECTED | {"outputs_agree": "not decided"})
     text = str(error.value)
-    assert "line 6 (So the programs compute" in text and "line 11 (Another paragraph." in text
+    assert "paper/sections/latency.tex, line 6 (So the programs compute the same values" in text
+    assert "line 11 (Another paragraph." in text
     assert text.count("outputs_agree: expected supported, got not decided") == 2
 
 

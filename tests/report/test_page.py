@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from report_fixture import DOCUMENT, HOSTILE
+from report_fixture import HOSTILE, made_document
 from running import job_file, run
 from stackwars.core.ratio import geometric_mean
 from stackwars.publish.report.write import MOST_BYTES, pack, page
@@ -45,8 +45,8 @@ def without_none(row):
 
 
 def test_page_has_the_whole_document_and_fetches_nothing():
-    text = page(DOCUMENT)
-    data, whole = data_of(text), json.loads(json.dumps(DOCUMENT))
+    text = page(made_document())
+    data, whole = data_of(text), json.loads(json.dumps(made_document()))
     # What one view alone needs is packed.
     for name in ("details", "replays", "why"):
         assert {key: unpack(one) for key, one in data[name].items()} == whole[name] != {}
@@ -172,8 +172,7 @@ def test_programs_of_the_reference_stand_beside_each_other(jax_python, tmp_path)
 
 
 def test_hostile_names_stay_data():
-    cell = {**DOCUMENT["cells"][0], "title": HOSTILE, "status": "error", "status_detail": HOSTILE}
-    text = page({**DOCUMENT, "cells": [cell]})
+    text = page(made_document())
     assert HOSTILE in data_of(text)["cells"]["texts"]
     assert "<script>alert" not in text
 
