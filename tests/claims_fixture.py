@@ -8,6 +8,7 @@ from made_tables import write_tables
 from stackwars.study.claims import definitions
 from stackwars.study.claims.definitions import Claim, Claims
 from stackwars.study.config import load
+from stackwars.study.keys import Config
 from stackwars.study.results.dataset import Dataset
 
 CONTEXT = {
@@ -27,9 +28,9 @@ def claims() -> Claims:
 
 
 @cache
-def config() -> dict:
+def config() -> Config:
     """Return the committed configuration; the run measures every study."""
-    return {**load(), "measure": list(load()["studies"])}
+    return load(measure=list(load().studies))
 
 
 def claim(query: dict[str, Any], **changes: Any) -> Claim:

@@ -67,7 +67,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callab
 @pytest.fixture(scope="session")
 def reference_tables(made_once) -> Folder:
     """The tables of the reference, made from the accepted runs."""
-    config = {**load(), "source": "reference"}
+    config = load(source="reference")
 
     def make(folder: Path) -> None:
         reference.write(config, Folder(folder, runs.REFERENCE))

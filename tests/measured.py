@@ -1,6 +1,5 @@
 """Results as the harness writes them, with numbers that a test chooses."""
 
-import copy
 import gzip
 import json
 import shutil
@@ -13,6 +12,7 @@ from stackwars.measure import frameworks
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
+from stackwars.study.keys import Config
 
 PROGRAM = """module @jit_function {
   func.func public @main(%arg0: tensor<16x32xf32>, %arg1: tensor<32x64xf32>) -> tensor<16x64xf32> {
@@ -41,19 +41,21 @@ GEMM = Cell("jax", "gemm", "cpu")
 _COMMITTED = load()
 
 
-def config(**changes: object) -> dict:
+def config(**changes: object) -> Config:
     """The committed configuration at its smoke sizes, reduced to two workloads and the main comparison.
 
     It measures the first study; of every study that a test names instead it may have all workloads.
     """
-    whole = copy.deepcopy(_COMMITTED)
-    main = whole["comparisons"][0]
-    whole["comparisons"] = [main]
-    whole["frameworks"] = {main[side]: whole["frameworks"][main[side]] for side in ("baseline", "subject")}
-    whole["audits"] = {"frameworks": [], "replays": [], "workloads": [], "trials": {}}
-    whole["presets"]["smoke"].pop("study_workloads", None)
-    chosen = {"preset": "smoke", "workloads": ["gemm", "ffn"], "devices": ["cpu", "tpu"]}
-    return {**whole, **chosen, "measure": ["tables"], **changes}
+    main = _COMMITTED.comparisons[0]
+    smoke = _COMMITTED.presets["smoke"].changed(study_workloads={})
+    reduced = {
+        "comparisons": [main],
+        "frameworks": {name: _COMMITTED.frameworks[name] for name in (main.baseline, main.subject)},
+        "audits": {"frameworks": [], "replays": [], "workloads": [], "trials": {}},
+        "presets": {**_COMMITTED.presets, "smoke": smoke},
+        **{"preset": "smoke", "workloads": ["gemm", "ffn"], "devices": ["cpu", "tpu"], "measure": ["tables"]},
+    }
+    return _COMMITTED.changed(**reduced | changes)
 
 
 def blocks(

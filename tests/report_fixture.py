@@ -23,6 +23,7 @@ from stackwars.study.audits.audit_entries import Audits
 from stackwars.study.cells import Cell
 from stackwars.study.claims import compare
 from stackwars.study.config import load
+from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, Sources, sources
 from stackwars.study.results.folder import Folder
 
@@ -187,23 +188,22 @@ def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list],
     """
     config, made = measured.config(**changes), {}
     known = {"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"}
-    known |= {"studies": list(config["studies"]), "devices": ["cpu"]}
+    known |= {"studies": list(config.studies), "devices": ["cpu"]}
     facts = {
         "preset": "smoke",
         "origin": "measured",
         "git_revision": "0123456789ab",
-        "date_utc": f"{ACCEPTED}:00",
+        "date_utc": "2026-01-02T03:04:05+00:00",
     }
     facts |= {
         "machine": {"cpu_model": "a processor", "cores": 2},
-        "sizes": {name: {} for name in config["workloads"]},
+        "sizes": {name: {} for name in config.workloads},
     }
     for name, tables in (("run", run), ("reference", reference)):
         titled = {
-            key: [
-                {"title": workloads.load(row["workload"]).TITLE, **row} if "workload" in row else row
-                for row in rows
-            ]
+            key: [{"title": workloads.load(row["workload"]).TITLE, **row} for row in rows]
+            if "title" in schema.TABLES[key]
+            else rows
             for key, rows in tables.items()
         }
         accepted(folder / name, **titled)
@@ -211,7 +211,7 @@ def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list],
         more = {"runs": [known]} if name == "reference" else {}
         path.write_text(json.dumps({**documents.read(path), **facts, **more}), encoding="utf-8")
         made[name] = Dataset(config, folder / name, name == "reference")
-    return Sources(**made, measured=list(config["measure"]))
+    return Sources(**made, measured=list(config.measure))
 
 
 def write_files(folder: Folder) -> None:
@@ -274,7 +274,7 @@ def made_answers(_: Path) -> list[dict]:
 def made_document() -> dict[str, Any]:
     """Return the document of RUN and REFERENCE."""
     with TemporaryDirectory() as folder, patch("stackwars.publish.report.gather.explained", made_answers):
-        made = made_sources(Path(folder), RUN, REFERENCE, workloads=["gemm", "ffn", "mha"])
+        made = made_sources(Path(folder), RUN, REFERENCE, workloads=["gemm", "ffn", "mha", "scan_rnn"])
         files = Folder(made.run.folder)
         write_files(files)
         documents.write(files["reproduction"], compare.compare(made.run, made.reference))
@@ -327,4 +327,4 @@ def large(count: int) -> dict[str, Any]:
 
 def reference_document(tables: Folder) -> dict[str, Any]:
     """Return the document of the reference with these tables."""
-    return gather(sources({**load(), "source": "reference"}, tables))
+    return gather(sources(load(source="reference"), tables))

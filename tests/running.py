@@ -11,6 +11,7 @@ from typing import Any
 
 from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.setup.environments import ensure
+from stackwars.study.keys import plain
 
 
 def run(*command: object, check: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -32,7 +33,7 @@ def python(*arguments: object, pins: str | Path = "", **options: Any) -> subproc
 
 def job_file(kind: str, content: object, folder: Path) -> str:
     """Write the specification of a job, named by its content; return its path."""
-    text = json.dumps(content)
+    text = json.dumps(content, default=plain)
     path = folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

@@ -17,9 +17,9 @@ TABLE_OF = {"resnet50": "II", "bert_base": "II", "gpt2_small": "II", "llama3_8b"
 def sources(folder, **rows: list[dict]) -> Sources:
     """Return a folder with these rows of tables as the only source."""
     made_tables.write_tables(folder, {"machine": {}, "runs": [RUN, RUN]}, **rows)
-    config = {**load(), "source": "measured"}
+    config = load(source="measured")
     data = Dataset(config, folder)
-    return Sources(data, data, list(config["studies"]))
+    return Sources(data, data, list(config.studies))
 
 
 def titled(row: dict) -> dict:

@@ -74,7 +74,7 @@ def test_cell_of_an_absent_device_is_not_run_and_builds_no_environment(tmp_path,
 
 
 def test_replay_is_unsupported(tmp_path):
-    config = {**load(), "preset": "smoke"}
+    config = load(preset="smoke")
     own = replay_job(config, replays(config)[0])
     unsupported = check.outcome(Checked(Outcome(Status.UNSUPPORTED, WHY)))
     own["check"] = str(tmp_path / "check.json")
@@ -91,11 +91,11 @@ def test_replay_is_unsupported(tmp_path):
 
 
 def test_compilation_is_a_row_that_says_why(tmp_path):
-    config = {**load(), "preset": "smoke"}
+    config = load(preset="smoke")
     asked = compilations(config)[0]
     job = ahead_supervisor.CompileJob(
         asked.program.workload, asked.program.framework, "base", {"batch": 1},
-        asked.target, config["targets"][asked.target], asked.compiler, 60,
+        asked.target, config.targets[asked.target].document(), asked.compiler, 60,
     )  # fmt: skip
     program = tmp_path / "program.mlir"
     program.write_text("module {}")
@@ -129,7 +129,7 @@ def run(monkeypatch):
 
 
 def test_a_lowered_program_is_a_file_that_says_why(run, tmp_path):
-    job = lower_job({**load(), "preset": "smoke"}, Program("jax", "gemm", BASE))
+    job = lower_job(load(preset="smoke"), Program("jax", "gemm", BASE))
     base = tmp_path / "base"
     run("stackwars.measure.stablehlo.lower", "--job", job_file("lower", job, tmp_path), "--output", base)
     text = gzip.decompress((base / "program.mlir.gz").read_bytes()).decode()
@@ -138,7 +138,7 @@ def test_a_lowered_program_is_a_file_that_says_why(run, tmp_path):
 
 
 def test_a_check_is_unsupported_and_nothing_is_expected(monkeypatch, tmp_path):
-    config, why = {**load(), "preset": "smoke"}, Unavailable(WHY).reason
+    config, why = load(preset="smoke"), Unavailable(WHY).reason
 
     def order(module, job, output):
         options = {"--job": job_file("job", job, tmp_path), "--pins": PINS, "--output": output}
@@ -165,7 +165,7 @@ def test_peak_is_none_and_says_why(run, tmp_path):
 
 
 def test_listings_and_forms_of_programs_are_written(run, tmp_path):
-    config = job_file("config", {**load(), "preset": "smoke"}, tmp_path)
+    config = job_file("config", load(preset="smoke"), tmp_path)
     folder = Folder(tmp_path / "results")
     for module in ("paper.listings", "results.program_forms"):
         run(f"stackwars.{module}", "--config", config, "--results", folder.results)

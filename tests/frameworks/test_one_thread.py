@@ -22,7 +22,7 @@ def run(framework: str, device: str, folder) -> dict:
     """A process of the FFN as the workflow runs it, supervised."""
     config = load()
     settings = {
-        **cells.settings(config),
+        **cells.settings(config).document(),
         **{"block_calls": 1, "steady_min_blocks": 8, "steady_seconds": 0.3},
     }
     dialect = frameworks.load(framework).DIALECT

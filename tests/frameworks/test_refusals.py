@@ -9,7 +9,7 @@ from frameworks.probed import run_code
 from stackwars.study.config import load
 
 pytestmark = pytest.mark.env
-SMALL = load()["presets"]["smoke"]["sizes"]
+SMALL = load().presets["smoke"].sizes
 
 
 REFUSED = """

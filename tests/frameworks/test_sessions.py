@@ -208,7 +208,7 @@ for name, sizes in json.loads(sys.argv[1]).items():
 
 
 def test_breaks_in_a_loop_are_counted():
-    small = load()["presets"]["smoke"]["sizes"]
+    small = load().presets["smoke"].sizes
     chosen = {name: small[name] for name in ("moe", "moe_sorted", "newton_readback")}
     done = run_code("torch_inductor", BROKEN, json.dumps(chosen))
     told = [line for line in done.stdout.splitlines() if line.startswith("breaks")]

@@ -16,7 +16,7 @@ from stackwars.study import cells, config
 pytestmark = pytest.mark.env
 SEED = 2025
 PINS = {"torch_eager": "torch_xla", "torch_inductor": "torch_xla", "numpy": "numpy"}
-SMOKE = {**config.load(), "preset": "smoke"}
+SMOKE = config.load(preset="smoke")
 
 
 def worker(framework: str, workload: str) -> NativeWorker:

@@ -166,7 +166,7 @@ def test_listings_and_graphs_of_a_run(tmp_path):
 
 @pytest.mark.env
 def test_what_a_run_does_not_measure_is_of_the_reference(tmp_path):
-    written = run(tmp_path, {}, measure=["beyond"], frameworks=load()["frameworks"])
+    written = run(tmp_path, {}, measure=["beyond"], frameworks=load().frameworks)
     drawings = {"ffn_relu.dot", "layernorm.dot"}
     assert set(written) == {"style", "ffn_relu", "mha", "layernorm", "forms-elementwise_chain"} | drawings
     assert all("the reference" in written[name] for name in ("ffn_relu", "forms-elementwise_chain"))
@@ -178,7 +178,7 @@ def test_the_forms_of_two_compilers_are_whole_and_fit_a_page(tmp_path):
     for framework in ("jax", "torch_inductor"):
         folder = tmp_path / "cpu" / framework / "elementwise_chain"
         shutil.copytree(REFERENCE / folder.relative_to(tmp_path), folder)
-    figure = run(tmp_path, {}, measure=["stacks"], frameworks=load()["frameworks"])["forms-elementwise_chain"]
+    figure = run(tmp_path, {}, measure=["stacks"], frameworks=load().frameworks)["forms-elementwise_chain"]
     assert "in this run" in figure and LEFT_OUT not in figure
     found = blocks(figure)
     starts = ["{ lambda", "// {...} stands", "ENTRY", "class <lambda>", "cpp_fused_"]

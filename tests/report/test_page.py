@@ -139,16 +139,16 @@ def test_every_vote_of_the_reference_is_found_in_a_view(document):
 
 @pytest.mark.env
 def test_programs_of_the_reference_stand_beside_each_other(jax_python, tmp_path):
-    config = job_file("config", {**load(), "source": "reference"}, tmp_path)
+    config = job_file("config", load(source="reference"), tmp_path)
     step = ("--config", config, "--results", tmp_path, "--measured", REFERENCE)
     run(jax_python, "-m", "stackwars.publish.report.programs", *step)
     found = json.loads((tmp_path / "report_programs.json").read_text())["programs"]
     found = {one["workload"]: one for one in found}
-    listings = load()["paper"]["listings"]
+    listings = load().paper.listings
     assert found.keys() > {*listings, "bert_base", "llama3_8b"}
     for workload, one in found.items():
         # Accepting a run removes other runs' cells, but for those with compilers' forms: torch_xla has none.
-        assert one["frameworks"][:2] == ["jax", "torch_xla"] or workload in load()["paper"]["forms"]
+        assert one["frameworks"][:2] == ["jax", "torch_xla"] or workload in load().paper.forms
         for shown in one["forms"].values():
             assert len(shown["pairs"]) == math.comb(len(shown["sides"]), 2)
     # Programs that another accepted run alone has are shown too, and name it.

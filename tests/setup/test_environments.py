@@ -244,11 +244,11 @@ def test_index_that_does_not_answer_is_said_to_be_it(monkeypatch, pins, capfd):
 @pytest.mark.env
 @pytest.mark.parametrize("python", PYTHONS)
 def test_every_environment_can_be_had_with_every_python(tmp_path, python):
-    frameworks = load()["frameworks"].values()
-    wanted = {row["environments"]["cpu"] for row in frameworks if "environments" in row}
-    wanted |= {row["programs"] for row in frameworks if "programs" in row}
-    wanted |= {row["environment"] for row in load()["compilers"].values()}
-    wanted |= {e for row in load()["targets"].values() for e in row.get("environments", {}).values()}
+    frameworks = load().frameworks.values()
+    wanted = {row.environments["cpu"] for row in frameworks if row.environments}
+    wanted |= {row.programs for row in frameworks if row.programs}
+    wanted |= {row.environment for row in load().compilers.values()}
+    wanted |= {e for row in load().targets.values() for e in row.environments.values()}
     assert wanted == set(needed.sizes_gb())
     for name in sorted(wanted):
         text = (REPOSITORY / "envs" / f"{name}.txt").read_text()

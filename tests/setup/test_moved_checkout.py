@@ -61,17 +61,17 @@ def test_no_file_of_the_environment_names_the_checkout(original):
 def test_a_copy_uses_its_own_files(original, copy):
     assert run(copy, ".venv/bin/python", "-c", WHERE).stdout == f"{copy}\n"
     module = copy / "src" / "stackwars" / "study" / "workflow" / "lint.py"
-    schema = copy / "workflow" / "schemas" / "config.schema.yaml"
-    texts = {path: path.read_text() for path in (module, schema)}
+    config = copy / "config" / "config.yaml"
+    texts = {path: path.read_text() for path in (module, config)}
     module.write_text("print('the file of the copy')")
     assert (
         run(copy, ".venv/bin/python", "-m", "stackwars.study.workflow.lint").stdout == "the file of the copy\n"
     )
-    schema.write_text(f"{texts[schema]}\nminProperties: 1000\n")
+    config.write_text(f"{texts[config]}\ncolour: red\n")
     done = run(copy, ".venv/bin/snakemake", "-n", CELL, "--config", "preset=smoke")
     for path, text in texts.items():
         path.write_text(text)
-    assert done.returncode != 0 and "config: the whole file: expected" in done.stdout + done.stderr
+    assert done.returncode != 0 and "config: colour: expected" in done.stdout + done.stderr
 
 
 def test_set_up_notices_a_copy_once(copy):

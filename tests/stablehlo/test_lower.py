@@ -23,7 +23,7 @@ from stackwars.study import config, programs, sharding
 from stackwars.study.programs import Program
 
 FULL = config.load()
-SMOKE = {**FULL, "preset": "smoke"}
+SMOKE = config.load(preset="smoke")
 CELL = """
 import sys
 from importlib import import_module

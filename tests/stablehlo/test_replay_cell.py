@@ -22,6 +22,7 @@ from stackwars.measure.stablehlo.replay import ReplayJob
 from stackwars.measure.stablehlo.replay_cell import ReplayCellJob
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.setup.environments import ensure
+from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import rounds, schema
 from stackwars.study.results.raw import Raw
@@ -147,10 +148,7 @@ def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path)
         assert records[name]["ir"]["same_in_every_process"]
     place = ReplayCell("cpu", OLD, "gemm")
     cells = [cell(name, baseline="") for name in NATIVES]  # their own rounds are not in this folder
-    config = {
-        "comparisons": [{"subject": "torch_xla", "baseline": "jax", "compare": ["cells", "programs"]}],
-        "studies": {},
-    }
+    config = load().changed(comparisons=load().comparisons[:1])
     table = rounds.build(config, Raw(replays={place: found}), schema.table("cells", cells))
     for name in NATIVES:
         control = table[(table["quantity"] == "control") & (table["subject"] == name)]

@@ -17,7 +17,7 @@ from stackwars.setup.environments import ensure
 from stackwars.study import config, programs, sharding
 from stackwars.study.sharding import Point
 
-SMOKE = {**config.load(), "preset": "smoke"}
+SMOKE = config.load(preset="smoke")
 FRONTENDS = ("jax", "jax_shard_map", "torch_xla")
 WRONG = """
 from functools import partial
@@ -91,7 +91,7 @@ def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
 @pytest.mark.parametrize("framework", ["jax", "torch_xla", "torch_tpu"])
 def test_a_slice_has_its_collectives_and_the_bytes_of_one_chip(framework, request, tmp_path):
     python = request.getfixturevalue(f"{framework}_python")
-    whole = {**SMOKE, "measure": ["tables", "sharding"]}
+    whole = SMOKE.changed(measure=["tables", "sharding"])
     found = {}
     for compilation in sharding.slices(whole):
         program, chips = compilation.program, compilation.target

@@ -7,44 +7,44 @@ from stackwars.study.growth import Point
 from stackwars.study.programs import Compilation, Program
 
 CONFIG = load()
-TABLES = CONFIG["studies"]["tables"]
+TABLES = CONFIG.studies["tables"]
 EVERY_CELL = [
-    Cell(framework, workload, "cpu") for framework in CONFIG["frameworks"] for workload in CONFIG["workloads"]
+    Cell(framework, workload, "cpu") for framework in CONFIG.frameworks for workload in CONFIG.workloads
 ]
-ONE_STUDY = {**CONFIG, "studies": {"tables": TABLES}}
+ONE_STUDY = CONFIG.changed(studies={"tables": TABLES})
 
 
 def config(**changes):
-    return {**CONFIG, **changes}
+    return CONFIG.changed(**changes)
 
 
 def test_framework_is_asked_for_its_list_of_workloads_or_for_all_of_its_study():
     on_cpu = [cell for cell in asked(ONE_STUDY) if cell.device == "cpu"]
-    for framework, row in CONFIG["frameworks"].items():
+    for framework, row in CONFIG.frameworks.items():
         asked_for = [cell.workload for cell in on_cpu if cell.framework == framework]
-        has_cells = framework in TABLES["frameworks"]
-        assert asked_for == (row.get("workloads", TABLES["workloads"]) if has_cells else [])
+        has_cells = framework in TABLES.frameworks
+        assert asked_for == ((row.workloads or TABLES.workloads) if has_cells else [])
 
 
 def test_one_thread_device_is_asked_for_its_list_of_workloads():
     def workloads(**changes) -> set[str]:
         return {cell.workload for cell in asked(config(devices=["cpu-1t"], **changes))}
 
-    assert workloads() == set(CONFIG["device_workloads"]["cpu-1t"])
-    assert workloads(device_workloads={}) == set(TABLES["workloads"])
+    assert workloads() == set(CONFIG.device_workloads["cpu-1t"])
+    assert workloads(device_workloads={}) == set(TABLES.workloads)
     # A preset has its own list, and keeps the configuration's where it has none.
-    own = CONFIG["presets"]["smoke"]["device_workloads"]["cpu-1t"]
+    own = CONFIG.presets["smoke"].device_workloads["cpu-1t"]
     assert workloads(preset="smoke") == set(own) < workloads()
 
 
 def test_blocks_are_of_one_call_where_the_preset_names_no_number():
-    numbers = CONFIG["presets"]["full"]["block_calls"]
+    numbers = CONFIG.presets["full"].block_calls
     assert cells.block_calls(config(), "layernorm") == numbers["layernorm"] > 1
     assert cells.block_calls(config(), "bert_base") == 1
 
 
 def test_cells_stand_by_device_then_workload_then_framework():
-    names, frameworks = ["bert_base", "ffn"], list(CONFIG["frameworks"])
+    names, frameworks = ["bert_base", "ffn"], list(CONFIG.frameworks)
     grid = asked(config(workloads=names, devices=["tpu", "cpu"]))
     places = [
         (["tpu", "cpu"].index(c.device), names.index(c.workload), frameworks.index(c.framework)) for c in grid
@@ -54,9 +54,9 @@ def test_cells_stand_by_device_then_workload_then_framework():
 
 
 def test_framework_without_an_environment_for_a_device_has_no_cell_there():
-    grid = asked({**ONE_STUDY, "devices": ["cuda"]})
+    grid = asked(ONE_STUDY.changed(devices=["cuda"]))
     assert {cell.framework for cell in grid} == {"jax"}
-    assert len(grid) == len(TABLES["workloads"])
+    assert len(grid) == len(TABLES.workloads)
 
 
 def test_baseline_is_the_partner_of_every_framework():
@@ -67,9 +67,9 @@ def test_baseline_is_the_partner_of_every_framework():
 
 
 def test_the_smallest_number_of_rounds_counts():
-    full = config(preset="full", frameworks=load()["frameworks"])
-    full["presets"]["full"]["rounds"] = {"bert_base": 4, "gpt_neo_1p3b": 9, "cpu-1t": 3, "torch_xla_pending": 1}
-    full["settings"]["rounds"] = 5
+    fewer = {"bert_base": 4, "gpt_neo_1p3b": 9, "cpu-1t": 3, "torch_xla_pending": 1}
+    presets = {"full": CONFIG.presets["full"].changed(rounds=fewer)}
+    full = config(preset="full", presets=presets, settings=CONFIG.settings.changed(rounds=5))
     assert [cells.rounds(full, name) for name in ("gemm", "bert_base", "gpt_neo_1p3b")] == [5, 4, 5]
     asked_for = [
         Cell("jax", "gemm", "cpu-1t"),
@@ -80,8 +80,8 @@ def test_the_smallest_number_of_rounds_counts():
 
 
 def test_framework_alone_on_a_device_has_no_partner():
-    jax = CONFIG["frameworks"]["jax"] | {"environments": {"cpu": "jax"}}
-    without = config(frameworks=CONFIG["frameworks"] | {"jax": jax})
+    jax = CONFIG.frameworks["jax"].changed(environments={"cpu": "jax"})
+    without = config(frameworks=CONFIG.frameworks | {"jax": jax})
     cell = Cell("torch_xla", "gemm", "tpu")
     assert cells.partner(without, cell, asked(without)) is None
     assert cells.partner(CONFIG, cell, asked(CONFIG)) is not None
@@ -91,8 +91,8 @@ def test_preset_has_its_sizes_and_overrides_settings():
     full, smoke = (cells.sizes(config(preset=preset), "gemm") for preset in ("full", "smoke"))
     assert full != smoke
     full, smoke = (cells.settings(config(preset=preset)) for preset in ("full", "smoke"))
-    assert full["rounds"] > smoke["rounds"]
-    assert full["seed"] == smoke["seed"]
+    assert full.rounds > smoke.rounds
+    assert full.seed == smoke.seed
 
 
 def test_file_of_a_workload_decides_its_cells_of_every_framework():
@@ -122,7 +122,7 @@ def test_sources_are_the_workload_and_the_framework_with_what_they_share():
     assert files == sorted(set(files))
 
 
-SIZES = CONFIG["presets"]["full"]["sizes"]
+SIZES = CONFIG.presets["full"].sizes
 GROWN = Point("jax", "decode", "layers", "4")
 SHAPES = Point("jax_symbolic", "attention_window", "sequence", growth.ALL)
 SLICE = Compilation("tpu-v6e-4", "jaxlib-0.10.2", Program("jax", "llama3_8b", "tensor4"))
@@ -137,6 +137,6 @@ def test_a_growing_size_has_the_sizes_of_the_preset_but_for_one():
 def test_a_division_leaves_the_sizes_but_for_a_batch_of_its_own():
     assert programs.sizes(CONFIG, "llama3_8b", "tensor4") == SIZES["llama3_8b"]
     job = sharding.sharded_job(CONFIG, sharding.Point("jax", "train_transformer", "data", 4))
-    batch = CONFIG["sharding"]["batch"]["train_transformer"]
+    batch = CONFIG.sharding.batch["train_transformer"]
     assert job["sizes"] == {**SIZES["train_transformer"], "batch": batch}
     assert (job["framework"], job["dialect"]) == ("jax", "jax")

@@ -12,6 +12,8 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
 from stackwars.study import programs
 from stackwars.study.config import ConfigError, load, read, validate
+from stackwars.study.config_page import PAGE, page
+from stackwars.study.keys import CompilerRow, read_step
 
 
 def down(config: dict, path: str) -> tuple[Any, Any]:
@@ -43,7 +45,7 @@ def drop(path: str) -> Callable[[dict], None]:
 
 
 # Through JSON, so that presets which share their sizes in YAML do not here.
-CONFIG = json.loads(json.dumps(load()))
+CONFIG = json.loads(json.dumps(load().document()))
 JAX = {"environments": {"cpu": "jax"}}
 BOTH = ["cells", "programs"]
 PENDING = {"subject": "torch_xla_pending", "baseline": "jax", "compare": ["cells"]}
@@ -154,13 +156,21 @@ REFUSED = {
         put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
         "timeout"),
     "missing key": (drop("devices"), "the whole file", "the keys devices", "comparisons"),
-    "wrong type": (put("workloads", "gemm"), "workloads", "type array", '"gemm"'),
+    "wrong type": (put("workloads", "gemm"), "workloads", "a list", '"gemm"'),
     "fewer blocks than the least": (
         put("settings/steady_max_blocks", 1),
         "settings.steady_min_blocks", "at most steady_max_blocks, 1 in preset full", 3),
     "cap in words": (
         put("settings/memory_cap_gib", "all"), "settings.memory_cap_gib", "auto", '"all"'),
     "workload twice": (put("workloads", ["ffn", "ffn"]), "workloads", "no entry twice", "ffn"),
+    "null": (put("settings/seed", None), "settings.seed", "a value", "null"),
+    "rounds of something else": (
+        put("presets/full/rounds/jaxx", 3), "presets.full.rounds", "one of gemm, ffn, ", "jaxx"),
+    "option of another type": (
+        put("compilers/iree-3.13/options", {"flag": [1]}),
+        "compilers.iree-3.13.options.flag", "text, true, false or an integer", "[1]"),
+    "number in quotes": (put("settings/timeout_s", "900"), "settings.timeout_s", "a number", '"900"'),
+    "no workload": (put("workloads", []), "workloads", "at least 1", "[]"),
     "two native compilers": (
         put("compilers/newer", {"environment": "xla-0.10.2", "native": True}),
         "compilers", "at most one native", "newer"),
@@ -205,7 +215,7 @@ REFUSED = {
 
 
 def test_committed_configuration_is_valid():
-    assert validate(load())["preset"] == "full"
+    assert load().preset == "full"
 
 
 @pytest.mark.parametrize("preset", CONFIG["presets"])
@@ -233,25 +243,24 @@ def test_refused(case):
 
 
 def test_reference_is_of_the_full_preset_only():
-    config = CONFIG
-    validate({**config, "source": "reference"})
+    load(source="reference")
     with pytest.raises(ConfigError, match=r"config: preset: expected full, the preset of .*got \"smoke\""):
-        validate({**config, "source": "reference", "preset": "smoke"})
+        load(source="reference", preset="smoke")
 
 
 def test_workload_without_the_dialect_of_a_framework_that_is_asked_for_it_is_refused(monkeypatch):
     monkeypatch.setattr("stackwars.measure.frameworks.torch_xla_pending.DIALECT", "flax")
     expected = r"workloads: expected workloads with a form in flax, .*_pending .*got \"resnet50\""
     with pytest.raises(ConfigError, match=expected):
-        validate(CONFIG)
+        load()
     assert "gemm" not in CONFIG["frameworks"]["torch_xla_pending"]["workloads"]
-    validate({**CONFIG, "workloads": ["gemm"]})
+    load(workloads=["gemm"])
 
 
 def test_empty_file_is_refused(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("# nothing\n")
-    with pytest.raises(ConfigError, match=r"the whole file: expected .* object, got null"):
+    with pytest.raises(ConfigError, match=r"the whole file: expected a mapping of keys, got null"):
         load(path)
 
 
@@ -260,7 +269,7 @@ def test_workload_that_is_not_asked_for_needs_no_sizes():
     config["workloads"] = ["gemm"]
     config["presets"]["full"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
     config["presets"]["smoke"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
-    assert validate(config) is config
+    assert validate(config).chosen.sizes["gemm"] == {"m": 1, "k": 1, "n": 1}
 
 
 def test_key_that_is_given_twice_is_refused(tmp_path):
@@ -278,13 +287,13 @@ def test_half_written_workload_is_named_with_its_file(tmp_path, monkeypatch):
 
 
 def test_new_workload_goes_to_every_compiler_unless_it_is_excluded():
-    config = copy.deepcopy(CONFIG) | {"preset": "smoke"}
-    excluded = config["presets"]["smoke"]["exclude_programs"]
-    config["workloads"].append("fresh")
-    config["studies"]["tables"]["workloads"].append("fresh")
+    config = load(preset="smoke")
+    study = config.studies["tables"].changed(workloads=["gemm", "fresh"])
+    config = config.changed(workloads=["gemm", "fresh"], studies={"tables": study})
     assert ("fresh", "jaxlib-0.10.2") in {(r.workload, r.compiler) for r in programs.replays(config)}
-    excluded.append("fresh")
-    assert "fresh" not in {replay.workload for replay in programs.replays(config)}
+    smoke = config.chosen.changed(exclude_programs=["fresh"])
+    without = config.changed(presets={"smoke": smoke})
+    assert {replay.workload for replay in programs.replays(without)} == {"gemm"}
 
 
 @pytest.mark.parametrize(
@@ -299,15 +308,14 @@ def test_a_program_file_needs_its_name_in_a_study_alone(tmp_path, monkeypatch, i
     text = f"def inputs({inputs}):\n    return {{'x': (3,)}}\n\n\ndef jax(x):\n    return x\n"
     (tmp_path / "fresh.py").write_text(text)
     monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(tmp_path)])
-    config = read(REPOSITORY / "config" / "config.yaml")
-    config["studies"]["matrix"]["workloads"].append("fresh")
+    document = read(REPOSITORY / "config" / "config.yaml") | {"preset": "smoke", "measure": ["matrix"]}
+    document["studies"]["matrix"]["workloads"].append("fresh")
     if given:
-        config["presets"]["smoke"]["sizes"]["fresh"] = given
-    config |= {"preset": "smoke", "measure": ["matrix"]}
-    validate(config)
-    assert config["workloads"][-1] == "fresh" and config["presets"]["smoke"]["sizes"]["fresh"] == sizes
-    known = {(replay.workload, replay.compiler) for replay in programs.replays({**config, "preset": "full"})}
-    assert {compiler for name, compiler in known if name == "fresh"} == set(config["compilers"])
+        document["presets"]["smoke"]["sizes"]["fresh"] = given
+    config = validate(document)
+    assert config.workloads[-1] == "fresh" and config.chosen.sizes["fresh"] == sizes
+    known = {(replay.workload, replay.compiler) for replay in programs.replays(config.changed(preset="full"))}
+    assert {compiler for name, compiler in known if name == "fresh"} == set(config.compilers)
 
 
 def test_a_size_that_a_program_file_does_not_have_is_refused(tmp_path, monkeypatch):
@@ -319,3 +327,31 @@ def test_a_size_that_a_program_file_does_not_have_is_refused(tmp_path, monkeypat
     config["presets"]["smoke"]["sizes"]["fresh"] = {"lines": 2}
     with pytest.raises(ConfigError, match=r"presets.smoke.sizes.fresh.lines: .*known keys are rows"):
         validate(config)
+
+
+def test_what_is_left_out_has_its_default_and_stays_out_of_the_document():
+    row = CompilerRow.model_validate({"environment": "xla-0.10.2"})
+    assert (row.module, row.options, row.native) == ("xla", {}, False)
+    assert row.document() == {"environment": "xla-0.10.2"}
+
+
+def test_a_step_reads_what_was_validated(tmp_path):
+    config = load(preset="smoke")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config.document()))
+    assert read_step(path) == config
+
+
+def test_numbers_stay_as_they_are_written():
+    """A specification with 900.0 in place of 900 would have another digest."""
+    settings = load().settings.changed(timeout_s=900, cause_bound=0.5).document()
+    assert (repr(settings["timeout_s"]), repr(settings["cause_bound"])) == ("900", "0.5")
+
+
+def test_the_page_of_keys_is_current():
+    is_current = PAGE.read_text(encoding="utf-8") == page()
+    assert is_current, (
+        "config/README.md says something else; fix: .venv/bin/python -m stackwars.study.config_page"
+    )
+    for key in ("settings.seed", "presets.<name>.sizes", "growth.series[].values"):
+        assert f"`{key}`" in page()

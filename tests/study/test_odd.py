@@ -8,39 +8,39 @@ from stackwars.study.config import load
 from stackwars.study.programs import Program
 
 CONFIG = load()
-ROWS = CONFIG["odd_sizes"]
-MEASURED = {**CONFIG, "measure": ["values"]}
+ROWS = CONFIG.odd_sizes
+MEASURED = CONFIG.changed(measure=["values"])
 
 
 def test_a_run_without_the_study_or_the_key_checks_none():
-    assert odd.checks({**CONFIG, "measure": ["tables", "matrix"]}) == []
-    without = {key: value for key, value in MEASURED.items() if key != "odd_sizes"}
+    assert odd.checks(CONFIG.changed(measure=["tables", "matrix"])) == []
+    without = MEASURED.changed(odd_sizes=None)
     assert odd.checks(without) == []
     assert odd.variants(without, "gemm") == odd.programs(without) == []
 
 
 def test_a_preset_may_limit_the_workloads_that_are_checked():
-    preset = {**CONFIG["presets"]["full"], "study_workloads": {"values": ["gemm"]}}
-    some = {**MEASURED, "presets": {"full": preset}}
+    preset = CONFIG.presets["full"].changed(study_workloads={"values": ["gemm"]})
+    some = MEASURED.changed(presets={"full": preset})
     assert {workload for _, workload, _ in odd.checks(some)} == {"gemm"}
 
 
 def test_frameworks_that_the_run_does_not_have_are_left_out():
-    frameworks = {"jax": CONFIG["frameworks"]["jax"], "torch_xla": CONFIG["frameworks"]["torch_xla"]}
-    assert odd.programs({**MEASURED, "comparisons": CONFIG["comparisons"][:1], "frameworks": frameworks}) == [
+    frameworks = {"jax": CONFIG.frameworks["jax"], "torch_xla": CONFIG.frameworks["torch_xla"]}
+    assert odd.programs(MEASURED.changed(comparisons=CONFIG.comparisons[:1], frameworks=frameworks)) == [
         "jax", "torch_xla",
     ]  # fmt: skip
-    alone = [row | {"compare": ["cells"]} for row in CONFIG["comparisons"]]
-    assert not odd.checks({**MEASURED, "comparisons": alone})
+    alone = [row.changed(compare=["cells"]) for row in CONFIG.comparisons]
+    assert not odd.checks(MEASURED.changed(comparisons=alone))
 
 
-@pytest.mark.parametrize("preset", CONFIG["presets"])
+@pytest.mark.parametrize("preset", CONFIG.presets)
 def test_a_variant_has_its_own_sizes_in_every_preset(preset):
-    config = {**CONFIG, "preset": preset}
-    for workload, rows in ROWS["workloads"].items():
+    config = CONFIG.changed(preset=preset)
+    for workload, rows in ROWS.workloads.items():
         assert [programs.sizes(config, workload, one) for one in odd.variants(config, workload)] == rows
     job = programs.lower_job(config, Program("jax", "gemm", "odd2"))
-    assert job["sizes"] == ROWS["workloads"]["gemm"][1]
+    assert job["sizes"] == ROWS.workloads["gemm"][1]
 
 
 @pytest.mark.parametrize("variant", ["odd3", "odd"])
@@ -52,8 +52,8 @@ def test_a_variant_beyond_the_list_is_refused(variant):
 def test_every_workload_has_odd_sizes_and_all_but_models_have_two():
     # A file of functions has them if it wants to.
     wanted = [
-        name for name in workloads.names() if workloads.load(name).DEFAULTS is None or name in ROWS["workloads"]
+        name for name in workloads.names() if workloads.load(name).DEFAULTS is None or name in ROWS.workloads
     ]
-    assert list(ROWS["workloads"]) == wanted
-    for name, rows in ROWS["workloads"].items():
+    assert list(ROWS.workloads) == wanted
+    for name, rows in ROWS.workloads.items():
         assert len(rows) >= (1 if workloads.load(name).KIND == "model" else 2), name

@@ -7,7 +7,7 @@ from stackwars.study import printed
 from stackwars.study.config import load
 
 BOTH = ["jax", "torch_xla"]
-PAPER = load()["paper"] | {"listings": ["layernorm", "newton"], "graphs": ["gemm"], "forms": ["gemm"]}
+PAPER = load().paper.changed(listings=["layernorm", "newton"], graphs=["gemm"], forms=["gemm"])
 WORKLOADS = ["gemm", "layernorm", "newton"]
 
 
@@ -31,14 +31,14 @@ def test_programs_of_the_compared_frameworks_are_listed_and_drawn():
 
 
 def test_nothing_is_listed_without_two_frameworks_to_compare():
-    alone = {"jax": load()["frameworks"]["jax"]}
+    alone = {"jax": load().frameworks["jax"]}
     assert printed.listings(config(paper=PAPER, workloads=WORKLOADS, frameworks=alone)) == {}
-    cells_alone = [row | {"compare": ["cells"]} for row in config()["comparisons"]]
+    cells_alone = [row.changed(compare=["cells"]) for row in config().comparisons]
     assert printed.listings(config(paper=PAPER, workloads=WORKLOADS, comparisons=cells_alone)) == {}
 
 
 def test_forms_are_measured_with_the_study_of_their_frameworks():
-    every = {"paper": PAPER, "workloads": WORKLOADS, "frameworks": load()["frameworks"]}
+    every = {"paper": PAPER, "workloads": WORKLOADS, "frameworks": load().frameworks}
     tables, stacks = (config(**every, measure=[name]) for name in ("tables", "stacks"))
     forms = printed.forms(stacks)
     assert printed.forms(tables) == forms == printed.measured(stacks, forms)

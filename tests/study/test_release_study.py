@@ -10,22 +10,19 @@ from stackwars.study import releases
 from stackwars.study.config import load
 
 CONFIG = load()
-MEASURED = {**CONFIG, "measure": ["releases"], "workloads": ["layernorm", "mha"]}
+MEASURED = CONFIG.changed(measure=["releases"], workloads=["layernorm", "mha"])
 
 
 def test_a_job_of_the_study_measures_all_releases_newest_first():
     job = releases.ReleasesJob(**releases.job(MEASURED, releases.Point("jaxlib", "torch_xla", "mha")))
-    assert job.versions == CONFIG["releases"]["versions"]["jaxlib"]
+    assert job.versions == CONFIG.releases.versions.jaxlib
     numbers = [[int(part) for part in version.split(".")] for version in job.versions]
     assert numbers == sorted(numbers, reverse=True) and len(numbers) >= 8
     assert job.program == "results/full-releases/programs/torch_xla/mha/base/program.mlir.gz"
     assert job.expected == "results/full-releases/expected/mha/base"
     assert (job.framework, job.workload, job.label) == ("torch_xla", "mha", "mha of torch_xla")
     settings = ReleaseSettings(**job.settings)
-    assert (
-        settings.rounds == CONFIG["releases"]["rounds"]
-        and settings.timeout_s == CONFIG["settings"]["timeout_s"]
-    )
+    assert settings.rounds == CONFIG.releases.rounds and settings.timeout_s == CONFIG.settings.timeout_s
 
 
 def test_a_release_is_a_compiler_in_an_environment_of_its_own_or_why_there_is_none(monkeypatch):
@@ -44,7 +41,7 @@ def test_a_release_is_a_compiler_in_an_environment_of_its_own_or_why_there_is_no
 
 
 def test_every_release_has_small_pins_without_an_address():
-    for project, versions in CONFIG["releases"]["versions"].items():
+    for project, versions in releases.versions(CONFIG).items():
         for version in versions:
             text = (REPOSITORY / "envs" / "releases" / f"{project}-{version}.txt").read_text()
             names = [line.partition("==")[0] for line in text.splitlines() if "==" in line]

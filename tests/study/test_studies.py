@@ -4,7 +4,7 @@ import pytest
 
 from stackwars.study import programs
 from stackwars.study.cells import Cell, asked
-from stackwars.study.config import ConfigError, load, validate
+from stackwars.study.config import ConfigError, load
 from stackwars.study.studies import folder, full_study, measured_studies
 
 CONFIG = load()
@@ -19,14 +19,14 @@ STUDIES = {
     },
     "other": {"programs": ["jax"], "targets": ["tpu-v6e"], "workloads": ["ffn"]},
 }
+ABSENT = dict.fromkeys(("growth", "sharding", "odd_sizes", "releases"))
 
 
 def config(study_workloads=None, **changes):
     """Three studies of three workloads; the preset measures the first, and may limit workloads."""
-    limits = {"study_workloads": study_workloads} if study_workloads else {}
-    full = {**CONFIG["presets"]["full"], "measure": ["tables"], **limits}
+    full = CONFIG.presets["full"].changed(measure=["tables"], study_workloads=study_workloads or {})
     grid = {"workloads": ["gemm", "ffn", "mha"], "devices": ["cpu", "cpu-1t"]}
-    return {**CONFIG, **grid, "studies": STUDIES, "presets": {"full": full}, **changes}
+    return CONFIG.changed(**grid | {"studies": STUDIES, "presets": {"full": full}} | changes)
 
 
 def workloads_of(framework, **changes):
@@ -98,12 +98,8 @@ def test_a_replay_has_the_programs_of_the_studies_that_have_its_compiler():
 )
 def test_refused(changes, said):
     presets = {
-        name: {key: value for key, value in row.items() if key != "study_workloads"} | {"measure": ["tables"]}
-        for name, row in CONFIG["presets"].items()
+        name: row.changed(measure=["tables"], study_workloads=None) for name, row in CONFIG.presets.items()
     }
     with pytest.raises(ConfigError, match="config") as caught:
-        given = {
-            k: value for k, value in CONFIG.items() if k not in ("growth", "sharding", "odd_sizes", "releases")
-        }
-        validate({**given, "studies": STUDIES, "presets": presets, **changes})
+        load(**{"studies": STUDIES, "presets": presets} | ABSENT | changes)
     assert said in str(caught.value)

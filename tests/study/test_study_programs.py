@@ -1,7 +1,5 @@
 """Which programs go to which compilers, which are checked, and which files decide them."""
 
-import copy
-
 import pytest
 
 from stackwars.core import compilers
@@ -11,14 +9,13 @@ from stackwars.study.config import load
 from stackwars.study.programs import Program, ReplayCell
 
 CONFIG = load()
-CELLS_ALONE = [row | {"compare": ["cells"]} for row in CONFIG["comparisons"]]
+CELLS_ALONE = [row.changed(compare=["cells"]) for row in CONFIG.comparisons]
 
 
 def test_every_workload_is_replayed_with_every_compiler_that_is_asked_for_it():
     compilers = {"older": {"environment": "x"}, "newer": {"environment": "y", "exclude_workloads": ["gemm"]}}
     study = {"programs": ["jax", "torch_xla"], "compilers": ["older", "newer"]}
-    config = {**CONFIG, "compilers": compilers, "workloads": ["gemm", "mha"]}
-    config["studies"] = {"tables": study}
+    config = CONFIG.changed(compilers=compilers, workloads=["gemm", "mha"], studies={"tables": study})
     assert programs.replays(config) == [
         ReplayCell("cpu", "older", "gemm"),
         ReplayCell("cpu", "older", "mha"),
@@ -27,10 +24,10 @@ def test_every_workload_is_replayed_with_every_compiler_that_is_asked_for_it():
 
 
 def test_framework_without_cells_has_programs_from_their_own_environment_and_no_listing():
-    assert "environments" not in CONFIG["frameworks"]["torch_tpu"]
+    assert CONFIG.frameworks["torch_tpu"].environments is None
     found = [programs.lower_pins(CONFIG, name) for name in ("torch_tpu", "torch_xla")]
     assert found == ["envs/torch_tpu.txt", "envs/torch_xla.txt"]
-    both = {**CONFIG, "measure": ["tables", "successor"]}
+    both = CONFIG.changed(measure=["tables", "successor"])
     assert Program("torch_tpu", "mha") in programs.base_programs(both)
     assert not [cell for cell in cells.asked(both) if cell.framework == "torch_tpu"]
     listed = [cell.framework for cell in printed.measured(both, printed.listings(both))["mha"]]
@@ -39,18 +36,17 @@ def test_framework_without_cells_has_programs_from_their_own_environment_and_no_
 
 
 def test_without_programs_nothing_is_compiled_or_replayed():
-    bare = {**CONFIG, "comparisons": CELLS_ALONE}
+    bare = CONFIG.changed(comparisons=CELLS_ALONE)
     found = (programs.compilations(bare), programs.largest_batches(bare), programs.replays(bare))
     assert found == ([], [], [])
 
 
 def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s():
-    both = [row | {"compare": ["cells", "programs"]} for row in CONFIG["comparisons"]]
-    frameworks = ["jax", *(row["subject"] for row in both)]
-    targets = CONFIG["studies"]["targets"]["targets"]
-    study = CONFIG["studies"]["tables"] | {"programs": frameworks, "targets": targets}
-    chosen = {**CONFIG, "comparisons": both, "workloads": ["bert_base"]}
-    chosen["studies"] = {"tables": study}
+    both = [row.changed(compare=["cells", "programs"]) for row in CONFIG.comparisons]
+    frameworks = ["jax", *(row.subject for row in both)]
+    targets = CONFIG.studies["targets"].targets
+    study = CONFIG.studies["tables"].changed(programs=frameworks, targets=targets)
+    chosen = CONFIG.changed(comparisons=both, workloads=["bert_base"], studies={"tables": study})
     assert len(frameworks) > 2
     job = programs.replay_job(chosen, programs.replays(chosen)[0])
     assert job["baseline"] == "jax"
@@ -81,10 +77,10 @@ def test_compiler_of_a_gpu_has_an_environment_of_its_own():
 
 
 def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_code():
-    first = CONFIG["aot_compilations"][0]
+    first = CONFIG.aot_compilations[0]
     for compilation in programs.compilations(CONFIG):
         source = programs.code_source(CONFIG, compilation)
-        assert (source.target, source.compiler) == (first["target"], first["compiler"])
+        assert (source.target, source.compiler) == (first.target, first.compiler)
         assert programs.finished(CONFIG, source)
         assert source.program.workload == compilation.program.workload
         if compilation.program.variant != "base":
@@ -92,20 +88,20 @@ def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_c
 
 
 def test_a_search_has_the_programs_of_the_replay_and_an_evaluator_that_every_compiler_can_read():
-    both = {**CONFIG, "measure": ["tables", "matrix"]}
+    both = CONFIG.changed(measure=["tables", "matrix"])
     replay = next(one for one in programs.searched(both) if one.compiler == "jaxlib-0.10.2-no-ynn")
     job = programs.causes_job(both, replay)
     assert set(job["programs"]) == set(programs.replay_job(both, replay)["programs"])
     assert job["pair"] == ["torch_xla", "jax"]
-    assert job["compiler"]["options"] == CONFIG["compilers"][replay.compiler]["options"]
+    assert job["compiler"]["options"] == CONFIG.compilers[replay.compiler].options
     assert (job["evaluator"]["name"], job["evaluator"]["options"]) == ("jaxlib-0.7.1", {})
     assert job["pins"] == {"compiler": "envs/xla-0.10.2.txt", "evaluator": "envs/xla-0.7.1.txt"}
     assert job["bound"] == 0.1 and job["settings"]["budget_s"] == 480
 
 
-MATRIX = {**CONFIG, "measure": ["tables", "matrix"]}
-VALUES = {**CONFIG, "measure": ["values"]}
-ROWS = CONFIG["odd_sizes"]
+MATRIX = CONFIG.changed(measure=["tables", "matrix"])
+VALUES = CONFIG.changed(measure=["values"])
+ROWS = CONFIG.odd_sizes
 NATIVE = "jaxlib-0.7.1"
 
 
@@ -115,17 +111,17 @@ def named(found: list[Program]) -> list[str]:
 
 def test_the_study_adds_its_frontends_to_those_of_a_replay_each_once():
     found = named(programs.checked(VALUES, "ffn", NATIVE))
-    assert set(ROWS["programs"]) <= set(found) and len(set(found)) == len(found)
-    both = {**CONFIG, "measure": ["tables", "values"]}
+    assert set(ROWS.programs) <= set(found) and len(set(found)) == len(found)
+    both = CONFIG.changed(measure=["tables", "values"])
     replayed = named(programs.replayed(both, "ffn", NATIVE))
     assert named(programs.checked(both, "ffn", NATIVE))[: len(replayed)] == replayed
 
 
 def test_a_replay_that_only_its_path_asks_for_has_a_check_too_and_adds_no_witness():
-    smoke = {**CONFIG, "preset": "smoke", "measure": ["tables", "matrix"]}
+    smoke = CONFIG.changed(preset="smoke", measure=["tables", "matrix"])
     excluded = next(
         name
-        for name in CONFIG["presets"]["smoke"]["exclude_programs"]
+        for name in CONFIG.presets["smoke"].exclude_programs
         if not hasattr(workloads.load(name), "reference")
     )
     assert excluded not in {replay.workload for replay in programs.replays(smoke)}
@@ -136,9 +132,9 @@ def test_a_replay_that_only_its_path_asks_for_has_a_check_too_and_adds_no_witnes
 
 
 def test_expected_values_are_of_the_baseline_and_of_a_witness_only_without_values_in_numpy():
-    for workload in (name for name in CONFIG["workloads"] if "@" not in name):
+    for workload in (name for name in CONFIG.workloads if "@" not in name):
         found = programs.evaluated(MATRIX, workload)
-        assert found[0] == Program(next(iter(CONFIG["frameworks"])), workload)
+        assert found[0] == Program(next(iter(CONFIG.frameworks)), workload)
         module = workloads.load(workload)
         has_numpy = hasattr(module, "reference") and module.IS_REFERENCE_TESTED
         assert len(found) == (1 if has_numpy else 2), workload
@@ -149,20 +145,17 @@ def test_a_witness_is_of_the_programs_that_the_run_lowers_in_any_case():
     lowered = {
         "tables": {"programs": ["jax", "tensorflow_xla"], "compilers": [NATIVE], "workloads": ["bert_base"]}
     }
-    config = {**CONFIG, "studies": lowered, "measure": ["tables"]}
+    config = CONFIG.changed(studies=lowered, measure=["tables"])
     assert named(programs.evaluated(config, "bert_base")) == ["jax", "tensorflow_xla"]
     lowered["tables"]["programs"] = ["jax"]
+    config = CONFIG.changed(studies=lowered, measure=["tables"])
     assert named(programs.evaluated(config, "bert_base")) == ["jax"]
 
 
 def test_without_a_frontend_or_an_xla_compiler_nobody_judges():
-    alone = {**CONFIG, "comparisons": [row | {"compare": ["cells"]} for row in CONFIG["comparisons"]]}
-    other = copy.deepcopy(CONFIG)
-    other["compilers"] = {
-        name: row
-        for name, row in other["compilers"].items()
-        if row.get("module", compilers.XLA) != compilers.XLA
-    }
+    alone = CONFIG.changed(comparisons=CELLS_ALONE)
+    others = {name: row for name, row in CONFIG.compilers.items() if row.module != compilers.XLA}
+    other = CONFIG.changed(compilers=others)
     for config in (alone, other):
         assert programs.evaluated(config, "gemm") == []
         assert programs.expected_folder(config, "gemm") == ""
@@ -177,9 +170,9 @@ def test_the_judge_is_no_compiler_of_a_cell():
 def test_jobs_name_the_files_of_their_variant():
     root = "results/full"
     job = programs.check_job(VALUES, "iree-3.13", "gemm", "odd2")
-    assert (job["sizes"], job["module"], job["device"]) == (ROWS["workloads"]["gemm"][1], "iree", "cpu")
+    assert (job["sizes"], job["module"], job["device"]) == (ROWS.workloads["gemm"][1], "iree", "cpu")
     assert set(job["settings"]) == {"seed", "memory_cap_gib", "check_timeout_s"}
-    assert list(job["programs"]) == ROWS["programs"]
+    assert list(job["programs"]) == ROWS.programs
     expected = programs.expected_job(VALUES, "gemm", "odd2")
     assert (expected["sizes"], list(expected["programs"])) == (job["sizes"], ["jax"])
     for one in (job, expected):

@@ -18,7 +18,7 @@ from stackwars.study.config import load
 pytestmark = pytest.mark.env
 CONFIG, SEED = load(), 2025
 SETTINGS = {"seed": SEED, "memory_cap_gib": 8, "check_timeout_s": 60}
-FRONTENDS = CONFIG["studies"]["matrix"]["programs"]
+FRONTENDS = CONFIG.studies["matrix"].programs
 LIMIT = 1e-5
 """Of the error of a right value; the sizes are small, and the faults large."""
 
@@ -40,9 +40,9 @@ def lowered(name, framework, folder):
 def outcomes(name, compiler, chosen, folder):
     """Check these frontends' programs in a compiler; return {program: its outcome}."""
     expected(WORKLOADS[name], folder / "expected")
-    row = CONFIG["compilers"][compiler]
+    row = CONFIG.compilers[compiler]
     job = {
-        "workload": name, "module": programs.compiler_module(CONFIG, compiler), "options": row.get("options", {}),
+        "workload": name, "module": programs.compiler_module(CONFIG, compiler), "options": row.options,
         "sizes": WORKLOADS[name].DEFAULTS, "settings": SETTINGS, "expected": str(folder / "expected"),
         "programs": {one: lowered(name, one, folder / one) for one in chosen},
     }  # fmt: skip

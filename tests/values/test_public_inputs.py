@@ -31,9 +31,9 @@ def test_input_states_its_report_and_faults(name):
     workload, module, config = WORKLOADS[name], WORKLOADS[name].module, load()
     assert re.fullmatch(r"[\w-]+/[\w-]+ issue \d+", module.ISSUE) if module.ISSUE else module.UPSTREAM
     assert module.ISSUE in module.__doc__ or module.ISSUE.replace("issue", "issues") in module.__doc__
-    assert module.FAULTS.keys() <= config["compilers"].keys()
+    assert module.FAULTS.keys() <= config.compilers.keys()
     for faults in module.FAULTS.values():
-        assert faults.keys() <= set(config["studies"]["matrix"]["programs"])
+        assert faults.keys() <= set(config.studies["matrix"].programs)
         assert set(faults.values()) <= STATUSES
         assert not any(frameworks.load(program).DIALECT in workload.NO_FORM for program in faults)
     assert module.CURE

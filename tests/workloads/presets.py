@@ -12,10 +12,10 @@ CONFIG = load()
 CLASSES = [name for name in workloads.names() if workloads.load(name).DEFAULTS is None]
 """Workloads that are no files of functions, which declare less."""
 SMALL, FULL = (
-    {name: sizes for name, sizes in CONFIG["presets"][preset]["sizes"].items() if name in CLASSES}
+    {name: sizes for name, sizes in CONFIG.presets[preset].sizes.items() if name in CLASSES}
     for preset in ("smoke", "full")
 )
-ODD = CONFIG["odd_sizes"]["workloads"]
+ODD = CONFIG.odd_sizes.workloads
 UPDATING = [name for name in SMALL if hasattr(workloads.load(name), "STATE")]
 BASIC = [name for name in SMALL if workloads.load(name).KIND == "basic"]
 SEED = 0

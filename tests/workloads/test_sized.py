@@ -1,17 +1,15 @@
 """A workload behind whose name stand other sizes than the preset's."""
 
-import copy
-
 import pytest
 
 from stackwars.measure import workloads
 from stackwars.measure.workloads import sized
 from stackwars.study import cells, programs
-from stackwars.study.config import ConfigError, load, validate
+from stackwars.study.config import ConfigError, load
 from stackwars.study.programs import ReplayCell
 
 CONFIG = load()
-MEASURED = {**CONFIG, "measure": ["sizes"]}
+MEASURED = CONFIG.changed(measure=["sizes"])
 
 
 def test_a_batch_and_a_sequence_replace_those_of_the_preset():
@@ -55,8 +53,7 @@ def test_it_has_cells_and_replays_of_its_own_in_the_study_behind_its_workload():
     ],
 )
 def test_sizes_that_nothing_gives_or_that_do_not_fit_are_refused(name, message):
-    config = copy.deepcopy({key: value for key, value in CONFIG.items() if key != "workloads"})
-    config["studies"]["sizes"]["workloads"].append(name)
-    config["measure"] = ["sizes"]
+    workloads = [*CONFIG.studies["sizes"].workloads, name]
+    studies = {**CONFIG.studies, "sizes": CONFIG.studies["sizes"].changed(workloads=workloads)}
     with pytest.raises(ConfigError, match=message):
-        validate(config)
+        load(studies=studies, measure=["sizes"])

@@ -11,7 +11,7 @@ from stackwars.measure.workloads.newton import MARGIN, TOLERANCE, iterated
 from stackwars.measure.workloads.newton import WORKLOAD as newton
 from workloads.presets import CONFIG, FULL, ODD, SMALL
 
-SEEDS = sorted({0, CONFIG["settings"]["seed"]})
+SEEDS = sorted({0, CONFIG.settings.seed})
 
 # The bound on the elementwise chain's sum.
 

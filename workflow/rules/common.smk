@@ -16,9 +16,7 @@ from stackwars.measure.workloads import sized
 try:
     for path in workflow.configfiles:
         read(Path(path))  # refuses a key that is given twice, which Snakemake does not
-    validate(config)
-    # No other step depends on what is explained.
-    EXPLAIN = config.pop("explain", {})
+    config = validate(config)
     CLAIMS = definitions.load()
     GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 except (ConfigError, definitions.ClaimError) as error:

@@ -17,7 +17,7 @@ rule explain:
         **EXCLUSIVE_NODE,
     params:
         program=lambda wildcards: explain.find_program(wildcards.name),
-        options=explain.chosen(EXPLAIN),
+        options=explain.chosen(config.explain.document()),
         preset=config["preset"],
         version=explain.driver.VERSION,
     shell:

@@ -204,8 +204,7 @@ def _delete(reference: Path, stay: set[Path]) -> None:
 
 def _of_first_study(documents_: set[Path]) -> set[Path]:
     """Return those of the cells that belong to the first study."""
-    config = load()
-    config["measure"] = [of_tables(config).name]
+    config = load(measure=[of_tables(load()).name])
     return documents_ & {cell.path / "cell.json" for cell in cells.asked(config)}
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from stackwars.measure import checks, frameworks, workloads
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPUS
 from stackwars.study import comparisons, imports
-from stackwars.study.studies import preset, studies
+from stackwars.study.keys import Config, PresetRow, Settings
+from stackwars.study.studies import studies
 
 MEASURING = (
     *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
@@ -33,29 +35,29 @@ class Cell:
         return Path(self.device, self.framework, self.workload)
 
 
-def asked(config: dict) -> list[Cell]:
+def asked(config: Config) -> list[Cell]:
     """Every cell that the configuration asks for, in the order of the grid.
 
     Ordered by device, then workload, then framework, so that the frameworks of one workload are
     measured one beside the other. A framework that has no environment for a device has no cell there.
     """
-    found, own = studies(config), preset(config).get("device_workloads", {})
-    limits = {**config["device_workloads"], **own}
+    found = studies(config)
+    limits = {**config.device_workloads, **config.chosen.device_workloads}
     return [
         Cell(framework, workload, device)
-        for device in config["devices"]
-        for workload in config["workloads"]
+        for device in config.devices
+        for workload in config.workloads
         if workload in limits.get(device, [workload])
-        for framework, row in config["frameworks"].items()
+        for framework, row in config.frameworks.items()
         if device in environments(config, framework)
-        and workload in row.get("workloads", [workload])
+        and (row.workloads is None or workload in row.workloads)
         and any(study.has_cell(framework, workload, device) for study in found)
     ]
 
 
-def sizes(config: dict, workload: str) -> dict[str, int]:
+def sizes(config: Config, workload: str) -> dict[str, int]:
     """The workload's sizes in the chosen preset."""
-    return preset_sizes(preset(config)["sizes"], workload)
+    return preset_sizes(config.chosen.sizes, workload)
 
 
 def preset_sizes(given: dict[str, dict[str, int]], workload: str) -> dict[str, int] | None:
@@ -68,47 +70,51 @@ def preset_sizes(given: dict[str, dict[str, int]], workload: str) -> dict[str, i
     return sized.resized(given[name], label)
 
 
-def settings(config: dict) -> dict:
-    """How to measure: the common settings, overridden by those of the chosen preset."""
-    return {**config["settings"], **preset(config).get("settings", {})}
+def settings(config: Config) -> Settings:
+    """Return how to measure: the common settings, overridden by those of the chosen preset."""
+    return settings_of(config, config.chosen)
 
 
-def parity_limit(config: dict, workload: str) -> float:
+def settings_of(config: Config, preset: PresetRow) -> Settings:
+    """Return the common settings, overridden by those of a preset."""
+    return config.settings.model_copy(update=preset.settings.document())
+
+
+def parity_limit(config: Config, workload: str) -> float:
     """The relative L2 error up to which outputs of the workload agree, in the chosen preset."""
-    return checks.parity_limit(workload, sizes(config, workload), settings(config)["parity_rel_l2"])
+    return checks.parity_limit(workload, sizes(config, workload), settings(config).parity_rel_l2)
 
 
-def measuring(config: dict, workload: str) -> dict:
+def measuring(config: Config, workload: str) -> dict[str, Any]:
     """Return the settings that a process of the workload depends on; if one changes, its cells are measured again."""
-    chosen = settings(config)
+    chosen = settings(config).document()
     return {key: chosen[key] for key in MEASURING if key in chosen} | {
         "block_calls": block_calls(config, workload)
     }
 
 
-def block_calls(config: dict, workload: str) -> int:
+def block_calls(config: Config, workload: str) -> int:
     """Calls in a block of the workload's steady state, the same for every framework."""
-    return preset(config).get("block_calls", {}).get(sized.base(workload), 1)
+    return config.chosen.block_calls.get(sized.base(workload), 1)
 
 
-def environments(config: dict, framework: str) -> dict[str, str]:
+def environments(config: Config, framework: str) -> dict[str, str]:
     """A framework's environment for each device; empty of one that gives programs alone."""
-    return config["frameworks"][framework].get("environments", {})
+    return config.frameworks[framework].environments or {}
 
 
-def pins(config: dict, framework: str, device: str) -> str:
+def pins(config: Config, framework: str, device: str) -> str:
     """Path of the pins file of a framework's environment for a device."""
     return f"envs/{environments(config, framework)[device]}.txt"
 
 
-def rounds(config: dict, *names: str) -> int:
+def rounds(config: Config, *names: str) -> int:
     """Return the rounds of what these workloads, frameworks and devices name: the fewest of any in the preset."""
-    of_preset = preset(config).get("rounds", {})
-    found = (of_preset.get(name) for name in map(sized.base, names))
-    return min([settings(config)["rounds"], *filter(None, found)])
+    found = (config.chosen.rounds.get(sized.base(name)) for name in names)
+    return min([settings(config).rounds, *filter(None, found)])
 
 
-def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
+def partner(config: Config, cell: Cell, among: Container[Cell]) -> Cell | None:
     """Return the cell of the baseline, whose process takes turns with this one's; None of a baseline.
 
     among: those that are asked for.
@@ -118,7 +124,7 @@ def partner(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
     return other if other in among else None
 
 
-def measured_with(config: dict, cell: Cell, among: Container[Cell]) -> Cell | None:
+def measured_with(config: Config, cell: Cell, among: Container[Cell]) -> Cell | None:
     """Return the cell in whose rounds a baseline's is measured; None of one that measures itself.
 
     It is the subject of the first comparison, on the CPU alone: a TPU is not shared by two processes.
@@ -131,7 +137,7 @@ def measured_with(config: dict, cell: Cell, among: Container[Cell]) -> Cell | No
     return other if other in among else None
 
 
-def sources(config: dict, cell: Cell) -> list[str]:
+def sources(config: Config, cell: Cell) -> list[str]:
     """Return the files of the cell's workload in its dialect and of its framework, relative to the repository.
 
     Editing one of them measures the cell again, and no cell that does not use it.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stackwars.study.keys import Config
+
 CELLS, PROGRAMS = "cells", "programs"
 
 
@@ -20,25 +22,23 @@ class Comparison:
         return self.baseline, self.subject
 
 
-def comparisons(config: dict, of: str) -> list[Comparison]:
+def comparisons(config: Config, of: str) -> list[Comparison]:
     """Return those that compare `of`: CELLS or PROGRAMS."""
-    return [
-        Comparison(row["subject"], row["baseline"]) for row in config["comparisons"] if of in row["compare"]
-    ]
+    return [Comparison(row.subject, row.baseline) for row in config.comparisons if of in row.compare]
 
 
-def main(config: dict) -> Comparison | None:
+def main(config: Config) -> Comparison | None:
     """Return the first that compares cells: what the paper is about."""
     return next(iter(comparisons(config, CELLS)), None)
 
 
-def baseline(config: dict, framework: str) -> str | None:
+def baseline(config: Config, framework: str) -> str | None:
     """Return the framework whose cells those of this one are compared with; None if there is none."""
     pairs = comparisons(config, CELLS)
     return next((pair.baseline for pair in pairs if pair.subject == framework), None)
 
 
-def with_programs(config: dict) -> list[str]:
+def with_programs(config: Config) -> list[str]:
     """Return the frameworks whose programs go to compilers other than their own, the baseline first."""
     pairs = comparisons(config, PROGRAMS)
     return list(dict.fromkeys([p.baseline for p in pairs] + [p.subject for p in pairs]))

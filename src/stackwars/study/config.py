@@ -4,27 +4,48 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+from pydantic import ValidationError
 
 from stackwars.core.compilers import XLA, names
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
-from stackwars.study import defaults, growth, odd, releases, schema, sharding
+from stackwars.study import cells, growth, odd, releases, schema, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
+from stackwars.study.keys import Config, Device, plain
 from stackwars.study.programs import resized
 from stackwars.study.studies import studies
 
 CONFIG = REPOSITORY / "config" / "config.yaml"
-SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
 PINS = REPOSITORY / "envs"
 COMPILERS = REPOSITORY / "src" / "stackwars" / "measure" / "stablehlo"
 BATCH, VARIANT = "^b[1-9][0-9]*$", "^b[1-9][0-9]*(s[1-9][0-9]*)?$"
 """Names of variants: of a workload that has a batch, and of one that has a sequence too."""
+EXPECTED = {
+    "int_type": "an integer",
+    "int_from_float": "an integer",
+    "float_type": "a number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping of keys",
+    "model_type": "a mapping of keys",
+    "literal_error": "one of {expected}",
+    "greater_than": "a number over {gt}",
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than_equal": "a number of at most {le}",
+    "too_short": "at least {min_length} of them",
+    "too_long": "at most {max_length} of them",
+    "string_pattern_mismatch": "text of the form {pattern}",
+}
+"""What each error of pydantic expected."""
 
 
 class ConfigError(ValueError):
@@ -33,7 +54,7 @@ class ConfigError(ValueError):
     def __init__(self, key: str, expected: str, got: object) -> None:
         super().__init__(
             f"config: {key or 'the whole file'}: expected {expected}, got {json.dumps(got, default=str)}; fix: "
-            "change it in config/config.yaml (keys: workflow/schemas/config.schema.yaml) or in --config"
+            "change it in config/config.yaml (keys: config/README.md) or in --config"
         )
 
 
@@ -55,140 +76,214 @@ def read(path: Path) -> Any:
         raise UnreadableError(error) from None
 
 
-def load(path: Path = CONFIG) -> dict:
+def load(path: Path = CONFIG, **changes: object) -> Config:
     """Return the configuration of a file, validated.
+
+    changes: values of keys that replace those of the file, as --config does; None drops a key.
 
     :raises ConfigError: if it cannot be used.
     """
-    return validate(read(path))
+    given = read(path)
+    if changes:
+        given = {key: value for key, value in {**given, **plain(changes)}.items() if value is not None}
+    return validate(given)
 
 
-def validate(config: dict) -> dict:
-    """Return the configuration, with what it leaves out filled in (`defaults`).
+def validate(given: Any) -> Config:
+    """Return a configuration, completed with the workloads of its studies and the sizes of program files.
+
+    given: what a file and the command line hold.
 
     :raises ConfigError: for the first key or value that cannot be used.
     """
     try:
-        definitions = _definitions(config)
+        result = Config.model_validate(given, context=_names(given))
     except ImportError as error:  # a half-written workload, which it names with its file
         raise UnreadableError(error) from None
-    if result := schema.problem(SCHEMA, config, definitions):
-        raise ConfigError(".".join(map(str, result.path)), result.expected, result.got)
-    defaults.complete(config)
-    _check_settings(config)
-    _check_comparisons(config)
-    _check_positions(config)
-    _check_sizes(config)
-    _check_growth(config)
-    _check_sharding_and_releases(config)
-    _check_odd(config)
-    _check_studies(config)
-    _check_compilers(config)
-    return config
+    except ValidationError as error:
+        raise _explained(error) from None
+    _check_form(result)
+    result = _completed(result)
+    _check_settings(result)
+    _check_comparisons(result)
+    _check_positions(result)
+    _check_sizes(result)
+    _check_growth(result)
+    _check_sharding_and_releases(result)
+    _check_odd(result)
+    _check_studies(result)
+    _check_compilers(result)
+    return result
 
 
-def _definitions(config: dict) -> dict[str, dict]:
-    """Return the names of the schema: of this repository's modules, and those that the configuration gives."""
+def _names(given: Any) -> dict[str, list[str]]:
+    """Return the names that values may have: of this repository's modules, and those that the configuration gives."""
 
-    def own(key: str) -> list[str]:
-        result = config.get(key) if isinstance(config, dict) else None
-        rows = result if isinstance(result, dict | list) else []
-        return [row for row in rows if isinstance(row, str)]
+    def keys(key: str) -> list[str]:
+        rows = given.get(key) if isinstance(given, dict) else None
+        return [row for row in rows if isinstance(row, str)] if isinstance(rows, dict) else []
 
-    known = {name: list(workloads.load(name).SIZES) for name in workloads.names()}
-    complete = {name for name in known if workloads.load(name).DEFAULTS is not None}
-    batched = [name for name, sizes in known.items() if "batch" in sizes]
-    keys = {
-        name: {"required": sizes, "properties": dict.fromkeys(sizes, True), "additionalProperties": False}
-        for name, sizes in known.items()
-    }
-    given = {name: {**row, "required": []} if name in complete else row for name, row in keys.items()}
-    labelled = [name for name in defaults.named(config) if sized.AT in name and sized.base(name) in known]
-    given |= {name: {**keys[sized.base(name)], "required": []} for name in labelled}
+    known = workloads.names()
+    studied = given.get("studies") if isinstance(given, dict) else None
+    rows = [*(studied.values() if isinstance(studied, dict) else ()), given]
+    lists = [row.get("workloads") for row in rows if isinstance(row, dict)]
+    named = [name for row in lists if isinstance(row, list) for name in row if isinstance(name, str)]
+    labelled = [name for name in dict.fromkeys(named) if sized.AT in name and sized.base(name) in known]
     return {
-        "workload": {"enum": [*known, *labelled]},
-        "batched": {"enum": batched},
-        "framework": {"enum": frameworks.names()},
-        "environment": {"enum": sorted(path.stem for path in PINS.glob("*.txt"))},
-        "gpu": {"enum": sorted(path.name for path in COMPILERS.glob("*.txtpb"))},
-        "asked": {"enum": own("frameworks")},
-        "compiler": {"enum": own("compilers")},
-        "module": {"enum": names()},
-        "frontend": {"enum": stablehlo.frontends()},
-        "divides": {"enum": stablehlo.dividing()},
-        "target": {"enum": own("targets")},
-        "preset": {"enum": own("presets")},
-        "studied": {"enum": own("studies")},
-        "sizes": {
-            "required": list({sized.base(name) for name in defaults.chosen_workloads(config)} - complete),
-            "properties": given,
-        },
-        "odd": {"properties": {name: {"items": one} for name, one in keys.items()}},
-        "variants": {
-            "properties": {
-                name: {"items": {"pattern": VARIANT if "sequence" in known[name] else BATCH}}
-                for name in batched
-            }
-        },
+        "workload": [*known, *labelled],
+        "batched": [name for name in known if "batch" in workloads.load(name).SIZES],
+        "device": list(get_args(Device)),
+        "framework": frameworks.names(),
+        "environment": sorted(path.stem for path in PINS.glob("*.txt")),
+        "gpu": sorted(path.name for path in COMPILERS.glob("*.txtpb")),
+        "module": names(),
+        "frontend": stablehlo.frontends(),
+        "dividing": stablehlo.dividing(),
+        "asked": keys("frameworks"),
+        "compiler": keys("compilers"),
+        "target": keys("targets"),
+        "preset": keys("presets"),
+        "study": keys("studies"),
     }
 
 
-def _check_settings(config: dict) -> None:
-    for name, chosen in config["presets"].items():
-        settings = {**config["settings"], **chosen.get("settings", {})}
-        least, most = (f"steady_{end}_blocks" for end in ("min", "max"))
-        if settings[least] > settings[most]:
-            expected = f"at most {most}, {settings[most]} in preset {name}"
-            raise ConfigError(f"settings.{least}", expected, settings[least])
+def _explained(error: ValidationError) -> ConfigError:
+    """Return the first problem, the outermost first: what is inside a wrong mapping means nothing."""
+    rows = error.errors(include_url=False)
+    # A misspelt key is also a missing one: say what was written.
+    first = min(rows, key=lambda row: ("key" not in row.get("ctx", {}), len(row["loc"])))
+    path, got, context = list(first["loc"]), first["input"], first.get("ctx", {})
+    if first["type"] == "missing":
+        path = path[:-1]
+        missing = sorted(
+            str(row["loc"][-1]) for row in rows if row["type"] == "missing" and list(row["loc"][:-1]) == path
+        )
+        return ConfigError(_key(path), f"the keys {', '.join(missing)}", sorted(got))
+    if path[-1:] == ["[key]"]:
+        path = path[:-2]
+    if "key" in context:
+        path, got = [*path, context["key"]], context["got"]
+    if first["type"] == "literal_error":
+        context = {"expected": context["expected"].replace("'", "").replace(" or ", ", ")}
+    if first["type"] in EXPECTED:
+        return ConfigError(_key(path), EXPECTED[first["type"]].format(**context), got)
+    return ConfigError(_key(path), context.get("expected", first["msg"]), got)
 
 
-def _check_comparisons(config: dict) -> None:
-    for place, row in enumerate(config["comparisons"]):
-        if row["subject"] == row["baseline"]:
-            expected = f"another framework than the subject {row['subject']}"
-            raise ConfigError(f"comparisons.{place}.baseline", expected, row["baseline"])
-        if row["subject"] in [other["subject"] for other in config["comparisons"][:place]]:
-            raise ConfigError(f"comparisons.{place}.subject", "each subject compared once", row["subject"])
+def _key(path: list[str | int]) -> str:
+    return ".".join(map(str, path))
+
+
+def _completed(config: Config) -> Config:
+    """Return a configuration with the workloads of its studies, and the sizes that no preset gives."""
+    places = {name: place for place, name in enumerate(workloads.names())}
+    studied = dict.fromkeys(name for row in config.studies.values() for name in row.workloads or ())
+    ordered = sorted(studied, key=lambda name: (places[sized.base(name)], name != sized.base(name)))
+    defaults = {name: workloads.load(name).DEFAULTS for name in places}
+    defaults = {name: sizes for name, sizes in defaults.items() if sizes is not None}
+    presets = {}
+    for name, row in config.presets.items():
+        own = {workload: sizes | row.sizes.get(workload, {}) for workload, sizes in defaults.items()}
+        presets[name] = row.model_copy(update={"sizes": row.sizes | own})
+    return config.model_copy(update={"workloads": config.workloads or ordered, "presets": presets})
+
+
+def _check_form(config: Config) -> None:
+    """Refuse what depends on the source and on the sizes of each workload."""
+    if config.source == "reference" and config.preset != "full":
+        raise ConfigError("preset", "full, the preset of results/reference", config.preset)
+    for key in ("workloads", "devices"):
+        if key in config.model_fields_set and not getattr(config, key):
+            raise ConfigError(key, "at least 1 of them", [])
+    first = next(iter(config.aot_compilations), None)
+    if first and (first.workloads is not None or first.stop_after):
+        expected = "a first row for all workloads, compiled to the end"
+        raise ConfigError("aot_compilations.0", expected, first.document())
+    chosen = config.workloads or [name for row in config.studies.values() for name in row.workloads or ()]
+    for preset, row in config.presets.items():
+        needed = {name for name in map(sized.base, chosen) if workloads.load(name).DEFAULTS is None}
+        if missing := sorted(needed - row.sizes.keys()):
+            key = f"presets.{preset}.sizes"
+            raise ConfigError(key, f"the keys {', '.join(missing)}", sorted(row.sizes))
+        for workload, given in row.sizes.items():
+            is_partial = sized.AT in workload or workloads.load(workload).DEFAULTS is not None
+            _check_keys(f"presets.{preset}.sizes.{workload}", workload, given, is_partial)
+        for workload, variants in row.variants.items():
+            pattern = VARIANT if "sequence" in workloads.load(workload).SIZES else BATCH
+            for place, variant in enumerate(variants):
+                if not re.search(pattern, variant):
+                    key = f"presets.{preset}.variants.{workload}.{place}"
+                    raise ConfigError(key, f"text of the form {pattern}", variant)
+    for workload, rows in (config.odd_sizes.workloads if config.odd_sizes else {}).items():
+        for place, given in enumerate(rows):
+            _check_keys(f"odd_sizes.workloads.{workload}.{place}", workload, given)
+
+
+def _check_keys(key: str, workload: str, given: dict[str, int], is_partial: bool = False) -> None:
+    known = workloads.load(sized.base(workload)).SIZES
+    for size in given:
+        if size not in known:
+            expected = f"no such key; known keys are {', '.join(sorted(known))}"
+            raise ConfigError(f"{key}.{size}", expected, size)
+    if (missing := sorted(set(known) - given.keys())) and not is_partial:
+        raise ConfigError(key, f"the keys {', '.join(missing)}", sorted(given))
+
+
+def _check_settings(config: Config) -> None:
+    for name, chosen in config.presets.items():
+        merged = cells.settings_of(config, chosen)
+        least, most = merged.steady_min_blocks, merged.steady_max_blocks
+        if least > most:
+            expected = f"at most steady_max_blocks, {most} in preset {name}"
+            raise ConfigError("settings.steady_min_blocks", expected, least)
+
+
+def _check_comparisons(config: Config) -> None:
+    for place, row in enumerate(config.comparisons):
+        if row.subject == row.baseline:
+            expected = f"another framework than the subject {row.subject}"
+            raise ConfigError(f"comparisons.{place}.baseline", expected, row.baseline)
+        if row.subject in [other.subject for other in config.comparisons[:place]]:
+            raise ConfigError(f"comparisons.{place}.subject", "each subject compared once", row.subject)
     compared = {
         what: {side for pair in comparisons(config, what) for side in pair.sides} for what in (CELLS, PROGRAMS)
     }
-    for framework in config["frameworks"]:
+    for framework in config.frameworks:
         what = CELLS if environments(config, framework) else PROGRAMS
         if framework not in compared[what]:
             raise ConfigError("comparisons", f"one of the {what} of {framework}", sorted(compared[what]))
     for framework in sorted(compared[CELLS]):
         if not environments(config, framework):
             expected = "environments, which a framework needs whose cells are compared"
-            raise ConfigError(f"frameworks.{framework}", expected, config["frameworks"][framework])
+            raise ConfigError(f"frameworks.{framework}", expected, config.frameworks[framework].document())
     _check_dialects(config)
     _check_programs(config)
 
 
-def _check_studies(config: dict) -> None:
+def _check_studies(config: Config) -> None:
     compared = with_programs(config)
-    for name, study in config["studies"].items():
-        for framework in study.get("programs", []):
+    for name, study in config.studies.items():
+        for framework in study.programs:
             if framework not in compared:
                 expected = "frameworks that a comparison of programs has"
                 raise ConfigError(f"studies.{name}.programs", expected, framework)
-    rows = config["studies"].values()
-    studied = {name for row in rows for key in ("frameworks", "programs") for name in row.get(key, [])}
+    studied = {name for row in config.studies.values() for name in (*row.frameworks, *row.programs)}
     studied |= {point.framework for point in (*growth.all_points(config), *sharding.all_points(config))}
-    for framework in config["frameworks"]:
+    for framework in config.frameworks:
         if framework not in studied:
             raise ConfigError("studies", f"one that has {framework}", sorted(studied))
 
 
-def _check_dialects(config: dict) -> None:
-    for framework, wanted in config["frameworks"].items():
+def _check_dialects(config: Config) -> None:
+    for framework, row in config.frameworks.items():
         dialect = frameworks.load(framework).DIALECT
-        for workload in wanted.get("workloads", config["workloads"]):
-            if workload in config["workloads"] and not workloads.load(workload).has_form(dialect):
+        for workload in config.workloads if row.workloads is None else row.workloads:
+            if workload in config.workloads and not workloads.load(workload).has_form(dialect):
                 expected = f"workloads with a form in {dialect}, which {framework} needs"
                 raise ConfigError("workloads", expected, workload)
 
 
-def _check_programs(config: dict) -> None:
+def _check_programs(config: Config) -> None:
     result = list(dict.fromkeys(pair.baseline for pair in comparisons(config, PROGRAMS)))
     if len(result) > 1:
         raise ConfigError("comparisons", "one baseline of all programs", result)
@@ -196,15 +291,15 @@ def _check_programs(config: dict) -> None:
         if not (COMPILERS / f"lower_{framework}.py").is_file():
             expected = "frameworks with a src/stackwars/measure/stablehlo/lower_<framework>.py"
             raise ConfigError("comparisons.compare", f"programs only of {expected}", framework)
-        row = config["frameworks"][framework]
-        if "programs" not in row and CPU not in environments(config, framework):
+        row = config.frameworks[framework]
+        if row.programs is None and CPU not in environments(config, framework):
             expected = f"programs or environments.{CPU}, where the compared programs are made"
-            raise ConfigError(f"frameworks.{framework}", expected, row)
+            raise ConfigError(f"frameworks.{framework}", expected, row.document())
 
 
-def _check_positions(config: dict) -> None:
+def _check_positions(config: Config) -> None:
     """Refuse a sequence longer than its positions: JAX would clamp the positions, torch would raise."""
-    for preset in config["presets"]:
+    for preset in config.presets:
         for workload, given in _sizes(config, preset):
             if given.get("sequence", 0) > given.get("positions", math.inf):
                 key = f"presets.{preset}.sizes.{workload}.sequence"
@@ -212,10 +307,10 @@ def _check_positions(config: dict) -> None:
                 raise ConfigError(key, expected, given["sequence"])
 
 
-def _sizes(config: dict, preset: str) -> Iterator[tuple[str, dict[str, int]]]:
+def _sizes(config: Config, preset: str) -> Iterator[tuple[str, dict[str, int]]]:
     """Yield (workload, sizes) of a preset, those that a run measures at other sizes than it gives among them."""
-    given = config["presets"][preset]["sizes"]
-    measured = [w for one in studies(config) for w in one.workloads] if preset == config["preset"] else []
+    given = config.presets[preset].sizes
+    measured = [w for one in studies(config) for w in one.workloads] if preset == config.preset else []
     for workload in dict.fromkeys([*given, *(name for name in measured if sized.AT in name)]):
         found = preset_sizes(given, workload)
         if found is None:
@@ -224,66 +319,67 @@ def _sizes(config: dict, preset: str) -> Iterator[tuple[str, dict[str, int]]]:
         yield workload, found
 
 
-def _check_growth(config: dict) -> None:
-    rows = config.get("growth", {})
-    for kind in ("series", "shapes") if rows else ():
-        for place, row in enumerate(rows[kind]):
-            key, module = f"growth.{kind}.{place}", workloads.load(row["workload"])
-            if row["size"] not in module.SIZES:
-                expected = f"one of the sizes of {row['workload']}, {', '.join(module.SIZES)}"
-                raise ConfigError(f"{key}.size", expected, row["size"])
-            for framework in row.get("frameworks", rows["frameworks"]):
-                asked = framework in config["frameworks"]
-                if asked and CPU not in environments(config, framework):
+def _check_growth(config: Config) -> None:
+    if config.growth is None:
+        return
+    for kind, rows in (("series", config.growth.series), ("shapes", config.growth.shapes)):
+        for place, row in enumerate(rows):
+            key, module = f"growth.{kind}.{place}", workloads.load(row.workload)
+            if row.size not in module.SIZES:
+                expected = f"one of the sizes of {row.workload}, {', '.join(module.SIZES)}"
+                raise ConfigError(f"{key}.size", expected, row.size)
+            for framework in row.frameworks or config.growth.frameworks:
+                if framework in config.frameworks and CPU not in environments(config, framework):
                     expected = f"frameworks with an environment for {CPU}"
                     raise ConfigError(f"{key}.frameworks", expected, framework)
-            for preset, chosen in config["presets"].items():
-                for value in row["values"] if row["workload"] in chosen["sizes"] else ():
-                    given = chosen["sizes"][row["workload"]] | {row["size"]: value}
+            for preset, chosen in config.presets.items():
+                for value in row.values if row.workload in chosen.sizes else ():
+                    given = chosen.sizes[row.workload] | {row.size: value}
                     for size, expected in module.problems(given).items():
                         expected = f"values with which {size} is {expected}, in the preset {preset}"
                         raise ConfigError(f"{key}.values", expected, value)
 
 
-def _check_sharding_and_releases(config: dict) -> None:
-    presets = config["presets"] if "sharding" in config else ()
+def _check_sharding_and_releases(config: Config) -> None:
+    presets = config.presets if config.sharding else ()
     for problem in (*(sharding.problem(config, preset) for preset in presets), releases.problem(config)):
         if problem:
             raise ConfigError(*problem)
 
 
-def _check_odd(config: dict) -> None:
-    for framework in config.get("odd_sizes", {}).get("programs", ()):
-        if framework in config["frameworks"] and framework not in odd.programs(config):
+def _check_odd(config: Config) -> None:
+    if config.odd_sizes is None:
+        return
+    for framework in config.odd_sizes.programs:
+        if framework in config.frameworks and framework not in odd.programs(config):
             expected = "frameworks that a comparison of programs has"
             raise ConfigError("odd_sizes.programs", expected, framework)
-    for workload, rows in config.get("odd_sizes", {}).get("workloads", {}).items():
+    for workload, rows in config.odd_sizes.workloads.items():
         for place, given in enumerate(rows):
             for size, expected in workloads.load(workload).problems(given).items():
                 key = f"odd_sizes.workloads.{workload}.{place}.{size}"
                 raise ConfigError(key, expected, given[size])
 
 
-def _check_sizes(config: dict) -> None:
+def _check_sizes(config: Config) -> None:
     """Refuse sizes, those of variants too, that break a workload's own limits (`Workload.problems`)."""
-    for preset, chosen in config["presets"].items():
+    for preset, chosen in config.presets.items():
         for workload, given in _sizes(config, preset):
             module = workloads.load(workload)
             for size, expected in module.problems(given).items():
                 raise ConfigError(f"presets.{preset}.sizes.{workload}.{size}", expected, given[size])
-            variants = chosen.get("variants", {}).get(workload, [])
-            for place, variant in enumerate(variants):
+            for place, variant in enumerate(chosen.variants.get(workload, [])):
                 for size, expected in module.problems(resized(given, variant)).items():
                     key = f"presets.{preset}.variants.{workload}.{place}"
                     raise ConfigError(key, f"one with a {size} of {expected}", variant)
 
 
-def _check_compilers(config: dict) -> None:
-    native = [name for name, row in config["compilers"].items() if row.get("native")]
+def _check_compilers(config: Config) -> None:
+    native = [name for name, row in config.compilers.items() if row.native]
     if len(native) > 1:
         raise ConfigError("compilers", "at most one native compiler", native)
-    others = [n for n, row in config["compilers"].items() if row.get("module", XLA) != XLA]
-    for place, row in enumerate(config["aot_compilations"]):
-        if row["compiler"] in others:
+    others = [name for name, row in config.compilers.items() if row.module != XLA]
+    for place, row in enumerate(config.aot_compilations):
+        if row.compiler in others:
             expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
-            raise ConfigError(f"aot_compilations.{place}.compiler", expected, row["compiler"])
+            raise ConfigError(f"aot_compilations.{place}.compiler", expected, row.compiler)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwars.study import cells
+from stackwars.study.keys import Config
 from stackwars.study.studies import workloads_of
 
 ALL = "all"
@@ -36,36 +37,36 @@ class Point:
         return Path("growth", self.framework, self.workload, f"{self.size}-{self.value}")
 
 
-def asked(config: dict) -> list[Point]:
+def asked(config: Config) -> list[Point]:
     """Return the processes of this run: those of workloads that it measures of the study of the key growth."""
-    measured, known = workloads_of(config, "growth"), config["frameworks"]
+    measured, known = workloads_of(config, "growth"), config.frameworks
     return [p for p in all_points(config) if p.workload in measured and p.framework in known]
 
 
-def all_points(config: dict) -> list[Point]:
+def all_points(config: Config) -> list[Point]:
     """Return every process that the configuration names."""
-    growth = config.get("growth", {})
+    growth = config.growth
+    if growth is None:
+        return []
+    rows = [(row, list(map(str, row.values))) for row in growth.series]
+    rows += [(row, [ALL]) for row in growth.shapes]
     return [
-        Point(framework, row["workload"], row["size"], str(value))
-        for kind in ("series", "shapes")
-        for row in growth.get(kind, ())
-        for framework in row.get("frameworks", growth["frameworks"])
-        for value in (row["values"] if kind == "series" else [ALL])
+        Point(framework, row.workload, row.size, value)
+        for row, values in rows
+        for framework in (growth.frameworks if row.frameworks is None else row.frameworks)
+        for value in values
     ]
 
 
-def sizes(config: dict, point: Point) -> dict[str, int]:
+def sizes(config: Config, point: Point) -> dict[str, int]:
     """The sizes of a process; of one that has every shape, with the largest."""
     value = max(values(config, point)) if point.value == ALL else int(point.value)
     return cells.sizes(config, point.workload) | {point.size: value}
 
 
-def values(config: dict, point: Point) -> list[int]:
+def values(config: Config, point: Point) -> list[int]:
     """The values of a process's shapes; none of a process of one value."""
-    if point.value != ALL:
+    if point.value != ALL or config.growth is None:
         return []
-    return next(
-        row["values"]
-        for row in config["growth"]["shapes"]
-        if (row["workload"], row["size"]) == (point.workload, point.size)
-    )
+    wanted = (point.workload, point.size)
+    return next(row.values for row in config.growth.shapes if (row.workload, row.size) == wanted)

@@ -7,7 +7,8 @@ list: odd1, odd2, and so on.
 from __future__ import annotations
 
 from stackwars.study.comparisons import with_programs
-from stackwars.study.studies import preset, workloads_of
+from stackwars.study.keys import Config
+from stackwars.study.studies import workloads_of
 
 BASE = "base"
 """The variant of the preset's sizes."""
@@ -15,12 +16,12 @@ ODD = "odd"
 """The beginning of the names of the others."""
 
 
-def variants(config: dict, workload: str) -> list[str]:
+def variants(config: Config, workload: str) -> list[str]:
     """Return the workload's variants, in the order of their list."""
     return [f"{ODD}{place}" for place, _ in enumerate(_rows(config, workload), 1)]
 
 
-def sizes(config: dict, workload: str, variant: str) -> dict[str, int]:
+def sizes(config: Config, workload: str, variant: str) -> dict[str, int]:
     """Return the sizes of a variant, which no preset changes. Raises ValueError for one that has none."""
     known = variants(config, workload)
     if variant not in known:
@@ -31,41 +32,41 @@ def sizes(config: dict, workload: str, variant: str) -> dict[str, int]:
     return dict(_rows(config, workload)[known.index(variant)])
 
 
-def programs(config: dict) -> list[str]:
+def programs(config: Config) -> list[str]:
     """Return the frameworks whose programs are called, of those that the configuration has."""
     known = with_programs(config)
-    return [name for name in config.get("odd_sizes", {}).get("programs", ()) if name in known]
+    return [name for name in config.odd_sizes.programs if name in known] if config.odd_sizes else []
 
 
-def checks(config: dict) -> list[tuple[str, str, str]]:
+def checks(config: Config) -> list[tuple[str, str, str]]:
     """Return (compiler, workload, variant) of every check of the study of the key odd_sizes, in the order of the grid.
 
     Beside the odd sizes these are the preset's, of workloads whose programs go to the compiler. The others take
     long there, and at odd sizes they are small.
     """
+    asked = config.odd_sizes
     return [
         (compiler, workload, variant)
-        for workload in _measured(config)
+        for workload in (_measured(config) if asked else ())
         for variant in (BASE, *variants(config, workload))
-        for compiler in config["odd_sizes"]["compilers"]
+        for compiler in asked.compilers
         if is_checked(config, compiler, workload, variant)
     ]
 
 
-def is_checked(config: dict, compiler: str, workload: str, variant: str) -> bool:
+def is_checked(config: Config, compiler: str, workload: str, variant: str) -> bool:
     """Return whether a check belongs to the study."""
-    if workload not in _measured(config) or compiler not in config["odd_sizes"]["compilers"]:
+    if workload not in _measured(config) or compiler not in config.odd_sizes.compilers:
         return False
     if variant != BASE:
         return variant in variants(config, workload)
-    excluded = preset(config).get("exclude_programs", [])
-    return workload not in [*excluded, *config["compilers"][compiler].get("exclude_workloads", [])]
+    return workload not in [*config.chosen.exclude_programs, *config.compilers[compiler].exclude_workloads]
 
 
-def _measured(config: dict) -> tuple[str, ...]:
+def _measured(config: Config) -> tuple[str, ...]:
     """Return the workloads that this run measures of the study, if it has programs of any framework."""
     return workloads_of(config, "odd_sizes") if programs(config) else ()
 
 
-def _rows(config: dict, workload: str) -> list[dict[str, int]]:
-    return config.get("odd_sizes", {}).get("workloads", {}).get(workload, [])
+def _rows(config: Config, workload: str) -> list[dict[str, int]]:
+    return config.odd_sizes.workloads.get(workload, []) if config.odd_sizes else []

@@ -8,6 +8,7 @@ from pathlib import Path
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
+from stackwars.study.keys import Config
 from stackwars.study.programs import Program
 from stackwars.study.studies import of_tables
 
@@ -18,45 +19,45 @@ Rows = dict[str, list[Cell]]
 """{workload: the cells whose texts stand side by side}."""
 
 
-def listings(config: dict) -> Rows:
+def listings(config: Config) -> Rows:
     """Return the cells whose programs the paper lists, on the first device."""
-    return _rows(config, config["paper"]["listings"], compared(config))
+    return _rows(config, config.paper.listings, compared(config))
 
 
-def forms(config: dict) -> Rows:
+def forms(config: Config) -> Rows:
     """Return the cells whose forms the paper lists, on the first device: XLA's, and TorchInductor's beside it."""
-    return _rows(config, config["paper"].get("forms", []), config["paper"].get("forms_of", []))
+    return _rows(config, config.paper.forms, config.paper.forms_of or [])
 
 
-def measured(config: dict, rows: Rows) -> Rows:
+def measured(config: Config, rows: Rows) -> Rows:
     """Return the rows that this run measures."""
     return {workload: row for workload, row in rows.items() if is_measured(config, row)}
 
 
-def is_measured(config: dict, row: Sequence[Cell]) -> bool:
+def is_measured(config: Config, row: Sequence[Cell]) -> bool:
     """Return whether this run measures all of these cells."""
     return set(row) <= set(cells.asked(config))
 
 
-def compared(config: dict) -> list[str]:
+def compared(config: Config) -> list[str]:
     """Return the frameworks whose programs the tables compare."""
     return [name for name in of_tables(config).programs if name in with_programs(config)]
 
 
-def drawn(config: dict) -> list[Program]:
+def drawn(config: Config) -> list[Program]:
     """Return the programs of this run that are drawn as graphs: those of the compared frameworks."""
-    names, wanted = of_tables(config).programs, config["paper"]["graphs"]
+    names, wanted = of_tables(config).programs, config.paper.graphs
     return [p for p in programs.base_programs(config) if p.framework in names and p.workload in wanted]
 
 
-def emitted(config: dict, measured: Path, accepted: Path) -> dict[str, dict[str, list[Path]]]:
+def emitted(config: Config, measured: Path, accepted: Path) -> dict[str, dict[str, list[Path]]]:
     """Return {workload: {framework: files}} of every program that the report shows, in the order of the grid.
 
     The first of the files with a program has it, for one may hold the line that says why there is none. The programs
     are those of the cells on the first device, and those that the compilers get. measured: the folder of the run, or of
     the reference, which also has the programs of its accepted runs, the newest first.
     """
-    device = config["devices"][0]
+    device = config.devices[0]
     files = [
         *(
             (cell.workload, cell.framework, measured / cell.path / PROGRAM)
@@ -68,25 +69,21 @@ def emitted(config: dict, measured: Path, accepted: Path) -> dict[str, dict[str,
             for one in programs.base_programs(config)
         ),
     ]
-    if config["source"] == "reference":
+    if config.source == "reference":
         kept = sorted(accepted.glob(f"*/{device}/*/*/{PROGRAM}"), reverse=True)
         files = [one for one in files if one[-1].exists()]
         files += [(path.parent.name, path.parent.parent.name, path) for path in kept]
     result: dict[str, dict[str, list[Path]]] = {}
-    for workload in config["workloads"]:
-        row = {
-            name: [path for w, f, path in files if (w, f) == (workload, name)] for name in config["frameworks"]
-        }
+    for workload in config.workloads:
+        row = {name: [path for w, f, path in files if (w, f) == (workload, name)] for name in config.frameworks}
         row = {name: paths for name, paths in row.items() if paths}
         if len(row) > 1:
             result[workload] = row
     return result
 
 
-def _rows(config: dict, workloads: Sequence[str], frameworks: Sequence[str]) -> Rows:
-    if not frameworks or not set(frameworks) <= set(config["frameworks"]):
+def _rows(config: Config, workloads: Sequence[str], frameworks: Sequence[str]) -> Rows:
+    if not frameworks or not set(frameworks) <= set(config.frameworks):
         return {}
-    wanted = [workload for workload in workloads if workload in config["workloads"]]
-    return {
-        workload: [Cell(name, workload, config["devices"][0]) for name in frameworks] for workload in wanted
-    }
+    wanted = [workload for workload in workloads if workload in config.workloads]
+    return {workload: [Cell(name, workload, config.devices[0]) for name in frameworks] for workload in wanted}

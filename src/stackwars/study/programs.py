@@ -224,7 +224,7 @@ def ahead_job(config: dict, compilation: Compilation) -> dict:
         "variant": program.variant,
         "sizes": sizes(config, program.workload, program.variant),
         "target": compilation.target,
-        "target_row": config["targets"][compilation.target],
+        "target_row": config.targets[compilation.target].document(),
         "compiler": compilation.compiler,
         "timeout_s": cells.settings(config)["compile_timeout_s"],
     }

@@ -19,6 +19,7 @@ from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.setup import environments
 from stackwars.study import cells, programs
 from stackwars.study.comparisons import with_programs
+from stackwars.study.keys import Config
 from stackwars.study.programs import Program
 from stackwars.study.studies import folder, workloads_of
 
@@ -61,26 +62,33 @@ class Point:
         return Path("releases", self.project, self.framework, f"{self.workload}.json")
 
 
-def asked(config: dict) -> list[Point]:
+def asked(config: Config) -> list[Point]:
     """Return what this run measures of the study, in the order of the grid."""
-    rows, known = config.get("releases", {}), with_programs(config)
+    rows, known = config.releases, with_programs(config)
+    if rows is None:
+        return []
     return [
         Point(project, framework, workload)
         for workload in workloads_of(config, "releases")
-        for project in rows["versions"]
-        for framework in rows["programs"]
+        for project in versions(config)
+        for framework in rows.programs
         if framework in known
     ]
 
 
-def job(config: dict, point: Point) -> dict:
+def versions(config: Config) -> dict[str, list[str]]:
+    """Return the releases of each project, newest first."""
+    return config.releases.versions.document() if config.releases else {}
+
+
+def job(config: Config, point: Point) -> dict:
     """Return the ReleasesJob of a point as a dictionary: every release, at the preset's sizes."""
     place = f"results/{folder(config)}/{Program(point.framework, point.workload).path}"
     return asdict(
         ReleasesJob(
             f"{point.workload} of {point.framework}",
             **asdict(point),
-            versions=list(config["releases"]["versions"][point.project]),
+            versions=versions(config)[point.project],
             program=f"{place}/program.mlir.gz",
             arguments=f"{place}/arguments.json",
             expected=programs.expected_folder(config, point.workload),
@@ -90,9 +98,9 @@ def job(config: dict, point: Point) -> dict:
     )
 
 
-def settings(config: dict) -> ReleaseSettings:
+def settings(config: Config) -> ReleaseSettings:
     """Return how programs are measured in releases."""
-    known = {**cells.settings(config), **config["releases"]}
+    known = {**cells.settings(config).document(), **config.releases.document()}
     return ReleaseSettings(**{name: known[name] for name in ReleaseSettings.__dataclass_fields__})
 
 
@@ -101,10 +109,10 @@ def pins(project: str, version: str) -> Path:
     return REPOSITORY / "envs" / "releases" / f"{project}-{version.partition(' ')[0]}.txt"
 
 
-def problem(config: dict) -> tuple[str, str, object] | None:
+def problem(config: Config) -> tuple[str, str, object] | None:
     """Return (key, what it should have, what it has) of a release without pins, or None."""
-    for project, versions in config.get("releases", {}).get("versions", {}).items():
-        for version in versions:
+    for project, listed in versions(config).items():
+        for version in listed:
             if not pins(project, version).is_file():
                 expected = f"a version with pins: envs/lock_releases.py {project}-{version} writes them"
                 return f"releases.versions.{project}", expected, version

@@ -11,6 +11,7 @@ from stackwars.measure import frameworks, workloads
 from stackwars.measure.workloads.parallel import Division
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports, programs
+from stackwars.study.keys import Config
 from stackwars.study.programs import Compilation, Program
 from stackwars.study.studies import workloads_of
 
@@ -40,44 +41,46 @@ def title(frontend: str) -> str:
     return import_module(f"stackwars.measure.stablehlo.sharded_{frontend}").TITLE
 
 
-def all_points(config: dict) -> list[Point]:
+def all_points(config: Config) -> list[Point]:
     """Every process that the configuration names."""
-    sharding = config.get("sharding")
+    sharding = config.sharding
+    if sharding is None:
+        return []
     return [
         Point(frontend, workload, way, devices)
-        for workload, ways in (sharding["workloads"].items() if sharding else ())
+        for workload, ways in sharding.workloads.items()
         for way in ways
-        for frontend in sharding["frontends"]
-        for devices in sharding["devices"]
+        for frontend in sharding.frontends
+        for devices in sharding.devices
     ]
 
 
-def asked(config: dict) -> list[Point]:
+def asked(config: Config) -> list[Point]:
     """The processes of this run: of frameworks that it has, of workloads that it measures of the study."""
     measured = workloads_of(config, "sharding")
-    return [p for p in all_points(config) if p.workload in measured and p.framework in config["frameworks"]]
+    return [p for p in all_points(config) if p.workload in measured and p.framework in config.frameworks]
 
 
-def slices(config: dict) -> list[Compilation]:
+def slices(config: Config) -> list[Compilation]:
     """Every compilation for a slice that this run makes."""
     measured = workloads_of(config, "sharding")
-    if not measured:
+    if config.sharding is None or not measured:
         return []
-    rows = config["sharding"]["slices"]
+    rows = config.sharding.slices
     return [
-        Compilation(target, rows["compiler"], Program(framework, workload, f"{way}{chips}"))
-        for workload, ways in rows["workloads"].items()
+        Compilation(target, rows.compiler, Program(framework, workload, f"{way}{chips}"))
+        for workload, ways in rows.workloads.items()
         if workload in measured
         for way in ways
-        for target, chips in rows["targets"].items()
-        for framework in rows["frameworks"]
-        if framework in config["frameworks"]
+        for target, chips in rows.targets.items()
+        for framework in rows.frameworks
+        if framework in config.frameworks
     ]
 
 
-def sharded_job(config: dict, point: Point) -> dict:
+def sharded_job(config: Config, point: Point) -> dict:
     """The ShardedJob of `stackwars.measure.stablehlo.sharded` as a dictionary."""
-    settings = cells.settings(config)
+    settings = cells.settings(config).document()
     kept = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side")
     return {
         "frontend": point.frontend,
@@ -87,14 +90,14 @@ def sharded_job(config: dict, point: Point) -> dict:
         "way": point.way,
         "devices": point.devices,
         "device": CPU,
-        "preset": config["preset"],
+        "preset": config.preset,
         "repetition": 0,
-        "sizes": _sizes(config, config["preset"], point.workload),
+        "sizes": _sizes(config, config.preset, point.workload),
         "settings": {key: settings[key] for key in kept if key in settings},
     }
 
 
-def sources(config: dict, point: Point) -> list[str]:
+def sources(config: Config, point: Point) -> list[str]:
     """Return the files of its workload and of its frontend, relative to the repository."""
     dialect = frameworks.load(point.framework).DIALECT
     return imports.measured_sources(
@@ -102,26 +105,27 @@ def sources(config: dict, point: Point) -> list[str]:
     )
 
 
-def problem(config: dict, preset: str) -> tuple[str, str, object] | None:
+def problem(config: Config, preset: str) -> tuple[str, str, object] | None:
     """(key, what it should have, what it has) of what cannot be divided as the key says, or None."""
-    sharding = config["sharding"]
-    given = config["presets"][preset]["sizes"]
-    for target, chips in sharding["slices"]["targets"].items():
-        topology = config["targets"][target]["topology"]
+    sharding, given = config.sharding, config.presets[preset].sizes
+    if sharding is None:
+        return None
+    for target, chips in sharding.slices.targets.items():
+        topology = config.targets[target].topology
         held = math.prod(map(int, topology.rpartition(":")[2].split("x")))
         if chips != held:
             return f"sharding.slices.targets.{target}", f"the {held} chips of {topology}", chips
     wanted = [
         ("devices", place, workload, way, devices)
-        for workload, ways in sharding["workloads"].items()
+        for workload, ways in sharding.workloads.items()
         for way in ways
-        for place, devices in enumerate(sharding["devices"])
+        for place, devices in enumerate(sharding.devices)
     ]
     wanted += [
         ("slices.targets", target, workload, way, chips)
-        for workload, ways in sharding["slices"]["workloads"].items()
+        for workload, ways in sharding.slices.workloads.items()
         for way in ways
-        for target, chips in sharding["slices"]["targets"].items()
+        for target, chips in sharding.slices.targets.items()
     ]
     for key, place, workload, way, devices in wanted:
         if workload not in given:
@@ -134,14 +138,14 @@ def problem(config: dict, preset: str) -> tuple[str, str, object] | None:
     return None
 
 
-def _sizes(config: dict, preset: str, workload: str) -> dict[str, int]:
+def _sizes(config: Config, preset: str, workload: str) -> dict[str, int]:
     """The preset's sizes, with the batch of the key sharding if it has one."""
-    batch = config["sharding"].get("batch", {})
+    batch = config.sharding.batch if config.sharding else {}
     own = {"batch": batch[workload]} if workload in batch else {}
-    return config["presets"][preset]["sizes"][workload] | own
+    return config.presets[preset].sizes[workload] | own
 
 
-def job(config: dict, compilation: Compilation) -> dict:
+def job(config: Config, compilation: Compilation) -> dict:
     """The CompileJob of a compilation for a slice: stopped once its buffers are assigned.
 
     Its code, which would be all that is missing, is not counted.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackwars.measure.workloads import sized
+from stackwars.study.keys import Config, PresetRow, StudyRow
 
 
 @dataclass(frozen=True)
@@ -43,83 +44,86 @@ class Study:
         return framework in self.programs and workload in self.workloads
 
 
-def measured_studies(config: dict) -> list[str]:
+def measured_studies(config: Config) -> list[str]:
     """Return the names of the studies that this run measures; the reference measures none."""
-    return [] if config["source"] == "reference" else _named(config)
+    return [] if config.source == "reference" else _named(config)
 
 
-def studies(config: dict) -> list[Study]:
+def studies(config: Config) -> list[Study]:
     """Return the studies whose results this run has, in the order of the configuration.
 
     Those are the measured ones; the reference may have results of every study.
     """
-    if config["source"] == "reference":
-        return [full_study(config, name) for name in config["studies"]]
-    limits = preset(config).get("study_workloads", {})
+    if config.source == "reference":
+        return [full_study(config, name) for name in config.studies]
+    limits = config.chosen.study_workloads
     return [_study(config, name, limits.get(name)) for name in _named(config)]
 
 
-def full_study(config: dict, name: str) -> Study:
+def full_study(config: Config, name: str) -> Study:
     """Return a study at its full extent, whatever this run measures of it.
 
     One that the configuration does not have is empty: the paper's sections on it are.
     """
-    if name not in config["studies"]:
+    if name not in config.studies:
         return Study(name, (), (), (), (), None, ())
     return _study(config, name)
 
 
-def workloads_of(config: dict, key: str) -> tuple[str, ...]:
+def workloads_of(config: Config, key: str) -> tuple[str, ...]:
     """Return the workloads that this run has of the study of a key: growth, sharding, odd_sizes or releases."""
-    name = config.get(key, {}).get("study")
+    row = getattr(config, key)
+    name = row and row.study
     return next((study.workloads for study in studies(config) if study.name == name), ())
 
 
-def of_tables(config: dict) -> Study:
+def of_tables(config: Config) -> Study:
     """Return the first study, that of the original's tables, at its full extent."""
-    return full_study(config, next(iter(config["studies"])))
+    return full_study(config, next(iter(config.studies)))
 
 
-def narrowed(row: dict, frameworks: set[str], programs: set[str]) -> dict:
+def narrowed(row: StudyRow, frameworks: set[str], programs: set[str]) -> StudyRow:
     """Return a study of the configuration with only these frameworks, and programs of these."""
     wanted = {"frameworks": frameworks, "programs": programs}
-    return row | {key: [name for name in row.get(key, []) if name in names] for key, names in wanted.items()}
+    return row.model_copy(
+        update={key: [name for name in getattr(row, key) if name in names] for key, names in wanted.items()}
+    )
 
 
-def folder(config: dict) -> str:
+def folder(config: Config) -> str:
     """Return the name of the folder of a run's results: that of its preset if it measures the first study.
 
     Other runs have a folder of their own, so that they replace no result of the paper's run.
     """
     names = _named(config)
-    first = next(iter(config["studies"]))
-    return config["preset"] if first in names else "-".join([config["preset"], *names])
+    first = next(iter(config.studies))
+    return config.preset if first in names else "-".join([config.preset, *names])
 
 
-def _named(config: dict) -> list[str]:
+def _named(config: Config) -> list[str]:
     """Return the names in `measure`, in the order of the studies."""
-    wanted = config.get("measure") or preset(config)["measure"]
-    return [name for name in config["studies"] if name in wanted]
+    wanted = config.measure or config.chosen.measure
+    return [name for name in config.studies if name in wanted]
 
 
-def preset(config: dict) -> dict:
+def preset(config: Config) -> PresetRow:
     """Return the preset of a configuration."""
-    return config["presets"][config["preset"]]
+    return config.chosen
 
 
-def _study(config: dict, name: str, limit: list[str] | None = None) -> Study:
+def _study(config: Config, name: str, limit: list[str] | None = None) -> Study:
     """Return a study of the configuration.
 
     limit: the only workloads that it may have, unless the run has chosen none of them.
     """
-    row = config["studies"][name]
-    wanted = set(row.get("workloads", [w for w in config["workloads"] if sized.AT not in w]))
-    if limit is not None and (not limit or wanted.intersection(limit, config["workloads"])):
+    row = config.studies[name]
+    wanted = set([w for w in config.workloads if sized.AT not in w] if row.workloads is None else row.workloads)
+    if limit is not None and (not limit or wanted.intersection(limit, config.workloads)):
         wanted &= set(limit)
     return Study(
         name,
-        *(tuple(row.get(key, [])) for key in ("frameworks", "programs", "compilers", "targets")),
-        devices=tuple(row["devices"]) if "devices" in row else None,
-        workloads=tuple(w for w in config["workloads"] if w in wanted),
-        has_causes=row.get("causes", False),
+        *map(tuple, (row.frameworks, row.programs, row.compilers, row.targets)),
+        devices=None if row.devices is None else tuple(row.devices),
+        workloads=tuple(w for w in config.workloads if w in wanted),
+        has_causes=row.causes,
     )

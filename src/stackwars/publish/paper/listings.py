@@ -22,6 +22,7 @@ from stackwars.publish.paper.latex import escape
 from stackwars.setup.environments import why_unavailable
 from stackwars.study import printed
 from stackwars.study.cells import Cell
+from stackwars.study.keys import Config
 from stackwars.study.programs import Program
 from stackwars.study.results.folder import REFERENCE, Folder, command, form
 
@@ -243,14 +244,14 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
     return figure(columns, caption, f"forms-{workload}")
 
 
-def drawings(config: dict, measured: Path) -> dict[str, str]:
+def drawings(config: Config, measured: Path) -> dict[str, str]:
     """Return, by workload, the text for Graphviz of every program that is drawn."""
     result: dict[str, str] = {}
     if why_unavailable():
         return result
     from stackwars.core.ir import drawing  # needs MLIR's bindings, the listings do not
 
-    for workload in config["paper"]["graphs"]:
+    for workload in config.paper.graphs:
         row = [Program(name, workload) for name in printed.compared(config)]
         root = measured if set(row) <= set(printed.drawn(config)) else REFERENCE
         paths = {title(one.framework): root / one.path / "program.mlir.gz" for one in row}
@@ -260,7 +261,7 @@ def drawings(config: dict, measured: Path) -> dict[str, str]:
     return result
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write style.tex, <workload>.tex and forms-<workload>.tex to the listings, and <workload>.dot to the graphs.
 
     A figure is made from this run if it measured all of its cells, else from the reference, and is left out if that
@@ -274,7 +275,7 @@ def write(config: dict, folder: Folder) -> None:
         ("forms-", printed.forms(config), made_of),
     ):
         for workload, row in rows.items():
-            is_here = config["source"] != "reference" and printed.is_measured(config, row)
+            is_here = config.source != "reference" and printed.is_measured(config, row)
             root, source = (folder.measured, "this run") if is_here else (REFERENCE, "the reference")
             try:
                 text = make(workload, row, root, source)

@@ -13,6 +13,7 @@ from stackwars.measure.stablehlo import optimised
 from stackwars.publish.report.align import form, hlo_side, side
 from stackwars.setup.environments import why_unavailable
 from stackwars.study import printed
+from stackwars.study.keys import Config
 from stackwars.study.programs import BASE, Program
 from stackwars.study.results.folder import ACCEPTED, Folder, command
 
@@ -28,7 +29,7 @@ Sources = dict[str, list[str | None] | None]
 """{framework: the source of each line of its program, None if it does not say them}."""
 
 
-def programs(config: dict, measured: Path) -> list[dict[str, Any]]:
+def programs(config: Config, measured: Path) -> list[dict[str, Any]]:
     """Return the programs of each workload of which two frontends have one (see `_beside`)."""
     every = printed.emitted(config, measured, ACCEPTED).items()
     rows = ((workload, {name: first_program(files) for name, files in row.items()}) for workload, row in every)
@@ -116,7 +117,7 @@ def normalised(text: str) -> str:
         return f"// not normalised: {error}"
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write report_programs.json of a run."""
     document = {"programs": programs(config, folder.measured)}
     text = json.dumps(document, separators=(",", ":")) + "\n"

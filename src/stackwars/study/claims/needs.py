@@ -10,6 +10,7 @@ from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.claims.definitions import AUDITS, Claim, ClaimError, listed, study_of
 from stackwars.study.comparisons import CELLS, PROGRAMS, with_programs
+from stackwars.study.keys import StudyRow
 from stackwars.study.results import schema
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.studies import narrowed
@@ -53,16 +54,16 @@ def devices(config: dict, claim: Claim) -> list[str]:
 def restricted(config: dict, claim: Claim) -> dict:
     """Return the configuration with only the study that the claim is about, and of it what the claim needs."""
     where, study = claim.query["where"], study_of(config, claim)
-    own = dict(config["studies"].get(study, {}))
+    own = config.studies.get(study, StudyRow())
     if wanted := _frameworks(config, claim):
         own = narrowed(own, wanted, wanted)
         if PROGRAMS in stages(config, claim):
             # The form of a program is compared with that of the baseline's, which another study may have.
-            own["programs"] = [name for name in with_programs(config) if name in wanted]
+            own = own.changed(programs=[name for name in with_programs(config) if name in wanted])
     if NATIVE_ALONE.issuperset(listed(where.get("quantity"))):
-        own["compilers"] = [n for n in own.get("compilers", []) if n == programs.native_compiler(config)]
+        own = own.changed(compilers=[n for n in own.compilers if n == programs.native_compiler(config)])
     if where.get("quantity") == schema.REPLAY and "compiler" in where:
-        own["compilers"] = [name for name in own.get("compilers", []) if name in listed(where["compiler"])]
+        own = own.changed(compilers=[name for name in own.compilers if name in listed(where["compiler"])])
     return config | {
         "measure": [study],
         "studies": config["studies"] | {study: own},

@@ -169,6 +169,5 @@ def sources(config: dict, folder: Folder) -> Sources:
     run = Dataset(config, folder.results, is_reference, folder.measured)
     if is_reference:
         return Sources(run, run, [])
-    own = {**load(), "source": "reference"}
-    reference = Dataset(own, REFERENCE_TABLES, True, REFERENCE)
+    reference = Dataset(load(source="reference"), REFERENCE_TABLES, True, REFERENCE)
     return Sources(run, reference, measured_studies(config))

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import FORMS
+from stackwars.study.keys import Config, read_step
 
 TABLES = (
     "cells", "programs", "rounds", "comparisons", "claims", "profile", "effects", "values", "causes",
@@ -71,19 +71,19 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     """Return the parser of the arguments of every step; `chosen` reads them."""
     arguments = argparse.ArgumentParser(description=description)
     arguments.add_argument(
-        "--config", required=True, type=documents.read, help="the configuration as JSON, validated"
+        "--config", required=True, type=read_step, help="the configuration as JSON, validated"
     )
     arguments.add_argument("--results", required=True, help="the folder that the step reads and writes")
     arguments.add_argument("--measured", help="the folder of what was measured, if it is another one")
     return arguments
 
 
-def chosen(arguments: argparse.Namespace) -> tuple[dict, Folder]:
+def chosen(arguments: argparse.Namespace) -> tuple[Config, Folder]:
     """Return the configuration and the folder that the arguments name."""
     return arguments.config, Folder(arguments.results, arguments.measured)
 
 
-def command(step: Callable[[dict, Folder], object], *reported: type[Exception]) -> None:
+def command(step: Callable[[Config, Folder], object], *reported: type[Exception]) -> None:
     """`python -m MODULE --config FILE --results FOLDER [--measured FOLDER]`: run a module's step.
 
     reported: exceptions whose message says all; they end the command with it alone.

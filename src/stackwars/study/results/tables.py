@@ -85,7 +85,7 @@ def context(config: dict, raw: Raw) -> dict:
         "devices": _devices(raw),
         "peak": peaks.get(CPU) or next(iter(peaks.values()), {}),
         "peaks": peaks,
-        "settings": {**settings(config), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
+        "settings": {**settings(config).document(), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
         "sizes": {workload: sizes(config, workload) for workload in config["workloads"]},
     }
 

@@ -11,6 +11,7 @@ from stackwars.core.launch import clean_environ
 from stackwars.setup.device import CPUS, why_absent
 from stackwars.setup.environments import Unavailable, ensure
 from stackwars.study import cells
+from stackwars.study.keys import read_step
 
 _ASK = """
 import sys
@@ -58,7 +59,7 @@ def ask(framework: str, device: str, pins: Path) -> dict:
 def main() -> None:
     """`python -m stackwars.study.workflow.devices`: ask for one device, or put the answers for all together."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--config", required=True, type=documents.read)
+    parser.add_argument("--config", required=True, type=read_step)
     parser.add_argument("--output", required=True, type=Path)
     one = parser.add_mutually_exclusive_group(required=True)
     one.add_argument("--device")

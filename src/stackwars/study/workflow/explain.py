@@ -58,13 +58,12 @@ def request(options: argparse.Namespace, say: Say) -> Request:
 
     :raises BadInput: for names that the configuration does not have.
     """
-    config = load()
-    config["preset"] = options.preset or config["preset"]
-    row = config.get("explain", {})
+    config = load(**({"preset": options.preset} if options.preset else {}))
+    row = config.explain
     known = {"compilers": list(config["compilers"]), "frontends": known_frontends(config)}
     default = {
-        "compilers": row.get("compilers") or known["compilers"],
-        "frontends": row.get("frontends", ["jax"]),
+        "compilers": row.compilers or known["compilers"],
+        "frontends": row.frontends,
     }
     names = {what: _names(getattr(options, what)) or default[what] for what in default}
     for what in names:
@@ -73,7 +72,7 @@ def request(options: argparse.Namespace, say: Say) -> Request:
                 f"explain.{what}: expected some of {', '.join(known[what])}, got {unknown[0]}; "
                 f"fix: {what.upper()}=<names>"
             )
-    settings = Settings(**row.get("settings", {}))
+    settings = Settings(**row.settings.document())
     bound = settings.bound if options.bound is None else options.bound
     name = options.name or "-".join(dict.fromkeys(map(stem, filter(None, (options.program, options.b)))))
     files.check_name(name)

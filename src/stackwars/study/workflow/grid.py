@@ -48,10 +48,10 @@ class Grid:
         self._known = {
             what: config[f"{what}s"] for what in ("device", "framework", "workload", "target", "compiler")
         }
-        self.config_file = job_files.planned("config", config)
+        self.config_file = job_files.planned("config", config.step_document())
         self.step_args = self.arguments(self.config_file, self.out, self.measured)
         """The arguments of every step that makes something of the run."""
-        own = job_files.planned("config", {**load(), "source": "reference"})
+        own = job_files.planned("config", load(source="reference").step_document())
         self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
         """Those of a step that makes tables of the reference: they follow the configuration as its file has it,
         because what a run overrides does not change the reference."""

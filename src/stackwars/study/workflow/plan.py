@@ -14,7 +14,7 @@ from stackwars.core.limits import GIB, cap_bytes, machine_memory_bytes
 from stackwars.setup import needed
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
-from stackwars.study.config import ConfigError, load, validate
+from stackwars.study.config import ConfigError, load
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results.folder import REFERENCE
 from stackwars.study.studies import measured_studies, of_tables
@@ -142,11 +142,10 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     try:
-        config = load()
-        chosen = {"preset": arguments.preset} if arguments.preset else {}
+        chosen: dict[str, object] = {"preset": arguments.preset} if arguments.preset else {}
         if arguments.studies:
-            chosen["measure"] = list(dict.fromkeys([of_tables(config).name, *arguments.studies]))
-        config = validate(config | chosen)
+            chosen["measure"] = list(dict.fromkeys([of_tables(load()).name, *arguments.studies]))
+        config = load(**chosen)
     except ConfigError as error:
         sys.exit(str(error))
     print(describe(config, to_run(config)))

@@ -94,7 +94,7 @@ def measure(config: dict[str, Any], program: str, folder: Path) -> None:
         session.check_evaluator()
         worker = stack.enter_context(Worker(session.evaluator, **how.limits))
         for name, lowered in programs_of(session):
-            for project, versions in rows["versions"].items():
+            for project, versions in rows.versions.document().items():
                 if not versions:
                     continue
                 document = releases(
