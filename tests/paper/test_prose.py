@@ -2,6 +2,7 @@
 
 import pytest
 
+import made_tables
 from made_tables import write_tables
 from snapshots import assert_snapshot
 from stackwars.publish.paper import prose, render, values
@@ -49,7 +50,7 @@ def dataset(
     folder, comparisons=(), claims=(), is_reference=False, settings=None, **rows: list[dict]
 ) -> Dataset:
     write_tables(folder, {}, comparisons=list(comparisons), claims=list(claims), **rows)
-    return Dataset(load() | ({"settings": settings} if settings else {}), folder, is_reference)
+    return Dataset(load(settings=load().settings.changed(**settings or {})), folder, is_reference)
 
 
 # Names.
@@ -109,7 +110,7 @@ def test_no_two_comparisons_of_other_keys_have_the_same_name():
 
 def test_numbers_of_the_tables_by_key(tmp_path, monkeypatch):
     outcomes = ("ok", "ok", "wrong", "crash", "unsupported", "oom", "timeout", "error")
-    where = {"workload": "gemm", "framework": "jax", "device": "cpu"}
+    where = {"workload": "gemm", "framework": "jax"}
     data = dataset(
         tmp_path,
         comparisons=[
@@ -121,12 +122,11 @@ def test_numbers_of_the_tables_by_key(tmp_path, monkeypatch):
         claims=[claim(), claim(id="uncounted", votes=(None, None, None))],
         values=[where | {"framework": str(n), "status": status} for n, status in enumerate(outcomes)],
         cells=[
-            where
-            | {"mode": "native", "status": "ok", "first_ms": 1234.5, "steady_ms": 0.5, "returned_share": 0.2},
-            where | {"mode": "replay", "status": "ok", "steady_ms": 0.25, "compiler": "jaxlib-0.7.1"},
+            made_tables.cell("jax", first_ms=1234.5, steady_ms=0.5, returned_share=0.2),
+            made_tables.replay("jax", steady_ms=0.25),
         ],
         releases=[where | {"project": "jaxlib", "version": "0.8.3", "change_ratio": 0.5}],
-        profile=[where | {"compiler": "jaxlib-0.7.1", "class": "products", "ms": 1.5}],
+        profile=[where | {"device": "cpu", "compiler": "jaxlib-0.7.1", "class": "products", "ms": 1.5}],
     )
     # The others are of files and of the accepted runs.
     names = ("_ratios", "_tallies", "_times", "_profiles", "_releases", "_votes", "_values")
@@ -145,22 +145,17 @@ def test_settings_are_those_of_the_configuration(tmp_path):
 AS_EXPECTED = {"outputs_agree": "supported", "steady/bert_base/torch_xla": "slower"}
 
 
-def test_a_guard_is_read_with_its_place_and_first_words(tmp_path):
-    (guard,) = prose.read_guards(written(tmp_path))
-    assert guard.expected == AS_EXPECTED
-    assert guard.place == "paper/sections/latency.tex, line 6"
-    assert guard.words.startswith("So the programs compute the same values")
-    assert guard.text == "outputs_agree=supported, steady/bert_base/torch_xla=slower"
-
-
-def test_the_reference_fails_with_every_stale_paragraph(tmp_path):
+def test_a_guard_has_its_place_and_words_and_the_reference_fails_with_every_stale_one(tmp_path):
     again = TEXT + "\n\\begin{relies}{outputs_agree=supported}\nAnother paragraph.\n\\end{relies}\n"
     found = prose.read_guards(written(tmp_path, again))
+    assert found[0].expected == AS_EXPECTED
+    assert found[0].text == "outputs_agree=supported, steady/bert_base/torch_xla=slower"
     prose.require(found, AS_EXPECTED)
     with pytest.raises(prose.ProseError) as error:
         prose.require(found, AS_EXPECTED | {"outputs_agree": "not decided"})
     text = str(error.value)
-    assert "line 6 (So the programs compute" in text and "line 11 (Another paragraph." in text
+    assert "paper/sections/latency.tex, line 6 (So the programs compute the same values" in text
+    assert "line 11 (Another paragraph." in text
     assert text.count("outputs_agree: expected supported, got not decided") == 2
 
 

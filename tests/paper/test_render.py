@@ -15,11 +15,11 @@ from stackwars.study.results import dataset, schema
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import FIGURES, Folder
 
-REFERENCE = load() | {"source": "reference"}
+REFERENCE = load(source="reference")
 
 
 def defined(tables: Folder, **changes: object) -> str:
-    data = Dataset(REFERENCE | changes, tables.results, True, tables.measured)
+    data = Dataset(REFERENCE.changed(**changes), tables.results, True, tables.measured)
     return render.definitions(Sources(data, data, []), is_reference=True)
 
 
@@ -33,7 +33,7 @@ def with_parts(folder: Folder) -> Folder:
     """Write what the steps before have made, as empty files, and say that nothing was compared."""
     for name in ("tables", "listings", "graphs", *FIGURES):
         folder[name].mkdir(parents=True, exist_ok=True)
-    for name in REFERENCE["paper"]["listings"]:
+    for name in REFERENCE.paper.listings:
         (folder["listings"] / f"{name}.tex").touch()
     folder["reproduction"].write_text(json.dumps({"schema": 1, "summary": "Nothing is compared."}))
     return folder
@@ -57,7 +57,7 @@ def test_every_reference_of_the_paper_has_its_label():
     texts = prose.texts()
     labels = {label for text in texts.values() for label in re.findall(r"\\label\{([^}]*)\}", text)}
     labels |= {f"tab:{table.name}" for table in REGISTRY}
-    labels |= {f"fig:listing-forms-{name}" for name in REFERENCE["paper"]["forms"]}
+    labels |= {f"fig:listing-forms-{name}" for name in REFERENCE.paper.forms}
     wanted = {label for text in texts.values() for label in re.findall(r"\\ref\{([^}]*)\}", text)}
     assert len(wanted) > 40
     assert not wanted - labels
@@ -112,7 +112,7 @@ def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(reference_ta
     context = json.loads(reference_tables["context"].read_text())
     context |= {"preset": "smoke", "date_utc": "2020-01-01T00:00:00+00:00"}
     made["context"].write_text(json.dumps(context))
-    render.build(load() | {"preset": "smoke"}, made)
+    render.build(load(preset="smoke"), made)
     main, report = ((made["latex"] / f"{name}.tex").read_text() for name in ("main", "replication"))
     assert r"\input{replication}" in main and r"\input{sections/" not in main and "Replication" in main
     assert r"\claimbox{outputs_agree}" in report and r"\input{tables/I}" in report
@@ -125,27 +125,23 @@ def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(reference_ta
 
 def test_only_a_preset_with_the_sizes_of_the_study_makes_the_paper():
     config = load()
-    assert [name for name in config["presets"] if render.is_full_size(config | {"preset": name})] == ["full"]
-    assert render.is_full_size(REFERENCE | {"preset": "smoke"})
+    assert [name for name in config.presets if render.is_full_size(config.changed(preset=name))] == ["full"]
+    assert render.is_full_size(REFERENCE.changed(preset="smoke"))
 
 
 def test_a_study_of_other_frameworks_has_no_prose():
     config = load()
     assert render.has_prose(config)
-    assert not render.has_prose(config | {"comparisons": config["comparisons"][::-1]})
+    assert not render.has_prose(config.changed(comparisons=config.comparisons[::-1]))
 
 
 def test_numbers_of_the_text_do_not_depend_on_the_workloads_of_a_build(reference_tables, definitions):
     assert defined(reference_tables, workloads=["gemm"]) == definitions
 
 
-def test_an_undefined_name_in_a_template_is_named_with_it(tmp_path):
-    (tmp_path / "box.tex.j2").write_text(r"\VAR{machine}")
-    with pytest.raises(render.RenderError, match=r"paper/box\.tex\.j2: 'machine' is undefined"):
-        render.render(tmp_path, {}, tmp_path / "out")
-
-
-def test_values_of_a_template_are_escaped(tmp_path):
+def test_values_of_a_template_are_escaped_and_an_undefined_name_is_named_with_it(tmp_path):
     (tmp_path / "box.tex.j2").write_text(r"\VAR{name}")
     render.render(tmp_path, {"name": "a_b & 100%"}, tmp_path / "out")
     assert Path(tmp_path, "out", "box.tex").read_text() == r"a\_b \& 100\%"
+    with pytest.raises(render.RenderError, match=r"paper/box\.tex\.j2: 'name' is undefined"):
+        render.render(tmp_path, {}, tmp_path / "out")

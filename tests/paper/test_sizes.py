@@ -15,7 +15,7 @@ PAIR = Comparison("torch_xla", "jax")
 
 def data(folder, **tables):
     files = Folder(write_tables(folder, {}, **tables))
-    return dataset.sources({**load(), "measure": [sizes.STUDY]}, files).dataset_for(sizes.STUDY)
+    return dataset.sources(load(measure=[sizes.STUDY]), files).dataset_for(sizes.STUDY)
 
 
 def test_the_sizes_of_the_preset_are_a_point_of_both_sweeps(tmp_path):

@@ -209,7 +209,7 @@ def test_without_a_result_a_table_is_empty(name, tmp_path):
 def test_the_step_writes_a_file_for_each_table(tmp_path, monkeypatch):
     monkeypatch.setattr("stackwars.publish.paper.tables.latency.runs.read", lambda: [])
     sources(tmp_path)
-    write({**load(), "source": "reference"}, Folder(tmp_path))
+    write(load(source="reference"), Folder(tmp_path))
     assert {path.stem for path in (tmp_path / "tables").glob("*.tex")} == set(BY_NAME)
 
 
@@ -218,7 +218,7 @@ def test_tables_of_files_have_all_that_the_files_have(full):
     needs = BY_NAME["needs"].rows(full)
     assert [what.lower() for what in needs["what"]] == [one["what"].lower() for one in document["needs"]]
     shapes = BY_NAME["shapes"].rows(full).set_index("workload")
-    assert len(shapes) == len({name.partition("@")[0] for name in load()["workloads"]})
+    assert len(shapes) == len({name.partition("@")[0] for name in load().workloads})
     assert shapes.loc["GEMM", "sizes"] == "m 128, k 256, n 1024"
     assert shapes.loc["GEMM", "gflop"] == pytest.approx(2 * 128 * 256 * 1024 / 1e9)
     stacks = BY_NAME["explained"].rows(full).set_index("stack")["text"]

@@ -2,6 +2,9 @@
 
 import pytest
 
+from hlo_pair import OTHER, SMALL
+from snapshots import assert_snapshot
+from stablehlo.hlo_texts import LOOP
 from stackwars.publish.report import align
 from stackwars.publish.report.align import repeats
 
@@ -19,37 +22,24 @@ return %6
 }"""
 
 
-def test_lines_match_by_what_they_compute():
-    made = align.form({"a": align.side(LEFT), "b": align.side(RIGHT)})
-    assert made["pairs"]["a b"]["blocks"] == [[1, 2, 1], [3, 3, 1]]
-    assert made["sides"]["a"]["texts"] == LEFT.splitlines()
-    assert "keys" not in made["sides"]["a"]
-
-
-def test_a_side_counts_its_operations_by_name_and_knows_noise():
-    made = align.side(RIGHT)
-    assert made["noise"] == "010000"
-    assert made["kinds"] == {"constant": 1, "tanh": 1, "add": 1}
-    assert made["layers"] == []
-
-
-def test_every_two_programs_are_matched():
+def test_two_programs_side_by_side():
+    """Lines match by what they compute; a side counts its operations by name, and knows noise."""
     sides = {name: align.side(text) for name, text in {"a": LEFT, "b": RIGHT, "c": LEFT}.items()}
-    pairs = align.form(sides)["pairs"]
-    assert {name: one["share"] for name, one in pairs.items()} == {"a b": 4 / 6, "a c": 1, "b c": 4 / 6}
-
-
-def test_share_is_of_the_operations_of_both():
-    keys = [align.operations(text) for text in (LEFT, RIGHT)]
-    assert align.matched(*keys)["share"] == 4 / 6
-    assert align.side(LEFT)["operations"] == align.side(RIGHT)["operations"] == "011100"
-    assert align.matched([], [None])["share"] is None
+    made = align.form(sides)
+    assert {name: one["share"] for name, one in made["pairs"].items()} == {"a b": 4 / 6, "a c": 1, "b c": 4 / 6}
+    assert made["pairs"]["a b"]["blocks"] == [[1, 2, 1], [3, 3, 1]]
+    assert made["sides"]["b"] == {
+        **{"texts": RIGHT.splitlines(), "classes": align.line_classes(RIGHT), "sources": None},
+        **{"operations": "011100", "noise": "010000", "layers": []},
+        "kinds": {"constant": 1, "tanh": 1, "add": 1},
+    }
 
 
 def test_what_is_no_operation_may_stand_opposite_its_like_and_counts_for_nothing():
     found = align.matched(["#head", "add", None], ["#head", "mul", None])
     assert (found["blocks"], found["share"]) == ([[0, 0, 1]], 0)
     assert align.flags(["#head", "add", None]) == "010"
+    assert align.matched([], [None])["share"] is None
 
 
 @pytest.mark.parametrize(
@@ -79,21 +69,65 @@ def test_class_of_a_line(line, kind):
 LAYER = ["dot", "add", "tanh", None, "dot", "multiply", "reduce"]
 
 
-def test_layers_are_found_between_what_stands_once():
-    keys = ["gather", "add", *LAYER * 12, "dot"]
-    assert repeats(keys) == [[2, len(LAYER), 12]]
+@pytest.mark.parametrize(
+    ("keys", "layers"),
+    [
+        # What stands once is around the layers.
+        (["gather", "add", *LAYER * 12, "dot"], [[2, len(LAYER), 12]]),
+        # The shortest layer is the layer.
+        ([*"abcdefgh" * 4], [[0, 8, 4]]),
+        # Stages of several layers stand apart.
+        ([*[*"abcdefgh"] * 3, "between", *[*"uvwxyz"] * 4], [[0, 8, 3], [25, 6, 4]]),
+        # What is short or stands once is no layer.
+        (["add", "add"] * 20, []),
+        ([str(number) for number in range(50)], []),
+        ([], []),
+    ],
+)
+def test_layers_that_repeat(keys, layers):
+    assert repeats(keys) == layers
 
 
-def test_the_shortest_layer_is_the_layer():
-    assert repeats([*"abcdefgh" * 4]) == [[0, 8, 4]]
+# Optimised programs.
 
 
-def test_stages_of_several_layers_stand_apart():
-    one, other = [f"a{number}" for number in range(8)], [f"b{number}" for number in range(6)]
-    assert repeats([*one * 3, "between", *other * 4]) == [[0, 8, 3], [25, 6, 4]]
+def test_an_optimised_program():
+    """The entry stands first and what it calls after it, each line once. The operation that runs has the time."""
+    emitted = [None, None, "ffn/in_torch.py:9"]
+    made = align.hlo_side(SMALL, emitted)
+    columns = ("operations", "noise", "keys", "classes", "sources", "runs", "texts")
+    rows = zip(*(made[name] for name in columns), strict=True)
+    assert_snapshot("optimised.txt", "\n".join(" | ".join(map(str, row)) for row in (columns, *rows)))
+    assert made["kinds"]["dot"] == 1 and "parameter" not in made["kinds"]
+    short = align.hlo_side(SMALL, emitted[:2])["sources"]
+    assert "line 3 as emitted" in short and "ffn/in_jax.py:7" in short
 
 
-def test_what_is_short_or_stands_once_is_no_layer():
-    assert repeats(["add", "add"] * 20) == []
-    assert repeats([str(number) for number in range(50)]) == []
-    assert repeats([]) == []
+def test_a_loop_runs_what_is_in_its_body():
+    made = align.hlo_side(LOOP)
+    [at] = [at for at, line in enumerate(made["texts"]) if line.strip().startswith("%while")]
+    assert made["classes"][at] is None
+    assert {"while", "product", "copy.11", "add.1"} <= set(made["runs"][at])
+    assert "convolution.3" not in made["runs"][at]
+
+
+def test_equal_programs_are_equal_and_shapes_part_others():
+    small, other = align.hlo_side(SMALL), align.hlo_side(OTHER)
+    lines = len(small["texts"])
+    assert align.matched(small["keys"], small["keys"]) == {"blocks": [[0, 0, lines]], "share": 1}
+    found = align.matched(small["keys"], other["keys"])
+    opposite = {
+        small["texts"][left + line].strip(): other["texts"][right + line].strip()
+        for left, right, size in found["blocks"]
+        for line in range(size)
+    }
+    [product] = [line for line in opposite if line.startswith("%dot")]
+    assert opposite[product].startswith("%dot.8 = ")
+    # Of 9 operations of each the constant, the product, the reduction and its maximum.
+    assert found["share"] == 8 / 18
+    assert [one["operations"].count("1") for one in (small, other)] == [9, 9]
+
+
+def test_a_text_that_is_no_module_is_refused():
+    with pytest.raises(ValueError, match="expected the text of an HLO module"):
+        align.hlo_side("// no program: refused\n")

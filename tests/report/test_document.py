@@ -1,113 +1,28 @@
 """The document of a run that measured the tables, beside a reference with every study; snapshots/ has it whole."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
 
-from made_tables import NEW, OLD, cell, checked, comparison, program, replay, rounds
-from report_fixture import made_sources
+from made_tables import accepted, cell, checked, comparison
+from report_fixture import REFERENCE, RUN, made_document, made_sources
 from snapshots import assert_snapshot
-from stackwars.publish.report import tables
-from stackwars.publish.report.gather import against, gather
+from stackwars.core import documents
+from stackwars.core.outcome import Status
+from stackwars.publish.report import compare, tables
+from stackwars.publish.report.gather import GLOSSARY, against, explained, gather, glossary
 from stackwars.study.claims.compare import NOT_DECIDED_HERE, NOT_REPRODUCED, REPRODUCED
+from stackwars.study.claims.decide import dataset_of
 from stackwars.study.claims.verdicts import NOT_TESTABLE
+from stackwars.study.config import load
+from stackwars.study.results import folder
+from stackwars.study.results.folder import Folder
 
-IREE = "iree-3.13"
-"""A compiler of a study that the run does not measure."""
-OF_THE_REPOSITORY = (
-    "glossary",
-    "explained",
-    "facts",
-    "answers",
-    "quantities",
-    "audits",
-    "mark",
-    "reproduction",
-)
-"""Parts that no table has."""
-
-
-def ratio(quantity: str, value: float, workload: str = "gemm", **columns: object) -> dict:
-    return comparison(workload, value, quantity=quantity, **{"compiler": OLD, **columns})
-
-
-def native_rounds(workload: str, **columns: object) -> list[dict]:
-    known = {"workload": workload, "compiler": OLD, "baseline_ms": 2.0, "subject_ms": 6.0}
-    return rounds("native", "torch_xla", (3.0, 3.0), **known | columns)
-
-
-def factors(workload: str) -> list[dict]:
-    return [
-        ratio(name, value, workload)
-        for name, value in (("native", 3.0), ("replay", 2.0), ("everything else", 1.5))
-    ]
-
-
-CLAIM = {"id": "gemm_steady_pytorch", "origin": "transferred", "sentence": "It is.", "verdict": "contradicted"}
-RUN = {
-    "cells": [
-        cell("jax", steady_ms=1.23456789, peak_rss_bytes=2**30),
-        cell("torch_xla", steady_ms=2.0),
-        # The study of stacks has no TPU.
-        cell("jax", device="tpu"),
-        replay("jax", OLD, steady_ms=4.0),
-        replay("jax", NEW, steady_ms=2.0),
-        replay("torch_xla", OLD, steady_ms=8.0),
-    ],
-    "programs": [program("jax", target="cpu", compiler=OLD, fusions=7, compile_s=0.5)],
-    "comparisons": [
-        comparison("gemm", 1.2),
-        *factors("gemm"),
-        # FFN has no native calls of a replay's rounds in this run: all its steps are of the reference.
-        comparison("ffn", 1.05, verdict="inconclusive"),
-        ratio("replay", 9.0, "ffn"),
-    ],
-    "rounds": [*rounds("steady", "torch_xla", (1.0, 1.44)), *native_rounds("gemm")],
-    # One that is not defined any more is not shown.
-    "claims": [CLAIM, {**CLAIM, "id": "of_long_ago"}],
-}
-REFERENCE = {
-    "cells": [
-        *(cell(name, steady_ms=ms, run="a") for name, ms in (("jax", 5.0), ("torch_xla", 6.0))),
-        cell("jax_shard_map", "ffn", mode="sharded"),
-    ],
-    "programs": [
-        *(
-            program(name, target="tpu-v6e", compiler=NEW, verdict="fits", hbm_bytes=mib * 2**20)
-            for name, mib in (("jax", 100), ("torch_xla", 150))
-        ),
-        program("jax", target="cpu", compiler=NEW),
-        program("jax"),
-        program("jax", "ffn", target="tpu-v6e", compiler=NEW, variant="tensor4", devices=4),
-    ],
-    "comparisons": [
-        {**comparison("gemm", 1.5), "predicted_low": 1.1, "predicted_high": 2.0},
-        ratio("replay", 1.3),
-        ratio("replay", 1.2, compiler=IREE),
-        ratio("hbm", 1.5, compiler=NEW, device="tpu-v6e", variant="base", verdict="more"),
-        ratio("structure", 1.0, compiler="", device=""),
-        ratio("collectives", 1.0, "ffn", compiler=""),
-        # Every framework stands over both sides, whatever the direction of its ratio.
-        comparison("gemm", 0.8, subject="torchax", verdict="faster"),
-        comparison("gemm", 2.0, quantity="pairwise", baseline="torchax"),
-        *factors("ffn"),
-        # MHA has no ratio of the programs, so no steps.
-        comparison("mha", 2.5),
-        *factors("mha")[::2],
-    ],
-    "rounds": [
-        *rounds("steady", "torch_xla", (2.0, 2.0), run="a"),
-        # A run that has none of its rounds has one row for all.
-        {**rounds("steady", "torch_xla", (1.0,), run="b")[0], "round": None, "rounds": 3},
-        *native_rounds("ffn", run="a"),
-    ],
-    "values": [checked("jax"), checked("torchax", "crash")],
-    "releases": [
-        {"workload": "gemm", "framework": "jax", "project": "jaxlib", "version": "0.4.33", "status": "ok",
-         "change": "slower"},
-    ],
-}  # fmt: skip
+STUDIES = ("tables", "stacks", "matrix", "targets")
+LEFT_OUT = ("glossary", "facts", "answers", "quantities", "programs", "why")
+"""Parts that follow from files of the repository, or have a snapshot or a test of their own."""
 
 
 def outlined(value: object, depth: int, indent: str = "") -> Iterator[str]:
@@ -124,13 +39,13 @@ def assert_document(name: str, value: dict, depth: int = 2) -> None:
     assert_snapshot(name, "\n".join(outlined(value, depth)))
 
 
-def test_document(tmp_path):
-    document = gather(made_sources(tmp_path, RUN, REFERENCE, workloads=["gemm", "ffn", "mha"]))
-    assert document.keys() >= set(OF_THE_REPOSITORY)
+def test_document():
+    document = made_document()
     assert {row["framework"] for row in document["cells"]} <= document["frameworks"].keys()
-    why = document.pop("why")
-    assert_document("document.txt", {k: v for k, v in document.items() if k not in OF_THE_REPOSITORY})
-    assert_document("why.txt", why, 3)
+    studies = {name: document["studies"][name] for name in STUDIES}
+    shown = {key: value for key, value in document.items() if key not in LEFT_OUT}
+    assert_document("document.txt", shown | {"studies": studies})
+    assert_document("why.txt", document["why"], 3)
 
 
 def test_rows_of_the_reference_say_so_in_the_report_of_another_run_alone(tmp_path):
@@ -142,8 +57,12 @@ def test_rows_of_the_reference_say_so_in_the_report_of_another_run_alone(tmp_pat
 
 
 def test_checks_are_of_this_run_or_else_of_the_reference(tmp_path):
-    found = tables.values(made_sources(tmp_path, {"values": [checked("numpy")]}, REFERENCE))
-    assert [(row["framework"], row.get("reference")) for row in found] == [("numpy", None)]
+    for name, own, expected in (
+        ("own", [checked("numpy")], [("numpy", None)]),
+        ("none", [], [("torchax", True), ("jax", True)]),  # those that are not ok come first
+    ):
+        found = tables.values(made_sources(tmp_path / name, {"values": own}, REFERENCE))
+        assert [(row["framework"], row.get("reference")) for row in found] == expected
 
 
 @pytest.mark.parametrize("reference", [{}, {"cells": [cell("jax")]}])
@@ -177,3 +96,61 @@ def test_what_contradicts_the_reference_comes_first_and_what_agrees_is_left_out(
     assert_document("against.txt", against(document))
     assert against({"schema": 1, "summary": ""}) is None
     assert against({}) is None
+
+
+def test_the_glossary_is_short_and_every_line_of_it_is_a_word():
+    text = GLOSSARY.read_text(encoding="utf-8")
+    found = glossary(text)
+    assert len(found) == sum(line.startswith("- ") for line in text.splitlines()) <= 40
+    assert found["baseline"].startswith("what a subject is compared with")
+    assert re.findall(r"^\| ([a-z ]+) \|", text, re.MULTILINE) == ["status", *Status]
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """A run and another one with twice its ratio."""
+    for name, ratio in (("2026-01-01", 1.5), ("2026-02-02", 3.0)):
+        rows = {"cells": [cell("jax"), cell("torch_xla")], "comparisons": [comparison("gemm", ratio)]}
+        accepted(tmp_path / name, **rows)
+        path = tmp_path / name / "context.json"
+        path.write_text(json.dumps({**documents.read(path), "sizes": {"gemm": {"m": 2}}, "devices": {}}))
+    return [tmp_path / "2026-01-01", tmp_path / "2026-02-02"]
+
+
+def test_ratios_of_the_other_run_stand_beside_those_of_the_first(folders):
+    config = load()
+    both = [dataset_of(config, Folder(one)) for one in folders]
+    found = compare.compared(*both, compare.compare(*both))
+    assert [row["ratio"] for row in found["comparisons"]] == [1.5]
+    assert [row["ratio"] for row in found["other"]["comparisons"]] == [3]
+    assert found["other"]["name"] == "2026-02-02 of 2026-02-02 00:00"
+    # What does not lie beside the tables is not in the document.
+    assert found["programs"] == [] and found["details"] == {}
+
+
+def test_two_folders_are_compared_by_a_command_as_text_and_in_a_page(folders, tmp_path, monkeypatch, capsys):
+    output = tmp_path / "compare.html"
+    arguments = ["compare", *map(str, folders), "--output", str(output)]
+    monkeypatch.setattr("sys.argv", arguments)
+    compare.main()
+    printed = capsys.readouterr().out
+    assert str(output) in printed and "Of 2 cells, 2 have the same status as in the reference." in printed
+    assert '"other":{"name":"2026-02-02 of ' in output.read_text()
+    (folders[1] / "cells.csv").unlink()
+    said = r"2026-02-02: expected the tables of a run, got no cells\.csv; fix: make paper"
+    with pytest.raises(SystemExit, match=said):
+        compare.main()
+
+
+def test_the_answers_of_make_explain_are_shown_with_what_cures_and_reproduces_a_fault():
+    found = explained(folder.REFERENCE)
+    assert {"mha", "bert_base", "resnet50"} <= {row["workload"] for row in found}
+    # Those about workloads come first.
+    assert [bool(row["workload"]) for row in found] == sorted(
+        (bool(row["workload"]) for row in found), reverse=True
+    )
+    [fault] = [row for row in found if row["name"] == "shift_rows" and row["kind"] == "fault"]
+    assert "xla_disable_hlo_passes=algsimp" in fault["cures"]
+    assert "stablehlo.scatter" in fault["reduced"] and fault["script"].startswith('"""')
+    [mha] = [row for row in found if row["name"] == "mha"]
+    assert mha["regions"][0]["what"] == "argument layout" and 0.8 < mha["share"] < 1

@@ -22,6 +22,7 @@ from stackwars.publish.paper.tables import claims, faults
 from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.publish.paper.values import BASELINE, SUBJECT, values, verdicts
 from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.study.keys import Config
 from stackwars.study.results.dataset import Dataset, Sources, sources
 from stackwars.study.results.folder import FIGURES, Folder, command
 from stackwars.study.results.runs import DamagedRunError
@@ -40,16 +41,15 @@ class RenderError(RuntimeError):
     """A template that cannot be rendered."""
 
 
-def is_full_size(config: dict) -> bool:
+def is_full_size(config: Config) -> bool:
     """Return whether this build has the sizes of the study."""
-    sizes = {name: preset["sizes"] for name, preset in config["presets"].items()}
-    return config["source"] == "reference" or sizes[config["preset"]] == sizes[FULL]
+    return config.source == "reference" or config.chosen.sizes == config.presets[FULL].sizes
 
 
-def has_prose(config: dict) -> bool:
+def has_prose(config: Config) -> bool:
     """Return whether the prose fits what this build shows: the same sizes, and the same comparison."""
-    main = config["comparisons"][0]
-    return is_full_size(config) and (main["subject"], main["baseline"]) == (SUBJECT, BASELINE)
+    main = config.comparisons[0]
+    return is_full_size(config) and (main.subject, main.baseline) == (SUBJECT, BASELINE)
 
 
 def environment(templates: Path) -> jinja2.Environment:
@@ -91,12 +91,12 @@ def render(templates: Path, names: dict[str, Any], output: Path) -> None:
             raise RenderError(f"paper/{name}: {error}") from error
 
 
-def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str, Any]:
+def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[str, Any]:
     """Return what the templates know of a build."""
-    printed = config["paper"]
-    own = [study for study in config["studies"] if not datasets.dataset_for(study).is_reference]
+    printed = config.paper
+    own = [study for study in config.studies if not datasets.dataset_for(study).is_reference]
     return {
-        "is_reference": config["source"] == "reference",
+        "is_reference": config.source == "reference",
         "is_full_size": is_full_size(config),
         "has_prose": has_prose(config),
         "context": datasets.run.context,
@@ -105,11 +105,11 @@ def template_names(config: dict, folder: Folder, datasets: Sources) -> dict[str,
         "accepted": _accepted(datasets.reference.context["runs"]),
         "claims": list(datasets.run.table("claims")["id"]),
         "tables": [table.name for table in REGISTRY if table.study in own or table.name in faults.NAMES],
-        "listings": [name for name in printed["listings"] if (folder["listings"] / f"{name}.tex").exists()],
-        "forms": [name for name in printed["forms"] if (folder["listings"] / f"forms-{name}.tex").exists()],
+        "listings": [name for name in printed.listings if (folder["listings"] / f"{name}.tex").exists()],
+        "forms": [name for name in printed.forms if (folder["listings"] / f"forms-{name}.tex").exists()],
         "graphs": {
             name: workloads.load(name).TITLE
-            for name in printed["graphs"]
+            for name in printed.graphs
             if (folder["compiler_figures"] / f"graph-{name}.pdf").exists()
         },
     }
@@ -123,13 +123,13 @@ def _accepted(runs: list[dict]) -> dict[str, list[str]]:
     return kinds
 
 
-def build(config: dict, folder: Folder) -> None:
+def build(config: Config, folder: Folder) -> None:
     """Fill the folder's ``latex`` with everything that latexmk needs; nothing outside is read.
 
     :raises ProseError: if the prose names something unknown, or the reference no longer supports it.
     """
     output, datasets = folder["latex"], sources(config, folder)
-    values_tex = definitions(datasets, config["source"] == "reference")
+    values_tex = definitions(datasets, config.source == "reference")
     # A file left from an earlier build must not stand in for one that is missing now.
     shutil.rmtree(output, ignore_errors=True)
     copied = {part: part for part in ("tables", "listings")} | dict.fromkeys(FIGURES, "figures")
@@ -154,7 +154,7 @@ def definitions(sources: Sources, is_reference: bool) -> str:
     known = {
         prose.VAL: numbers,
         prose.CLAIM: set(decided_claims["id"]),
-        prose.ORIGIN: set(sources.run.config["studies"]),
+        prose.ORIGIN: set(sources.run.config.studies),
     }
     decided = verdicts(sources.reference)
     prose.check_guards(paragraphs, decided)
@@ -174,8 +174,7 @@ def definitions(sources: Sources, is_reference: bool) -> str:
 
 def _in_full(reference: Dataset) -> Dataset:
     """Return the reference with all workloads: the text is about them, whichever a build has."""
-    workloads = list(reference.config["presets"][FULL]["sizes"])
-    config = reference.config | {"workloads": workloads}
+    config = reference.config.changed(workloads=list(reference.config.presets[FULL].sizes))
     return Dataset(config, reference.folder, reference.is_reference, reference.measured)
 
 

@@ -32,7 +32,7 @@ def of_one_run(data: Dataset, name: str) -> pd.DataFrame:
             run.table(name).assign(run=run.identity) for run in runs.read() if STUDY in run.context["studies"]
         ]
         table = pd.concat(measured, ignore_index=True) if measured else table.iloc[:0]
-    table = table[table["workload"].isin(data.config["studies"][STUDY]["workloads"]) & (table["device"] == CPU)]
+    table = table[table["workload"].isin(data.config.studies[STUDY].workloads) & (table["device"] == CPU)]
     if not data.is_reference:
         return table
     newest = table.groupby(table["workload"].map(sized.base))["run"].transform("max")

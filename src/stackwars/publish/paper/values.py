@@ -64,7 +64,7 @@ def _ratios(data: Dataset) -> Named:
 
 def _tallies(data: Dataset) -> Named:
     """Yield how many comparisons of a study have each verdict, and the largest, by the key without the workload."""
-    for study in data.config["studies"]:
+    for study in data.config.studies:
         table = data.comparisons(study)
         table = table[table["verdict"] != NO_DATA]
         group = keyed(table.assign(workload="*", baseline_workload="")).str.replace("/*", "")
@@ -79,7 +79,7 @@ def _tallies(data: Dataset) -> Named:
 
 
 def _times(data: Dataset) -> Named:
-    for study in data.config["studies"]:
+    for study in data.config.studies:
         for mode in (schema.NATIVE, schema.REPLAY):
             cells = data.rows("cells", study, mode)
             for row in _ok(cells[cells["device"] != ONE_THREAD]).to_dict("records"):
@@ -106,7 +106,7 @@ def _unfenced(data: Dataset) -> Named:
 
 
 def _profiles(data: Dataset) -> Named:
-    for study in data.config["studies"]:
+    for study in data.config.studies:
         for row in data.rows("profile", study).to_dict("records"):
             where = (row["workload"], row["framework"], row["compiler"], row["class"])
             yield "/".join(["profile", study, *where]), latex.duration(row["ms"])
@@ -128,9 +128,8 @@ def _votes(data: Dataset) -> Named:
 
 
 def _settings(data: Dataset) -> Named:
-    yield from (
-        (f"setting/{name}", latex.escape(value)) for name, value in data.config.settings.document().items()
-    )
+    settings = data.config.settings.document()
+    yield from ((f"setting/{name}", latex.escape(value)) for name, value in settings.items())
 
 
 def _published(data: Dataset) -> Named:

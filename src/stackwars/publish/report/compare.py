@@ -30,7 +30,7 @@ def compared(run: Dataset, other: Dataset, found: dict[str, Any]) -> dict[str, A
 
     found: by `stackwars.study.claims.compare`.
     """
-    return gather(Sources(run, run, list(run.config["studies"]))) | {
+    return gather(Sources(run, run, list(run.config.studies))) | {
         "against": against(found),
         "other": {
             "name": titled(other),

@@ -61,7 +61,7 @@ def gather(sources: Sources) -> Row:
         "name": titled(run),
         "mark": MARK,
         "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
-        "studies": {name: _study(sources, name, compiled) for name in run.config["studies"]},
+        "studies": {name: _study(sources, name, compiled) for name in run.config.studies},
         "glossary": glossary(GLOSSARY.read_text(encoding="utf-8")),
         "reproduction": reproduction.get("summary", ""),
         "against": against(reproduction),
@@ -126,13 +126,13 @@ def _study(sources: Sources, name: str, compiled: list[Row]) -> dict[str, Any]:
     """Return where a study is from, whether that is the reference in the report of another run, the number of its
     programs that were compiled for targets, the folder that a run of it has here, and the option for that run.
     """
-    config = sources.run.config | {"source": "measured"}
+    config = sources.run.config.changed(source="measured")
     is_usual = not sources.dataset_for(name).is_reference or name in measured_studies(config)
     return {
         "origin": sources.origin(name),
         **tables.origin_of(sources, sources.dataset_for(name)),
         "compiled": sum(row["study"] == name for row in compiled),
-        "folder": f"results/{folder_name(config if is_usual else config | {'measure': [name]})}",
+        "folder": f"results/{folder_name(config if is_usual else config.changed(measure=[name]))}",
         "option": "" if is_usual else f"--config 'measure=[{name}]' ",
     }
 

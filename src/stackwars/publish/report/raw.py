@@ -143,7 +143,7 @@ def profiles(sources: Sources, raw_run: str) -> Row:
 
 
 def _profiled_calls(sources: Sources) -> Iterator[Row]:
-    for name in sources.run.config["studies"]:
+    for name in sources.run.config.studies:
         data = sources.dataset_for(name)
         study = data.study(name)
         if not study.compilers:

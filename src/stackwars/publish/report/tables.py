@@ -79,7 +79,7 @@ def cells(sources: Sources) -> list[Row]:
 
 
 def _each(sources: Sources) -> Iterator[tuple[Dataset, Study]]:
-    for name in sources.run.config["studies"]:
+    for name in sources.run.config.studies:
         data = sources.dataset_for(name)
         yield data, data.study(name)
 
@@ -97,7 +97,8 @@ def _cells(data: Dataset, study: Study) -> Iterator[Row]:
 
 def _belongs(data: Dataset, key: str, study: Study) -> bool:
     """Return whether a study covers the configuration's growth or sharding, by the key."""
-    return data.config.get(key, {}).get("study") == study.name
+    row = getattr(data.config, key)
+    return row is not None and row.study == study.name
 
 
 def newest(data: Dataset, study: Study, table: pd.DataFrame, mode: str = schema.NATIVE) -> pd.DataFrame:
@@ -189,7 +190,7 @@ def values(sources: Sources) -> list[Row]:
 
 def releases(sources: Sources) -> list[Row]:
     """Return the outcome of every program in each release of a compiler, newest first."""
-    if RELEASES not in sources.run.config["studies"]:
+    if RELEASES not in sources.run.config.studies:
         return []
     data = sources.dataset_for(RELEASES)
     table = in_order(data.study(RELEASES).workloads, data.table("releases"))
@@ -198,7 +199,7 @@ def releases(sources: Sources) -> list[Row]:
 
 def causes(sources: Sources) -> list[Row]:
     """Return the gaps between two programs in one compiler, with their causes as far as they were searched."""
-    if COMPILERS not in sources.run.config["studies"]:
+    if COMPILERS not in sources.run.config.studies:
         return []
     data = sources.dataset_for(COMPILERS)
     rows = pd.DataFrame(gaps_of(data, COMPILERS), columns=list(schema.CAUSES))
@@ -207,7 +208,7 @@ def causes(sources: Sources) -> list[Row]:
 
 def effects(sources: Sources) -> list[Row]:
     """Return by what factor frontend and compiler move the time of each workload."""
-    if COMPILERS not in sources.run.config["studies"]:
+    if COMPILERS not in sources.run.config.studies:
         return []
     data = sources.dataset_for(COMPILERS)
     table = in_order(data.study(COMPILERS).workloads, data.table("effects"))

@@ -52,7 +52,7 @@ class Pages:
     @cached_property
     def pages(self) -> dict[str, Row]:
         """Return {workload: its page} of the workloads that the pair has a number of."""
-        every = {workload: self.page(workload) for workload in self._config["workloads"]}
+        every = {workload: self.page(workload) for workload in self._config.workloads}
         shown = ("native", "compilers", "frameworks", "memory")
         return {workload: page for workload, page in every.items() if any(page[name] for name in shown)}
 
@@ -75,7 +75,7 @@ class Pages:
         margin = self._compared(schema.MARGIN, workload, compiler=self._native)
         compilers = [
             _shown(row)
-            for name in self._config["compilers"]
+            for name in self._config.compilers
             if (row := self._compared(schema.REPLAY, workload, compiler=name))
         ]
         needs = self._needs(workload)
@@ -178,7 +178,7 @@ class Pages:
     def _classes(self, calls: list[Row]) -> list[Row]:
         """Return the milliseconds of each class in both programs and their difference, for each compiler."""
         result = []
-        for compiler in self._config["compilers"]:
+        for compiler in self._config.compilers:
             by_name = {call["framework"]: call for call in _one_study(having(calls, compiler=compiler))}
             if not set(self._pair) <= by_name.keys():
                 continue
@@ -200,7 +200,7 @@ class Pages:
 
     def _commands(self, workload: str) -> list[list[str]]:
         """Return [what it does, the command] of what measures and searches the pair's numbers here."""
-        every = [self._sources.run.study(name) for name in self._config["studies"]]
+        every = [self._sources.run.study(name) for name in self._config.studies]
         known = [study for study in every if workload in study.workloads]
         names = [self.baseline, self.subject]
         measured = [study.name for study in known if study.has_cell(self.subject, workload, CPU)]

@@ -19,6 +19,7 @@ from stackwars.publish.paper.figures.style import PAGE, RC, line_look, round_tic
 from stackwars.setup.device import CPU
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, sources
 from stackwars.study.results.folder import Folder, command
@@ -98,7 +99,7 @@ def _log_axes(axis: plt.Axes) -> None:
         side.set_minor_locator(plt.NullLocator())
 
 
-def figures(config: dict, folder: Folder) -> dict[str, Figure]:
+def figures(config: Config, folder: Folder) -> dict[str, Figure]:
     """Return {name: figure}."""
     datasets = sources(config, folder)
     tables = datasets.dataset_for("tables")
@@ -118,14 +119,14 @@ def on_cpu(data: Dataset, study: str) -> pd.DataFrame:
     return cells[cells["device"] == CPU]
 
 
-def chosen(config: dict, data: Dataset) -> list[str]:
+def chosen(config: Config, data: Dataset) -> list[str]:
     """Return the workloads of paper.calls that have a time, or else the first four that have one."""
     cells = on_cpu(data, "tables")
     ran = list(cells[cells["status"] == Status.OK]["workload"].drop_duplicates())
-    return [name for name in config["paper"]["calls"] if name in ran] or ran[:4]
+    return [name for name in (config.paper.calls or []) if name in ran] or ran[:4]
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write each to <name>.pdf."""
     save(lambda: figures(config, folder), folder[FOLDER])
 

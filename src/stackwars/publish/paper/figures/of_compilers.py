@@ -28,6 +28,7 @@ from stackwars.publish.paper.tables.products import layer
 from stackwars.setup.device import CPU
 from stackwars.study import cells
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
+from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, sources
@@ -69,7 +70,7 @@ NO_SWEEPS = "no size was measured"
 _SWEEP_PANEL = 1.2  # inches: the height of a panel
 
 
-def figures(config: dict, folder: Folder) -> dict[str, Figure]:
+def figures(config: Config, folder: Folder) -> dict[str, Figure]:
     """Return {name: figure}."""
     datasets = sources(config, folder)
     tables, matrix = datasets.dataset_for("tables"), datasets.dataset_for("matrix")
@@ -83,11 +84,9 @@ def figures(config: dict, folder: Folder) -> dict[str, Figure]:
         "products": draw_products(
             products_of(datasets.dataset_for(PRODUCTS), main),
             main,
-            list(config["studies"][PRODUCTS]["compilers"]),
+            list(config.studies[PRODUCTS].compilers),
         ),
-        "sizes": draw_sweeps(
-            sweeps(datasets.dataset_for(SIZES), main), list(config["studies"][SIZES]["compilers"])
-        ),
+        "sizes": draw_sweeps(sweeps(datasets.dataset_for(SIZES), main), list(config.studies[SIZES].compilers)),
     }
 
 
@@ -99,14 +98,14 @@ def products_of(data: Dataset, pair: Comparison) -> pd.DataFrame:
     return rows.assign(product=[", ".join(map(str, one)) for one in layers])
 
 
-def factors(config: dict, data: Dataset, pair: Comparison) -> pd.DataFrame:
+def factors(config: Config, data: Dataset, pair: Comparison) -> pd.DataFrame:
     """Return the native ratios of a pair and their two factors, in the compiler that both use natively."""
     where = {"device": CPU, "compiler": native_compiler(config)}
     rows = data.comparisons("tables", subject=pair.subject, baseline=pair.baseline, **where)
     return rows[rows["quantity"].isin(FACTORS)]
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write each to <name>.pdf, and the graph of a workload's programs to graph-<workload>.pdf."""
     save(lambda: figures(config, folder), folder[FOLDER])
     draw_graphs(folder["graphs"], folder[FOLDER])

@@ -34,7 +34,7 @@ SUBSETS = {
 
 def _profile(data: Dataset) -> pd.DataFrame:
     """Return the profiles of the matrix, and of the workloads that only the first study has."""
-    matrix, first = (data.rows("profile", study) for study in (STUDY, next(iter(data.config["studies"]))))
+    matrix, first = (data.rows("profile", study) for study in (STUDY, next(iter(data.config.studies))))
     return pd.concat([matrix, first[~first["workload"].isin(matrix["workload"])]])
 
 

@@ -21,6 +21,7 @@ from stackwars.publish.paper.tables.table import (
     spanning,
 )
 from stackwars.setup.device import CPU
+from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Sources
@@ -73,7 +74,7 @@ def _replays(cells: list[dict]) -> dict:
     return result
 
 
-def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: dict) -> dict:
+def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: Config) -> dict:
     """Return the ratios of a row; the native calls are those of one compiler."""
     result: dict[str, object] = dict.fromkeys(_NATIVE, "")
     result[schema.REPLAY] = ratio(by_key.get((schema.REPLAY, workload, compiler)))

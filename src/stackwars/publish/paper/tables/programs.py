@@ -95,7 +95,7 @@ def metric_columns(sources: Sources) -> tuple[Column, ...]:
 def shape_rows(sources: Sources) -> pd.DataFrame:
     """Return the sizes of every workload in the preset of the run, and what they amount to."""
     config, result = sources.run.config, []
-    for name in (name for name in config["workloads"] if sized.AT not in name):
+    for name in (name for name in config.workloads if sized.AT not in name):
         module, sizes = workloads.load(name), cells.sizes(config, name)
         result.append(
             {
@@ -180,7 +180,7 @@ def slice_rows(sources: Sources) -> pd.DataFrame:
     programs = data.table("programs")
     programs = programs[(programs["workload"] == LLAMA) & programs["variant"].str.startswith("tensor")]
     programs = programs[programs["run"] == newest_runs(data, programs, SHARDING).get(LLAMA)]
-    order = list(data.config["frameworks"])
+    order = list(data.config.frameworks)
     for row in sorted(
         programs.to_dict("records"), key=lambda row: (order.index(row["framework"]), row["devices"])
     ):

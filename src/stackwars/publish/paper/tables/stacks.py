@@ -20,8 +20,8 @@ FORMS_OF = ("jax", "torch_xla", "torch_inductor")
 
 def explained_rows(sources: Sources) -> pd.DataFrame:
     """Return what each framework of the studies is."""
-    studies = sources.run.config["studies"].values()
-    names = [name for row in studies for name in (*row.get("frameworks", ()), *row.get("programs", ()))]
+    studies = sources.run.config.studies.values()
+    names = [name for row in studies for name in (*row.frameworks, *row.programs)]
     return frame([{"stack": title(name), "text": explained(name)} for name in dict.fromkeys(names)])
 
 
@@ -48,7 +48,7 @@ def pairwise_rows(sources: Sources) -> pd.DataFrame:
 
 
 def _pairs(sources: Sources) -> list[list[str]]:
-    return sources.run.config["paper"].get("pairwise", [])
+    return sources.run.config.paper.pairwise
 
 
 def pairwise_columns(sources: Sources) -> tuple[Column, ...]:

@@ -13,6 +13,7 @@ from stackwars.publish.paper.tables import (
     stacks,
 )
 from stackwars.publish.paper.tables.table import Table, render
+from stackwars.study.keys import Config
 from stackwars.study.results.dataset import sources
 from stackwars.study.results.folder import Folder, command
 
@@ -21,7 +22,7 @@ REGISTRY: tuple[Table, ...] = tuple(table for module in MODULES for table in mod
 """Every table of the paper."""
 
 
-def write(config: dict, folder: Folder) -> None:
+def write(config: Config, folder: Folder) -> None:
     """Write tables/<name>.tex for every table into the folder."""
     datasets = sources(config, folder)
     folder["tables"].mkdir(parents=True, exist_ok=True)
