@@ -11,7 +11,6 @@ from subprocess import CompletedProcess, check_output
 import pytest
 
 from machine import Debian, available
-from stackwars.core.compilers import XLA
 from stackwars.setup import needed
 from stackwars.study.config import load
 
@@ -63,14 +62,14 @@ CODE = "from stackwars.{} import {} as Opened; print('kind:', Opened('cpu', {}).
 def programs() -> dict[str, str]:
     """Return what must load, and say of which kind its device is, in each environment: {environment: code}."""
     found = {}
-    for row in CONFIG["compilers"].values():
-        module = f"core.compilers.{row.get('module', XLA)}"
-        found[row["environment"]] = CODE.format(module, "Compiler", row.get("options", {}))
-    for name, row in CONFIG["frameworks"].items():
-        if "environments" in row:
-            found.setdefault(
-                row["environments"]["cpu"], CODE.format(f"measure.frameworks.{name}", "Session", "'highest'")
-            )
+    for compiler in CONFIG.compilers.values():
+        found[compiler.environment] = CODE.format(
+            f"core.compilers.{compiler.module}", "Compiler", compiler.options
+        )
+    for name, row in CONFIG.frameworks.items():
+        if row.environments:
+            code = CODE.format(f"measure.frameworks.{name}", "Session", "'highest'")
+            found.setdefault(row.environments["cpu"], code)
     return {name: code for name, code in found.items() if name in needed.of_studies(["tables"])}
 
 
