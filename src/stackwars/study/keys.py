@@ -6,7 +6,6 @@ written from these models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -138,26 +137,6 @@ class Model(BaseModel):
         """Return a copy with other values of these keys, whose types are checked; None drops an optional key."""
         given = {key: plain(value) for key, value in changes.items() if value is not None}
         return type(self).model_validate({**self.document(exclude=set(changes)), **given})
-
-    # Access as to a dictionary, until every caller has attributes.
-
-    def __getitem__(self, key: str) -> Any:
-        if key not in self:
-            raise KeyError(key)
-        return getattr(self, key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        value = getattr(self, key, None)
-        return default if value is None else value
-
-    def __contains__(self, key: str) -> bool:
-        return getattr(self, key, None) is not None
-
-    def keys(self) -> Iterator[str]:
-        return iter(self.document())
-
-    def __or__(self, changes: dict[str, Any]) -> Self:
-        return self.changed(**changes)
 
 
 def plain(value: Any) -> Any:
