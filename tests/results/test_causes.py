@@ -140,7 +140,7 @@ def test_workloads_are_in_the_order_of_the_configuration_and_no_profile_is_an_em
 
 
 def carried_by(ratio: float, profiles: list[dict]) -> dict:
-    return carried(comparison("gemm", ratio, compiler=OLD), schema.profile_table("profile", profiles))
+    return carried(comparison("gemm", ratio, compiler=OLD), schema.table("profile", profiles))
 
 
 def test_a_gap_without_a_profile_of_both_has_no_class():
