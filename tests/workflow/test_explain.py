@@ -42,7 +42,7 @@ def explained(monkeypatch, tmp_path):
         def __exit__(self, *_) -> None: ...
 
         def __call__(self, sizes: dict, folder: Path) -> Path:
-            lowered.append((self._job["framework"], sizes))
+            lowered.append((self._job.framework, sizes))
             (folder / "program.mlir.gz").write_text("program")
             return folder / "program.mlir.gz"
 

@@ -165,7 +165,7 @@ def add_run(full: Path, reference: Path, context: dict) -> str:
     for name in OF_A_RUN:
         shutil.copyfile(full / name, kept / name)
     runs.write_manifest(kept)
-    for workload in load()["paper"]["listings"]:
+    for workload in load().paper.listings:
         for name in (printed.PROGRAM, printed.OPTIMISED):
             for path in full.glob(f"*/*/{workload}/{name}"):
                 _copy(path, kept / path.relative_to(full))
