@@ -1,8 +1,8 @@
 """Reading optimised HLO: every number here can be counted in the text."""
 
 import pytest
-from compilers import hlo_texts
 
+from stablehlo import hlo_texts
 from stackwars.core import hlo
 from stackwars.core.hlo import class_of, counts, facts
 

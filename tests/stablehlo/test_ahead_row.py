@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from compilers import hlo_texts
 
+from stablehlo import hlo_texts
 from stackwars.core.launch import ExitReport
 from stackwars.measure.stablehlo import ahead_supervisor
 from stackwars.measure.stablehlo.ahead_supervisor import CompilationEnd, row
