@@ -80,7 +80,7 @@ def test_framework_that_does_not_answer_is_given_up(driver, monkeypatch, tmp_pat
 
 def test_each_framework_with_an_environment_is_asked(no_driver):
     asked = config(devices=["cpu", "cpu-1t", "cuda", "tpu"])
-    found = {device: devices.find(asked, device) for device in asked["devices"]}
+    found = {device: devices.find(asked, device) for device in asked.devices}
     assert {device: list(answers) for device, answers in found.items()} == {
         "cpu": ["jax", "torch_xla"], "cpu-1t": ["jax", "torch_xla"],
         "cuda": ["jax"], "tpu": ["jax", "torch_xla"]}  # fmt: skip

@@ -213,7 +213,7 @@ class AuditJobs:
         """Return the arguments of the audit that say how often, and at which sizes."""
         if audit.name != "independent":
             return ""
-        full = self._config.presets["full"]["sizes"]
+        full = self._config.presets["full"].sizes
         sizes = job_files.planned("sizes", {name: full[name] for name in self._timed_twice})
         return f"--sizes {sizes} --processes {self._grid.settings.audit_processes}"
 
@@ -228,12 +228,12 @@ class AuditJobs:
         }
         added = {
             (quiet, name)
-            for name in self._config.audits["frameworks"]
+            for name in self._config.audits.frameworks
             if name in self._config.frameworks and quiet in cells.environments(self._config, name)
         }
         replays = {
             (CPU, f"{row.framework}-{row.compiler}")
-            for row in self._config.audits["replays"]
+            for row in self._config.audits.replays
             if CPU in self._config.devices and row.framework in self._config.frameworks
         }
         wanted = {

@@ -45,7 +45,7 @@ class ClaimJobs:
     def workloads(self, wildcards: Wildcards) -> list[str]:
         """Return the files of the workloads of the tables that the claim needs."""
         chosen = needs.restricted(self._config, self._claim(wildcards))
-        return sorted({sized.source(name) for name in chosen["workloads"]})
+        return sorted({sized.source(name) for name in chosen.workloads})
 
     def results(self, wildcards: Wildcards) -> list[str]:
         """Return the results that decide it; of the reference, its claims: they are decided already."""

@@ -262,7 +262,7 @@ class Grid:
     def drawn(self) -> list[str]:
         """Return the programs that are drawn as graphs: this run's if it makes them, else the reference's."""
         result = []
-        for workload in self.config.paper["graphs"]:
+        for workload in self.config.paper.graphs:
             row = [Program(name, workload) for name in printed.compared(self.config)]
             is_here = self.is_measured and set(row) <= set(printed.drawn(self.config))
             paths = [Path(self.measured if is_here else REFERENCE, p.path, "program.mlir.gz") for p in row]
