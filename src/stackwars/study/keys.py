@@ -214,14 +214,14 @@ class CompilerRow(Model):
 
 
 class ExplainSettings(Model):
-    """How much make explain searches; src/stackwars/explain/task.py has the defaults."""
+    """Limits of make explain; src/stackwars/explain/task.py has the defaults."""
 
     bound: NotNegative | None = None
     """Smallest relative gap between two programs or compilers that is explained."""
     questions: Annotated[int, Field(ge=0)] | None = None
     """Maximum number of gaps, and of faults, that are explained."""
     seconds: Positive | None = None
-    """How long each program is timed for the table."""
+    """Seconds for which each program is timed for the table."""
     budget_s: Positive | None = None
     """Limit of one search."""
     timeout_s: Positive | None = None
@@ -240,7 +240,7 @@ class ExplainRow(Model):
     compilers: Annotated[list[str], Unique] = []
     """Compilers in which the programs are tried; all by default."""
     settings: ExplainSettings = ExplainSettings()
-    """How much is searched."""
+    """Limits of the search."""
 
 
 class AuditedReplay(Model):
@@ -253,7 +253,7 @@ class AuditedReplay(Model):
 
 
 class AuditsRow(Model):
-    """What the audits run on."""
+    """Cells, replays and pairs that the audits run on."""
 
     frameworks: KnownFrameworks
     """Frameworks beside those of the first study whose cells are broken on purpose."""
@@ -279,7 +279,7 @@ class SeriesRow(Model):
 
 
 class GrowthRow(Model):
-    """How the cost of compiling grows with a size: processes on the CPU."""
+    """Growth of the cost of compiling with a size: processes on the CPU."""
 
     study: StudyName
     """A run of this study measures these processes too."""
@@ -292,7 +292,7 @@ class GrowthRow(Model):
 
 
 class SlicesRow(Model):
-    """What is compiled for slices of a target."""
+    """Compilations for slices of a target."""
 
     compiler: Compiler
     """Compiler that compiles for the slices."""
@@ -301,7 +301,7 @@ class SlicesRow(Model):
     frameworks: Annotated[list[Dividing], Unique]
     """Frameworks whose programs are compiled."""
     workloads: dict[Workload, Division]
-    """How each workload is divided."""
+    """Ways in which each workload is divided."""
 
 
 class ShardingRow(Model):
@@ -316,9 +316,9 @@ class ShardingRow(Model):
     batch: dict[Batched, Count] = {}
     """Batches that differ from the preset's, for these programs."""
     workloads: dict[Workload, Division]
-    """How each workload is divided. data: inputs along their batch; tensor: weights that it names."""
+    """Ways in which each workload is divided. data: inputs along their batch; tensor: weights that it names."""
     slices: SlicesRow
-    """What is compiled for slices of a target."""
+    """Compilations for slices of a target."""
 
 
 class OddSizesRow(Model):
@@ -351,11 +351,11 @@ class ReleasesRow(Model):
     programs: KnownFrameworks
     """Frameworks whose programs are compiled."""
     order: Literal["all", "bisect"]
-    """What make releases measures: all releases, or those that a bisection needs."""
+    """Releases that make releases measures: all, or those that a bisection needs."""
     rounds: Annotated[int, Field(ge=1, le=100)]
     """Timed processes of each release."""
     seconds: Annotated[Number, Field(gt=0, le=60)]
-    """How long a process times calls."""
+    """Seconds for which a process times calls."""
     bound: Annotated[Number, Field(ge=0, le=1)]
     """Distance of a ratio of times from 1 from which on it is a change."""
     versions: VersionsRow
@@ -397,7 +397,7 @@ class AotRow(Model):
 
 
 class PaperRow(Model):
-    """What the paper prints, if it is in this run's grid."""
+    """Contents of the paper, printed if they are in this run's grid."""
 
     listings: Workloads
     """Workloads whose programs the appendix lists, in this order."""
@@ -414,7 +414,7 @@ class PaperRow(Model):
 
 
 class Settings(Model):
-    """How to measure."""
+    """Settings of all measurements."""
 
     seed: Annotated[int, Field(ge=0)]
     """Seed of every weight and input."""
@@ -433,7 +433,7 @@ class Settings(Model):
     side_by_side: bool = False
     """Whether processes may run at the same time, in a preset whose numbers mean nothing."""
     peak_seconds: Positive
-    """How long each operation runs that measures the machine's peak."""
+    """Seconds for which each operation that measures the machine's peak runs."""
     steady_seconds: Positive
     """The undisturbed series of a process takes blocks until these are spent."""
     loop_pairs: Count
@@ -447,7 +447,7 @@ class Settings(Model):
     cause_bound: Positive
     """Relative difference of two replayed programs from which on its cause is searched."""
     cause_seconds: Positive
-    """How long each timing in a search for a cause takes."""
+    """Seconds of each timing in a search for a cause."""
     cause_budget_s: Positive
     """Limit of a search for a cause."""
     largest_batch_compilations: Count
@@ -498,7 +498,7 @@ class Config(Model):
     """The configuration. `stackwars.study.config.load` returns one that is validated and complete."""
 
     preset: Annotated[str, Named("preset")]
-    """Which set of sizes to measure, one of presets."""
+    """Set of sizes to measure, one of presets."""
     source: Literal["measured", "reference"]
     """measured: results of this machine; reference: the committed runs in results/reference."""
     frameworks: Annotated[dict[Framework, FrameworkRow], Field(min_length=1)]
@@ -520,9 +520,9 @@ class Config(Model):
     explain: ExplainRow = ExplainRow()
     """Defaults of make explain."""
     audits: AuditsRow
-    """What the audits run on."""
+    """Cells, replays and pairs that the audits run on."""
     growth: GrowthRow | None = None
-    """How the cost of compiling grows with a size."""
+    """Growth of the cost of compiling with a size."""
     sharding: ShardingRow | None = None
     """Programs for several devices."""
     odd_sizes: OddSizesRow | None = None
@@ -534,9 +534,9 @@ class Config(Model):
     aot_compilations: list[AotRow]
     """Compilations without the device; the first of a target also searches for the largest batch."""
     paper: PaperRow
-    """What the paper prints, if it is in this run's grid."""
+    """Contents of the paper, printed if they are in this run's grid."""
     settings: Settings
-    """How to measure."""
+    """Settings of all measurements."""
     presets: Annotated[dict[str, PresetRow], Field(min_length=1)]
     """Named sets of sizes."""
 
