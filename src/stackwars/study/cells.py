@@ -1,4 +1,4 @@
-"""What a cell is, which cells the configuration asks for, and where their files live."""
+"""Cells: their definition, the cells that the configuration selects, and the paths of their files."""
 
 from __future__ import annotations
 

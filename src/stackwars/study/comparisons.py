@@ -1,4 +1,4 @@
-"""Which framework is compared with which: the key `comparisons` of the configuration."""
+"""Pairs of frameworks that are compared: the key `comparisons` of the configuration."""
 
 from __future__ import annotations
 

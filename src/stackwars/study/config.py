@@ -45,7 +45,7 @@ EXPECTED = {
     "too_long": "at most {max_length} of them",
     "string_pattern_mismatch": "text of the form {pattern}",
 }
-"""What each error of pydantic expected."""
+"""Expected values by pydantic's type of error."""
 
 
 class ConfigError(ValueError):

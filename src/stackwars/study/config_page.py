@@ -29,7 +29,7 @@ list. `--config key=value` on Snakemake's command line replaces a key for one ru
 SCALARS = {str: "text", bool: "true or false", int: "integer", float: "number"}
 LIMITS = {Ge: ("ge", "≥"), Gt: ("gt", ">"), Le: ("le", "≤")}
 NAMES = {"asked": "framework", "dividing": "framework", "batched": "workload", "gpu": "file"}
-"""What the lists of `Named` are called, unless by their own name."""
+"""Printed names of the lists of `Named`; others are printed as they are."""
 
 
 def page() -> str:

@@ -1,4 +1,4 @@
-"""How the cost of compiling grows: processes of one workload at several values of one of its sizes.
+"""Growth of the cost of compiling: processes of one workload at several values of one of its sizes.
 
 A series is a process for each value. Shapes are one process that calls every value in turn, twice: what it
 compiles in the first turn are the shapes, what it compiles in the second it has forgotten.
@@ -19,7 +19,7 @@ SETTINGS = {
     **{"steady_seconds": 0.2, "steady_min_blocks": 3, "steady_max_blocks": 20},
     "block_calls": 1,
 }
-"""What differs from the settings of a cell: the first call is what counts."""
+"""Settings that differ from those of a cell: only the first call counts."""
 
 
 @dataclass(frozen=True, order=True)

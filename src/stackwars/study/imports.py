@@ -1,4 +1,4 @@
-"""Which files of this package a module imports, and what they mean, read from the source without running it."""
+"""Files of this package that a module imports, and what they mean, read from the source without running it."""
 
 from __future__ import annotations
 

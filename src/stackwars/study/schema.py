@@ -54,7 +54,7 @@ def problem(schema: Path, document: Any, definitions: Mapping[str, dict]) -> Pro
     rules = yaml.load(schema.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     rules["$defs"] |= definitions
     errors = list(jsonschema.Draft202012Validator(rules).iter_errors(document))
-    # What has no valid form has no known keys either: say what is wrong with the form.
+    # A value of an invalid form has no known keys either: report the form alone.
     errors = [error for error in errors if error.validator != "unevaluatedProperties"] or errors
     # A misspelt key is also a missing one: say what was written.
     unknown = [error for error in errors if error.validator == "additionalProperties"]

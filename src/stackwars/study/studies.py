@@ -52,7 +52,7 @@ def measured_studies(config: Config) -> list[str]:
 def studies(config: Config) -> list[Study]:
     """Return the studies whose results this run has, in the order of the configuration.
 
-    Those are the measured ones; the reference may have results of every study.
+    This run has those that it measures; the reference may have results of every study.
     """
     if config.source == "reference":
         return [full_study(config, name) for name in config.studies]

@@ -25,7 +25,7 @@ _SPECIAL = {
 }
 _LIGATURES = ("--", "!`", "?`", "``", "''")
 """Pairs that TeX sets as one other character: an option would not be copied as it is."""
-# What a log line or the name of a processor may hold beyond ASCII. Anything else would stop pdflatex, and is
+# Characters beyond ASCII in log lines and names of processors. Any other would stop pdflatex, and is
 # printed as its code point, U+1F4A9.
 _BEYOND_ASCII = {
     **{

@@ -142,7 +142,7 @@ def _left_out(count: int) -> Lines:
 
 
 FORMS = {one.__name__: one for one in (jaxpr, fx_graph, optimised_hlo, generated_code)}
-"""How what a compiler makes of a program is cut down, by the name of its file."""
+"""Functions that shorten a compiler's form of a program, by the name of its file."""
 
 
 def style(characters: int) -> str:

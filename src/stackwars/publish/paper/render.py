@@ -196,7 +196,7 @@ def box(reference: dict, run: dict | None) -> str:
 def _pill(whose: str, claim: dict) -> str:
     """``Reference: supported 10 of 15, needs 8 + 1``: the count only if there are several votes.
 
-    What follows the count, the levels without which there is no majority, stands behind the box and may wrap.
+    The levels without which there is no majority follow the count; they stand behind the box and may wrap.
     """
     votes = [claim[name] for name in _VOTES]
     text, rest = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}", ""

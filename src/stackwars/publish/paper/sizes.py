@@ -1,4 +1,4 @@
-"""How the difference of two frameworks depends on the size, and whether the rest is a fixed cost a call."""
+"""Dependence of the difference of two frameworks on the size, and whether the rest is a fixed cost a call."""
 
 from __future__ import annotations
 

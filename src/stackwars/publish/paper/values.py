@@ -207,7 +207,7 @@ def _overhead(data: Dataset) -> Named:
 def _machines(data: Dataset) -> Named:
     """Yield what differs between the slowest and the fastest kind of machine with a run of the original's study.
 
-    Of each kind, over all its runs: the rate of products, and torch_xla's steady ratio and those of replays; then how
+    Each kind has, over all its runs, the rate of products, and torch_xla's steady ratio and those of replays; then how
     many times as long each replay in the native compiler takes on the slower one. Nothing for a single kind.
     """
     every = runs.read()
@@ -246,7 +246,7 @@ def _causes(data: Dataset) -> Named:
         key = f"causes/{row['workload']}/{row['compiler']}"
         yield f"{key}/closed", latex.significant_percent(row["closed"])
         yield from ((f"{key}/{name}", f"{row[name]:.0f}") for name in ("kinds", "count"))
-    # Of those that were searched on several kinds of machine, how many have one kind of cause on all.
+    # Gaps that were searched on several kinds of machine: how many have one kind of cause on all.
     keys = ["workload", "compiler", "subject", "baseline"]
     searched = pd.concat([run.table("causes").assign(machine=run.machine) for run in runs.read()])
     gaps = searched.merge(pd.DataFrame(every)[keys], on=keys).groupby(keys)

@@ -47,7 +47,7 @@ operations that run for it, by their names in a profile."""
 LEAST_LAYER = 6
 """Lines of the shortest layer that is worth folding."""
 _PERIODS = 60
-"""How many distances between equal lines are tried, the most frequent first."""
+"""Number of distances between equal lines that are tried, the most frequent first."""
 
 
 def operations(text: str) -> Keys:
@@ -269,7 +269,7 @@ def repeats(keys: Sequence[Hashable]) -> list[list[int]]:
     number: dict[Hashable, int] = {}
     lines = [number.setdefault(key, len(number)) for key in keys]
     found = [stretch for period in _periods(lines) for stretch in _stretches(lines, period)]
-    # Of two that cover as much, the shorter layer is the layer.
+    # If two cover as much, the shorter one is the layer.
     found.sort(key=lambda one: (-one[1] * one[2], one[1]))
     chosen: list[list[int]] = []
     taken = [False] * len(lines)

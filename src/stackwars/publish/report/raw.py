@@ -123,7 +123,7 @@ def _phases(process: dict) -> list[list]:
     ends = [event["at_s"] - start for event in events[1:]] + [process["wall_s"]]
     following = [event["event"] for event in events[1:]] + [""]
     return [
-        # What comes after the second call of a training step is known by the event that ends it.
+        # The phase after the second call of a training step is known by the event that ends it.
         ["losses" if ended_by == "losses" else name, round(event["at_s"] - start, 2), round(end, 2)]
         for event, end, ended_by in zip(events, ends, following, strict=True)
         if (name := _BEGINS.get(event["event"]))

@@ -1,7 +1,7 @@
 """Write every audit's entry to audits.json: `python -m stackwars.study.audits.report`.
 
-What was measured for the audits comes from the files of `--part`, and counts from cells.csv of the run that they belong
-to, which refuses what the checks of a process find.
+Measurements of the audits come from the files of `--part`, and counts from cells.csv of the run that they belong to,
+which refuses what the checks of a process find.
 """
 
 from __future__ import annotations

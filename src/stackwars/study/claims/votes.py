@@ -187,7 +187,7 @@ def _shown(row: Row, name: str) -> tuple[str, float | None]:
 def rows_of(claim: Claim, dataset: Dataset) -> pd.DataFrame:
     """Return the rows that a claim is about.
 
-    Of cells and programs, every workload's are of one run; comparisons are pooled over the runs. A
+    All cells and programs of a workload come from one run; comparisons are pooled over the runs. A
     configuration without the claim's study has none.
     """
     query = claim.query

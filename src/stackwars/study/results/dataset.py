@@ -24,7 +24,7 @@ DEVICES = (*CPUS, *NODES)
 def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = schema.NATIVE) -> dict[str, str]:
     """Return the run that shows each workload of a study: the newest run with most of its ok rows.
 
-    Of equals, one that was asked for the study: another run may have some of its workloads by the way. Times of two
+    Among equals, a run that was asked for the study: another may have some of its workloads by the way. Times of two
     runs are not set beside each other, so all rows of a workload come from one run. Of this run's own tables it is
     always the empty name. What accelerators ran shows no study: see `Dataset.rows`.
     """
@@ -44,7 +44,7 @@ def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = sche
 def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a study: of its workloads, frameworks or programs, compilers and devices.
 
-    What was measured of growing sizes, several shapes or several devices names frameworks of its own.
+    Rows of growing sizes, several shapes or several devices name frameworks of their own.
     """
     nothing = pd.Series("", index=table.index)
     mode, device = table.get("mode", nothing), table.get("device", nothing)

@@ -172,7 +172,7 @@ def _structure(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
 def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
     """Yield whose form a third frontend's program has: the first comparison's subject's or its baseline's.
 
-    Of products only if those two differ; of anything else if the baseline's is known.
+    Products are compared only if those two differ; anything else if the baseline's form is known.
     """
     if not pairs:
         return

@@ -41,7 +41,7 @@ def tables(config: Config, accepted: list[Run]) -> dict[str, pd.DataFrame]:
 def pooled(config: Config, accepted: list[Run]) -> pd.DataFrame:
     """Return the comparisons of some runs, pooled and decided.
 
-    What is counted of programs that two runs emitted is compared too, unless one run has both.
+    Counts of programs that two runs emitted are compared too, unless one run has both.
     """
     every = [_of_run(config, run) for run in accepted]
     return comparisons.add_verdicts(pooling.pool([_across_runs(config, accepted), *every]))

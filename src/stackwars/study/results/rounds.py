@@ -6,8 +6,8 @@ compilers are two jobs, whose rounds are paired only if they were measured toget
 long as all processes of the round took, or MAX_PAUSE_S. Rounds that are not paired keep their times and have no ratio
 (basis APART).
 
-What no round pairs (forms of a function, growing sizes) has a summary over several processes: a row without a number of
-a round, which says how many rounds it stands for and the standard error of its logarithm.
+Quantities that no round pairs (forms of a function, growing sizes) have a summary over several processes: a row without
+a number of a round, which says how many rounds it stands for and the standard error of its logarithm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which devices this machine has, found by asking each framework."""
+"""Find the devices of this machine by asking each framework."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Grid:
             if device not in devices:
                 raise _unknown(f"device of {framework}", devices, device)
 
-    # What is measured in the rounds of another cell
+    # Cells and replays that are measured in the rounds of another cell
 
     def measured_with(self, cell: Cell) -> Cell | None:
         """Return the cell in whose rounds this one is measured; None if it measures itself."""
@@ -166,7 +166,7 @@ class Grid:
         """Return the peaks of the machine on the devices of some cells."""
         return sorted({f"{self.measured}/{cell.device}/peak.json" for cell in cells_})
 
-    # What the compilers make, and processes that belong to no cell
+    # Results of compilers, and processes that belong to no cell
 
     def existing_or_expected(self, paths: Iterable[Path | str]) -> list[str]:
         """Return these files of what was measured; of the reference those that it has."""

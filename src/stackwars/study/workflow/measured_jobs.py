@@ -260,7 +260,7 @@ MEASURED = {
         options={"taken": "taken"},
         priority=1,
     ),
-    # How the cost of compiling grows: a process for each value of a size, and one for all shapes.
+    # Growth of the cost of compiling: a process for each value of a size, and one for all shapes.
     "growth_process": Kind(
         version=f"{PROTOCOL}.0",
         command="stackwars.measure.supervisor --pins {input.pins} --output {output}",

@@ -45,7 +45,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 @dataclass(frozen=True)
 class Request:
-    """What to explain, or to measure in releases.
+    """A program to explain, or to measure in releases.
 
     program: a program file, a workload or a StableHLO file. frontends, compilers: of the configuration. b: a StableHLO
     file that it is compared with. inputs: an .npz with the values of its arguments. command: repeats the request.
@@ -251,7 +251,7 @@ def load(
 ) -> Workload:
     """Return the workload of a program file, once a child process has executed it and drawn its inputs.
 
-    What the file prints here afterwards is dropped, and it has no standard input.
+    The file has no standard input; anything that it prints afterwards is dropped.
 
     :raises BadInput: with file, line and what happened, if the child did not get through.
     """

@@ -29,7 +29,7 @@ LINES = 12
 LEAST_BYTES = 1_000_000
 """A disk with less is full."""
 FULL = "No space left on device"
-"""What the log of a job would say that failed for a full disk."""
+"""Message in the log of a job that failed because the disk is full."""
 LABEL = "[stackwars]"
 """Begins a line that a job says of its result, in its log."""
 ENVIRONMENT = "[environment]"
@@ -124,8 +124,9 @@ class Terminal(logging.Handler):
 
 
 class Progress:
-    """How many jobs of a run have begun, and the time that the others take: the mean of the ended jobs of their rule,
-    or of all ended jobs.
+    """Count the jobs of a run that have begun, and estimate the time of the others.
+
+    A job is expected to take the mean of the ended jobs of its rule, or of all ended jobs.
     """
 
     def __init__(self, workflow: Any) -> None:
