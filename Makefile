@@ -30,7 +30,7 @@ COMMA = ,
 ASKED_STUDIES = $(subst $(COMMA), ,$(STUDIES))
 ADDED_STUDIES = 'measure=[tables$(addprefix $(COMMA),$(filter-out tables,$(ASKED_STUDIES)))]'
 CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
-# Of make explain: what is explained, and what is chosen of the configuration's frontends and compilers.
+# Options of make explain: the program, and some of the configuration's frontends and compilers.
 # A file's name may have any character: `value` leaves the dollar signs, and the shell gets it in quotes.
 quoted = $(if $(value $1),$2'$(subst ','\'',$(value $1))')
 EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--frontends=) $(call quoted,BOUND,--bound=) \

@@ -23,9 +23,9 @@ def committed(folder):
 def repository(tmp_path):
     folder = tmp_path / "clone"
     (folder / "results" / "reference").mkdir(parents=True)
-    (folder / "results" / "reference" / "frame.csv").write_text("workload\n")
+    (folder / "results" / "reference" / "cells.csv").write_text("workload\n")
     (folder / "results" / "full").mkdir()
-    (folder / "results" / "full" / "frame.csv").write_text("of this machine\n")
+    (folder / "results" / "full" / "cells.csv").write_text("of this machine\n")
     (folder / ".gitignore").write_text("/results/*\n!/results/reference/\n")
     return committed(folder)
 
@@ -43,7 +43,7 @@ def test_archive_has_what_was_committed_and_its_digest(repository):
     path = packed(repository)
     with tarfile.open(path) as opened:
         files = {one.name.partition("/")[2] for one in opened.getmembers() if one.isfile()}
-    assert files == {".gitignore", "results/reference/frame.csv"}
+    assert files == {".gitignore", "results/reference/cells.csv"}
     [beside] = path.parent.glob("*.sha256")
     assert subprocess.run(["sha256sum", "-c", beside.name], cwd=path.parent).returncode == 0
     first = path.read_bytes()
@@ -52,7 +52,7 @@ def test_archive_has_what_was_committed_and_its_digest(repository):
 
 
 def test_a_changed_file_is_refused(repository):
-    (repository / "results" / "reference" / "frame.csv").write_text("changed\n")
+    (repository / "results" / "reference" / "cells.csv").write_text("changed\n")
     with pytest.raises(AssertionError, match="expected a checkout as it was committed"):
         packed(repository)
     assert not (repository / "results" / "archive").exists()

@@ -194,10 +194,10 @@ IN_A_FILE = (
     '  File "/x/workflow/rules/common.smk", line 18, in <module>'
 )
 IN_A_FUNCTION = (
-    'InputFunctionException in rule cell in file "/x/cells.smk", line 65:\nError:\n'
+    'InputFunctionException in rule cell in file "/x/jobs.smk", line 65:\nError:\n'
     "  WorkflowError:\n    target: framework: expected one of jax, got jaxx.\n"
     "Wildcards:\n  framework=jaxx\nTraceback:\n"
-    '  File "/x/common.smk", line 58, in process_sources (rule cell, line 131, /x/cells.smk)'
+    '  File "/x/common.smk", line 58, in process_sources (rule cell, line 131, /x/jobs.smk)'
 )
 
 
