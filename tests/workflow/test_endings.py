@@ -124,7 +124,7 @@ def test_a_bad_request_is_refused_before_anything_is_measured(tmp_path):
     overlay.write_text(overlay.read_text().replace("baseline: ours", "baseline: theirs", 1))
     start = time.monotonic()
     done = made.snakemake("paper.pdf")
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 20
     assert done.returncode != 0
     message = next(line for line in done.stdout.splitlines() if "config: " in line)
     assert "comparisons.0.baseline: expected" in message and 'got "theirs"' in message

@@ -7,7 +7,7 @@ values: 0 2 4 0 2 4 in place of 0 1 2 3 4 5. One row or one column is right, and
 import numpy as np
 
 ISSUE = "jax-ml/jax issue 33479"
-TITLE = "Gather from a constant"
+TITLE = "jax-ml/jax 33479: rows of a constant gathered in order"
 FAULTS = {"jaxlib-0.7.1": {"jax": "wrong"}}
 CURE = "xla_disable_hlo_passes=constant_folding, or =algsimp"
 ORDER = 930

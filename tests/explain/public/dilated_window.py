@@ -8,7 +8,7 @@ the holes by themselves are right. The holes are -inf.
 import numpy as np
 
 ISSUE = "openxla/xla issue 48714"
-TITLE = "Dilated window"
+TITLE = "openxla/xla 48714: maximum over a window of a dilated array"
 FAULTS = {"jaxlib-0.10.2": {"jax": "wrong"}}
 CURE = "xla_cpu_experimental_ynn_fusion_type=-reduce"
 ORDER = 940

@@ -6,7 +6,7 @@ elements, and TensorFlow's program, a product of two matrices.
 """
 
 ISSUE = "jax-ml/jax issue 39103"
-TITLE = "Squares of rows"
+TITLE = "jax-ml/jax 39103: squared lengths of rotated rows"
 PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu")
 FAULTS = {"jaxlib-0.10.2": dict.fromkeys(PROGRAMS, "wrong")}
 CURE = "xla_cpu_experimental_ynn_fusion_type=-reduce"

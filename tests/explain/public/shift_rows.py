@@ -9,7 +9,7 @@ write the same as a pad and a select, or a concatenation.
 import numpy as np
 
 ISSUE = "openxla/xla issue 49176"
-TITLE = "Shift rows"
+TITLE = "openxla/xla 49176: rows shifted down by one"
 COMPILERS = ("jaxlib-0.7.1", "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn")
 FAULTS = {compiler: {"jax": "wrong", "torchax": "wrong"} for compiler in COMPILERS}
 CURE = "xla_disable_hlo_passes=algsimp, or =fusion"

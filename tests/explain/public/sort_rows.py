@@ -9,7 +9,7 @@ import numpy as np
 
 ISSUE = "iree-org/iree issue 13865"
 UPSTREAM = "IREE: `stablehlo.sort` with `is_stable = true` swaps equal keys"
-TITLE = "Stable sort"
+TITLE = "iree-org/iree 13865: stable order of rows with ties"
 PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu", "tensorflow_xla")
 FAULTS = {"iree-3.13": dict.fromkeys(PROGRAMS, "wrong")}
 CURE = "no option found; a comparator that orders equal keys by their index"

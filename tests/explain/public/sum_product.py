@@ -5,7 +5,7 @@ first call. With fewer elements, 1 or 3 terms, or an extent of 2 for the axis `o
 """
 
 ISSUE = "jax-ml/jax issue 40412"
-TITLE = "Sum of products"
+TITLE = "jax-ml/jax 40412: sum of a product over an axis of seven"
 PROGRAMS = ("jax", "torch_xla", "torchax", "torch_tpu", "tensorflow_xla")
 FAULTS = {"jaxlib-0.10.2": dict.fromkeys(PROGRAMS, "crash")}
 CURE = "xla_cpu_experimental_ynn_fusion_type=-reduce"
