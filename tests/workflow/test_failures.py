@@ -69,7 +69,8 @@ def test_a_killed_run_goes_on_where_it_was(made, jax_python):
     assert not [p for p in _commands() if str(made.folder) in p]
 
     ran = made.run(study.CELLS)
-    assert first.get("cell", 0) + ran["cell"] == 6, "no finished cell is measured twice"
+    # On a busy machine every cell can be finished before the kill.
+    assert first.get("cell", 0) + ran.get("cell", 0) == 6, "no finished cell is measured twice"
     assert all(path.read_bytes() == content for path, content in finished.items())
     for path, when in began.items():
         cell = json.loads((path.parents[2] / "cell.json").read_text())
