@@ -25,7 +25,7 @@ from stackwars.study.studies import studies
 
 CONFIG = REPOSITORY / "config" / "config.yaml"
 PINS = REPOSITORY / "envs"
-COMPILERS = REPOSITORY / "src" / "stackwars" / "measure" / "stablehlo"
+DESCRIPTIONS = REPOSITORY / "src" / "stackwars" / "measure" / "stablehlo"
 BATCH, VARIANT = "^b[1-9][0-9]*$", "^b[1-9][0-9]*(s[1-9][0-9]*)?$"
 """Names of variants: of a workload that has a batch, and of one that has a sequence too."""
 EXPECTED = {
@@ -135,7 +135,7 @@ def _names(given: Any) -> dict[str, list[str]]:
         "device": list(get_args(Device)),
         "framework": frameworks.names(),
         "environment": sorted(path.stem for path in PINS.glob("*.txt")),
-        "gpu": sorted(path.name for path in COMPILERS.glob("*.txtpb")),
+        "gpu": sorted(path.name for path in DESCRIPTIONS.glob("*.txtpb")),
         "module": names(),
         "frontend": stablehlo.frontends(),
         "dividing": stablehlo.dividing(),
@@ -288,7 +288,7 @@ def _check_programs(config: Config) -> None:
     if len(result) > 1:
         raise ConfigError("comparisons", "one baseline of all programs", result)
     for framework in with_programs(config):
-        if not (COMPILERS / f"lower_{framework}.py").is_file():
+        if framework not in stablehlo.lowering():
             expected = "frameworks with a src/stackwars/measure/stablehlo/lower_<framework>.py"
             raise ConfigError("comparisons.compare", f"programs only of {expected}", framework)
         row = config.frameworks[framework]

@@ -154,7 +154,7 @@ class FrameworkRow(Model):
     environments: Annotated[dict[Device, Environment], Field(min_length=1)] | None = None
     """Environment of each device that it has cells on, by its pins envs/<name>.txt."""
     programs: Environment | None = None
-    """Environment in which its programs are made; that of cpu by default."""
+    """Environment in which its programs are made; its cpu environment by default."""
     workloads: Workloads | None = None
     """Workloads that it runs; all by default."""
 
@@ -206,7 +206,7 @@ class CompilerRow(Model):
     module: Annotated[str, Named("module")] = XLA
     """Its file in src/stackwars/core/compilers."""
     options: dict[str, Option] = {}
-    """Options for every program that it replays; those of XLA are debug options."""
+    """Options for every program that it replays; XLA takes debug options."""
     native: bool = False
     """Whether the frameworks' own environments have this compiler; at most one."""
     exclude_workloads: Workloads = []
@@ -256,7 +256,7 @@ class AuditsRow(Model):
     """Cells, replays and pairs that the audits run on."""
 
     frameworks: KnownFrameworks
-    """Frameworks beside those of the first study whose cells are broken on purpose."""
+    """Frameworks whose cells are broken on purpose, in addition to the first study's."""
     replays: Annotated[list[AuditedReplay], Unique]
     """Replays that are broken on purpose."""
     workloads: Workloads
@@ -275,7 +275,7 @@ class SeriesRow(Model):
     values: Annotated[list[Count], Unique, Field(min_length=2)]
     """Values of the size."""
     frameworks: KnownFrameworks | None = None
-    """Frameworks that run it; those of growth by default."""
+    """Frameworks that run it; by default the frameworks of growth."""
 
 
 class GrowthRow(Model):
@@ -370,7 +370,7 @@ class TargetRow(Model):
     topology: str
     """The topology's name, such as v6e:1x1."""
     description: Annotated[str, Named("gpu")] | None = None
-    """File beside measure/stablehlo/ahead.py that describes a GPU to XLA; cuda needs it."""
+    """File in measure/stablehlo that describes a GPU to XLA; cuda needs it."""
     environments: dict[Compiler, Environment] = {}
     """Environments of compilers that need another one for this target."""
     usable_hbm_bytes: dict[Compiler, Count] = {}
@@ -506,15 +506,15 @@ class Config(Model):
     comparisons: Annotated[list[ComparisonRow], Field(min_length=1)]
     """Each framework is the subject of one, or a baseline; of programs if it has no cells."""
     workloads: Workloads = []
-    """Workloads in the order of the tables; those of the studies by default."""
+    """Workloads in the order of the tables; by default all workloads of the studies."""
     devices: Devices
     """Devices to run on: cpu, cpu-1t, cuda, tpu. A missing one leaves its cells not run."""
     device_workloads: dict[Device, Workloads]
     """Workloads of some devices; all by default."""
     measure: Measure | None = None
-    """Studies of this run; those of its preset by default."""
+    """Studies of this run; by default the studies of its preset."""
     studies: Annotated[dict[Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")], StudyRow], Field(min_length=1)]
-    """Parts of the grid. The first is that of the original's tables."""
+    """Parts of the grid. The first has the original's tables."""
     compilers: dict[Annotated[str, Field(pattern="^[a-z][a-z0-9_.-]*$")], CompilerRow]
     """Generations of XLA, and other compilers, that compile the programs."""
     explain: ExplainRow = ExplainRow()
