@@ -2,7 +2,7 @@
 
 `python tests/explain/planted_pairs.py OUTPUT [PAIR ...]`: search all of them, or those whose name has one of these
 words, in jaxlib 0.7.1 and write OUTPUT, a JSON file with each answer; answers about other pairs stay in it. All take
-about 25 minutes on a quiet machine of two cores.
+about 20 minutes on a quiet machine of two cores.
 """
 
 import json
