@@ -183,7 +183,7 @@ def test_the_texts_of_the_pages():
     """A level without two members has no deviation, and a claim that was not tested says in short why."""
     rows = [("cpu", "round", 0.061), ("cpu", "run", 0.02), ("cpu", "machine", None), ("cpu-1t", "round", 0.03)]
     deviations = pd.DataFrame(rows, columns=["device", "level", "deviation"]).assign(quantity="ratio")
-    held = pd.DataFrame([{"run": "a", "machine": "k", "known": True, "inside": 19, "total": 20}])
+    held = pd.DataFrame([{"run": "a", "machine": "k", "inside": 19, "total": 20}])
     row = {"id": "one", "origin": "ours", "sentence": "A | b.", "verdict": "not testable here", "margin": ""}
     row["evidence"] = "no TPU here (no driver: neither of two nodes; none)"
     texts = pages.between_runs(deviations, held), pages.stability(Stability(20, 7, 0, 1200, 31))

@@ -60,11 +60,6 @@ def estimates(rounds, asked):
         error = logs.sem() if rows["round"].notna().all() else rows["error"].iloc[0]
         alternating = ALTERNATING.get(rows["basis"].iloc[0], False)
         found[key] = (logs.mean(), None if np.isnan(error) else error**2, n - 1, n, alternating)
-    for keys in families([key for key in found if found[key][1] is not None]):
-        lent = prior([found[k][1] * found[k][3] for k in keys], [found[k][2] for k in keys])
-        for k, (log, v, d, n, alternating) in [(k, found[k]) for k in keys]:
-            v, d = moderate(v * n, d, lent)
-            found[k] = (log, v / n, d, n, alternating)
     for key in asked:
         quantity, workload, device, compiler, other_compiler, _, one, other, _ = key
         steady, over_one, over_other = (
@@ -82,37 +77,22 @@ def estimates(rounds, asked):
     return found
 
 def pooled(members):
-    """Nested model: {key: [(kind, log, variance, rounds, dof)]} to {key: (log, error, dof, kinds on either side)}."""
+    """Runs of fixed kinds: {key: [(kind, log, variance, rounds)]} to {(key, kind): (log, error, dof)}."""
     result = {}
-    runs = {k: pd.DataFrame(rows, columns=["kind", "y", "v", "n", "d"]) for k, rows in members.items()}
+    runs = {k: pd.DataFrame(rows, columns=["kind", "y", "v", "n"]) for k, rows in members.items()}
     kinds = {k: runs[k].groupby("kind", sort=False)["y"].agg(["mean", "size", "var"]) for k in members}
-    unit = {k: (runs[k]["v"] * runs[k]["n"]).mean() for k in members}
+    unit = {k: max((runs[k]["v"] * runs[k]["n"]).mean(), 1e-12) for k in members}
     free = {k: len(runs[k]) - len(kinds[k]) for k in members}
     square = {k: (kinds[k]["var"].fillna(0) * (kinds[k]["size"] - 1)).sum() / max(free[k], 1) for k in members}
-    spread = {k: kinds[k]["mean"].var() if len(kinds[k]) > 1 else 0.0 for k in members}
-
-    def of_runs(keys):
+    for keys in families(members, lambda key: (key[0], key[2])):
         some = [k for k in keys if free[k]]
-        return prior([square[k] / max(unit[k], 1e-12) for k in some], [free[k] for k in some])
-
-    of_device = {name: of_runs([k for k in members if k[2] == name]) for name in {k[2] for k in members}}
-    for keys in families(members):
-        several, of_run = [k for k in keys if len(kinds[k]) > 1], of_runs(keys)
-        of_run = of_run if of_run[1] else of_device[keys[0][2]]
-        of_kind = prior([spread[k] for k in several], [len(kinds[k]) - 1 for k in several])
+        lent = prior([square[k] / unit[k] for k in some], [free[k] for k in some])
         for k in keys:
-            share, count, within = 1 / kinds[k]["size"], len(kinds[k]), runs[k]["v"].mean()
-            run = free[k] + of_run[1] and moderate(square[k], free[k], (of_run[0] * unit[k], of_run[1]))
-            kind_ = count - 1 + of_kind[1] and moderate(spread[k], count - 1, of_kind)
-            if not run and not kind_:
-                continue
-            u = (max(run[0], within), run[1]) if run else (within, runs[k]["d"].sum())
-            between = max(0.0, kind_[0] - u[0] * share.mean()) if kind_ else 0.0
-            a, b = 0.0 if run else 1 / count, share.mean() / count
-            parts = [(a * kind_[0], kind_[1]), ((b - a * share.mean()) * u[0], u[1])] if between else [(b * u[0], u[1])]
-            variance, freedom = total(parts)
-            means = kinds[k]["mean"]
-            result[k] = means.mean(), np.sqrt(variance), freedom, means.min() < 0 < means.max()
+            if free[k] + lent[1]:
+                variance, freedom = moderate(square[k], free[k], (lent[0] * unit[k], lent[1]))
+                variance = max(variance, runs[k]["v"].mean())
+                for name, (mean, size, _) in kinds[k].iterrows():
+                    result[k, name] = mean, np.sqrt(variance / size), freedom
     return result
 
 def decided(quantity, low, high, opposite):
@@ -125,21 +105,21 @@ def decided(quantity, low, high, opposite):
     return excludes & ~opposite | (quantity not in ("margin", "removal")) & within & ~excludes
 
 def intervals(ratios):
-    """Benjamini & Yekutieli (2005), one level a quantity and device: {key: (log, error, dof)} to {key: (low, high)}."""
+    """Benjamini & Yekutieli (2005), one level a quantity and device: {(key, kind): (log, error, dof)} to ends."""
     result = {}
-    for keys in families(ratios, lambda key: (key[0], key[2])):
-        log, error, dof, sides = np.array([ratios[key] for key in keys], float).T
-        other = np.array([ratios.get(("undisturbed", *key[1:]), (0.0,))[0] for key in keys])
-        quantity = keys[0][0]
-        opposite = (log * other < 0) & (quantity == "steady") | (sides > 0) & (quantity not in ("margin", "removal"))
-        count = len(keys)
+    for places in families(ratios, lambda place: (place[0][0], place[0][2])):
+        log, error, dof = np.array([ratios[place] for place in places], float).T
+        other = [ratios.get((("undisturbed", *key[1:]), kind), (0.0,))[0] for key, kind in places]
+        quantity = places[0][0][0]
+        opposite = (log * np.array(other) < 0) & (quantity == "steady")
+        count = len(places)
         while True:
-            half = special.stdtrit(dof, 1 - 0.05 * max(count, 1) / len(keys) / 2) * error
-            words = decided(keys[0][0], log - half, log + half, opposite)
+            half = special.stdtrit(dof, 1 - 0.05 * max(count, 1) / len(places) / 2) * error
+            words = decided(quantity, log - half, log + half, opposite)
             if words.sum() >= count:
                 break
             count = words.sum()
-        result |= dict(zip(keys, np.exp([log - half, log + half]).T, strict=True))
+        result |= dict(zip(places, np.exp([log - half, log + half]).T, strict=True))
     return result
 
 def read(path):
@@ -148,7 +128,7 @@ def read(path):
 
 def main(folder, comparisons):
     table = read(comparisons)
-    printed, runs = table.set_index(KEY)[["low", "high"]].dropna(), []
+    printed, runs = table.set_index(KEY)[["low", "high"]].dropna().sort_values("low"), []
     for run in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
         context, rounds = json.loads((run / "context.json").read_text()), read(run / "rounds.csv")
         rounds = rounds[~rounds["quantity"].isin(("process", "throughput")) & rounds["ratio"].notna()]
@@ -159,15 +139,22 @@ def main(folder, comparisons):
     for key in dict.fromkeys(key for _, found in runs for key in found if key in made):
         known = [(machine, *found[key]) for machine, found in runs if key in found]
         known = [one for one in known if one[5]] or known
-        members[key] = [(*one[:3], one[4], one[3]) for one in known if one[2] is not None]
-        ratios[key] = (known[-1][1], known[-1][2] and np.sqrt(known[-1][2]), known[-1][3], False)
-    ratios |= pooled({key: values for key, values in members.items() if values})
-    found = intervals({key: ratio for key, ratio in ratios.items() if ratio[1] is not None})
-    again = np.array([found.get(key, (np.nan, np.nan)) for key in printed.index])
-    wrong = ~np.isclose(again, printed, rtol=1e-6, atol=0).all(axis=1)
-    print(f"{len(printed)} intervals recomputed, {wrong.sum()} differ")
-    for key, row in zip(printed.index[wrong], again[wrong], strict=True):
-        print(*key, "expected", *row, "got", *printed.loc[key])
+        members[key] = [(*one[:3], one[4]) for one in known if one[2] is not None]
+        if known[-1][2] is not None:
+            ratios[key, known[-1][0]] = (known[-1][1], np.sqrt(known[-1][2]), known[-1][3])
+    found = pooled({key: values for key, values in members.items() if values})
+    keys = {key for key, _ in found}
+    ratios = {place: ratio for place, ratio in ratios.items() if place[0] not in keys} | found
+    # The kinds of a comparison are in the order of their intervals: their names are the source's.
+    again = pd.DataFrame(
+        [(*key, *ends) for (key, _), ends in intervals(ratios).items()], columns=[*KEY, "low", "high"])
+    both = [one.assign(place=one.groupby(KEY).cumcount()).set_index([*KEY, "place"])
+            for one in (printed.reset_index(), again.sort_values("low"))]
+    ends, again = both[0], both[1].reindex(both[0].index)
+    wrong = ~np.isclose(again, ends, rtol=1e-6, atol=0).all(axis=1)
+    print(f"{len(ends)} intervals recomputed, {wrong.sum()} differ")
+    for key, row in again[wrong].iterrows():
+        print(*key, "expected", *row, "got", *ends.loc[key])
     return int(wrong.any())
 
 if __name__ == "__main__":

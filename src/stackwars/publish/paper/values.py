@@ -54,12 +54,20 @@ def values(data: Dataset) -> dict[str, str]:
 
 
 def _ratios(data: Dataset) -> Named:
-    table = data.table("comparisons")
+    table = data.comparisons()
     table = table[table["ratio"].notna()]
-    for key, row in zip(keyed(table), table.itertuples(), strict=True):
-        yield key, latex.number(row.ratio)
-        if not is_missing(row.low):
-            yield f"{key}/interval", f"[{latex.number(row.low)}, {latex.number(row.high)}]"
+    for key, kinds in zip(keyed(table), table["kinds"], strict=True):
+        yield key, listed([latex.number(row["ratio"]) for row in kinds])
+        ends = [
+            [latex.number(row[end]) for end in ("low", "high")] for row in kinds if not is_missing(row["low"])
+        ]
+        if ends:
+            yield f"{key}/interval", listed([f"[{', '.join(pair)}]" for pair in ends])
+
+
+def listed(texts: list[str]) -> str:
+    """Return ``2.51 and 1.87``: a text for each kind of machine."""
+    return " and ".join(texts)
 
 
 def _tallies(data: Dataset) -> Named:
@@ -164,7 +172,7 @@ def keyed(table: pd.DataFrame) -> pd.Series:
 
 def verdicts(data: Dataset) -> dict[str, str]:
     """Return the verdict of every claim by its id, and of every comparison by its key."""
-    table, claims = data.table("comparisons"), data.table("claims")
+    table, claims = data.comparisons(), data.table("claims")
     compared = dict(zip(keyed(table), table["verdict"], strict=True))
     return compared | dict(zip(claims["id"], claims["verdict"], strict=True))
 

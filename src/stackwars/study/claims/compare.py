@@ -1,7 +1,7 @@
 """Compare runs: a run with the reference (reproduction.json and .txt), and the accepted runs with each other.
 
-Claims are compared by their verdicts on the rows that both have, ratios by the prediction interval of the
-reference's runs, cells by their status. `stackwars.publish.report.compare` compares any two runs.
+Claims are compared by their verdicts on the rows that both have, cells by their status. Ratios are compared with the
+prediction interval of the run's own kind of machine, if the reference has it; on another kind by their direction. `stackwars.publish.report.compare` compares any two runs.
 
 `between_runs` says how often two accepted runs decide a claim differently. Only a claim that can vary counts: one whose
 numbers differ between two runs. What is counted of programs is the same in every run and would flatter.
@@ -23,7 +23,7 @@ from stackwars.study.claims.definitions import Claim, study_of
 from stackwars.study.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote
 from stackwars.study.claims.votes import Without, judge, votes_for, votes_without
 from stackwars.study.keys import Config
-from stackwars.study.results import runs, schema
+from stackwars.study.results import runs, schema, verdicts
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder, command
 from stackwars.study.results.runs import Run
@@ -67,43 +67,51 @@ def outcome(reference: str, run: str) -> str:
 
 
 def _claims(run: Dataset, reference: Dataset) -> list[dict]:
-    verdicts = reference.table("claims").set_index("id")["verdict"].to_dict()
+    others = reference.table("claims").set_index("id")["verdict"].to_dict()
     claims = {claim.id: claim for claim in definitions.load().claims}
     result = []
     for row in run.table("claims").to_dict("records"):
         identity = row["id"]
-        if identity not in verdicts or identity not in claims:
+        if identity not in others or identity not in claims:
             continue
         claim, shared = claims[identity], None
         if row["verdict"] != NOT_TESTABLE:
             shared = on_shared(claim, *(ballot(claim, dataset) for dataset in (run, reference)))
-        own, other = shared or (NOT_TESTABLE, verdicts[identity])
+        own, other = shared or (NOT_TESTABLE, others[identity])
         result.append({
             **{name: row[name] for name in ("id", "sentence", "evidence")},
-            **{"reference": other, "reference_whole": verdicts[identity], "run": own},
+            **{"reference": other, "reference_whole": others[identity], "run": own},
             "outcome": outcome(other, own),
         })  # fmt: skip
     return result
 
 
 def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
-    """Return every ratio that both have, of the three stages and of replayed programs, with whether it lies
-    in the reference's prediction interval."""
+    """Return every ratio that both have, of the three stages and of replayed programs, beside the reference's.
+
+    predicted, inside: where the reference expects a run of this kind of machine, and whether the ratio lies there; None
+    for a kind that it does not predict. same_side: whether both verdicts have one direction; None if either has none.
+    """
     own, others = (_by_key(dataset) for dataset in (run, reference))
+    machine = runs.kind(run.context)
     result = []
     for key in (key for key in own if key in others):
-        value, low, high = own[key]["ratio"], *(others[key][f"predicted_{end}"] for end in ("low", "high"))
+        value, other = own[key]["ratio"], others[key]
+        of_kind = next((row for row in other["kinds"] if row["machine"] == machine), {})
+        low, high = (of_kind.get(f"predicted_{end}") for end in ("low", "high"))
+        directions = [own[key]["verdict"], other["verdict"]]
         result.append({
             **{name: own[key][name] for name in schema.COMPARISON_KEYS if own[key][name]},
-            **{"run": value, "reference": others[key]["ratio"]},
+            **{"run": value, "reference": of_kind.get("ratio", other["ratio"])},
             "predicted": None if is_missing(low) else [low, high],
             "inside": None if is_missing(low) else low <= value <= high,
+            "same_side": directions[0] == directions[1] if set(directions) <= set(verdicts.DECIDED) else None,
         })  # fmt: skip
     return result
 
 
 def _by_key(dataset: Dataset) -> dict[tuple, dict]:
-    rows = dataset.table("comparisons")
+    rows = dataset.comparisons()
     rows = rows[rows["quantity"].isin(_RATIOS) & rows["ratio"].notna()].to_dict("records")
     return {tuple(row[name] for name in schema.COMPARISON_KEYS): row for row in rows}
 
@@ -136,6 +144,7 @@ def summary(document: dict) -> str:
     )
     decided = sum(claim["reference"] in _DECIDED for claim in claims)
     inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
+    sides = [ratio["same_side"] for ratio in ratios if ratio["same_side"] is not None]
     same = sum(cell["run"] == cell["reference"] for cell in cells)
     sentences = []
     if claims:
@@ -146,11 +155,15 @@ def summary(document: dict) -> str:
         ]
     if inside:
         sentences.append(
-            f"Of {len(inside)} ratios, {sum(inside)} lie within the reference's prediction intervals."
+            f"Of {len(inside)} ratios, {sum(inside)} lie where the reference expects this kind of machine."
+        )
+    if sides:
+        sentences.append(
+            f"Of {len(sides)} ratios that both decide, {sum(sides)} have the direction of the reference."
         )
     if cells:
         sentences.append(f"Of {len(cells)} cells, {same} have the same status as in the reference.")
-    if not_reproduced or not all(inside) or same < len(cells):
+    if not_reproduced or not all(inside) or not all(sides) or same < len(cells):
         is_known = document["run"]["machine"] in document["reference"]["machines"]
         kind = "a kind that the reference has runs of" if is_known else "another kind than the reference's"
         sentences.append(f"The machine is of {kind}.")
@@ -177,6 +190,12 @@ def report(document: dict) -> str:
             lines.append(
                 f"  outside: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
                 f"{digits(ratio['run'])}, predicted {digits(low)} to {digits(high)}"
+            )
+        elif ratio["same_side"] is False:
+            subject, where = (frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"])
+            lines.append(
+                f"  other side of 1: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
+                f"{digits(ratio['run'])}, in the reference {digits(ratio['reference'])}"
             )
     for cell in document["cells"]:
         if cell["run"] != cell["reference"]:

@@ -79,17 +79,11 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
         for device in (CPU, ONE_THREAD)
     )
     held = held[held["total"] > 0]
-    known, unknown = _inside(held[held["known"]]), _inside(held[~held["known"]])
-    kinds = (
-        f"{known} if its kind of machine is among the others', and {unknown} if it is not"
-        if not held["known"].all()
-        else "the kind of machine of each is among the others'"
-    )
     text = (
-        f"In the reference ({held['run'].nunique()} runs with ratios that others have too, on "
-        f"{held['machine'].nunique()} kinds of machine), the standard deviation of a steady ratio is {wide} on "
-        f"all cores, and {narrow} on one. With each run left out in turn, {_inside(held)} ratios that at least "
-        f"{variance.FEWEST} other runs have lie in their prediction intervals: {kinds}."
+        f"In the reference, the standard deviation of a steady ratio is {wide} on all cores, and {narrow} on one. With "
+        f"each of {held['run'].nunique()} runs on {held['machine'].nunique()} kinds of machine left out in turn, "
+        f"{_inside(held)} ratios that at least {variance.FEWEST} other runs of its kind have lie in the prediction "
+        "interval of that kind."
     )
     return textwrap.fill(text, WIDTH, break_long_words=False)
 

@@ -33,7 +33,7 @@ from stackwars.study.claims.verdicts import (
     quantified,
     tally,
 )
-from stackwars.study.results import effects, runs, schema
+from stackwars.study.results import effects, runs, schema, verdicts
 from stackwars.study.results.dataset import SIDES, Dataset, newest_runs, of_study
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.names import compiler_title
@@ -64,12 +64,27 @@ def votes_for(claim: Claim, dataset: Dataset) -> list[Vote]:
     rows = result.to_dict("records")
     columns = query.get("unit", KEYS[query["table"]])
     votes = [
-        replace(_vote(claim, row, limit), title=title, row=identity(row, columns))
+        replace(_vote_on_every_kind(claim, row, limit), title=title, row=identity(row, columns))
         for row, title in zip(rows, titles(rows, columns), strict=True)
     ]
     votes = _units(votes) if "unit" in query else votes
     labels = query.get("labels", {})
     return [replace(vote, word=labels.get(vote.word, vote.word)) for vote in votes]
+
+
+def _vote_on_every_kind(claim: Claim, row: Row, limit: Row | None) -> Vote:
+    """Return the vote of a row; of a comparison that of all kinds of machine, open unless they agree."""
+    votes = [_vote(claim, one, limit) for one in row.get("kinds", [row])]
+    if len(votes) == 1:
+        return votes[0]
+    sides, words = ({getattr(vote, name) for vote in votes} for name in ("vote", "word"))
+    values = [vote.value for vote in votes if vote.value is not None]
+    return Vote(
+        sides.pop() if len(sides) == 1 else OPEN,
+        words.pop() if len(words) == 1 else verdicts.over_kinds([vote.word for vote in votes]),
+        number=" and ".join(vote.number for vote in votes),
+        value=min(values, key=lambda value: abs(value - 1), default=None),
+    )
 
 
 def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
@@ -187,7 +202,7 @@ def _shown(row: Row, name: str) -> tuple[str, float | None]:
 def rows_of(claim: Claim, dataset: Dataset) -> pd.DataFrame:
     """Return the rows that a claim is about.
 
-    All cells and programs of a workload come from one run; comparisons are pooled over the runs. A
+    All cells and programs of a workload come from one run; comparisons are pooled over the runs of each kind. A
     configuration without the claim's study has none.
     """
     query = claim.query

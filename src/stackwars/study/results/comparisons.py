@@ -1,16 +1,17 @@
 """comparisons.csv: every ratio with its interval and verdict.
 
 Every ratio of times and its error follow from rounds.csv alone; cells.csv says what should have been measured.
-`build` gives the table of one run; `results.pooling.pool` pools the tables of several. Variances over
-rounds are moderated within a family (`results.families`). Intervals and verdicts follow from the ratios of
-the whole table (`add_verdicts`): all intervals of a quantity on a device have one level, and they decide.
+`build` gives the table of one run, whose variances over rounds are moderated within a family (`results.families`);
+`results.pooling.pool` pools the tables of several runs, with a row for each kind of machine. Intervals and verdicts
+follow from the ratios of the whole table (`add_verdicts`): all intervals of a quantity on a device have one level, and
+they decide. `over_kinds` says what holds on every kind of machine.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -41,7 +42,6 @@ LARGE = 1.1
 """A ratio from which on it is asked what removes the difference."""
 
 SIGNS_DIFFER = "the two estimators differ in sign"
-KINDS_DIFFER = "kinds of machine differ in sign"
 
 NOTHING = {"verdict": NO_DATA}
 """The columns of a ratio that was not measured."""
@@ -54,16 +54,28 @@ def build(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, programs: p
 
     config: says what is compared with what; the tables are of that run alone.
     """
-    return add_verdicts(schema.table("comparisons", rows(config, rounds, cells, programs)))
+    every = rows(config, rounds, cells, programs, families.SAME_VARIANCE)
+    return add_verdicts(schema.table("comparisons", every))
 
 
-def rows(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> list[Row]:
-    """Return the rows of comparisons.csv without intervals and verdicts."""
-    return [*_timed(config, rounds, cells), *exact.rows(config, cells, programs)]
+def rows(
+    config: Config,
+    rounds: pd.DataFrame,
+    cells: pd.DataFrame,
+    programs: pd.DataFrame,
+    family: Sequence[str] = (),
+) -> list[Row]:
+    """Return the rows of comparisons.csv without intervals and verdicts.
+
+    family: ratios that agree in these columns lend each other their variance over rounds; none by default.
+    """
+    return [*_timed(config, rounds, cells, family), *exact.rows(config, cells, programs)]
 
 
-def _timed(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
+def _timed(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, family: Sequence[str]) -> list[Row]:
     measured = _measured(rounds)
+    if family:
+        families.shrink_errors(list(measured.values()), *family)
     native = cells[cells["mode"] == schema.NATIVE]
     rows = [
         *_times(native, measured),
@@ -108,8 +120,7 @@ def _measured(rounds: pd.DataFrame) -> Measured:
         if left_out:
             why = "; ".join(dict.fromkeys(left_out))
             result[key]["detail"] = f"{len(left_out)} of {len(rows)} rounds left out: {why}"
-    named = [dict(zip(schema.COMPARISON_KEYS, key, strict=True)) | row for key, row in result.items()]
-    return dict(zip(result, families.shrink_errors(named, *families.SAME_VARIANCE), strict=True))
+    return {key: dict(zip(schema.COMPARISON_KEYS, key, strict=True)) | row for key, row in result.items()}
 
 
 def _medians(rounds: list[Row]) -> Row:
@@ -258,9 +269,9 @@ def _combined(one: Row, other: Row, own: float, others: float) -> Row:
 
 
 def add_verdicts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with intervals and verdicts."""
+    """Return the table with intervals and verdicts, each row's about its kind of machine alone."""
     rows = table.to_dict("records")
-    by_key = {key_of(row): row for row in rows}
+    by_key = {_place(row): row for row in rows}
     by_family: dict[tuple, list[Row]] = {}
     for row in rows:
         if row["quantity"] not in schema.EXACT:
@@ -310,8 +321,6 @@ def _decide(family: list[Row], by_key: dict[tuple, Row]) -> None:
             row |= {"low": low, "high": high, "confidence": level, "detectable": ratio.detectable(level)}
         if row["quantity"] == schema.STEADY and _signs_differ(row, by_key):
             row["detail"] = SIGNS_DIFFER
-        elif row.get("opposite") is True and not row["low"] <= 1 <= row["high"]:
-            row["detail"] = KINDS_DIFFER
         if row["quantity"] == schema.CONTROL:
             row |= _rest(row)
         if row["quantity"] == schema.MARGIN:
@@ -335,24 +344,20 @@ def verdict_of(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]
     if quantity == schema.SCALING and estimate.low is not None:
         return verdicts.scaling(math.log2(estimate.low), math.log2(estimate.high))
     found = direction(estimate)
-    are_against = row.get("opposite") is True or _signs_differ(row, by_key)
-    return INCONCLUSIVE if found in DECIDED and are_against else found
+    return INCONCLUSIVE if found in DECIDED and _signs_differ(row, by_key) else found
 
 
 def _signs_differ(row: Row, by_key: dict[tuple, Row]) -> bool:
     """Return whether the undisturbed series of the same processes have their steady ratio on the other side of 1."""
     if row["quantity"] != schema.STEADY:
         return False
-    other = log_ratio(by_key.get(key_of({**_where(row), "quantity": schema.UNDISTURBED}), {}))
+    other = log_ratio(by_key.get(_beside(row, schema.UNDISTURBED), {}))
     return other is not None and other.log * math.log(row["ratio"]) < 0
 
 
 def _factors(row: Row, by_key: dict[tuple, Row]) -> tuple[LogRatio | None, LogRatio | None]:
     """Return the native ratio that a margin divides, and the replay ratio."""
-    found = (
-        by_key.get(key_of({**_where(row), "quantity": quantity}), {})
-        for quantity in (schema.NATIVE_CALLS, schema.REPLAY)
-    )
+    found = (by_key.get(_beside(row, quantity), {}) for quantity in (schema.NATIVE_CALLS, schema.REPLAY))
     native, program = map(log_ratio, found)
     return native, program
 
@@ -362,7 +367,7 @@ def _of_native(row: Row, by_key: dict[tuple, Row]) -> Row:
     native, program = _factors(row, by_key)
     if native is None:
         return {}
-    calls = by_key[key_of({**_where(row), "quantity": schema.NATIVE_CALLS})]
+    calls = by_key[_beside(row, schema.NATIVE_CALLS)]
     return {
         "native_verdict": calls["verdict"],
         "share": program.log / native.log if program and native.log else None,
@@ -381,5 +386,50 @@ def _rest(row: Row) -> Row:
     return {"detail": f"the native call takes {abs(difference):.3g} ms {side} than the replay"}
 
 
-def _where(row: Row) -> Row:
-    return {name: row[name] for name in ("workload", "device", "compiler", "subject", "baseline")}
+def _place(row: Row) -> tuple[str, ...]:
+    """Return what identifies a row among those of all kinds of machine."""
+    return (*key_of(row), row.get("machine") or "")
+
+
+def _beside(row: Row, quantity: str) -> tuple[str, ...]:
+    """Return the place of another quantity of the same two sides on the same kind of machine."""
+    names = {name: row[name] for name in ("workload", "device", "compiler", "subject", "baseline")}
+    return _place({**names, "quantity": quantity, "machine": row.get("machine")})
+
+
+def over_kinds(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each comparison: the least favourable kind's, with what holds on every kind of machine.
+
+    The column `kinds` has the rows of all kinds.
+    """
+    by_key: dict[tuple, list[Row]] = {}
+    for row in table.to_dict("records"):
+        by_key.setdefault(key_of(row), []).append(row)
+    result = pd.DataFrame([_least(kinds) for kinds in by_key.values()], columns=[*table.columns, "kinds"])
+    return result.astype({name: table[name].dtype for name in table.columns})
+
+
+def _least(kinds: list[Row]) -> Row:
+    """Return the row of the kind that says least, with the verdict over all of them."""
+    words = [row["verdict"] for row in kinds]
+    verdict = verdicts.over_kinds(words)
+    row = min(
+        (one for one in kinds if one["verdict"] == verdict), key=_distance, default=min(kinds, key=_distance)
+    )
+    row = {**row, "verdict": verdict, "kinds": kinds}
+    if len(set(words)) > 1:
+        counts = {word: words.count(word) for word in words}
+        row["detail"] = ", ".join(
+            f"{word} on {count} of {len(kinds)} kinds of machine" for word, count in counts.items()
+        )
+    if row["agreement"]:
+        row["agreement"] = verdicts.agreement(row["published_ratio"], verdict)
+    return row
+
+
+def _distance(row: Row) -> float:
+    """Return how far the interval of a ratio, or the ratio, lies from 1 on the logarithmic scale."""
+    ends = [row["ratio"] if is_missing(row[name]) else row[name] for name in ("low", "high")]
+    if any(map(is_missing, ends)) or min(ends) <= 0:
+        return 0.0
+    return min(abs(math.log(end)) for end in ends)

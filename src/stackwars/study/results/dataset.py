@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ from stackwars.core.outcome import Status
 from stackwars.setup.device import CPU, CPUS, NODES
 from stackwars.study.config import load
 from stackwars.study.keys import Config
-from stackwars.study.results import schema
+from stackwars.study.results import comparisons, schema
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder
 from stackwars.study.results.runs import REFERENCE, Tables
 from stackwars.study.studies import Study, full_study, measured_studies
@@ -101,6 +102,10 @@ class Dataset(Tables):
         every = self.context.get("runs", []) if self.is_reference else []
         return [run for run in every if study in run["studies"] and device in run["devices"]]
 
+    @cached_property
+    def _over_kinds(self) -> pd.DataFrame:
+        return comparisons.over_kinds(self.table("comparisons"))
+
     def rows(self, name: str, study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
         """Return the rows of a table that show a study, every workload's from one run (`newest_runs`).
 
@@ -124,9 +129,11 @@ class Dataset(Tables):
     def comparisons(self, study: str | None = None, **where: str) -> pd.DataFrame:
         """Return the comparisons of a study (or of all) with these values, in the order of the workloads.
 
+        Each has one row, with what holds on every kind of machine; its column `kinds` has the row of each kind.
+
         >>> data.comparisons("tables", quantity="steady", device="cpu")  # doctest: +SKIP
         """
-        table = self.table("comparisons")
+        table = self._over_kinds
         for column, value in where.items():
             table = table[table[column] == value]
         if study is None:

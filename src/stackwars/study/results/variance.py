@@ -110,26 +110,23 @@ def _between(means: pd.DataFrame) -> dict[str, list[float]]:
     return {"run": result, "machine": list(every["between"] - every["error"] - of_a_run * every["share"])}
 
 
-HELD_OUT_COLUMNS = ["run", "machine", "known", "inside", "total"]
+HELD_OUT_COLUMNS = ["run", "machine", "inside", "total"]
 QUANTITIES = (*schema.STAGES, schema.REPLAY)
-FEWEST = 3
-"""Other runs without which a prediction interval is too wide to be missed, and is not counted."""
+FEWEST = 2
+"""Other runs of a kind without which its prediction rests on borrowed variance alone, and is not counted."""
 
 
 def held_out(accepted: list[Run]) -> pd.DataFrame:
-    """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others predict it.
+    """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others of its kind predict it.
 
-    A row for each run. known: whether another run is of its kind of machine. inside: how many of its
-    ratios (total) lie in the 95 % prediction interval of the others; counted are those that at least FEWEST others
-    have.
+    A row for each run. inside: how many of its ratios (total) lie in the 95 % prediction interval of its kind of
+    machine; counted are those that at least FEWEST others of this kind have.
     """
     every = [_observed(run) for run in timed(accepted)]
     rows = []
     for left_out in every:
-        others = [one for one in every if one is not left_out]
-        found = _predicted(left_out, others)
-        is_known = any(one.machine == left_out.machine for one in others)
-        rows.append((left_out.run, left_out.machine, is_known, sum(found), len(found)))
+        found = _predicted(left_out, [one for one in every if one is not left_out])
+        rows.append((left_out.run, left_out.machine, sum(found), len(found)))
     return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
 
 
@@ -150,8 +147,11 @@ def _observed(run: Run) -> RunTable:
 
 
 def _predicted(left_out: RunTable, others: list[RunTable]) -> list[bool]:
-    """Return, for every ratio of a run that enough others predict, whether it is as predicted."""
-    pooled = {comparisons.key_of(row): row for row in pooling.pool(others).to_dict("records")}
+    """Return, for every ratio of a run that enough others of its kind predict, whether it is as predicted."""
+    rows = pooling.pool(others)
+    pooled = {
+        comparisons.key_of(row): row for row in rows[rows["machine"] == left_out.machine].to_dict("records")
+    }
     result = []
     for row in left_out.table.to_dict("records"):
         other = pooled.get(comparisons.key_of(row))

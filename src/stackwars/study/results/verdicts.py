@@ -5,6 +5,8 @@ A ratio is always subject over baseline, so above 1 means that the subject took 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from stackwars.core.ratio import EQUIVALENT as EQUIVALENT
 from stackwars.core.ratio import FASTER, INCONCLUSIVE, NO_DATA, SLOWER, Estimate, is_within
 from stackwars.core.ratio import NO_INTERVAL as NO_INTERVAL
@@ -12,6 +14,8 @@ from stackwars.study.results.schema import is_missing
 
 DECIDED = (SLOWER, FASTER)
 NOT_DECIDED = "not decided"
+OPPOSITE = "opposite"
+"""Kinds of machine decide a comparison for different sides."""
 
 AGREES = "agrees"
 DIFFERS = "differs"
@@ -38,6 +42,8 @@ MORE, LESS, SAME, DIFFERENT = "more", "less", "same", "different"
 SAME_SIZE = 0.01
 """Byte counts within this share of each other are the same."""
 
+_SIDES = ({SLOWER, FASTER}, {DUE_TO_PROGRAM, DUE_TO_REST}, {NATIVE_SLOWER, NATIVE_FASTER}, {REMOVED, REMAINS})
+
 AS_CLAIMED, NOT_AS_CLAIMED = "as claimed", "not as claimed"
 LIKE_SUBJECT, LIKE_BASELINE = "as the subject's", "as the baseline's"
 LIKE_BOTH, LIKE_NEITHER = "as both", "as neither's"
@@ -47,6 +53,19 @@ FLAT_UP_TO = 0.1
 """An exponent whose interval includes 0 and ends below this is flat: twice the size costs 7 % more at most."""
 COMPILED, SHARED, REUSED, COMPILED_AGAIN = "compiled", "shared", "reused", "compiled again"
 """Outcomes of a call with a shape: the first two of its first call, the others of its second."""
+
+
+def over_kinds(words: Sequence[str]) -> str:
+    """Return what holds on every kind of machine, by the verdict on each of them.
+
+    Theirs, if all agree; OPPOSITE, if two decide for different sides; else that of a kind which decides nothing.
+    """
+    found = set(words)
+    if len(found) == 1:
+        return words[0]
+    if any(found >= sides for sides in _SIDES):
+        return OPPOSITE
+    return NOT_SEPARATED if NOT_SEPARATED in found else INCONCLUSIVE
 
 
 def agreement(published_ratio: float, verdict: str) -> str:
