@@ -1,7 +1,8 @@
 """Compare runs: a run with the reference (reproduction.json and .txt), and the accepted runs with each other.
 
 Claims are compared by their verdicts on the rows that both have, cells by their status. Ratios are compared with the
-prediction interval of the run's own kind of machine, if the reference has it; on another kind by their direction. `stackwars.publish.report.compare` compares any two runs.
+prediction interval of the run's own kind of machine, if the reference has it; on another kind by their direction.
+`stackwars.publish.report.compare` compares any two runs.
 
 `between_runs` says how often two accepted runs decide a claim differently. Only a claim that can vary counts: one whose
 numbers differ between two runs. What is counted of programs is the same in every run and would flatter.

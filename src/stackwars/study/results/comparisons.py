@@ -23,7 +23,7 @@ from stackwars.setup.device import CPU, CPUS
 from stackwars.study.comparisons import PROGRAMS, comparisons, main
 from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
-from stackwars.study.results import exact, families, published, schema, verdicts
+from stackwars.study.results import exact, families, published, runs, schema, verdicts
 from stackwars.study.results.names import base_compiler
 from stackwars.study.results.rounds import APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
 from stackwars.study.results.schema import is_missing
@@ -403,9 +403,13 @@ def over_kinds(table: pd.DataFrame) -> pd.DataFrame:
     The column `kinds` has the rows of all kinds.
     """
     by_key: dict[tuple, list[Row]] = {}
+    order = {kind: place for place, kind in enumerate(runs.by_speed(set(table["machine"])))}
     for row in table.to_dict("records"):
         by_key.setdefault(key_of(row), []).append(row)
-    result = pd.DataFrame([_least(kinds) for kinds in by_key.values()], columns=[*table.columns, "kinds"])
+    result = pd.DataFrame(
+        [_least(sorted(kinds, key=lambda row: order[row["machine"]])) for kinds in by_key.values()],
+        columns=[*table.columns, "kinds"],
+    )
     return result.astype({name: table[name].dtype for name in table.columns})
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -135,6 +137,12 @@ def kind(context: dict) -> str:
         parts.append(f"{low:.0f} to {high:.0f} GFLOP/s")
     others = (peak.get("device_kind") for name, peak in context.get("peaks", {}).items() if name not in CPUS)
     return ", ".join([*parts, *filter(None, others)])
+
+
+def by_speed(kinds: Iterable[str]) -> list[str]:
+    """Return kinds of machine from the one with the highest rate of products to the lowest."""
+    rates = {kind: re.search(r"(\d+) to \d+ GFLOP/s", kind) for kind in kinds}
+    return sorted(rates, key=lambda kind: (-int(rates[kind][1]) if rates[kind] else 0, kind))
 
 
 def identity(context: dict) -> str:

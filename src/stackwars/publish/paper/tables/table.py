@@ -5,6 +5,7 @@ A module of this folder lists its tables in `TABLES`, each a :class:`Table`. `re
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,7 +17,7 @@ from stackwars.core.numbers import significant
 from stackwars.core.ratio import NEGLIGIBLE
 from stackwars.publish.paper.latex import escape, percent, significant_percent
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
-from stackwars.study.results import verdicts
+from stackwars.study.results import runs, verdicts
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.schema import is_missing
 
@@ -38,13 +39,17 @@ SKIPPED = "%skipped%"
 
 
 class Ratio(NamedTuple):
-    """A ratio, its interval, its verdict of :mod:`stackwars.study.results.verdicts`, and further `MARKS`."""
+    """A ratio, its interval, its verdict of :mod:`stackwars.study.results.verdicts`, and further `MARKS`.
+
+    kinds: the ratio on each of several kinds of machine, by their name; each has a line of its own.
+    """
 
     ratio: float
     low: float = float("nan")
     high: float = float("nan")
     verdict: str = ""
     marks: tuple[str, ...] = ()
+    kinds: dict[str, Ratio] | None = None
 
 
 class StruckOut(NamedTuple):
@@ -139,8 +144,12 @@ def indexed(table: pd.DataFrame, *keys: str) -> dict[tuple, dict]:
 
 
 def ratio(row: dict | None, marks: tuple[str, ...] = ()) -> Ratio | None:
-    """Return the ratio of a row of comparisons.csv; None without a row."""
-    return None if row is None else Ratio(row["ratio"], row["low"], row["high"], row["verdict"], marks)
+    """Return the ratio of a row of `Dataset.comparisons`, on every kind of machine; None without a row."""
+    if row is None:
+        return None
+    names = ("ratio", "low", "high", "verdict")
+    kinds = {one["machine"]: Ratio(*(one[name] for name in names), marks) for one in row["kinds"]}
+    return Ratio(*(row[name] for name in names), marks, kinds if any(kinds) else None)
 
 
 def set_marks(**flags: object) -> tuple[str, ...]:
@@ -162,8 +171,7 @@ def pooled_over(data: Dataset, rows: pd.DataFrame) -> str:
     if not data.is_reference or not most > 1:
         return "Intervals are over the rounds of one run."
     return (
-        f"Intervals are over every accepted run that has both sides, at most {most:.0f}, on the kinds of machine "
-        "measured."
+        f"Intervals are over every accepted run of a kind of machine that has both sides, at most {most:.0f}."
     )
 
 
@@ -274,6 +282,7 @@ def render(table: Table, sources: Sources) -> str:
     """Return the float of a table; more rows than a page has continue in further floats of the same number."""
     rows = table.rows(sources)
     columns = table.columns if isinstance(table.columns, tuple) else table.columns(sources)
+    rows = by_kind(rows, [column.value for column in columns], table.group_by)
     if missing := [column.value for column in columns if len(rows) and column.value not in rows]:
         raise ValueError(
             f"table {table.name}: expected rows with {', '.join(missing)}, which its columns show, got "
@@ -294,6 +303,36 @@ def render(table: Table, sources: Sources) -> str:
         tabular = _tabular(columns, lines, gaps, table.empty)
         floats.append(_float(table, tabular, note if number == len(pages) - 1 else "", number))
     return "\n".join(floats)
+
+
+def by_kind(rows: pd.DataFrame, columns: Sequence[str], group_by: str = "") -> pd.DataFrame:
+    """Return the rows with a line for each kind of machine that a row has ratios of, and a note that names the kinds.
+
+    The first column that does not group names a row and, with a letter, its kind.
+    """
+    name = next(column for column in columns if column != group_by)
+    every = {kind for value in rows.to_numpy().flat if isinstance(value, Ratio) for kind in value.kinds or ()}
+    letters = dict(zip(runs.by_speed(every), string.ascii_uppercase, strict=False))
+    if len(letters) < 2:
+        return rows
+    lines = []
+    for row in rows.to_dict("records"):
+        own = {kind for value in row.values() if isinstance(value, Ratio) for kind in value.kinds or ()}
+        for place, kind in enumerate(sorted(own, key=letters.__getitem__) or [""]):
+            line = {column: _on(kind, value, place) for column, value in row.items()}
+            named = " ".join(filter(None, [str(row[name]), letters.get(kind)]))
+            lines.append(line | {name: named} | ({group_by: row[group_by]} if group_by else {}))
+    result = pd.DataFrame(lines, columns=rows.columns)
+    legend = "; ".join(f"{letter}: {escape(kind)}" for kind, letter in letters.items())
+    result.attrs["note"] = f"{rows.attrs.get('note', '')} Kinds of machine: {legend}."
+    return result
+
+
+def _on(kind: str, value: object, place: int) -> object:
+    """Return a value of a row on the line of a kind of machine; what is of no kind stands on the first line."""
+    if isinstance(value, Ratio) and value.kinds:
+        return value.kinds.get(kind, "")
+    return value if place == 0 else ""
 
 
 def _pages(groups: Sequence[object], most: int) -> Iterator[range]:
