@@ -116,7 +116,7 @@ def test_what_holds_on_every_kind_of_machine_is_the_least():
     found = comparisons.over_kinds(table).set_index("workload")
     assert list(found["verdict"]) == ["opposite", "slower", "inconclusive"]
     assert list(found["machine"]) == ["b", "b", "b"], "nearest to 1"
-    assert [len(kinds) for kinds in found["kinds"]] == [2, 2, 2]
+    assert [len(kinds) for kinds in found[comparisons.EACH_KIND]] == [2, 2, 2]
     assert "slower on 1 of 2" in found["detail"]["gemm"] and found["detail"]["ffn"] == ""
 
 

@@ -31,6 +31,7 @@ from stackwars.study.claims import compare, definitions
 from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import causes, effects, names, published, runs, schema, variance
+from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.schema import is_missing
@@ -56,7 +57,7 @@ def values(data: Dataset) -> dict[str, str]:
 def _ratios(data: Dataset) -> Named:
     table = data.comparisons()
     table = table[table["ratio"].notna()]
-    for key, kinds in zip(keyed(table), table["kinds"], strict=True):
+    for key, kinds in zip(keyed(table), table[EACH_KIND], strict=True):
         yield key, listed([latex.number(row["ratio"]) for row in kinds])
         ends = [
             [latex.number(row[end]) for end in ("low", "high")] for row in kinds if not is_missing(row["low"])

@@ -25,6 +25,7 @@ from stackwars.study.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTE
 from stackwars.study.claims.votes import Without, judge, votes_for, votes_without
 from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema, verdicts
+from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder, command
 from stackwars.study.results.runs import Run
@@ -98,7 +99,7 @@ def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
     result = []
     for key in (key for key in own if key in others):
         value, other = own[key]["ratio"], others[key]
-        of_kind = next((row for row in other["kinds"] if row["machine"] == machine), {})
+        of_kind = next((row for row in other[EACH_KIND] if row["machine"] == machine), {})
         low, high = (of_kind.get(f"predicted_{end}") for end in ("low", "high"))
         directions = [own[key]["verdict"], other["verdict"]]
         result.append({

@@ -34,6 +34,7 @@ from stackwars.study.claims.verdicts import (
     tally,
 )
 from stackwars.study.results import effects, runs, schema, verdicts
+from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import SIDES, Dataset, newest_runs, of_study
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.names import compiler_title
@@ -74,7 +75,7 @@ def votes_for(claim: Claim, dataset: Dataset) -> list[Vote]:
 
 def _vote_on_every_kind(claim: Claim, row: Row, limit: Row | None) -> Vote:
     """Return the vote of a row; of a comparison that of all kinds of machine, open unless they agree."""
-    votes = [_vote(claim, one, limit) for one in row.get("kinds", [row])]
+    votes = [_vote(claim, one, limit) for one in row.get(EACH_KIND, [row])]
     if len(votes) == 1:
         return votes[0]
     sides, words = ({getattr(vote, name) for vote in votes} for name in ("vote", "word"))

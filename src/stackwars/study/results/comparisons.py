@@ -43,6 +43,9 @@ LARGE = 1.1
 
 SIGNS_DIFFER = "the two estimators differ in sign"
 
+EACH_KIND = "each_kind"
+"""The column of `over_kinds` with the rows of all kinds of machine."""
+
 NOTHING = {"verdict": NO_DATA}
 """The columns of a ratio that was not measured."""
 Measured = dict[tuple[str, ...], Row]
@@ -400,7 +403,7 @@ def _beside(row: Row, quantity: str) -> tuple[str, ...]:
 def over_kinds(table: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each comparison: the least favourable kind's, with what holds on every kind of machine.
 
-    The column `kinds` has the rows of all kinds.
+    The column EACH_KIND has the rows of all kinds.
     """
     by_key: dict[tuple, list[Row]] = {}
     order = {kind: place for place, kind in enumerate(runs.by_speed(set(table["machine"])))}
@@ -408,7 +411,7 @@ def over_kinds(table: pd.DataFrame) -> pd.DataFrame:
         by_key.setdefault(key_of(row), []).append(row)
     result = pd.DataFrame(
         [_least(sorted(kinds, key=lambda row: order[row["machine"]])) for kinds in by_key.values()],
-        columns=[*table.columns, "kinds"],
+        columns=[*table.columns, EACH_KIND],
     )
     return result.astype({name: table[name].dtype for name in table.columns})
 
@@ -420,7 +423,7 @@ def _least(kinds: list[Row]) -> Row:
     row = min(
         (one for one in kinds if one["verdict"] == verdict), key=_distance, default=min(kinds, key=_distance)
     )
-    row = {**row, "verdict": verdict, "kinds": kinds}
+    row = {**row, "verdict": verdict, EACH_KIND: kinds}
     if len(set(words)) > 1:
         counts = {word: words.count(word) for word in words}
         row["detail"] = ", ".join(

@@ -129,7 +129,7 @@ class Dataset(Tables):
     def comparisons(self, study: str | None = None, **where: str) -> pd.DataFrame:
         """Return the comparisons of a study (or of all) with these values, in the order of the workloads.
 
-        Each has one row, with what holds on every kind of machine; its column `kinds` has the row of each kind.
+        Each has one row, with what holds on every kind of machine; its column EACH_KIND has the row of each kind.
 
         >>> data.comparisons("tables", quantity="steady", device="cpu")  # doctest: +SKIP
         """

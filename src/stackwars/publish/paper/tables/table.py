@@ -18,6 +18,7 @@ from stackwars.core.ratio import NEGLIGIBLE
 from stackwars.publish.paper.latex import escape, percent, significant_percent
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
 from stackwars.study.results import runs, verdicts
+from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.schema import is_missing
 
@@ -148,7 +149,7 @@ def ratio(row: dict | None, marks: tuple[str, ...] = ()) -> Ratio | None:
     if row is None:
         return None
     names = ("ratio", "low", "high", "verdict")
-    kinds = {one["machine"]: Ratio(*(one[name] for name in names), marks) for one in row["kinds"]}
+    kinds = {one["machine"]: Ratio(*(one[name] for name in names), marks) for one in row[EACH_KIND]}
     return Ratio(*(row[name] for name in names), marks, kinds if any(kinds) else None)
 
 
