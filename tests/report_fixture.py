@@ -63,7 +63,7 @@ CLAIM = {
         "sentence": "It is faster.",
         "verdict": "contradicted",
     },
-    **{"margin": "0 of 1, needs 1", "evidence": "slower in 1"},
+    **{"margin": "0 of 1 for, 1 against (1 needed)", "evidence": "slower in 1"},
 }
 CHECKED = checked(total=64, wrong=0, l2=1.5e-7, judge="NumPy in float64")
 GAP = {

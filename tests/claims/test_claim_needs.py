@@ -106,7 +106,7 @@ def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
         row = decide_one("steady_compiles_nothing", smoke, Folder(tmp_path / verdict, folder))
         assert row["verdict"] == verdict
         assert "GEMM" in row["evidence"]
-        line = f"steady_compiles_nothing: {verdict} ({row['margin']})\n  After the second"
+        line = f"steady_compiles_nothing: {verdict}, {row['margin']}\n  After the second"
         assert format_verdict(row).startswith(line)
 
 

@@ -11,11 +11,12 @@ from stackwars.study.claims import compare
 from stackwars.study.claims.compare import Stability, between_runs
 from stackwars.study.claims.decide import decide_all
 from stackwars.study.claims.definitions import Claims
-from stackwars.study.results import schema
+from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import Folder
 
-PREDICTED = {"predicted_low": 1.0, "predicted_high": 4.0}
+KIND = runs.kind(CONTEXT)
+PREDICTED = {"predicted_low": 1.0, "predicted_high": 4.0, "machine": KIND}
 CLAIM = "faster_steady"
 
 
@@ -44,12 +45,13 @@ def test_a_run_with_the_same_results_reproduces_everything(tmp_path):
     assert compare.NOT_REPRODUCED not in {row["outcome"] for row in document["claims"]}
     assert document["summary"] == (
         "Of 1 claims that the reference decides, 1 are reproduced. Not reproduced: none; not decided here: none. "
-        "Of 2 ratios, 2 lie within the reference's prediction intervals."
+        "Of 2 ratios, 2 lie where the reference expects this kind of machine. "
+        "Of 2 ratios that both decide, 2 have the direction of the reference."
     )
 
 
 def test_everything_that_differs_is_named_with_both_sides(tmp_path):
-    """Another machine, verdict, ratio and status."""
+    """Another verdict, ratio and status; and another machine, whose ratios are compared by their sides of 1."""
     sizes = {name: {"batch": 2} for name in ("gemm", "ffn", "mha")}
     machine = {"cpu_model": "Another", "cores": 64}
     here = results(tmp_path / "here", {"ffn": 2.0, "mha": 9.0}, "oom", machine=machine, sizes=sizes)
@@ -57,10 +59,13 @@ def test_everything_that_differs_is_named_with_both_sides(tmp_path):
     found = outcome(document)
     assert (found["reference"], found["run"]) == ("contradicted", "supported")
     assert found["outcome"] == compare.NOT_REPRODUCED
-    assert [row["inside"] for row in document["ratios"]] == [True, False]
-    assert_snapshot("reproduction.txt", compare.report(document))
-    known = compared(tmp_path / "known", {"ffn": 2.0, "mha": 2.0}, {"ffn": 0.5, "mha": 0.5})
+    assert [row["inside"] for row in document["ratios"]] == [None, None]
+    assert [row["same_side"] for row in document["ratios"]] == [False, False]
+    known = compared(tmp_path / "known", {"ffn": 2.0, "mha": 9.0}, {"ffn": 1.5, "mha": 1.5})
+    assert [row["inside"] for row in known["ratios"]] == [True, False]
+    assert [row["same_side"] for row in known["ratios"]] == [True, True]
     assert "The machine is of a kind that the reference has runs of." in known["summary"]
+    assert_snapshot("reproduction.txt", compare.report(document) + compare.report(known))
 
 
 def test_a_claim_is_compared_on_the_rows_that_both_have(tmp_path):

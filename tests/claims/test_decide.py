@@ -25,17 +25,17 @@ WORDS = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts":
 @pytest.mark.parametrize(
     ("quantifier", "votes", "verdict", "count"),
     [
-        ("every", (3, 0, 0), "supported", "3 of 3, needs 3"),
-        ("every", (3, 1, 5), "contradicted", "3 of 9, needs 9"),
-        ("every", (3, 0, 1), "not decided", "3 of 4, needs 4"),
-        ("most", (3, 2, 0), "not decided", "3 of 5, needs 3 + 1"),
-        ("most", (4, 1, 0), "supported", "4 of 5, needs 3 + 1"),
-        ("most", (2, 2, 0), "not decided", "2 of 4, needs 3 + 1"),
-        ("most", (1, 3, 0), "contradicted", "1 of 4, needs 3 + 1"),
-        ("most", (4, 1, 2), "not decided", "4 of 7, needs 4 + 1"),
-        ("most", (5, 0, 2), "supported", "5 of 7, needs 4 + 1"),
-        ("most", (2, 0, 0), "supported", "2 of 2, needs 2"),
-        ("most", (0, 1, 0), "contradicted", "0 of 1, needs 1"),
+        ("every", (3, 0, 0), "supported", "3 of 3 for (3 needed)"),
+        ("every", (3, 1, 5), "contradicted", "3 of 9 for, 1 against (9 needed)"),
+        ("every", (3, 0, 1), "not decided", "3 of 4 for (4 needed)"),
+        ("most", (3, 2, 0), "not decided", "3 of 5 for, 2 against (4 needed)"),
+        ("most", (4, 1, 0), "supported", "4 of 5 for, 1 against (4 needed)"),
+        ("most", (2, 2, 0), "not decided", "2 of 4 for, 2 against (4 needed)"),
+        ("most", (1, 3, 0), "contradicted", "1 of 4 for, 3 against (4 needed)"),
+        ("most", (4, 1, 2), "not decided", "4 of 7 for, 1 against (5 needed)"),
+        ("most", (5, 0, 2), "supported", "5 of 7 for (5 needed)"),
+        ("most", (2, 0, 0), "supported", "2 of 2 for (2 needed)"),
+        ("most", (0, 1, 0), "contradicted", "0 of 1 for, 1 against (1 needed)"),
     ],
 )
 def test_open_votes_leave_open_only_what_they_could_change(quantifier, votes, verdict, count):
@@ -52,7 +52,7 @@ def test_the_evidence_counts_and_lists_and_what_has_no_data_counts_as_open(tmp_p
     verdicts |= {"conv": "inconclusive", "layernorm": "no data"}
     rows = [comparison(workload, 2.0, verdict=word) for workload, word in verdicts.items()]
     found = decided(claim(WORDS), dataset(tmp_path, comparisons=rows))
-    assert (found.verdict, found.margin) == ("not decided", "2 of 5, needs 3 + 1")
+    assert (found.verdict, found.margin) == ("not decided", "2 of 5 for, 1 against (4 needed)")
     assert (found.votes_for, found.votes_against, found.votes_open) == (2, 1, 2)
     of = "2.00 (1.92 to 2.09)"
     assert found.evidence == (
@@ -153,7 +153,11 @@ def test_claims_csv_has_every_claim(tmp_path):
     found = schema.read(tmp_path / "claims.csv").set_index("id")
     assert list(found.index) == [one.id for one in claims().claims]
     gemm = found.loc["gemm_steady_pytorch"]
-    assert (gemm["verdict"], gemm["margin"], gemm["votes_against"]) == ("contradicted", "0 of 1, needs 1", 1.0)
+    assert (gemm["verdict"], gemm["margin"], gemm["votes_against"]) == (
+        "contradicted",
+        "0 of 1 for, 1 against (1 needed)",
+        1.0,
+    )
 
 
 def test_the_pages_say_what_the_reference_says(reference_tables, tmp_path):

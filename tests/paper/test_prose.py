@@ -201,7 +201,7 @@ def paper(tmp_path, monkeypatch):
 @pytest.mark.parametrize("run", [None, claim("contradicted", (1, 0, 3)), claim("not decided", (1, 0, 3))])
 def test_what_the_prose_prints_of_the_reference_and_of_another_run(tmp_path, paper, run):
     """The levels without which there is no majority stand behind the box of a claim."""
-    margin = "9 of 15, needs 8 + 1; not without a: 7 of 15"
+    margin = "9 of 15 for, 6 against (9 needed); not without a: 7 of 15"
     reference = dataset(tmp_path / "reference", [comparison()], [claim(margin=margin)], is_reference=True)
     if run is None:
         made, name = Sources(reference, reference, []), "reference"

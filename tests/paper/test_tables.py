@@ -156,7 +156,10 @@ VALUES = [
 
 def claim(identity: str, origin: str = "ours", **columns: object) -> dict:
     known = {"id": identity, "origin": origin, "sentence": f"It is {identity}.", "verdict": "supported"}
-    known |= {"margin": "2 of 3, needs 2", "evidence": "slower in 2 of 3: A 1.2, B 1.3; faster in 1: C 0.9"}
+    known |= {
+        "margin": "2 of 3 for, 1 against (3 needed)",
+        "evidence": "slower in 2 of 3: A 1.2, B 1.3; faster in 1: C 0.9",
+    }
     return known | columns
 
 

@@ -88,7 +88,13 @@ def test_what_contradicts_the_reference_comes_first_and_what_agrees_is_left_out(
             for name, (run, outcome) in claims.items()
         ],
         "ratios": [
-            {"workload": name, "run": run, "predicted": None if inside is None else [1, 3], "inside": inside}
+            {
+                "workload": name,
+                "run": run,
+                "predicted": None if inside is None else [1, 3],
+                "inside": inside,
+                "same_side": None,
+            }
             for name, (run, inside) in ratios.items()
         ],
         "cells": [{"reference": "ok", "run": "ok"}, {"reference": "ok", "run": "oom"}],

@@ -194,7 +194,7 @@ def box(reference: dict, run: dict | None) -> str:
 
 
 def _pill(whose: str, claim: dict) -> str:
-    """``Reference: supported 10 of 15, needs 8 + 1``: the count only if there are several votes.
+    """``Reference: supported, 10 of 15 for, 5 against (9 needed)``: the count only if there are several votes.
 
     The levels without which there is no majority follow the count; they stand behind the box and may wrap.
     """
@@ -202,7 +202,7 @@ def _pill(whose: str, claim: dict) -> str:
     text, rest = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}", ""
     if not any(map(is_missing, votes)) and sum(votes) > 1 and claim["margin"]:
         count, _, rest = claim["margin"].partition("; ")
-        text += f" {count}"
+        text += f", {count}"
     colour = COLOURS.get(claim["verdict"], OPEN_COLOUR)
     behind = rf" {{\sffamily\scriptsize {latex.escape(rest)}}}" if rest else ""
     return rf"\verdictpill{{{colour}}}{{{latex.escape(text)}}}{behind}"

@@ -35,7 +35,7 @@ def compared(run: Dataset, other: Dataset, found: dict[str, Any]) -> dict[str, A
         "other": {
             "name": titled(other),
             "summary": found["summary"],
-            "comparisons": tables.records(other.table("comparisons"), tables.COMPARISON),
+            "comparisons": tables.records(other.comparisons(), tables.COMPARISON),
         },
     }
 

@@ -152,14 +152,14 @@ def against(document: Row) -> Row | None:
     """Return what differs, of a document of `claims.compare`; None if nothing was compared.
 
     {"summary", "machines", "claims": those that the run tests and gives another verdict, the contradicting ones first,
-    "untested": how many it does not test, "ratios": those outside the prediction interval, the furthest first,
+    "untested": how many it does not test, "ratios": those that the reference does not expect, the furthest first,
     "cells": those with another status, "counts": [how many of each were compared]}.
     """
     if not document.get("ratios") and not document.get("cells"):
         return None
     tested = [one for one in document["claims"] if one["run"] != NOT_TESTABLE]
     claims = [one for one in tested if one["run"] != one["reference"]]
-    ratios = [one for one in document["ratios"] if one["inside"] is False]
+    ratios = [one for one in document["ratios"] if False in (one["inside"], one["same_side"])]
     return {
         "summary": document["summary"],
         "machines": [document["run"]["machine"], document["reference"]["machines"]],
@@ -172,8 +172,8 @@ def against(document: Row) -> Row | None:
 
 
 def _beyond(ratio: Row) -> float:
-    """Return by what factor a ratio lies outside its prediction interval."""
-    low, high = ratio["predicted"]
+    """Return by what factor a ratio lies outside its prediction interval, or off the reference's without one."""
+    low, high = ratio["predicted"] or [ratio["reference"]] * 2
     return max(low / ratio["run"], ratio["run"] / high)
 
 

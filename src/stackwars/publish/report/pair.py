@@ -37,7 +37,8 @@ def having(rows: Iterable[Row], **where: object) -> list[Row]:
 
 
 def runs(document: Row, workload: str, pair: Pair, known: dict[str, Row]) -> Row:
-    """Return {"rows": the steady ratio of every run, "predicted": the interval where one more is expected, or None}.
+    """Return {"rows": the steady ratio of every run, "predicted": the interval where one more is expected, or None,
+    "on": the kind of machine that it is expected on}.
 
     known: what the reference says of each of its runs.
     """
@@ -57,7 +58,12 @@ def runs(document: Row, workload: str, pair: Pair, known: dict[str, Row]) -> Row
             }
     predicted = next((row for row in rows if "predicted_low" in row), {})
     expected = [predicted.get(f"predicted_{end}") for end in ("low", "high")]
-    return {"rows": list(result.values()), "predicted": expected if None not in expected else None}
+    is_known = None not in expected
+    return {
+        "rows": list(result.values()),
+        "predicted": expected if is_known else None,
+        "on": predicted.get("machine", ""),
+    }
 
 
 def of_frameworks(document: Row, workload: str, pair: Pair) -> list[Row]:

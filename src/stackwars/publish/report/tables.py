@@ -41,7 +41,7 @@ CELL = (
 COMPARISON = (
     *schema.COMPARISON_KEYS,
     *("title", "rounds", "ratio", "low", "high", "confidence", "detectable", "verdict", "detail", "share"),
-    *("native_verdict", "published_ratio", "contended", "runs", "predicted_low", "predicted_high"),
+    *("native_verdict", "published_ratio", "contended", "runs", "machine", "predicted_low", "predicted_high"),
     "run",
 )
 COMPILED = (

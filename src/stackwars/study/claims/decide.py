@@ -99,7 +99,7 @@ def decide_one(identity: str, config: Config, folder: Folder) -> Row:
 
 def format_verdict(row: Row) -> str:
     """Return the id and the verdict, what is claimed, and the evidence, on a line each."""
-    count = f" ({row['margin']})" if row["margin"] else ""
+    count = f", {row['margin']}" if row["margin"] else ""
     return f"{row['id']}: {row['verdict']}{count}\n  {row['sentence']}\n  {row['evidence']}\n"
 
 

@@ -58,8 +58,8 @@ def results(rows: Iterable[dict], audits: str) -> str:
     result = {row["id"]: row for row in rows}
     lines = []
     for row in (result[identity] for identity in RESULTS):
-        count = f" ({row['margin']})" if row["margin"] else ""
-        text = f"{row['sentence']} **{row['verdict'].capitalize()}**{count}: {_short(row)}."
+        count = f": {row['margin']}" if row["margin"] else ""
+        text = f"{row['sentence']} **{row['verdict'].capitalize()}**{count}; {_short(row)}."
         lines += textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
     lines += textwrap.wrap(f"Audits: {audits}", WIDTH, initial_indent="- ", subsequent_indent="  ")
     return "\n".join(lines)

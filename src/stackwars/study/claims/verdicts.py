@@ -82,11 +82,11 @@ def quantified(quantifier: str, votes: Tally, spare: int = 1) -> str:
 
 
 def margin(quantifier: str, votes: Tally) -> str:
-    """Return the count that decides, ``9 of 15, needs 8 + 1``: a majority, and one vote to spare."""
+    """Return the count that decides, ``9 of 15 for, 4 against (9 needed)``: all, or a majority and one more."""
     total = sum(votes)
-    needed = total if quantifier == "every" else total // 2 + 1
-    spare = " + 1" if needed < total else ""
-    return f"{votes.supports} of {total}, needs {needed}{spare}"
+    against = f", {votes.contradicts} against" if votes.contradicts else ""
+    needed = total if quantifier == "every" else min(total, total // 2 + 2)
+    return f"{votes.supports} of {total} for{against} ({needed} needed)"
 
 
 def evidence(votes: Sequence[Vote]) -> str:

@@ -302,7 +302,7 @@ def votes_without(claim: Claim, dataset: Dataset) -> Without:
 
 
 def judge(claim: Claim, votes: list[Vote], without: Without) -> tuple[str, str]:
-    """Return the verdict and the count that decides: ``9 of 15, needs 8 + 1; not without iree-3.13: 7 of 15``.
+    """Return the verdict and the count that decides, ``9 of 15 for (9 needed); not without iree-3.13: 7 of 15``.
 
     Without a level the majority is enough: a vote to spare is needed with all levels alone.
     """

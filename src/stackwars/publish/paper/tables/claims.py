@@ -92,7 +92,7 @@ _COLUMNS = (
     Column("Rests on", "rests_on", align=rf"{RAGGED}p{{0.28\textwidth}}"),
 )
 _NOTE = r"""Supported by: the rows of the results that support the claim, and how many it needs: all, or a majority and
-    one to spare (+ 1). Slower, more and the like are said of torch\_xla unless the claim names another."""
+    one more. Slower, more and the like are said of torch\_xla unless the claim names another."""
 TABLES = (
     Table(
         name="claims_original",

@@ -38,7 +38,7 @@ function comparisonTable(rows, shown, single, others) {
     ["Verdict", (row) => row.verdict], ["Share", (row) => (none(row.share) ? "" : percent(row.share)), "number"], ["About", (row) => row.detail], ["Steady ratio", (row) => row.native_verdict],
     ["Detectable", (row) => (none(row.detectable) ? "" : percent(row.detectable)), "number"], ["Published", (row) => number(row.published_ratio), "number"],
     ["Marks", (row) => row.contended ? "contended" : ""],
-    ["Rounds", (row) => row.rounds, "number"], ["Runs", (row) => row.runs, "number"], ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"], ["Run", (row) => row.run, "keep"],
+    ["Rounds", (row) => row.rounds, "number"], ["Runs", (row) => row.runs, "number"], ["Machine", (row) => row.machine, "keep"], ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"], ["Run", (row) => row.run, "keep"],
     ["Other run", (row) => number(otherRow(row).ratio), "number"], ["its interval", (row) => interval(otherRow(row).low, otherRow(row).high), "keep"], ["its verdict", (row) => otherRow(row).verdict],
     ["Of each round", (row) => (single ? eachRound(row.each) : ""), "wide"],
   ], rows), rows, shown);

@@ -50,7 +50,7 @@ function answer() {
   return [
     h("h2", {}, "The answer"),
     answers.length ? h("ul", {}, answers.map((claim) => h("li", {}, link(claim.sentence, ["claim", claim.id]), " ",
-      h("strong", {}, sentence(claim.verdict)), claim.margin ? ` (${claim.margin})` : "", claim.evidence ? `: ${claim.evidence}.` : "."))) : h("p", {}, "This run decides none of the claims that answer the question."),
+      h("strong", {}, sentence(claim.verdict)), claim.margin ? `: ${claim.margin}` : "", claim.evidence ? `: ${claim.evidence}.` : "."))) : h("p", {}, "This run decides none of the claims that answer the question."),
     h("p", {}, `Claims: ${counted(DATA.claims.map((claim) => claim.verdict))}. `, DATA.reproduction || (DATA.meta.origin === "reference" ? "" : "This run was not compared with the reference.")),
   ];
 }

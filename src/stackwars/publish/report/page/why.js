@@ -53,7 +53,7 @@ function byCompiler({ compilers }, workload) {
   return [head, forest(compilers, { label: (row) => row.compiler }), table("Ratios by compiler", ratioColumns(["Compiler", (row) => row.compiler, "keep"]), compilers)];
 }
 
-const ratioColumns = (first) => [first, ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict],
+const ratioColumns = (first) => [first, ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict], ["Machine", (row) => row.machine, "wide"],
   ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"]];
 
 function byClass({ classes, subject, baseline }, at) {
@@ -105,7 +105,7 @@ function byRun({ runs, native, subject, baseline }, workload) {
   if (!runs.rows.length) return [head, missing("No run has rounds of its steady state.", "make paper")];
   const rows = runs.rows.map((row) => ({ ...row, subject, baseline, quantity: "steady" }));
   return [head, h("p", {}, native ? `The pooled ratio is ${number(native.ratio)} ${interval(native.low, native.high)}, from ${native.rounds || "no"} rounds. ` : "", "Small dots: the ratio of each round. ",
-    runs.predicted ? `Shaded: where one more run is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
+    runs.predicted ? `Shaded: where one more run on ${runs.on || "this machine"} is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
   forest(rows, { label: (row) => row.run, single: true, band: runs.predicted }),
   table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine", (row) => row.machine, "wide"]], rows), rows),
   h("p", {}, link("Every call of it", ["cells"], [["workload", workload]]))];
