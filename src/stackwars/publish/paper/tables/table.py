@@ -17,6 +17,7 @@ from stackwars.core.ratio import NEGLIGIBLE
 from stackwars.publish.paper.latex import escape, percent, significant_percent
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
 from stackwars.study.results import verdicts
+from stackwars.study.results.comparisons import KINDS_DIFFER
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.schema import is_missing
 
@@ -140,7 +141,10 @@ def indexed(table: pd.DataFrame, *keys: str) -> dict[tuple, dict]:
 
 def ratio(row: dict | None, marks: tuple[str, ...] = ()) -> Ratio | None:
     """Return the ratio of a row of comparisons.csv; None without a row."""
-    return None if row is None else Ratio(row["ratio"], row["low"], row["high"], row["verdict"], marks)
+    if row is None:
+        return None
+    verdict = KINDS_DIFFER if row["detail"] == KINDS_DIFFER else row["verdict"]
+    return Ratio(row["ratio"], row["low"], row["high"], verdict, marks)
 
 
 def set_marks(**flags: object) -> tuple[str, ...]:
@@ -175,6 +179,7 @@ MARKS: dict[str, tuple[str, str]] = {
     verdicts.FASTER: (r"$\blacktriangledown$", "faster"),
     verdicts.EQUIVALENT: ("$=$", rf"equivalent: the whole interval is within {percent(NEGLIGIBLE)} of 1"),
     verdicts.INCONCLUSIVE: (r"$\cdot$", "inconclusive"),
+    KINDS_DIFFER: (r"$\blacklozenge$", "slower on one kind of machine and not on another"),
     verdicts.PASSED: (r"$\approx$", rf"the whole interval is within {percent(verdicts.CONTROL)} of 1"),
     verdicts.NATIVE_SLOWER: (r"$\succ$", "the native call takes longer than the replay"),
     verdicts.NATIVE_FASTER: (r"$\prec$", "the native call takes less time than the replay"),
@@ -188,7 +193,7 @@ MARKS: dict[str, tuple[str, str]] = {
     MISSED: (r"$^{\P}$", r"a profiled call misses its timed call by more than 10\,\%"),
 }
 """Mark of a table: its LaTeX, and what it means. The note of a table explains those that it has."""
-_VERDICTS = tuple(MARKS)[:7]
+_VERDICTS = tuple(MARKS)[:8]
 LEAST, MOST = 0.001, 100_000
 """An end of an interval beyond these is not printed: from two rounds it may be far off."""
 
@@ -285,7 +290,8 @@ def render(table: Table, sources: Sources) -> str:
     origin = escape(sources.origin(table.study)) if table.study else ""
     text = " ".join(map(" ".join, body))
     marks = "; ".join(f"{latex}: {meaning}" for latex, meaning in MARKS.values() if latex in text)
-    parts = (table.note, rows.attrs.get("note", ""), f"{marks}." if marks else "", origin)
+    struck = "Struck out: the time of a wrong result." if r"\struck{" in text else ""
+    parts = (table.note, rows.attrs.get("note", ""), struck, f"{marks}." if marks else "", origin)
     note = " ".join(" ".join(parts).split())
     floats = []
     for number, page in enumerate(pages):
