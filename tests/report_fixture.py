@@ -140,6 +140,7 @@ REFERENCE = {
         # A run that has none of its rounds has one row for all.
         {**rounds("steady", "torch_xla", (1.0,), run="b")[0], "round": None, "rounds": 3},
         *native_rounds("ffn", run="a"),
+        *rounds("replay", "torch_xla", (2.0,), workload="ffn", compiler=OLD, run="a"),
     ],
     # The profile of a run whose replay is not shown is not shown either.
     "profile": [*profiled("torchax", run="a"), *profiled("torchax", run="0", call_ms=99.0)],

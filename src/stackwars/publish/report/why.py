@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+import pandas as pd
+
 from stackwars.core.documents import Row
 from stackwars.core.hlo import CLASSES
-from stackwars.core.numbers import percent, shortened, significant
-from stackwars.core.ratio import geometric_mean
+from stackwars.core.numbers import shortened, significant
+from stackwars.core.ratio import SLOWER, geometric_mean
 from stackwars.explain.answer import CAUSE
 from stackwars.measure import frameworks, workloads
 from stackwars.publish.report import pair
-from stackwars.publish.report.pair import having, mark_of, numbers_of, ratio_of
+from stackwars.publish.report.pair import having, mark_of, ratio_of
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.printed import OPTIMISED
@@ -28,8 +30,8 @@ from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_RES
 MARK = "\N{DAGGER}"
 """Mark of a number that comes from the reference, not from the reported run."""
 _SHARES = {
-    DUE_TO_PROGRAM: "The emitted program does more of that than everything else",
-    DUE_TO_REST: "Everything else does more of that than the emitted program",
+    DUE_TO_PROGRAM: "The emitted program is the larger factor",
+    DUE_TO_REST: "Everything else is the larger factor",
 }
 _AMOUNTS = {MORE: "more", LESS: "less", SAME: "as much, within 1 %"}
 
@@ -73,6 +75,10 @@ class Pages:
         """Return the page of a workload: the verdict in sentences, and the parts, empty if there is nothing."""
         document, native = self._document, self._compared(schema.STEADY, workload)
         margin = self._compared(schema.MARGIN, workload, compiler=self._native)
+        factors = [
+            self._compared(quantity, workload, compiler=self._native)
+            for quantity in (schema.REPLAY, schema.EVERYTHING_ELSE)
+        ]
         compilers = [
             _shown(row)
             for name in self._config.compilers
@@ -85,7 +91,7 @@ class Pages:
             "title": workloads.load(workload).TITLE,
             "sentences": [
                 verdict_sentence(native, *self._pair),
-                *share_sentence(margin),
+                *share_sentence(margin, *factors),
                 *cause_sentence(self._cause(workload)),
                 *effects_sentence(self._effects(workload)),
             ],
@@ -136,44 +142,30 @@ class Pages:
     def _waterfall(self, workload: str) -> Row | None:
         """Return the steps from the baseline's call to the subject's, in ms: the program, then everything else.
 
-        The unit is the baseline's native call in the rounds of the replay, of the newest run that has it.
+        Times and ratios are of the newest run with both: one run's ms times ratios pooled over runs would be a time
+        that nobody measured.
         """
         every = [
             self._ratios(quantity, workload, compiler=self._native)
-            for quantity in (schema.NATIVE_CALLS, schema.REPLAY, schema.EVERYTHING_ELSE)
+            for quantity in (schema.NATIVE_CALLS, schema.REPLAY)
         ]
-        # All three of one source: this run if it has them.
-        known = [
-            found
-            for is_other in (False, True)
-            if None not in (found := [_first(rows, is_other) for rows in every])
-        ]
-        if not known:
-            return None
-        native, replay, rest = known[0]
-        unit = self._unit(native)
-        if unit is None:
-            return None
-        ms, run = unit
-        ends = [ms, ms * replay["ratio"], ms * replay["ratio"] * rest["ratio"]]
-        parts = [(None, "baseline"), (replay, "program"), (rest, schema.EVERYTHING_ELSE)]
-        steps = [
-            {"name": name, "from": shortened(start), "to": shortened(end), **(numbers_of(row) if row else {})}
-            for (row, name), start, end in zip(parts, [0.0, *ends], ends, strict=False)
-        ]
-        total = {"name": "subject", "from": 0.0, "to": shortened(ends[-1]), **numbers_of(native)}
-        return {"compiler": self._native, "run": run, "steps": [*steps, total], **mark_of(native)}
+        for is_other in (False, True):  # both of one source: this run if it has them
+            native, replay = (_first(rows, is_other) for rows in every)
+            if native is None or replay is None:
+                continue
+            calls, replays = self._rounds(native).dropna(subset=["baseline_ms"]), self._rounds(replay)
+            if runs := set(calls["run"]) & set(replays["run"]):
+                run = max(runs)
+                steps = _steps(calls[calls["run"] == run], replays[replays["run"] == run])
+                return {"compiler": self._native, "run": run, "steps": steps, **mark_of(native)}
+        return None
 
-    def _unit(self, native: Row) -> tuple[float, str] | None:
-        data = self._sources.dataset_for(native["studies"][0])
-        table = data.table("rounds")
+    def _rounds(self, row: Row) -> pd.DataFrame:
+        """Return the rounds of a comparison that have a ratio."""
+        table = self._sources.dataset_for(row["studies"][0]).table("rounds")
         for name in ("quantity", "workload", "device", "compiler", "subject", "baseline"):
-            table = table[table[name] == native.get(name, "")]
-        table = table[table["baseline_ms"].notna()]
-        if table.empty:
-            return None
-        run = max(table["run"])
-        return geometric_mean(list(table[table["run"] == run]["baseline_ms"])).value, run
+            table = table[table[name] == row.get(name, "")]
+        return table.dropna(subset=["ratio"])
 
     def _classes(self, calls: list[Row]) -> list[Row]:
         """Return the milliseconds of each class in both programs and their difference, for each compiler."""
@@ -225,6 +217,26 @@ class Pages:
         return [*result, ["Check the values", f"make study STUDIES=values WORKLOADS={workload}"]]
 
 
+def _steps(calls: pd.DataFrame, replays: pd.DataFrame) -> list[Row]:
+    """Return the steps of a waterfall from the rounds of native calls and of replays, all of one run."""
+    start, native, program = (
+        geometric_mean(list(values)).value
+        for values in (calls["baseline_ms"], calls["ratio"], replays["ratio"])
+    )
+    middle, end = start * program, start * native
+    steps = [
+        ("baseline", 0.0, start, None),
+        ("program", start, middle, program),
+        (schema.EVERYTHING_ELSE, middle, end, native / program),
+        ("subject", 0.0, end, native),
+    ]
+    return [
+        {"name": name, "from": shortened(before), "to": shortened(after)}
+        | ({"ratio": shortened(ratio)} if ratio else {})
+        for name, before, after, ratio in steps
+    ]
+
+
 def _first(rows: list[Row], is_other: bool) -> Row | None:
     """Return the first comparison of the reference, or of this run."""
     return next((row for row in rows if ("reference" in row) == is_other), None)
@@ -257,13 +269,16 @@ def verdict_sentence(row: Row | None, subject: str, baseline: str) -> str:
     return _marked(row, f"{one} takes {ratio} times as long as {other} in the steady state: {row['verdict']}.")
 
 
-def share_sentence(margin: Row | None) -> Iterator[str]:
-    """Yield what does more of a native ratio, the program or everything else."""
-    if margin is None:
+def share_sentence(margin: Row | None, program: Row | None, rest: Row | None) -> Iterator[str]:
+    """Yield which factor of a native ratio is the larger one, the program or everything else; nothing if no ratio
+    divides into them.
+    """
+    if margin is None or margin.get("native_verdict", SLOWER) not in DECIDED:
         return
-    other = "Whether the emitted program does more of that than everything else is not separated from noise"
-    part = f": {percent(margin['share'])} of its logarithm" if "share" in margin else ""
-    yield _marked(margin, f"{_SHARES.get(margin['verdict'], other)}{part}.")
+    other = "Whether the emitted program or everything else is the larger factor is not separated from noise"
+    named = zip(("the program", "everything else"), (program, rest), strict=True)
+    factors = [f"{name} {significant(row['ratio'])}" for name, row in named if row]
+    yield _marked(margin, f"{_SHARES.get(margin['verdict'], other)}{': ' * bool(factors)}{', '.join(factors)}.")
 
 
 def cause_sentence(answer: Row | None) -> Iterator[str]:
@@ -282,8 +297,8 @@ def effects_sentence(effects: list[Row]) -> Iterator[str]:
     factors = ", ".join(f"{row['effect']} {significant(row['factor'])}" for row in rows)
     largest = rows[0].get("largest", "")
     is_named = largest in {row["effect"] for row in rows}
-    named = f"the {largest} most" if is_named else "which of them most is not separated"
-    yield _marked(rows[0], f"Over all frontends and compilers, these factors move a time: {factors}; {named}.")
+    named = f"{largest} is the largest" if is_named else "none is clearly the largest"
+    yield _marked(rows[0], f"Typical effect on a time, over all frontends and compilers: {factors} ({named}).")
 
 
 def fits_sentences(

@@ -23,10 +23,14 @@ SCALE_SHARE, SCALE_LEAST, SCALE_MOST = 0.95, 4.0, 10.0
 """The colours of a figure end at the factor that this share of its cells does not exceed, within these bounds."""
 SHORT = {Status.UNSUPPORTED: "\N{EN DASH}", Status.NOT_RUN: "", "": ""}
 """Text of a cell without a number, if it is not its status."""
+SIGNS = {
+    SHORT[Status.UNSUPPORTED]: "Dash: the frontend has no program, or the compiler refuses it.",
+    "": "Empty: not measured.",
+}
 ACROSS = 4
 """Panels beside each other."""
-UNREMARKABLE = 1.7
-"""A workload none of whose programs takes longer than this over its fastest compiler has no panel."""
+UNREMARKABLE = 1.5
+"""A workload none of whose programs takes longer than this over the fastest one has no panel."""
 
 
 def draw_stacks(cells: pd.DataFrame) -> plt.Figure:
@@ -34,23 +38,24 @@ def draw_stacks(cells: pd.DataFrame) -> plt.Figure:
 
     cells: native rows of cells.csv on one device; a workload on which nothing ran is left out.
     """
-    cells = over_best(cells, ["workload"])
+    cells = over_best(cells)
     names = dict(zip(cells["workload"], cells["title"], strict=True))
     frameworks = list(cells["framework"].drop_duplicates())
     figure, axis = plt.subplots(figsize=(PAGE, 0.8 + 0.15 * max(1, len(frameworks))))
     values, states = _tables(cells, "workload", frameworks, list(names))
     _heat(axis, values.rename(index=title), states, _scale(cells))
     axis.set_xticks(range(len(names)), list(names.values()), rotation=40, ha="right", rotation_mode="anchor")
+    _legend(figure)
     return figure
 
 
 def draw_matrix(cells: pd.DataFrame) -> plt.Figure:
-    """Draw the time of every program over that with its fastest compiler: a panel a workload.
+    """Draw the time of every program in every compiler over the least of the workload: a panel a workload.
 
     cells: replay rows of cells.csv. Columns are compilers, by letters that stand above the panels.
     """
     compilers = list(cells["compiler"].drop_duplicates())
-    cells = over_best(cells, ["workload", "framework"])
+    cells = over_best(cells)
     frameworks = list(cells["framework"].drop_duplicates())
     names, left_out = _panels(cells)
     down = max(1, math.ceil(len(names) / ACROSS))
@@ -66,18 +71,23 @@ def draw_matrix(cells: pd.DataFrame) -> plt.Figure:
         axis.set_title(name)
     named = (f"{letter}  {compiler_title(one)}" for letter, one in zip(letters, compilers, strict=True))
     figure.suptitle("          ".join(named), fontsize=8)
-    if left_out:
-        text = f"Not drawn, nothing above {UNREMARKABLE}: {'; '.join(left_out)}"
-        figure.supxlabel(textwrap.fill(text, 150), fontsize=7.5)
+    _legend(figure, f"Not drawn, nothing above {UNREMARKABLE}: {'; '.join(left_out)}." if left_out else "")
     return figure
 
 
-def over_best(cells: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the cells with `over_best`, the steady time over the least of those that share the keys.
+def _legend(figure: plt.Figure, text: str = "") -> None:
+    """Write a text below a figure, and what its cells without a number mean, if it has such cells."""
+    drawn = {one.get_text() for axis in figure.axes for one in axis.texts}
+    signs = [meaning for sign, meaning in SIGNS.items() if sign in drawn]
+    figure.supxlabel(textwrap.fill(" ".join(filter(None, [text, *signs])), 150), fontsize=7.5)
+
+
+def over_best(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells with `over_best`, the steady time over the least one of the workload.
 
     Workloads without any time are left out.
     """
-    cells = cells.assign(over_best=cells["steady_ms"] / cells.groupby(keys)["steady_ms"].transform("min"))
+    cells = cells.assign(over_best=cells["steady_ms"] / cells.groupby("workload")["steady_ms"].transform("min"))
     return cells[cells.groupby("workload")["over_best"].transform("count") > 0]
 
 

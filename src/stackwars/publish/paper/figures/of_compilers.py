@@ -46,7 +46,7 @@ STAGES = [
     (2, 0, 1, "jaxpr", "lowered to StableHLO", "white"),
     (2, 1, 1, "graph, cut at sync", "lowered to HLO", "white"),
     (2, 2, 1, "FX graph", "of ATen operations", "white"),
-    (3, 0, 2, "StableHLO", "read, counted and replayed", GREY),
+    (3, 0, 2, "StableHLO", "also from torchax, TorchTPU and TensorFlow", GREY),
     (4, 0, 1, "XLA", "two generations", GREY),
     (4, 1, 1, "IREE", "in replays alone", GREY),
     (3, 2, 1, "TorchInductor", "fuses, schedules", "white"),
@@ -63,6 +63,7 @@ ENTRY = 3
 HEIGHT, STEP, GAP, ROOM = 0.72, 1.0, 0.03, 0.25
 LEVELS = 1 + max(stage[0] for stage in STAGES)
 NO_RELEASES = "no program was timed"
+CROSS = "wrong value or crash"
 _RELEASE_PANEL = 1.45  # inches: the height of a panel
 _COLUMNS = 5
 NATIVE_CALLS = "native calls"
@@ -223,7 +224,9 @@ def draw_releases(table: pd.DataFrame, project: str) -> plt.Figure:
         _release_panel(axis, rows[rows["workload"] == workload], timed)
     if not workloads:
         flat[0].text(0, 0.5, NO_RELEASES, style="italic")
-    handles = dict(zip(*flat[0].get_legend_handles_labels()[::-1], strict=True))
+    handles: dict = {}
+    for axis in flat:
+        handles |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
     if handles:
         figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4)
     for axis in axes[-1]:
@@ -247,7 +250,7 @@ def _release_panel(axis: plt.Axes, rows: pd.DataFrame, versions: list[str]) -> N
         wrong = own[own["status"].isin((Status.WRONG, Status.CRASH)) & own["version"].isin(versions)]
         crosses = [versions.index(version) for version in wrong["version"]]
         if crosses:  # an empty line that is not clipped has the figure's corner in its box
-            axis.plot(crosses, [1.0] * len(crosses), "x", color=look["color"], clip_on=False)
+            axis.plot(crosses, [1.0] * len(crosses), "x", color=look["color"], clip_on=False, label=CROSS)
     ends = min([*shown, 0.8]) / 1.05, max([*shown, 1.25]) * 1.05
     axis.set_ylim(ends)
     set_round_ticks(axis.yaxis, *ends, most=5)

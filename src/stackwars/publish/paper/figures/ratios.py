@@ -6,6 +6,8 @@ comparisons of the reference, as `make accept` does. The file holds the numbers 
 
 from __future__ import annotations
 
+import itertools
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,21 +16,27 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from stackwars.core.launch import REPOSITORY
+from stackwars.core.numbers import percent
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.figures.style import BAND, COLUMN, RC, line_look, set_round_ticks
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.config import load
-from stackwars.study.results import schema
+from stackwars.study.results import runs, schema
+from stackwars.study.results.comparisons import EACH_KIND, LARGE
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.runs import REFERENCE
-from stackwars.study.results.verdicts import DECIDED
+from stackwars.study.results.verdicts import DECIDED, OPPOSITE
 
-MATRIX = "matrix"
+MATRIX, TABLES = "matrix", "tables"
 REACH = 1.5
 """The axis reaches this factor beyond the outermost ratios; an interval that is longer is cut there."""
 NO_RATIO = "no ratio"
+HALF = {"fillstyle": "left", "markerfacecoloralt": "white"}
+"""Look of a ratio that kinds of machine have on either side of 1."""
+FILLS = ("full", "none", "left")
+"""Marks of the kinds of machine, the fastest first."""
 PICTURE = Path("docs", "answer.png")
 NUMBERS = "Comment"
 """The text of the picture that holds its numbers."""
@@ -61,31 +69,50 @@ def _draw(
     """Draw a row for each workload of these comparisons, and say in rows without a mark that there is no ratio.
 
     label: of the axis. ends: what a ratio below 1 means, and one above 1. columns: of the legend. hollow: whether a
-    mark is filled only if its verdict is slower or faster.
+    mark is filled only if its verdict is slower or faster, and half if machines have it on either side of 1. Series
+    with one marker share a line of a row; one without a label is not in the legend. A ratio has a mark for each kind of
+    machine.
     """
     titles = dict(zip(rows["workload"], rows["title"], strict=True))
     figure, axis = plt.subplots(figsize=(COLUMN, 0.85 + row_inches * max(3, len(titles))))
     known = [Series(one.label, one.rows.dropna(subset=["ratio"]), one.look) for one in series]
     _rows(axis, titles)
-    low, high = _limits(axis, [ratio for one in known for ratio in one.rows["ratio"]])
-    step = 0.8 / max(1, len(known))
+    every = [kind["ratio"] for one in known for row in one.rows.itertuples() for kind in _kinds(row)]
+    low, high = _limits(axis, every)
+    step = 0.8 / max(1, len({one.look["marker"] for one in known}))
+    has_half = False
     for place, workload in enumerate(titles):
         here = [(row, one.look) for one in known for row in one.rows.itertuples() if row.workload == workload]
-        for index, (row, look) in enumerate(here):
-            y = place + step * (index - (len(here) - 1) / 2)
+        lines = list(dict.fromkeys(look["marker"] for _, look in here))
+        for row, look in here:
+            y = place + step * (lines.index(look["marker"]) - (len(lines) - 1) / 2)
             look = look | {"linestyle": "none"}
-            if hollow and row.verdict not in DECIDED:
+            if hollow and row.verdict == OPPOSITE:
+                look |= HALF
+                has_half = True
+            elif hollow and row.verdict not in DECIDED:
                 look["markerfacecolor"] = "white"
-            _interval(axis, y, (row.low, row.high), (low, high), look["color"])
-            axis.plot(row.ratio, y, **look)
+            for one in _kinds(row):
+                _interval(axis, y, (one["low"], one["high"]), (low, high), look["color"])
+                axis.plot(one["ratio"], y, **look)
         if not here:
             axis.text(0.02, place, NO_RATIO, style="italic", va="center", transform=axis.get_yaxis_transform())
     _say_ends(axis, *ends)
     axis.set_xlabel(label)
-    handles = [plt.Line2D([], [], label=one.label, **one.look | {"linestyle": "none"}) for one in series]
+    handles = [
+        plt.Line2D([], [], label=one.label, **one.look | {"linestyle": "none"}) for one in series if one.label
+    ]
+    if has_half:
+        look = {"color": "black", "marker": "o", "linestyle": "none", **HALF}
+        handles.append(plt.Line2D([], [], label="kinds of machine differ in sign", **look))
     spacing = {"handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.4}
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, **spacing)
     return figure
+
+
+def _kinds(row: tuple) -> list[dict]:
+    """Return the ratio of a row and its ends, on each kind of machine that it has."""
+    return getattr(row, EACH_KIND, None) or [row._asdict()]
 
 
 def _rows(axis: plt.Axes, titles: dict[str, str]) -> None:
@@ -127,18 +154,36 @@ def _say_ends(axis: plt.Axes, below: str, above: str) -> None:
 
 
 def draw_compilers(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -> plt.Figure:
-    """Draw the replay ratios of a pair's programs: a row a workload that has one, a mark a compiler.
+    """Draw the replay ratios of a pair's programs: a row a workload, a mark a compiler and kind of machine.
 
-    rows: comparisons of the quantity replay.
+    rows: of `replays`. A workload whose ratios are all near 1 is named below instead.
     """
-    rows = rows.dropna(subset=["ratio"])
-    series = [
-        Series(compiler_title(c), rows[rows["compiler"] == c], line_look(c, compilers)) for c in compilers
-    ]
-    shown = [one for one in series if len(one.rows)]
+    machines = runs.by_speed(set(rows["machine"]))
+    is_far = (rows["ratio"] > LARGE) | (rows["ratio"] < 1 / LARGE)
+    shown = rows[rows["workload"].isin(rows[is_far]["workload"])]
+    near = rows[~rows["workload"].isin(shown["workload"])]
+    series = []
+    for compiler, (place, machine) in itertools.product(compilers, enumerate(machines)):
+        here = shown[(shown["compiler"] == compiler) & (shown["machine"] == machine)]
+        look = line_look(compiler, compilers) | {"fillstyle": FILLS[place % len(FILLS)]}
+        if len(here):
+            is_first = compiler_title(compiler) not in [one.label for one in series]
+            series.append(Series(compiler_title(compiler) if is_first else "", here, look))
     base, own = map(title, pair.sides)
     label = f"replay of {own}'s program over that of {base}'s"
-    return _draw(rows, shown, label, (f"{own}'s program faster", f"{base}'s program faster"), columns=2)
+    ends = (f"{own}'s program faster", f"{base}'s program faster")
+    figure = _draw(shown, series, label, ends, columns=2, row_inches=0.3)
+    words = dict(zip(FILLS, ("Filled", "Hollow", "Half"), strict=True))
+    texts = [
+        f"{words[fill]}: {machine}."
+        for fill, machine in zip(FILLS, machines, strict=False)
+        if len(machines) > 1
+    ]
+    if len(near):
+        names = "; ".join(near["title"].drop_duplicates())
+        texts.append(f"Not drawn, within {percent(LARGE - 1)} of 1: {names}.")
+    figure.supxlabel(textwrap.fill(" ".join(texts), 76, break_on_hyphens=False), fontsize=7)
+    return figure
 
 
 def draw_ratios(rows: pd.DataFrame, baseline: str) -> plt.Figure:
@@ -165,10 +210,19 @@ def draw_split(rows: pd.DataFrame, pair: Comparison) -> plt.Figure:
 
 
 def replays(data: Dataset) -> tuple[pd.DataFrame, Comparison]:
-    """Return the replay ratios of the programs that are compared first, and the two sides."""
+    """Return the replay ratios of the programs that are compared first, and the two sides.
+
+    Of the reference each kind of machine has its own row, the fastest kind first: `machine` says its rate.
+    """
     pair = comparisons(data.config, PROGRAMS)[0]
     where = {"quantity": schema.REPLAY, "device": CPU, "subject": pair.subject, "baseline": pair.baseline}
-    return data.comparisons(MATRIX, **where), pair
+    pooled = data.comparisons(**where).dropna(subset=["ratio"])
+    studies = [data.study(name).workloads for name in (TABLES, MATRIX) if name in data.config.studies]
+    pooled = pooled[pooled["workload"].isin({name for names in studies for name in names})]
+    each = [row for kinds in pooled[EACH_KIND] for row in kinds]
+    rows = pd.DataFrame(each, columns=pooled.columns.drop(EACH_KIND))
+    rates = rows["machine"].str.rpartition(", ")[2]
+    return rows.assign(machine=rates.where(rates == "", "machines of " + rates)), pair
 
 
 def draw_answer(data: Dataset) -> plt.Figure:
@@ -179,7 +233,7 @@ def draw_answer(data: Dataset) -> plt.Figure:
 def write_answer(repository: Path, reference: Path) -> None:
     """Draw the picture of the README from the tables of the reference in a folder."""
     data = Dataset(load(), reference, is_reference=True)
-    shown = replays(data)[0][["workload", "compiler", "ratio", "low", "high"]].dropna(subset=["ratio"])
+    shown = replays(data)[0][["workload", "compiler", "machine", "ratio", "low", "high"]]
     numbers = shown.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     with plt.rc_context(RC):
         figure = draw_answer(data)

@@ -12,8 +12,9 @@ from stackwars.explain.answer import CAUSE
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.latex import Latex, significant_percent
-from stackwars.publish.paper.tables.table import RAGGED, Column, Ratio, Table, frame, set_marks
-from stackwars.study.results import causes, effects
+from stackwars.publish.paper.tables.table import RAGGED, Column, Ratio, Table, frame, indexed, set_marks
+from stackwars.setup.device import CPU
+from stackwars.study.results import causes, effects, runs
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.schema import is_missing
@@ -22,6 +23,9 @@ from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, SL
 STUDY = effects.STUDY
 DETAIL = 120
 """Characters of a cause that are shown."""
+UNSEPARATED = 1.0
+"""A share of a gap whose interval is wider than the whole gap is not printed."""
+_GAP = ("workload", "compiler", "subject", "baseline")
 PARTS = (FRONTEND, COMPILER, INTERACTION)
 SUBSETS = {
     effects.ALL: "all",
@@ -41,8 +45,25 @@ def _profile(data: Dataset) -> pd.DataFrame:
 def cause_rows(sources: Sources) -> pd.DataFrame:
     """Return the gaps of the main comparison, with what is known of each."""
     data = sources.dataset_for(STUDY)
-    profiles = _profile(data)
-    return frame([_cause_row(row, causes.carried(row, profiles)) for row in causes.main_gaps(data, STUDY)])
+    profiles, searches = _profile(data), _searches(data)
+    return frame(
+        [
+            _cause_row(row, causes.carried(row, profiles))
+            | {"run": searches.get((*(row[key] for key in _GAP), row["ratio"]), "all runs")}
+            for row in causes.main_gaps(data, STUDY)
+        ]
+    )
+
+
+def _searches(data: Dataset) -> dict[tuple, str]:
+    """Return the run of each search and its machine's rate of products: a search is of one run on one machine."""
+    if not data.is_reference:
+        return dict.fromkeys(indexed(data.table("causes"), *_GAP, "ratio"), "this run")
+    return {
+        key: f"{run.identity}, {run.context['peaks'][CPU]['gflop_per_s']:.0f}"
+        for run in runs.read()
+        for key in indexed(run.table("causes"), *_GAP, "ratio")
+    }
 
 
 def _cause_row(row: dict, profile: dict) -> dict:
@@ -65,7 +86,12 @@ def cause_text(row: dict) -> str:
     if row["verdict"] == CAUSE:
         forms = f"{row['subject_operations']} for {row['baseline_operations']}"
         reason = row["reason"][:1].upper() + row["reason"][1:]
-        return shorten(f"{row['count']:.0f} x {row['what']}: {forms}. {reason}", DETAIL, placeholder=" ...")
+        places = (
+            f"{row['count']:.0f} places of {row['kinds']:.0f} kinds,"
+            if row["kinds"] > 1
+            else f"{row['count']:.0f} x"
+        )
+        return shorten(f"{places} {row['what']}: {forms}. {reason}", DETAIL, placeholder=" ...")
     if not row["verdict"]:
         return "not searched"
     tried = f" (tried: {row['tried']})" if row["tried"] else ""
@@ -75,6 +101,8 @@ def cause_text(row: dict) -> str:
 def _closed(row: dict) -> Latex | None:
     if is_missing(row["closed"]):
         return None
+    if row["closed_high"] - row["closed_low"] > UNSEPARATED:
+        return Latex("not separable")
     interval = percent_interval(row["closed_low"], row["closed_high"]).replace("-", "$-$")
     return Latex(significant_percent(row["closed"]) + interval)
 
@@ -130,15 +158,18 @@ TABLES = (
                 Column("Slower / faster", "pair"),
                 Column("Compiler", "compiler"),
             ),
+            Column("Run, GFLOP/s", "run"),
             *(Column("Ratio", "ratio", "ratio"), Column("Gap (ms)", "gap", "ratio")),
             *(Column("Carried by", "class"), Column("Share", "share", "percent")),
-            Column("Cause", "cause", align=rf"{RAGGED}p{{0.27\textwidth}}"),
+            Column("Cause", "cause", align=rf"{RAGGED}p{{0.24\textwidth}}"),
             Column("Closed", "closed"),
         ),
         study=STUDY,
         group_by="workload",
         note=r"""Replays of torch\_xla's and JAX's programs that differ by more than 10\,\% with their whole interval;
-        the report has the gaps of other frontends. Ratio: replay of the slower program over the faster one's. Gap:
+        the report has the gaps of other frontends. Run, GFLOP/s: the run that searched
+        the cause, and its machine's rate in products, which tells the kind. Ratio: replay of the slower program over
+        the faster one's in that run, and so not the mean over kinds in Table~\ref{tab:compilers}. Gap:
         the difference of the profiled calls; carried by: the class of operations that makes up most of it,
         and its share, above 100\,\% if other classes narrow the gap; a dash: not profiled, or the profiles do
         not show the gap. Cause: the smallest set of operations or layouts of arguments whose exchange closes

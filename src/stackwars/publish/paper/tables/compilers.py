@@ -27,7 +27,7 @@ from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Sources
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.schema import is_missing
-from stackwars.study.results.verdicts import DUE_TO_PROGRAM, DUE_TO_REST, NOT_SEPARATED
+from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, NOT_SEPARATED
 
 STUDY, MATRIX = "tables", effects.STUDY
 _NATIVE = (schema.EVERYTHING_ELSE, schema.NATIVE_CALLS, schema.MARGIN, schema.CONTROL)
@@ -83,7 +83,8 @@ def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: Co
     for quantity in _NATIVE:
         result[quantity] = ratio(by_key.get((quantity, workload, compiler)))
     margin = by_key.get((schema.MARGIN, workload, compiler), {})
-    return result | {schema.MARGIN: _REASONS.get(margin.get("verdict"))}
+    has_reason = margin.get("native_verdict") in DECIDED
+    return result | {schema.MARGIN: _REASONS.get(margin.get("verdict")) if has_reason else None}
 
 
 def split_columns(sources: Sources) -> tuple[Column, ...]:
@@ -134,11 +135,12 @@ TABLES = (
         study=STUDY,
         group_by="workload",
         note=r"""Replay: both programs, loaded into one client of that jaxlib, with alternating loops; mean and
-        range are over fresh processes; struck out: the time of a wrong result. Program: replay of
-        torch\_xla's program over that of JAX's.
-        Native: torch\_xla's call over JAX's, in the rounds of the replay. Everything else: native over
+        range are over fresh processes. Program: replay of torch\_xla's program over that of JAX's.
+        Native: torch\_xla's call over JAX's in the rounds of the replay, and so not exactly the steady ratio of
+        Table~\ref{tab:published}, from rounds of native calls alone. Everything else: native over
         program ratio; native calls use one compiler. Reason: which of the two is the larger factor of
-        the native ratio, if the interval of their quotient decides. Control: JAX's native call over the
+        the native ratio, if the interval of their quotient decides; a dash: the native ratio is neither
+        slower nor faster. Control: JAX's native call over the
         replay of its program. In brackets: the intervals that decide, each column at its level.""",
     ),
     Table(

@@ -18,8 +18,6 @@ from stackwars.study.results.programs import is_fault
 from stackwars.study.results.published import read_faults
 
 NAME, PUBLIC = NAMES = "faults", "public_faults"
-NAMED = 3
-"""Programs or compilers that a cell names; of more it names their number."""
 DETAIL = 120
 """Characters of a reason that are shown."""
 
@@ -93,9 +91,7 @@ def _extent(sizes: str) -> int:
 
 
 def _names(names: Iterable[str]) -> str:
-    every = list(names)
-    more = [f"{len(every) - NAMED} more"] if len(every) > NAMED else []
-    return ", ".join([*every[:NAMED], *more]) or "none"
+    return ", ".join(names) or "none"
 
 
 def _wide(share: float) -> str:

@@ -184,6 +184,7 @@ MARKS: dict[str, tuple[str, str]] = {
     verdicts.FASTER: (r"$\blacktriangledown$", "faster"),
     verdicts.EQUIVALENT: ("$=$", rf"equivalent: the whole interval is within {percent(NEGLIGIBLE)} of 1"),
     verdicts.INCONCLUSIVE: (r"$\cdot$", "inconclusive"),
+    verdicts.OPPOSITE: (r"$\blacklozenge$", "slower on one kind of machine, faster on another"),
     verdicts.PASSED: (r"$\approx$", rf"the whole interval is within {percent(verdicts.CONTROL)} of 1"),
     verdicts.NATIVE_SLOWER: (r"$\succ$", "the native call takes longer than the replay"),
     verdicts.NATIVE_FASTER: (r"$\prec$", "the native call takes less time than the replay"),
@@ -197,7 +198,7 @@ MARKS: dict[str, tuple[str, str]] = {
     MISSED: (r"$^{\P}$", r"a profiled call misses its timed call by more than 10\,\%"),
 }
 """Mark of a table: its LaTeX, and what it means. The note of a table explains those that it has."""
-_VERDICTS = tuple(MARKS)[:7]
+_VERDICTS = tuple(MARKS)[:8]
 LEAST, MOST = 0.001, 100_000
 """An end of an interval beyond these is not printed: from two rounds it may be far off."""
 
@@ -295,7 +296,8 @@ def render(table: Table, sources: Sources) -> str:
     origin = escape(sources.origin(table.study)) if table.study else ""
     text = " ".join(map(" ".join, body))
     marks = "; ".join(f"{latex}: {meaning}" for latex, meaning in MARKS.values() if latex in text)
-    parts = (table.note, rows.attrs.get("note", ""), f"{marks}." if marks else "", origin)
+    struck = "Struck out: the time of a wrong result." if r"\struck{" in text else ""
+    parts = (table.note, rows.attrs.get("note", ""), struck, f"{marks}." if marks else "", origin)
     note = " ".join(" ".join(parts).split())
     floats = []
     for number, page in enumerate(pages):

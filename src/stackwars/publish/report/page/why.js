@@ -41,10 +41,9 @@ function waterfall({ waterfall: steps, subject, baseline }) {
   const ink = { baseline: colour(baseline), subject: colour(subject), program: "#777", "everything else": "#a07800" };
   const added = (one) => (one.name === "baseline" || one.name === "subject" ? `${number(one.to)} ms` : `${one.to < one.from ? "\u2212" : "+"}${number(Math.abs(one.to - one.from))} ms, \u00d7 ${number(one.ratio)}`);
   return [head, msBars(steps.steps.map((one) => ({ label: `${label[one.name] || one.name}${signed(steps)}`, from: one.from, to: one.to, ink: ink[one.name], about: added(one) }))),
-    h("p", {}, `Measured in one series of rounds in ${steps.compiler}${steps.run ? `, run ${steps.run}` : ""}, so that the parts multiply: the native ratio of these rounds is near the steady ratio above and need not be the same. `,
+    h("p", {}, `Times and ratios of ${steps.run ? `run ${steps.run}` : "this run"} alone, in ${steps.compiler}. Ratios elsewhere on this page are pooled over runs and machines, and need not be the same. `,
       "The program is the replay of both programs in one compiler. ", term("everything else", "Everything else"), " is what is left: tracing, dispatch, another build of XLA, and the error of both."),
-    table("The steps", [["Step", (one) => label[one.name] || one.name], ["From ms", (one) => number(one.from), "number"], ["To ms", (one) => number(one.to), "number"], ["Ratio", (one) => number(one.ratio), "number"],
-      ["Interval", (one) => interval(one.low, one.high), "keep"], ["Verdict", (one) => one.verdict]], ofPart(steps.steps, steps))];
+    table("The steps", [["Step", (one) => label[one.name] || one.name], ["From ms", (one) => number(one.from), "number"], ["To ms", (one) => number(one.to), "number"], ["Ratio in this run", (one) => number(one.ratio), "number"]], ofPart(steps.steps, steps))];
 }
 
 function byCompiler({ compilers }, workload) {
