@@ -2,12 +2,14 @@
 
 steady/bert_base/torch_xla          a ratio (`comparison_key`); .../interval
 n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../max, .../runs
+n/tables/steady/torch_xla/slower/names  the titles of their workloads
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay; with the
                                     name of an accelerator, on that
 returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
 unfenced/gemm                       the ratio of 16 calls with one fence, mean of the runs; fenced/gemm: of fenced calls
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
 change/jaxlib/mha/jax/0.8.3         time in a release over that in the one before it, where it changed
+released/jaxlib/mha/torch_xla/0.7.2 time of torch_xla's program over JAX's in a release; with jax, the inverse
 claim/ID/for                        votes for a claim; .../against, .../open, .../total
 setting/rounds                      a setting of the configuration
 published/gemm/torch_xla/first      a time of the original
@@ -16,6 +18,7 @@ n/...                               a number that no single row has: the functio
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterator
 
@@ -35,7 +38,7 @@ from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.schema import is_missing
-from stackwars.study.results.verdicts import COMPILER, NO_DATA
+from stackwars.study.results.verdicts import COMPILER, DECIDED, NO_DATA, OPPOSITE
 
 Named = Iterator[tuple[str, object]]
 SUBJECT, BASELINE = "torch_xla", "jax"
@@ -45,6 +48,10 @@ VOTES = ("for", "against", "open")
 PYTORCH = ("torch_xla", "torchax", "torch_tpu")
 """The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
+WITH_LIBRARY, WITHOUT_LIBRARY = "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn"
+"""The compilers that differ by YNN alone."""
+UNRESOLVED = 0.1
+"""Page 1 names the workloads on which the audited run could not have found a difference of this size."""
 PREDICTION_TOLERANCE = 0.1
 """Accepted relative error of a predicted native time."""
 
@@ -80,7 +87,9 @@ def _tallies(data: Dataset) -> Named:
         for name, rows in table.groupby(group):
             key = f"n/{study}/{name}"
             yield f"{key}/compared", str(len(rows))
-            yield from ((f"{key}/{word}", str(count)) for word, count in rows["verdict"].value_counts().items())
+            for word, decided in rows.groupby("verdict"):
+                yield f"{key}/{word}", str(len(decided))
+                yield f"{key}/{word}/names", latex.series(decided["title"].drop_duplicates())
             largest = rows["ratio"].max()
             yield f"{key}/max", None if is_missing(largest) else latex.number(largest)
             for name in ("runs", "machines"):
@@ -126,6 +135,13 @@ def _releases(data: Dataset) -> Named:
     for row in table[table["change_ratio"].notna()].itertuples():
         key = f"change/{row.project}/{row.workload}/{row.framework}/{row.version}"
         yield key, latex.number(row.change_ratio)
+    times = table.pivot_table("ms", ["project", "workload", "version"], "framework").reindex(
+        columns=[SUBJECT, BASELINE]
+    )
+    for (project, workload, version), row in times.dropna().iterrows():
+        ratio = row[SUBJECT] / row[BASELINE]
+        for framework, value in ((SUBJECT, ratio), (BASELINE, 1 / ratio)):
+            yield f"released/{project}/{workload}/{framework}/{version}", latex.number(value)
 
 
 def _votes(data: Dataset) -> Named:
@@ -232,15 +248,63 @@ def _machines(data: Dataset) -> Named:
     for name, kind in zip(("slow", "fast"), ends, strict=True):
         peaks = [run.context["peaks"][CPU]["gflop_per_s"] for run in of[kind]]
         yield f"machines/{name}", f"{statistics.median(peaks):.0f}"
-        ratios = pd.concat(run.table("comparisons") for run in of[kind]).dropna(subset=["ratio"])
-        ratios = ratios.query("subject == 'torch_xla' and baseline == 'jax' and device == @CPU")
+        every_ratio = pd.concat(run.table("comparisons") for run in of[kind]).dropna(subset=["ratio"])
+        every_ratio = every_ratio[every_ratio["device"] == CPU]
+        ratios = every_ratio.query("subject == @SUBJECT and baseline == @BASELINE")
         ratios = ratios[ratios["quantity"].isin((schema.STEADY, schema.REPLAY))]
+        means: dict[str, float] = {}
         for (quantity, workload, compiler), rows in ratios.groupby(["quantity", "workload", "compiler"]):
             where = "" if compiler in ("", native) else f"/{compiler}"
+            means[f"{quantity}/{workload}{where}"] = statistics.geometric_mean(rows["ratio"])
+        yield from ((f"machines/{name}/{key}", latex.number(mean)) for key, mean in means.items())
+        for key, mean in means.items():
+            start = key.removesuffix(f"/{WITHOUT_LIBRARY}")
+            if start != key and mean != 1 and (rest := means.get(f"{start}/{WITH_LIBRARY}")):
+                removed = 1 - math.log(rest) / math.log(mean)
+                yield f"machines/{name}/removes/{key.split('/')[1]}", latex.percent(removed)
+        changed = every_ratio.query("quantity == @schema.PAIRWISE and subject == 'torch_xla_in_out'")
+        for workload, rows in changed.groupby("workload"):
             mean = statistics.geometric_mean(rows["ratio"])
-            yield f"machines/{name}/{quantity}/{workload}{where}", latex.number(mean)
+            yield f"machines/{name}/in_out/{workload}", latex.number(mean)
     for (framework, workload), value in (times[ends[0]] / times[ends[1]]).items():
         yield f"machines/{framework}/{workload}", latex.number(value)
+
+
+def _reasons(data: Dataset) -> Named:
+    """Yield the workloads of each larger factor, and the least and largest ratio of two programs in single runs."""
+    steady = data.comparisons("tables", quantity=schema.STEADY, subject=SUBJECT, device=CPU)
+    differ = steady[steady["verdict"].isin(DECIDED)]["workload"]
+    margins = data.comparisons("tables", quantity=schema.MARGIN, subject=SUBJECT, device=CPU)
+    for word, rows in margins[margins["workload"].isin(differ)].groupby("verdict"):
+        yield f"reasons/{word}", latex.series(rows["title"].drop_duplicates())
+    every = pd.concat(run.table("comparisons") for run in runs.read())
+    every = every.query("quantity == @schema.REPLAY and subject == @SUBJECT and baseline == @BASELINE")
+    every = every[(every["compiler"] == native_compiler(data.config)) & (every["device"] == CPU)]
+    for workload, ratios in every.dropna(subset=["ratio"]).groupby("workload")["ratio"]:
+        yield f"runs/replay/{workload}/least", latex.number(ratios.min())
+        yield f"runs/replay/{workload}/most", latex.number(ratios.max())
+
+
+def _disagreeing(data: Dataset) -> Named:
+    """Yield the workloads that kinds of machine decide for different sides."""
+    rows = data.comparisons("stacks", quantity=schema.PAIRWISE, subject="torch_inductor", baseline=SUBJECT)
+    rows = rows[rows["verdict"] == OPPOSITE]
+    if len(rows):
+        yield "disagree/torch_inductor", latex.series(rows["title"].drop_duplicates())
+
+
+def _peaks(data: Dataset) -> Named:
+    """Yield the peak memory of the processes of the original's study, and how many of torch_xla's need more."""
+    cells = _ok(data.rows("cells", "tables", schema.NATIVE))
+    cells = cells[(cells["device"] == CPU) & cells["peak_rss_bytes"].notna()]
+    peaks = cells.pivot_table("peak_rss_bytes", "workload", "framework")[[SUBJECT, BASELINE]].dropna()
+    ratios = peaks[SUBJECT] / peaks[BASELINE]
+    yield "peak/compared", len(ratios)
+    yield "peak/more", (ratios > 1).sum()
+    yield "peak/least", latex.number(ratios.min())
+    yield "peak/most", latex.number(ratios.max())
+    for framework in (SUBJECT, BASELINE):
+        yield f"peak/{framework}/bert_base", latex.gibibytes(peaks.loc["bert_base", framework])
 
 
 def _causes(data: Dataset) -> Named:
@@ -343,8 +407,8 @@ def _memory(data: Dataset) -> Named:
 
 def _audits(data: Dataset) -> Named:
     """Yield the figures of the reference's audits: A/A and power."""
-    found = audit_entries.read(runs.REFERENCE / MEASURED["audits"]).entries
-    figures = {one["id"]: one["figures"] for one in found}
+    found = audit_entries.read(runs.REFERENCE / MEASURED["audits"])
+    figures = {one["id"]: one["figures"] for one in found.entries}
     if figures["aa"]:
         total = figures["aa"]["groups"]["all"]
         yield "audits/aa/claimed", total["claims"]["count"]
@@ -354,6 +418,19 @@ def _audits(data: Dataset) -> Named:
         key = f"audits/power/{size['percent']}"
         yield f"{key}/found", size["workloads"]["count"]
         yield f"{key}/trials", size["workloads"]["trials"]
+    audited = next(run for run in runs.read() if run.identity == found.run).table("comparisons")
+    audited = audited.query("quantity == @schema.STEADY and subject == @SUBJECT and baseline == @BASELINE")
+    audited = audited[audited["device"] == CPU]
+    unresolved = audited[audited["detectable"] > UNRESOLVED]
+    if len(unresolved):
+        yield "audits/unresolved", latex.series(unresolved["title"].drop_duplicates())
+    yield "audits/limit", latex.percent(UNRESOLVED)
+    if quotients := figures["mixed"].get("quotients"):
+        worst = max(quotients, key=lambda one: abs(math.log(one["ratio"])))
+        yield "audits/mixed/worst", latex.number(worst["ratio"])
+        yield "audits/mixed/interval", f"[{latex.number(worst['low'])}, {latex.number(worst['high'])}]"
+        title = audited.set_index("workload")["title"].get(worst["name"].rpartition("-")[2], worst["name"])
+        yield "audits/mixed/workload", latex.escape(title)
 
 
 def _held_out(data: Dataset) -> Named:
@@ -378,8 +455,8 @@ def _ok(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 AGGREGATES: tuple[Callable[[Dataset], Named], ...] = (
-    *(_tables, _values, _overhead, _machines, _causes, _kernels, _products, _sizes, _matrix, _effects, _stacks),
-    *(_memory, _audits, _held_out, _claims),
+    *(_tables, _values, _overhead, _machines, _reasons, _disagreeing, _peaks, _causes, _kernels, _products),
+    *(_sizes, _matrix, _effects, _stacks, _memory, _audits, _held_out, _claims),
 )
 """Numbers of the prose that no single row has. Their keys begin with n/."""
 GROUPS: tuple[Callable[[Dataset], Named], ...] = (
