@@ -19,7 +19,7 @@ REFERENCE = {
             "torch_xla is slower than JAX",
             "A search of its cause found",
             "argument layout",
-            "% of its logarithm",
+            "is the larger factor",
         ],
     ),
     "how noisy is this number?": (["BERT-Base"], ["How noisy this number is", "one more run is expected"]),
