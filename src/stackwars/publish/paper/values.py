@@ -45,8 +45,6 @@ SUBJECT, BASELINE = "torch_xla", "jax"
 """The comparison that the prose is about, whatever else a configuration compares first."""
 _OPTIONAL = ("compiler", "device", "baseline_compiler", "variant", "baseline", "baseline_workload")
 VOTES = ("for", "against", "open")
-PYTORCH = ("torch_xla", "torchax", "torch_tpu")
-"""The frontends that take in the PyTorch model."""
 SMALL_FACTOR = 1.2
 WITH_LIBRARY, WITHOUT_LIBRARY = "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn"
 """The compilers that differ by YNN alone."""
@@ -331,20 +329,6 @@ def _causes(data: Dataset) -> Named:
     )
 
 
-def _kernels(data: Dataset) -> Named:
-    """Yield the share of a difference of two programs that YNN removes, on logarithms, and the ratios of PyTorch's
-    programs of BERT-Base without it."""
-    removals = data.comparisons(quantity=schema.REMOVAL, subject="torch_xla").dropna(subset=["share"])
-    for workload, share in zip(removals["workload"], removals["share"], strict=True):
-        yield f"ynn/removes/{workload}", latex.percent(share)
-    of_bert = data.comparisons(
-        quantity=schema.REPLAY, workload="bert_base", compiler="jaxlib-0.10.2-no-ynn", baseline="jax"
-    )
-    ratios = of_bert[of_bert["subject"].isin(PYTORCH)]["ratio"]
-    yield "bert/pytorch/least", latex.number(ratios.min())
-    yield "bert/pytorch/most", latex.number(ratios.max())
-
-
 def _products(data: Dataset) -> Named:
     """Yield the cores that each linear layer uses, and the share of a model's difference that its layers make up."""
     replays = _ok(data.rows("cells", products.STUDY, schema.REPLAY)).dropna(subset=["cores"])
@@ -455,7 +439,7 @@ def _ok(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 AGGREGATES: tuple[Callable[[Dataset], Named], ...] = (
-    *(_tables, _values, _overhead, _machines, _reasons, _disagreeing, _peaks, _causes, _kernels, _products),
+    *(_tables, _values, _overhead, _machines, _reasons, _disagreeing, _peaks, _causes, _products),
     *(_sizes, _matrix, _effects, _stacks, _memory, _audits, _held_out, _claims),
 )
 """Numbers of the prose that no single row has. Their keys begin with n/."""
