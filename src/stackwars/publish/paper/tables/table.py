@@ -326,7 +326,11 @@ def by_kind(rows: pd.DataFrame, columns: Sequence[str], group_by: str = "") -> p
             named = " ".join(filter(None, [str(row[name]), letters.get(kind)]))
             lines.append(line | {name: named} | ({group_by: row[group_by]} if group_by else {}))
     result = pd.DataFrame(lines, columns=rows.columns)
-    legend = "; ".join(f"{letter}: {escape(kind)}" for kind, letter in letters.items())
+    rates = {kind: kind.rpartition(", ")[2] for kind in letters}
+    is_unique = len(set(rates.values())) == len(rates)
+    legend = "; ".join(
+        f"{letter}: {escape(rates[kind] if is_unique else kind)}" for kind, letter in letters.items()
+    )
     result.attrs["note"] = f"{rows.attrs.get('note', '')} Kinds of machine: {legend}."
     return result
 
