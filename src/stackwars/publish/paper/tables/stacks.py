@@ -1,4 +1,4 @@
-"""The stacks: what each is, pairs of them, one function in two forms, and the lecture's pairs."""
+"""The stacks: what each is, pairs of them, and one function in two forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stackwars.measure.frameworks import load, title
 from stackwars.publish.paper.latex import Latex, escape
 from stackwars.publish.paper.tables.table import Column, Table, frame, indexed, pooled_over, ratio
 from stackwars.setup.device import CPU
-from stackwars.study.results import published, schema
+from stackwars.study.results import schema
 from stackwars.study.results.dataset import Sources
 
 STUDY, BEYOND = "stacks", "beyond"
@@ -84,25 +84,6 @@ def _forms(one: str, plain: str) -> str:
     return f"{special} / {other.removeprefix(special.partition(',')[0]).strip(' ,') or 'plain'}"
 
 
-def lecture_rows(sources: Sources) -> pd.DataFrame:
-    """Return the lecture's ratios beside ours."""
-    data, names = sources.dataset_for(STUDY), set(published.read_lecture()["workload"])
-    table = data.comparisons(STUDY, device=CPU)
-    of_lecture = table["workload"].isin(names) & table["published_ratio"].notna()
-    table = table[of_lecture & table["quantity"].isin([schema.STEADY, schema.PAIRWISE])]
-    result = [
-        {
-            "workload": row["title"],
-            "pair": f"{title(row['subject'])} / {title(row['baseline'])}",
-            "lecture": row["published_ratio"],
-            "ours": ratio(row),
-            "agreement": row["agreement"] or None,
-        }
-        for row in table.to_dict("records")
-    ]
-    return frame(result, pooled_over(data, table))
-
-
 TABLES = (
     Table(
         name="explained",
@@ -136,25 +117,6 @@ TABLES = (
         study=BEYOND,
         group_by="forms",
         note=r"""In brackets: 95\,\% intervals. A framework without a row does not have both forms.""",
-        wide=False,
-    ),
-    Table(
-        name="lecture",
-        caption="A Lecture's Stacks on a GPU, and Ours on a CPU",
-        rows=lecture_rows,
-        columns=(
-            *(Column("Workload", "workload"), Column("Stacks", "pair")),
-            *(
-                Column("Lecture", "lecture", "number"),
-                Column("Ours", "ours", "ratio"),
-                Column("Direction", "agreement"),
-            ),
-        ),
-        study=STUDY,
-        group_by="workload",
-        note=r"""Steady state of one over the other. The lecture~\cite{lecture} has an A100 and its frameworks'
-        default precisions; ours have 95\,\% intervals. Only directions are compared: its MLP has 256
-        sequences of 1024 positions, which would take a CPU seconds, and ours fewer and shorter ones.""",
         wide=False,
     ),
 )
