@@ -29,7 +29,7 @@ REFERENCE = {
     ),
     "frontend or compiler on GPT-2?": (
         ["GPT-2 small"],
-        ["The ratio of both programs in each compiler", "these factors move a time", "jaxlib-0.10.2-no-ynn"],
+        ["The ratio of both programs in each compiler", "Typical effect on a time", "jaxlib-0.10.2-no-ynn"],
     ),
     "does ViT fit the TPU and who needs more?": (
         ["ViT-B/16"],

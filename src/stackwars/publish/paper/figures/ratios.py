@@ -221,7 +221,7 @@ def replays(data: Dataset) -> tuple[pd.DataFrame, Comparison]:
     pooled = pooled[pooled["workload"].isin({name for names in studies for name in names})]
     each = [row for kinds in pooled[EACH_KIND] for row in kinds]
     rows = pd.DataFrame(each, columns=pooled.columns.drop(EACH_KIND))
-    rates = rows["machine"].str.rpartition(", ")[2]
+    rates = rows["machine"].map(lambda name: name.rpartition(", ")[2])
     return rows.assign(machine=rates.where(rates == "", "machines of " + rates)), pair
 
 
