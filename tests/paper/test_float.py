@@ -118,3 +118,26 @@ def test_a_row_or_a_column_that_lacks_a_key_is_refused():
         frame([{"a": 1}, {"a": 2, "b": 3}])
     with pytest.raises(ValueError, match="table x: expected rows with b, which its columns show, got a; fix: "):
         made([{"a": 1}], "a b")
+
+
+def test_a_row_has_a_line_for_each_kind_of_machine_the_fastest_first():
+    slow, fast = (f"A CPU, 2 cores, {low} to {high} GFLOP/s" for low, high in ((64, 91), (362, 512)))
+    on_both = Ratio(2.0, kinds={slow: Ratio(2.0), fast: Ratio(3.0)})
+    rows = frame([
+        {"group": "g", "name": "a_b", "steady": on_both, "first": Ratio(1.5, kinds={slow: Ratio(1.5)}), "n": 7},
+        {"group": "g", "name": "c", "steady": Ratio(4.0, kinds={slow: Ratio(4.0)}), "first": None, "n": 8},
+        {"group": "h", "name": "d", "steady": None, "first": None, "n": 9},
+    ])  # fmt: skip
+    found = tables.by_kind(rows, list(rows.columns), "group")
+    assert list(found["name"]) == [r"a\_b A", r"a\_b B", "c B", "d"] and list(found["group"]) == [
+        "g",
+        "g",
+        "g",
+        "h",
+    ]
+    assert list(found["steady"]) == [Ratio(3.0), Ratio(2.0), Ratio(4.0), None]
+    assert list(found["first"])[:2] == ["", Ratio(1.5)], "the fast kind has none"
+    assert list(found["n"]) == [7, "", 8, 9]
+    assert "A: 362 to 512 GFLOP/s; B: 64 to 91 GFLOP/s" in found.attrs["note"]
+    alone = frame([{"name": "c", "steady": Ratio(4.0, kinds={slow: Ratio(4.0)})}])
+    assert tables.by_kind(alone, ["name", "steady"]) is alone

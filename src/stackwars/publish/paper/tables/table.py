@@ -15,7 +15,7 @@ import pandas as pd
 
 from stackwars.core.numbers import significant
 from stackwars.core.ratio import NEGLIGIBLE
-from stackwars.publish.paper.latex import escape, percent, significant_percent
+from stackwars.publish.paper.latex import Latex, escape, percent, significant_percent
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
 from stackwars.study.results import runs, verdicts
 from stackwars.study.results.comparisons import EACH_KIND
@@ -323,7 +323,7 @@ def by_kind(rows: pd.DataFrame, columns: Sequence[str], group_by: str = "") -> p
         own = {kind for value in row.values() if isinstance(value, Ratio) for kind in value.kinds or ()}
         for place, kind in enumerate(sorted(own, key=letters.__getitem__) or [""]):
             line = {column: _on(kind, value, place) for column, value in row.items()}
-            named = " ".join(filter(None, [str(row[name]), letters.get(kind)]))
+            named = Latex(f"{escape(row[name])} {letters[kind]}") if kind else row[name]
             lines.append(line | {name: named} | ({group_by: row[group_by]} if group_by else {}))
     result = pd.DataFrame(lines, columns=rows.columns)
     rates = {kind: kind.rpartition(", ")[2] for kind in letters}
