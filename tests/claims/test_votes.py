@@ -281,3 +281,27 @@ def test_a_workload_without_a_row_leaves_its_vote_open(tmp_path):
 def test_a_verdict_that_is_open_anyway_names_no_level(tmp_path):
     found = decided(tmp_path, words(3), **{"iree-3.13": words(1)})
     assert (found.verdict, found.margin) == ("not decided", "3 of 5 for, 2 against (4 needed)")
+
+
+@pytest.mark.parametrize(
+    ("words", "side", "word"),
+    [
+        (("slower", "slower"), "for", "slower"),
+        (("slower", "faster"), "open", "opposite"),
+        (("slower", "equivalent"), "open", "inconclusive"),
+        (("faster", "faster"), "against", "faster"),
+    ],
+)
+def test_a_comparison_votes_as_all_kinds_of_machine_do(tmp_path, words, side, word):
+    rows = [comparison("gemm", 2.0, verdict=one, machine=name) for name, one in zip("ab", words, strict=True)]
+    [vote] = votes_for(claim(STEADY), dataset(tmp_path, comparisons=rows))
+    assert (vote.vote, vote.word) == (side, word)
+    assert vote.number.count("2.00 (") == 2, "the ratio of each kind"
+
+
+def test_a_limit_holds_only_if_it_holds_on_every_kind_of_machine(tmp_path):
+    query = {"where": {"quantity": "steady"}, "number": "ratio", "at_least": 1.1}
+    for ratios, side in (((2.0, 1.5), "for"), ((2.0, 1.0), "open"), ((1.0, 1.0), "against")):
+        rows = [comparison("gemm", ratio, machine=name) for name, ratio in zip("ab", ratios, strict=True)]
+        [vote] = votes_for(claim(query), dataset(tmp_path / side, comparisons=rows))
+        assert vote.vote == side
