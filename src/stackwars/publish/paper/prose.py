@@ -35,7 +35,7 @@ WORDS = 8
 COMPARISON_VERDICTS = {
     value for name, value in vars(verdicts).items() if name.isupper() and isinstance(value, str)
 }
-MOST_PAGES, MOST_IN_APPENDIX = 10, 15
+MOST_PAGES, MOST_IN_APPENDIX = 10, 14
 END, APPENDIX, LAST, ANSWER = "sec:end", "sec:build", "sec:last", "fig:compilers"
 UNDECIDED = {
     *(verdicts.INCONCLUSIVE, verdicts.NO_INTERVAL, verdicts.NO_DATA, verdicts.NOT_DECIDED),

@@ -6,7 +6,7 @@ n/tables/steady/torch_xla/slower/names  the titles of their workloads
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay; with the
                                     name of an accelerator, on that
 returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
-unfenced/gemm                       the ratio of 16 calls with one fence, mean of the runs; fenced/gemm: of fenced calls
+unfenced/gemm                       the ratio of 16 calls with one fence, on each kind of machine; fenced/gemm: fenced
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
 change/jaxlib/mha/jax/0.8.3         time in a release over that in the one before it, where it changed
 released/jaxlib/mha/torch_xla/0.7.2 time of torch_xla's program over JAX's in a release; with jax, the inverse
@@ -112,13 +112,15 @@ def _times(data: Dataset) -> Named:
 
 
 def _unfenced(data: Dataset) -> Named:
-    cells = pd.concat([run.table("cells").assign(run=run.identity) for run in runs.read()])
+    every = [run.table("cells").assign(run=run.identity, machine=run.machine) for run in runs.read()]
+    cells = pd.concat(every)
     cells = cells[cells["throughput_ms"].notna() & (cells["mode"] == schema.NATIVE) & (cells["device"] == CPU)]
     for name, column in (("unfenced", "throughput_ms"), ("fenced", "steady_ms")):
-        times = cells.pivot(index=["workload", "run"], columns="framework", values=column)
+        times = cells.pivot(index=["workload", "machine", "run"], columns="framework", values=column)
         ratios = (times[SUBJECT] / times[BASELINE]).dropna()
         for workload, of_runs in ratios.groupby("workload"):
-            yield f"{name}/{workload}", latex.number(statistics.geometric_mean(of_runs))
+            means = of_runs.groupby("machine").agg(statistics.geometric_mean)
+            yield f"{name}/{workload}", listed([latex.number(means[one]) for one in runs.by_speed(means.index)])
 
 
 def _profiles(data: Dataset) -> Named:
@@ -246,26 +248,29 @@ def _machines(data: Dataset) -> Named:
     for name, kind in zip(("slow", "fast"), ends, strict=True):
         peaks = [run.context["peaks"][CPU]["gflop_per_s"] for run in of[kind]]
         yield f"machines/{name}", f"{statistics.median(peaks):.0f}"
-        every_ratio = pd.concat(run.table("comparisons") for run in of[kind]).dropna(subset=["ratio"])
-        every_ratio = every_ratio[every_ratio["device"] == CPU]
-        ratios = every_ratio.query("subject == @SUBJECT and baseline == @BASELINE")
-        ratios = ratios[ratios["quantity"].isin((schema.STEADY, schema.REPLAY))]
+        each = [
+            row for kinds in data.comparisons(device=CPU)[EACH_KIND] for row in kinds if row["machine"] == kind
+        ]
         means: dict[str, float] = {}
-        for (quantity, workload, compiler), rows in ratios.groupby(["quantity", "workload", "compiler"]):
-            where = "" if compiler in ("", native) else f"/{compiler}"
-            means[f"{quantity}/{workload}{where}"] = statistics.geometric_mean(rows["ratio"])
+        for row in each:
+            key, compiler = f"{row['quantity']}/{row['workload']}", row["compiler"]
+            if row["quantity"] in (schema.STEADY, schema.REPLAY) and _is_main(row):
+                means[key + ("" if compiler in ("", native) else f"/{compiler}")] = row["ratio"]
+            elif row["quantity"] == schema.PAIRWISE and row["subject"] == "torch_xla_in_out":
+                yield f"machines/{name}/in_out/{row['workload']}", latex.number(row["ratio"])
         yield from ((f"machines/{name}/{key}", latex.number(mean)) for key, mean in means.items())
         for key, mean in means.items():
             start = key.removesuffix(f"/{WITHOUT_LIBRARY}")
             if start != key and mean != 1 and (rest := means.get(f"{start}/{WITH_LIBRARY}")):
                 removed = 1 - math.log(rest) / math.log(mean)
                 yield f"machines/{name}/removes/{key.split('/')[1]}", latex.percent(removed)
-        changed = every_ratio.query("quantity == @schema.PAIRWISE and subject == 'torch_xla_in_out'")
-        for workload, rows in changed.groupby("workload"):
-            mean = statistics.geometric_mean(rows["ratio"])
-            yield f"machines/{name}/in_out/{workload}", latex.number(mean)
     for (framework, workload), value in (times[ends[0]] / times[ends[1]]).items():
         yield f"machines/{framework}/{workload}", latex.number(value)
+
+
+def _is_main(row: dict) -> bool:
+    """Return whether a comparison is of the two frameworks that the prose is about."""
+    return (row["subject"], row["baseline"]) == (SUBJECT, BASELINE) and not is_missing(row["ratio"])
 
 
 def _reasons(data: Dataset) -> Named:
