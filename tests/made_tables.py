@@ -259,7 +259,7 @@ def pair(
 def pairs(noise: float = 0.01, ratio: float = 1.0, seed: int = 0) -> list[dict]:
     """Twelve pairs of two frameworks against themselves."""
     return [
-        pair(workload=f"{subject}{number}", subject=subject, noise=noise, ratio=ratio, seed=seed)
+        pair(workload=workload, subject=subject, noise=noise, ratio=ratio, seed=seed)
         for subject in ("jax", "torch_xla")
-        for number in range(6)
+        for workload in ("gemm", "ffn", "mha", "layernorm", "conv", "bert_base")
     ]

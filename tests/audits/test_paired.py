@@ -102,17 +102,25 @@ def test_the_committed_configuration_has_forty_trials_of_four_frameworks_on_four
     assert sum(pair.trials for pair in same) >= 40
     assert {pair.subject for pair in same} == {"jax", "torch_xla", "torch_eager", "torch_inductor"}
     assert all(pair.subject == pair.baseline for pair in same)
-    assert {(pair.subject, pair.baseline, pair.trials) for pair in mixed} == {("torch_xla", "jax", 2)}
-    for every in (same, mixed):
-        assert {pair.workload for pair in every} == {"gemm", "mha", "layernorm", "bert_base"}
-    assert Counter((pair.kind, pair.name) for pair in found).most_common(1)[0][1] == 1
+    workloads = {"gemm", "mha", "layernorm"}
+    assert {pair.workload for pair in same if pair.device == "cpu-1t"} == workloads
+    assert {pair.workload for pair in same if pair.device == "cpu"} == {*workloads, "bert_base"}
+    assert {(pair.subject, pair.baseline, pair.device, pair.trials) for pair in mixed} == {
+        ("torch_xla", "jax", "cpu", 2)
+    }
+    assert {pair.workload for pair in mixed} == {*workloads, "bert_base"}
+    assert Counter((pair.kind, pair.device, pair.name) for pair in found).most_common(1)[0][1] == 1
 
 
 def test_what_the_configuration_lacks_has_no_pair():
     trials = {"jax": 1, "numpy": 2}
     asked = {"frameworks": [], "replays": [], "workloads": ["gemm", "bert_base"], "trials": trials}
-    names = [(pair.kind, pair.name) for pair in pairs.all_pairs(config(audits=asked))]
-    assert names == [("same", "jax-gemm")]
+    names = [(pair.kind, pair.device, pair.name) for pair in pairs.all_pairs(config(audits=asked))]
+    assert names == [("same", "cpu", "jax-gemm")]
+    of_both = pairs.all_pairs(
+        config(audits=asked, devices=["cpu", "cpu-1t"], device_workloads={"cpu-1t": ["ffn"]})
+    )
+    assert [(pair.device, pair.workload) for pair in of_both] == [("cpu", "gemm")]
 
 
 @pytest.mark.env

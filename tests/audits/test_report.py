@@ -133,6 +133,7 @@ def test_cells_that_the_tables_refuse_are_counted(change, refused_by):
     assert [name for name, entry in found.items() if entry["verdict"] != "pass"] == refused_by
     for name in refused_by:
         assert "torch_xla ffn on cpu" in found[name]["detail"]
+        assert "torch_xla ffn on cpu" in found[name]["consequence"]
 
 
 def test_no_cell_is_no_pass():
@@ -149,6 +150,7 @@ def test_fences(broken):
     entry = report.judge_fences([FENCES, bad])
     assert entry["verdict"] == "fail"
     assert entry["detail"].endswith(f"failed: torch_xla on cpu: {broken}")
+    assert entry["consequence"] == "Times of torch_xla on cpu can leave out work that is still running."
 
 
 HONEST, MUTANT = MUTANTS["processes"]
@@ -179,6 +181,7 @@ def test_independent_harness():
     entry = report.judge_independent([INDEPENDENT, apart])
     assert entry["verdict"] == "fail"
     assert "ffn in jax 1.070 times pyperf 2.10.0's" in entry["detail"]
+    assert entry["consequence"] == "Times are off: ffn in jax by 7 %."
 
 
 def test_nothing_is_not_a_pass():
@@ -222,3 +225,13 @@ def test_a_reader_hears_which_audits_failed_and_whose_they_are(judged, run, said
     entries = [audit_entries.entry(name, verdict, {}, "x") for name, verdict in judged.items()]
     entries.append(audit_entries.not_run_entry("independent"))
     assert Audits(entries, "one").state(run) == said
+
+
+def test_a_reader_hears_what_follows_from_a_failure():
+    failed = audit_entries.entry(
+        "aa", "fail", {}, "x", "Differences below 9 % on GEMM are not resolved in one run."
+    )
+    passed = audit_entries.entry("power", "pass", {}, "x", "Differences below 1 % on GEMM are not resolved.")
+    assert Audits([failed, passed], "one").state("one") == (
+        "1 of 2 audits of this run failed: A/A. Differences below 9 % on GEMM are not resolved in one run."
+    )

@@ -321,9 +321,22 @@ def test_pairs_are_measured_on_all_cores_by_the_rounds_of_the_study():
     sources = jobs.sources(wildcards)
     assert {f"src/stackwars/measure/frameworks/{name}.py" for name in ("jax", "torch_xla")} <= set(sources)
     with pytest.raises(
-        WorkflowError, match="expected one of jax-gemm, torch_xla-gemm on cpu, got numpy-gemm on cpu"
+        WorkflowError, match="expected one of jax-gemm, torch_xla-gemm on cpu, got numpy-gemm; fix"
     ):
         jobs.pins(audit("same", "numpy-gemm"))
+
+
+def test_one_core_has_its_own_pairs_and_rounds():
+    chosen = {"frameworks": [], "replays": [], "workloads": ["layernorm"], "trials": {"jax": 2}}
+    preset = grid().config.chosen.changed(rounds={"cpu-1t": 1})
+    presets = {**grid().config.presets, "smoke": preset}
+    jobs = AuditJobs(grid(audits=chosen, devices=["cpu", "cpu-1t"], workloads=["layernorm"], presets=presets))
+    pairs = [path for path in jobs.parts() if "/same/" in path]
+    assert pairs == [f"results/smoke/audits/same/{device}/jax-layernorm.json" for device in ("cpu", "cpu-1t")]
+    wildcards = audit("same", "jax-layernorm", "cpu-1t")
+    command = jobs.command(wildcards, SimpleNamespace()).split()
+    job = PairJob(**content(command[command.index("--job") + 1]))
+    assert (job.device, job.rounds) == ("cpu-1t", 1)
 
 
 def test_what_the_configuration_adds_is_broken_too():
@@ -341,14 +354,10 @@ def test_what_the_configuration_adds_is_broken_too():
     assert {path for path in jobs.parts() if "iree" in path} == {f"{folder}/mutants/cpu/jax-iree-3.13.json"}
 
 
-def audit(name: str, subject: str) -> list:
+def audit(name: str, subject: str, device: str = "cpu") -> list:
     """The wildcards of an audit, as Snakemake has them."""
-
-    class Names(list):
-        audit, device = name, "cpu"
-
-    names = Names([name, "cpu", subject])
-    names.subject = subject
+    names = type("Names", (list,), {})([name, device, subject])
+    names.audit, names.device, names.subject = name, device, subject
     return names
 
 

@@ -407,6 +407,9 @@ def _audits(data: Dataset) -> Named:
         key = f"audits/power/{size['percent']}"
         yield f"{key}/found", size["workloads"]["count"]
         yield f"{key}/trials", size["workloads"]["trials"]
+    if shares := figures["power"].get("found"):
+        yield "audits/power/found", shares["all"]["count"]
+        yield "audits/power/trials", shares["all"]["trials"]
     audited = next(run for run in runs.read() if run.identity == found.run).table("comparisons")
     audited = audited.query("quantity == @schema.STEADY and subject == @SUBJECT and baseline == @BASELINE")
     audited = audited[audited["device"] == CPU]

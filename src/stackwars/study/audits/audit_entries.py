@@ -20,7 +20,7 @@ AUDITS: dict[str, tuple[str, str]] = {
     ),
     "clock": ("External clock", "no process reports more time than its parent saw pass"),
     "aa": ("A/A", "a difference is rarely claimed where both sides are the same"),
-    "power": ("Power", "a difference of known size is found"),
+    "power": ("Power", "the difference that is printed as detectable is found"),
     "mixed": ("Mixed frameworks", "two trials of one ratio of two frameworks agree"),
     "agreement": (
         "Parity and precision",
@@ -32,12 +32,15 @@ AUDITS: dict[str, tuple[str, str]] = {
 """{audit: its title, and what it should show}."""
 
 
-def entry(identity: str, verdict: str, figures: dict[str, Any], detail: str) -> Entry:
-    """Return an entry of the document. detail: the figures in a sentence, or why the audit was not run."""
+def entry(identity: str, verdict: str, figures: dict[str, Any], detail: str, consequence: str = "") -> Entry:
+    """Return an entry of the document. detail: the figures in a sentence, or why the audit was not run.
+
+    consequence: a sentence on what follows for a reader if the audit failed; no other entry has one.
+    """
     title, aim = AUDITS[identity]
     return {
         **{"id": identity, "title": title, "verdict": verdict, "aim": aim},
-        **{"figures": figures, "detail": detail},
+        **{"figures": figures, "detail": detail, "consequence": consequence if verdict == FAIL else ""},
     }
 
 
@@ -57,7 +60,7 @@ class Audits:
     machine: str = ""
 
     def state(self, run: str, called: str = "this run") -> str:
-        """Return one sentence for a reader of a run's results: whether it was audited, and which audits failed.
+        """Return for a reader of a run's results whether it was audited, which audits failed, and what follows.
 
         called: what the sentence calls the run.
         """
@@ -67,6 +70,9 @@ class Audits:
             return f"The harness was not audited with {called}."
         counted = f"{len(failed) or len(judged)} of {len(judged)} audits"
         outcome = f"failed: {', '.join(failed)}." if failed else "passed."
+        # Audits made before 29 November 2026 state no consequence.
+        consequences = [one.get("consequence", "") for one in judged if one["verdict"] == FAIL]
+        outcome = " ".join([outcome, *dict.fromkeys(filter(None, consequences))])
         if self.run == run:
             return f"{counted} of {called} {outcome}"
         return f"The harness was not audited with {called}; {counted} of the run {self.run} {outcome}"

@@ -94,7 +94,9 @@ def _count(identity: str, counted: pd.DataFrame, refused: pd.Series) -> Entry:
     detail = f"{len(counted)} cells, {len(names)} refused"
     if names:
         detail += f": {', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''}"
-    return entry(identity, FAIL if names else PASS, {"cells": len(counted), "refused": names}, detail)
+    figures = {"cells": len(counted), "refused": names}
+    consequence = f"The numbers of {', '.join(names)} are not usable."
+    return entry(identity, FAIL if names else PASS, figures, detail, consequence)
 
 
 def judge_fences(found: list[dict]) -> Entry:
@@ -111,7 +113,9 @@ def judge_fences(found: list[dict]) -> Entry:
     detail = f"{subject_labels(found)}: after a fence at most {100 * left:.2g} % of a call is left"
     if wrong:
         detail += f"; failed: {'; '.join(wrong)}"
-    return entry("fences", FAIL if wrong else PASS, {"by_framework": found}, detail)
+    late = subject_labels([one for one in found if not all(one["ok"].values())])
+    consequence = f"Times of {late} can leave out work that is still running."
+    return entry("fences", FAIL if wrong else PASS, {"by_framework": found}, detail, consequence)
 
 
 def judge_mutants(found: list[dict]) -> Entry:
@@ -130,7 +134,9 @@ def judge_mutants(found: list[dict]) -> Entry:
     if missed or refused:
         detail += f"; wrong: {'; '.join([*missed, *refused])}"
     ok = bool(broken and honest) and not missed and not refused
-    return entry("mutants", PASS if ok else FAIL, {"by_framework": found}, detail)
+    consequences = [f"The checks do not notice {', '.join(missed)}."] if missed else []
+    consequences += [f"The checks refuse {len(refused)} of {len(honest)} valid processes."] if refused else []
+    return entry("mutants", PASS if ok else FAIL, {"by_framework": found}, detail, " ".join(consequences))
 
 
 def judge_independent(found: list[dict]) -> Entry:
@@ -142,8 +148,14 @@ def judge_independent(found: list[dict]) -> Entry:
         f"{row['workload']} in {one['framework']} {row['ratio']:.3f} times {row['harness']}'s"
         for one, row in rows
     ]
-    ok = all(row["ok"] for _, row in rows)
-    return entry("independent", PASS if ok else FAIL, {"by_framework": found}, "ours: " + "; ".join(parts))
+    apart = [
+        f"{row['workload']} in {one['framework']} by {100 * abs(row['ratio'] - 1):.2g} %"
+        for one, row in rows
+        if not row["ok"]
+    ]
+    consequence = f"Times are off: {', '.join(apart)}."
+    figures = {"by_framework": found}
+    return entry("independent", FAIL if apart else PASS, figures, "ours: " + "; ".join(parts), consequence)
 
 
 def subject_label(one: dict) -> str:

@@ -1,21 +1,26 @@
-"""Trials: disjoint groups of rounds of one pair, judged as the study judges a ratio of one run, and their audits.
+"""Trials: disjoint groups of rounds of one pair, judged as the study judges a ratio without moderation; their audits.
 
-A trial has as many rounds as the study measures of its workload, one after the other. Trials of the same number, of
-all pairs, stand for one run: its ratios are a family, whose variance between rounds moderates each ratio's own, and
-which the correction for the number of comparisons counts. As `study.results.comparisons` has it, the intervals that
-decide have one level, and undisturbed series must agree with the loops in sign.
+A trial has as many rounds as the study measures of its workload on that device, one after the other. Trials of the same
+number and device stand for one run: the correction for the number of comparisons counts them. As
+`study.results.comparisons` has it, the intervals that decide have one level, and undisturbed series must agree with the
+loops in sign.
+
+A trial's variance comes from its own rounds. Variances can be borrowed within one scale only, and each pair has its
+own: on one workload, JAX against itself varies several times as much as eager PyTorch against itself. A prior over
+the frameworks of a workload makes the intervals of the noisy ones miss twice as often as they state.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from stackwars.core.ratio import ALPHA, INCONCLUSIVE, LEVEL, SLOWER, LogRatio, direction
+from stackwars.core.ratio import ALPHA, INCONCLUSIVE, LEVEL, POWER, LogRatio, direction
+from stackwars.measure import workloads
 from stackwars.study.audits.audit_entries import FAIL, PASS, Entry, entry, not_run_entry
 from stackwars.study.audits.pairs import MIXED, SAME
 from stackwars.study.results import families
@@ -23,20 +28,32 @@ from stackwars.study.results.verdicts import DECIDED
 
 FALSE_CLAIMS = 0.05
 """Largest rate of trials of equal sides that claim a difference."""
-FOUND = {5: 0.95, 3: 0.8}
-"""{percent of difference: the least share of trials that must find it}."""
+WORST = 1.2
+"""Largest factor between two trials of one ratio: below the factor between the ratios with near and with far cores of
+the workloads where the distance decides most (docs/protocol.md)."""
 ALL = "all"
+Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial of a pair. pair: the result of `paired.measure`. ratio: with the error that gives its 95 % interval,
-    before the correction for the number of comparisons. verdict: what the study says after it.
+    """A trial of a pair. pair: the result of `paired.measure`. number: in the order of time. rounds: their ratios.
+    ratio: with the error that gives its 95 % interval, before the correction for the number of comparisons.
+    undisturbed: the mean logarithm of the ratios of the series before the loops. level and verdict: what the study
+    prints after the correction.
     """
 
     pair: dict[str, Any]
+    number: int
+    rounds: list[float]
     ratio: LogRatio
+    undisturbed: float
+    level: float
     verdict: str
+
+    @property
+    def key(self) -> Key:
+        return self.pair["device"], self.pair["name"], self.number
 
     @property
     def excludes_one(self) -> bool:
@@ -49,9 +66,34 @@ class Trial:
         return self.verdict in DECIDED
 
     @property
-    def found(self) -> bool:
-        """Return whether the study would say that the subject is slower."""
-        return self.verdict == SLOWER
+    def detectable(self) -> float:
+        """Return the difference that the study prints as detectable, as a share of 1."""
+        return self.ratio.detectable(self.level)
+
+    @property
+    def off(self) -> float:
+        """Return how far the ratio is from 1, as a share of the smaller side."""
+        return math.expm1(abs(self.ratio.log))
+
+    def detection(self) -> dict[str, Any]:
+        """Return whether this trial finds its detectable difference at its level, and the least that it would find.
+
+        Both series are multiplied by 1 plus the difference, and must then be over 1.
+        """
+        needed = max(self.ratio.half_width(self.level) - self.ratio.log, -self.undisturbed)
+        return {
+            "workload": _workload(self), "detectable": self.detectable,
+            "found": math.log1p(self.detectable) > needed, "needed": math.expm1(needed),
+        }  # fmt: skip
+
+    def record(self) -> dict[str, Any]:
+        """Return what audits.json has of the trial. low, high: the 95 % interval before the correction."""
+        names = {name: self.pair[name] for name in ("workload", "device", "subject", "baseline")}
+        value, low, high = self.ratio.estimate()
+        return {
+            **names, "trial": self.number, "ratio": value, "low": low, "high": high, "rounds": self.rounds,
+            "level": self.level, "detectable": self.detectable, "verdict": self.verdict,
+        }  # fmt: skip
 
 
 def groups(ratios: Sequence[float], size: int) -> list[list[float]]:
@@ -59,47 +101,44 @@ def groups(ratios: Sequence[float], size: int) -> list[list[float]]:
     return [list(ratios[at : at + size]) for at in range(0, len(ratios) - size + 1, size)]
 
 
-def trials(pairs: Sequence[dict], factor: float = 1.0) -> list[Trial]:
-    """Return every trial of the pairs that has an interval. factor: what every ratio is multiplied by."""
-    by_name = {pair["name"]: pair for pair in pairs if pair["rounds"] > 1}
-    alternating, undisturbed = (
-        {name: groups([factor * one for one in pair[key]], pair["rounds"]) for name, pair in by_name.items()}
-        for key in ("ratios", "undisturbed")
-    )
+def trials(pairs: Sequence[dict]) -> list[Trial]:
+    """Return every trial of the pairs that has an interval."""
+    runs: dict[tuple[int, str], dict[Key, tuple[dict, list[float], list[float]]]] = {}
+    for pair in pairs:
+        if pair["rounds"] < 2:
+            continue
+        series = (groups(pair[name], pair["rounds"]) for name in ("ratios", "undisturbed"))
+        for number, (ratios, undisturbed) in enumerate(zip(*series, strict=True)):
+            key = pair["device"], pair["name"], number
+            runs.setdefault((number, pair["device"]), {})[key] = (pair, ratios, undisturbed)
     result = []
-    for number in range(max(map(len, alternating.values()), default=0)):
-        names = [name for name, of_it in alternating.items() if len(of_it) > number]
-        ratios = moderated({name: alternating[name][number] for name in names})
-        decided = decide(ratios, {name: undisturbed[name][number] for name in names})
-        result += [Trial(by_name[name], ratios[name], decided[name]) for name in names]
+    for _, run in sorted(runs.items()):
+        ratios = {key: LogRatio.of_rounds(rounds) for key, (_, rounds, _) in run.items()}
+        before = {key: float(np.log(series).mean()) for key, (_, _, series) in run.items()}
+        level, verdicts = decide(ratios, before)
+        result += [
+            Trial(pair, key[2], rounds, ratios[key], before[key], level, verdicts[key])
+            for key, (pair, rounds, _) in run.items()
+        ]
     return result
 
 
-def moderated(rounds: Mapping[str, Sequence[float]]) -> dict[str, LogRatio]:
-    """Return each ratio of one run from the ratios of its rounds, two at least, with its moderated error."""
-    plain = {name: LogRatio.of_rounds(ratios) for name, ratios in rounds.items()}
-    rows = [
-        {"error": one.error, "dof": one.freedom, "rounds": len(rounds[name])} for name, one in plain.items()
-    ]
-    return {
-        name: LogRatio(one.log, row["error"], row["dof"])
-        for (name, one), row in zip(plain.items(), families.shrink_errors(rows), strict=True)
-    }
+def decide(ratios: Mapping[Key, LogRatio], undisturbed: Mapping[Key, float]) -> tuple[float, dict[Key, str]]:
+    """Return the level of the intervals of one run's ratios and the verdict on each.
 
+    undisturbed: as `Trial.undisturbed`.
+    """
+    agrees = {key: ratio.log * undisturbed[key] >= 0 for key, ratio in ratios.items()}
 
-def decide(ratios: Mapping[str, LogRatio], undisturbed: Mapping[str, Sequence[float]]) -> dict[str, str]:
-    """Return what the study says of the ratios of one run. undisturbed: the ratios of the series before the loops."""
-    agrees = {name: ratio.log * np.log(undisturbed[name]).mean() >= 0 for name, ratio in ratios.items()}
-
-    def word(name: str, level: float) -> str:
-        found = direction(ratios[name].estimate(level))
-        return found if agrees[name] or found not in DECIDED else INCONCLUSIVE
+    def word(key: Key, level: float) -> str:
+        found = direction(ratios[key].estimate(level))
+        return found if agrees[key] or found not in DECIDED else INCONCLUSIVE
 
     def count_decided(level: float) -> int:
-        return sum(word(name, level) != INCONCLUSIVE for name in ratios)
+        return sum(word(key, level) != INCONCLUSIVE for key in ratios)
 
     level = families.level(len(ratios), count_decided)
-    return {name: word(name, level) for name in ratios}
+    return level, {key: word(key, level) for key in ratios}
 
 
 def rate(count: int, total: int) -> dict[str, Any]:
@@ -117,11 +156,11 @@ def exceeds(found: dict[str, Any], limit: float, level: float = ALPHA) -> bool:
     return stats.binomtest(found["count"], found["trials"], limit, "greater").pvalue < level
 
 
-def falls_short(found: dict[str, Any], limit: float) -> bool:
-    """Return whether fewer trials have it than chance explains if the limit is the true rate."""
+def falls_short(found: dict[str, Any], limit: float, level: float = ALPHA) -> bool:
+    """Return whether fewer trials have it than chance explains at this level if the limit is the true rate."""
     from scipy import stats
 
-    return stats.binomtest(found["count"], found["trials"], limit, "less").pvalue < ALPHA
+    return stats.binomtest(found["count"], found["trials"], limit, "less").pvalue < level
 
 
 def quotients(numerators: Sequence[Trial], denominators: Sequence[Trial]) -> list[LogRatio]:
@@ -139,100 +178,168 @@ def aa(found: Sequence[dict]) -> Entry:
     """Judge trials of frameworks against themselves.
 
     Neither what the study claims nor what 95 % intervals say may differ from 1 in more trials than chance explains if
-    FALSE_CLAIMS is the true rate: in all trials, and in those of each framework, whose levels are divided by the number
-    of frameworks.
+    FALSE_CLAIMS is the true rate: in all trials, and in those of each framework and of each device, whose levels are
+    divided by their number.
     """
-    same = [trial for trial in trials(found) if trial.pair["kind"] == SAME]
+    same = _same(trials(found))
     if not same:
         return not_run_entry("aa", "no pair has two rounds to a trial")
-    groups = {name: _equal(of_it) for name, of_it in _by_framework(same).items()}
-    total = groups[ALL] = _equal(same)
+    parts = _grouped(same, lambda one: one.pair["subject"]) | _grouped(same, lambda one: one.pair["device"])
+    rates = {name: _equal(members) for name, members in parts.items()}
+    total = rates[ALL] = _equal(same)
     wrong = [
         f"too many {what} of {name}"
-        for name, one in groups.items()
+        for name, one in rates.items()
         for what in ("claims", "intervals")
-        if exceeds(one[what], FALSE_CLAIMS, ALPHA if name == ALL else ALPHA / (len(groups) - 1))
+        if exceeds(one[what], FALSE_CLAIMS, ALPHA if name == ALL else ALPHA / len(parts))
     ]
     detail = (
         f"a difference is claimed in {_rate(total['claims'])}; before the correction for the number of comparisons, "
         f"the 95 % interval excludes 1 in {_rate(total['intervals'])}: "
         + ", ".join(
             f"{name} {one['intervals']['count']} of {one['intervals']['trials']}"
-            for name, one in groups.items()
+            for name, one in rates.items()
             if name != ALL
         )
         + f"; 95th percentile of |ratio - 1| {100 * total['off_95']:.2g} %"
     )
-    return _entry("aa", wrong, {"groups": groups}, detail)
+    figures = {"groups": rates, "trials": [trial.record() for trial in same]}
+    missed = _grouped([trial for trial in same if trial.excludes_one], _workload)
+    worst = {label: max(trial.off for trial in members) for label, members in missed.items()}
+    return _entry("aa", wrong, figures, detail, unresolved(worst))
 
 
 def power(found: Sequence[dict]) -> Entry:
-    """Judge the A/A trials with every ratio multiplied: the noise of the study, with a difference of arithmetic."""
-    same = [pair for pair in found if pair["kind"] == SAME]
-    sizes = []
-    for percent in FOUND:
-        multiplied = trials(same, 1 + percent / 100)
-        if not multiplied:
-            return not_run_entry("power", "no pair has two rounds to a trial")
-        share = rate(sum(one.found for one in multiplied), len(multiplied))
-        sizes.append({"percent": percent, "workloads": share})
-    return power_entry(sizes)
+    """Judge the A/A trials, the ratios of each multiplied by 1 plus its printed `detectable`, at the printed level.
+
+    The noise is the study's and the difference is exact. The study states that it finds this difference in POWER of
+    the trials. Fewer than chance explains fail, in all trials or in those of a workload on a device, whose levels are
+    divided by their number.
+    """
+    plain = _same(trials(found))
+    if not plain:
+        return not_run_entry("power", "no pair has two rounds to a trial")
+    return power_entry([trial.detection() for trial in plain])
 
 
-def power_entry(sizes: list[dict]) -> Entry:
-    """Return the entry of {percent, workloads: the rate of trials that find it} of each size of a difference."""
+def power_entry(rows: list[dict]) -> Entry:
+    """Return the entry of some trials: {workload, detectable, found: whether it is, needed: what would be}."""
+    by_workload = _grouped(rows, lambda row: row["workload"])
+    shares = {name: _found(members) for name, members in by_workload.items()}
+    total = shares[ALL] = _found(rows)
     wrong = [
-        f"{size['percent']} % is found too seldom"
-        for size in sizes
-        if size["workloads"]["rate"] < FOUND[size["percent"]]
+        f"the detectable difference of {name} is found too seldom"
+        for name, one in shares.items()
+        if falls_short(one, POWER, ALPHA if name == ALL else ALPHA / len(by_workload))
     ]
-    detail = "; ".join(f"{size['percent']} % is found in {_rate(size['workloads'])}" for size in sizes)
-    return _entry("power", wrong, {"sizes": sizes}, detail)
+    median = {name: float(np.median([row["detectable"] for row in of])) for name, of in by_workload.items()}
+    detail = f"the printed detectable difference is found in {_rate(total)}, {100 * POWER:.0f} % expected: " + (
+        ", ".join(
+            f"{name} (median {_percent(median[name])} %) {shares[name]['count']} of {shares[name]['trials']}"
+            for name in by_workload
+        )
+    )
+    missed = {
+        name: float(np.quantile([row["needed"] for row in members], POWER))
+        for name, members in by_workload.items()
+        if shares[name]["rate"] < POWER
+    }
+    return _entry("power", wrong, {"found": shares, "trials": rows}, detail, unresolved(missed))
 
 
 def mixed(found: Sequence[dict]) -> Entry:
-    """Judge ratios of two frameworks by quotients of two trials of one pair, whose truth is 1.
-
-    An interval that contains the truth less often than chance explains if it should in 95 % of the quotients fails.
-    """
+    """Judge ratios of two frameworks by quotients of two trials of one pair, whose truth is 1."""
     every = [trial for trial in trials(found) if trial.pair["kind"] == MIXED]
-    of_pair = {
-        name: [t for t in every if t.pair["name"] == name] for name in {t.pair["name"]: None for t in every}
-    }
     rows = [
-        _quotient(name, one) for name, of_it in of_pair.items() for one in quotients(of_it[0::2], of_it[1::2])
+        {"name": one.pair["name"], "workload": _workload(one), "ratio": quotient}
+        for members in _grouped(every, lambda trial: trial.pair["name"]).values()
+        for one, quotient in zip(members[0::2], quotients(members[0::2], members[1::2]), strict=False)
     ]
-    return mixed_entry(rows) if rows else not_run_entry("mixed", "no pair of two frameworks has two trials")
+    if not rows:
+        return not_run_entry("mixed", "no pair of two frameworks has two trials")
+    result = mixed_entry(rows)
+    result["figures"]["trials"] = [trial.record() for trial in every]
+    return result
 
 
 def mixed_entry(rows: list[dict]) -> Entry:
-    """Return the entry of some quotients: {name, ratio, low, high, contained: whether the interval contains 1}."""
-    agree = rate(sum(row["contained"] for row in rows), len(rows))
+    """Return the entry of some quotients: {name, workload, ratio: a LogRatio}.
+
+    Three things fail: 95 % intervals that contain 1 less often than chance explains; a quotient whose interval does
+    not contain 1 even at the level of the worst of them all (Bonferroni); and one that is off by more than WORST,
+    however wide its interval is. The first alone lets one quotient of a few be wrong by any amount.
+    """
+    level = 1 - ALPHA / len(rows)
+    named = []
+    for row in rows:
+        value, low, high = row["ratio"].estimate()
+        off = abs(row["ratio"].log)
+        named.append({
+            "name": row["name"], "workload": row["workload"], "ratio": value, "low": low, "high": high,
+            "off": math.expm1(off), "contained": contains(row["ratio"], 1.0),
+            "explained": off <= row["ratio"].half_width(level),
+        })  # fmt: skip
+    agree = rate(sum(row["contained"] for row in named), len(named))
+    worst = max(named, key=lambda row: row["off"])
     wrong = ["intervals contain the truth too seldom"] if falls_short(agree, 1 - ALPHA) else []
-    detail = f"the 95 % interval of a quotient of two trials contains 1 in {_rate(agree)}: " + ", ".join(
-        f"{row['name']} {row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})" for row in rows
+    wrong += [f"the interval of {row['workload']} is too narrow" for row in named if not row["explained"]]
+    wrong += [
+        f"{row['workload']} is off by {_percent(row['off'])} %" for row in named if row["off"] > WORST - 1
+    ]
+    detail = (
+        f"the 95 % interval of a quotient of two trials contains 1 in {_rate(agree)}: "
+        + ", ".join(
+            f"{row['workload']} {row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})" for row in named
+        )
+        + f"; the worst is off by {_percent(worst['off'])} % ({worst['workload']}), "
+        f"{100 * (WORST - 1):.0f} % is allowed"
     )
-    return _entry("mixed", wrong, {"agree": agree, "quotients": rows}, detail)
+    bad = [row for row in named if not row["contained"] or not row["explained"] or row["off"] > WORST - 1]
+    off = _grouped(bad, lambda row: row["workload"])
+    largest = {label: max(row["off"] for row in members) for label, members in off.items()}
+    return _entry("mixed", wrong, {"agree": agree, "quotients": named}, detail, unresolved(largest))
 
 
-def _quotient(name: str, ratio: LogRatio) -> dict[str, Any]:
-    value, low, high = ratio.estimate()
-    return {"name": name, "ratio": value, "low": low, "high": high, "contained": contains(ratio, 1.0)}
+def unresolved(differences: Mapping[str, float]) -> str:
+    """Return what a failure means for a reader. differences: {workload: the share up to which one run errs}."""
+    parts = [f"{_percent(share)} % on {label}" for label, share in differences.items()]
+    return f"Differences below {', '.join(parts)} are not resolved in one run." if parts else ""
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, rounded up to two digits: it bounds an error."""
+    percent = 100 * share
+    if percent <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(percent)) - 1)
+    return f"{math.ceil(percent / unit - 1e-9) * unit:.4g}"
+
+
+def _same(every: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in every if trial.pair["kind"] == SAME]
+
+
+def _workload(trial: Trial) -> str:
+    title = workloads.load(trial.pair["workload"]).TITLE
+    return f"{title} ({trial.pair['device']})"
 
 
 def _equal(same: Sequence[Trial]) -> dict[str, Any]:
-    off = [abs(math.expm1(trial.ratio.log)) for trial in same]
     return {
         "claims": rate(sum(trial.claimed for trial in same), len(same)),
         "intervals": rate(sum(trial.excludes_one for trial in same), len(same)),
-        "off_95": float(np.quantile(off, 0.95)),
+        "off_95": float(np.quantile([abs(math.expm1(trial.ratio.log)) for trial in same], 0.95)),
     }
 
 
-def _by_framework(every: Sequence[Trial]) -> dict[str, list[Trial]]:
-    result: dict[str, list[Trial]] = {}
-    for trial in every:
-        result.setdefault(trial.pair["subject"], []).append(trial)
+def _found(rows: Sequence[dict]) -> dict[str, Any]:
+    return rate(sum(row["found"] for row in rows), len(rows))
+
+
+def _grouped(every: Sequence, label: Callable[..., str]) -> dict[str, list]:
+    result: dict[str, list] = {}
+    for one in every:
+        result.setdefault(label(one), []).append(one)
     return result
 
 
@@ -243,7 +350,8 @@ def _rate(found: dict[str, Any]) -> str:
     )
 
 
-def _entry(identity: str, wrong: list[str], figures: dict[str, Any], detail: str) -> Entry:
+def _entry(identity: str, wrong: list[str], figures: dict[str, Any], detail: str, consequence: str) -> Entry:
     if wrong:
         detail += f"; wrong: {'; '.join(wrong)}"
-    return entry(identity, FAIL if wrong else PASS, {**figures, "wrong": wrong}, detail)
+    verdict = FAIL if wrong else PASS
+    return entry(identity, verdict, {**figures, "wrong": wrong}, detail, consequence)

@@ -22,7 +22,7 @@ from stackwars.study.studies import of_tables
 from stackwars.study.workflow import job_files
 from stackwars.study.workflow.grid import Grid, Wildcards
 
-VERSION = "4"
+VERSION = "5"
 """The version of the audits' protocol; see `stackwars.study.workflow.jobs`."""
 SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_rel_l2")
 """The settings that every audit's processes depend on."""
@@ -69,7 +69,7 @@ class AuditJobs:
         devices = self._config.devices
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
         """Where broken processes run: on the quiet instrument, if there is one."""
-        self._pairs = {(pair.kind, pair.name): pair for pair in pairs.all_pairs(self._config)}
+        self._pairs = {(pair.kind, pair.device, pair.name): pair for pair in pairs.all_pairs(self._config)}
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config.workloads]
 
     @staticmethod
@@ -100,14 +100,15 @@ class AuditJobs:
         return result
 
     def _pair(self, wildcards: Wildcards) -> Audit:
-        pair = self._pairs.get((wildcards.audit, wildcards.subject))
-        if pair is None or wildcards.device != CPU:
-            known = [name for kind, name in self._pairs if kind == wildcards.audit]
+        kind, device = wildcards.audit, wildcards.device
+        pair = self._pairs.get((kind, device, wildcards.subject))
+        if pair is None:
+            known = [name for *of_pair, name in self._pairs if of_pair == [kind, device]]
             raise WorkflowError(
-                f"target: audits: expected one of {', '.join(known)} on {CPU}, got {wildcards.subject} on "
-                f"{wildcards.device}; fix: change the path, or the key audits of the configuration"
+                f"target: audits: expected one of {', '.join(known) or 'none'} on {device}, got "
+                f"{wildcards.subject}; fix: change the path, or the key audits of the configuration"
             )
-        return Audit(wildcards.audit, CPU, pair.subject, pair=pair)
+        return Audit(kind, device, pair.subject, pair=pair)
 
     def pins(self, wildcards: Wildcards) -> str | list[str]:
         """Return the pins of the audited frameworks' environments, or of the compiler's."""
@@ -178,10 +179,10 @@ class AuditJobs:
             name=pair.name,
             kind=pair.kind,
             workload=pair.workload,
-            device=CPU,
+            device=pair.device,
             preset=self._config.preset,
             trials=pair.trials,
-            rounds=cells.rounds(self._config, pair.workload),
+            rounds=cells.rounds(self._config, pair.workload, pair.device),
             settings={**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
             sides=self._sides(pair),
         )
@@ -190,7 +191,7 @@ class AuditJobs:
         result = []
         for name in (pair.subject, pair.baseline):
             sizes = cells.sizes(self._config, pair.workload)
-            pins = cells.pins(self._config, name, CPU)
+            pins = cells.pins(self._config, name, pair.device)
             dialect = frameworks.load(name).DIALECT
             result.append({"framework": name, "dialect": dialect, "sizes": sizes, "pins": pins})
         return result
@@ -247,11 +248,7 @@ class AuditJobs:
             f"{self.folder}/{name}/{device}/{subject}.json"
             for name, result in wanted.items()
             for device, subject in sorted(result)
-        ] + [
-            f"{self.folder}/{kind}/{CPU}/{name}.json"
-            for kind, name in self._pairs
-            if CPU in self._config.devices
-        ]
+        ] + [f"{self.folder}/{kind}/{device}/{name}.json" for kind, device, name in self._pairs]
 
     def _audited(self) -> list[str]:
         """Return the frameworks of the first study that run every workload and whose dialect the audits have."""
