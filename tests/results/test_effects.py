@@ -11,7 +11,7 @@ from measured import config
 from stackwars.study.config import load
 from stackwars.study.results import effects, reference, schema
 from stackwars.study.results.effects import decompose, largest, with_ends
-from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION
+from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, NOT_SEPARATED
 
 RANDOM = np.random.default_rng(5)
 
@@ -140,33 +140,46 @@ def test_too_small_a_block_and_too_few_rounds_are_not_decomposed():
     assert built(*measured(), asked=config(studies={"tables": {}})).empty
 
 
-def test_the_reference_pools_the_effects_of_a_workload_over_the_runs_that_have_it(tmp_path):
-    """From their rounds, whatever their own tables have."""
+def two_runs(folder, first, second):
+    """Return two accepted runs, of these workloads and effects of torchax; their own tables have no effects."""
     every = []
-    for run, workloads in (("2026-01", {"gemm": 2.0, "mha": 3.0}), ("2026-02", {"gemm": 0.3})):
+    for run, workloads in (("2026-01", first), ("2026-02", second)):
         cells, rounds = [], []
-        for name, effect in workloads.items():
-            own, times = measured(name, {**FRONTENDS, "torchax": effect})
+        for name, (compilers, effect) in workloads.items():
+            own, times = measured(name, {**FRONTENDS, "torchax": effect}, compilers)
             cells, rounds = cells + own, rounds + times
-        every.append(accepted(tmp_path / run, cells=cells, rounds=rounds, effects=[]))
-    found, alone = (pooled(*runs) for runs in (every, every[:1]))
-    first, second = alone[COMPILER, "gemm"], pooled(every[1])[COMPILER, "gemm"]
-    assert found[COMPILER, "gemm"] == pytest.approx((first + second) / 2) and first != pytest.approx(second)
-    assert found[COMPILER, "mha"] == pytest.approx(alone[COMPILER, "mha"])
-    assert found[COMPILER, "all"] == pytest.approx(found[COMPILER][["gemm", "mha"]].mean())
+        every.append(accepted(folder / run, cells=cells, rounds=rounds, effects=[]))
+    return every
 
 
-def pooled(*runs):
+def of_reference(*runs, column="share"):
     table = reference.tables(load(source="reference"), list(runs))["effects"]
-    return table[table["subset"] == "all"].set_index(["effect", "workload"])["share"]
+    return table[table["subset"] == "all"].set_index(["effect", "workload"])[column]
 
 
-def test_effects_of_another_block_are_not_pooled(tmp_path):
-    every = []
-    for run, compilers in (("2026-01", COMPILERS), ("2026-02", dict(list(COMPILERS.items())[1:]))):
-        cells, rounds = measured(compilers=compilers)
-        every.append(accepted(tmp_path / run, cells=cells, rounds=rounds))
-    assert pooled(*every)[COMPILER, "gemm"] == pytest.approx(pooled(every[0])[COMPILER, "gemm"])
+def test_effects_of_the_reference_are_those_of_the_newest_run_of_each_workload(tmp_path):
+    first = {"gemm": (COMPILERS, 2.0), "mha": (COMPILERS, 3.0)}
+    every = two_runs(tmp_path, first, {"gemm": (COMPILERS, 0.3)})
+    found, old, new = of_reference(*every), of_reference(every[0]), of_reference(every[1])
+    assert found[COMPILER, "gemm"] == new[COMPILER, "gemm"] != pytest.approx(old[COMPILER, "gemm"])
+    assert found[COMPILER, "mha"] == old[COMPILER, "mha"]
+    assert found[COMPILER, "all"] == pytest.approx(found[COMPILER][["gemm", "mha"]].mean())
+    runs = of_reference(*every, column="runs")
+    assert runs[COMPILER, "gemm"] == 2 and runs[COMPILER, "mha"] == 1
+
+
+def test_effects_are_those_of_the_largest_block(tmp_path):
+    smaller = dict(list(COMPILERS.items())[1:])
+    every = two_runs(tmp_path, {"gemm": (COMPILERS, 0.0)}, {"gemm": (smaller, 0.0)})
+    assert of_reference(*every)[COMPILER, "gemm"] == of_reference(every[0])[COMPILER, "gemm"]
+
+
+def test_the_largest_effect_is_named_if_all_runs_name_it(tmp_path):
+    alike = two_runs(tmp_path / "alike", {"gemm": (COMPILERS, 0.0)}, {"gemm": (COMPILERS, 0.1)})
+    assert of_reference(*alike, column="largest")[COMPILER, "gemm"] == COMPILER
+    apart = two_runs(tmp_path / "apart", {"gemm": (COMPILERS, 0.0)}, {"gemm": (COMPILERS, 90.0)})
+    assert [of_reference(run, column="largest")[COMPILER, "gemm"] for run in apart] == [COMPILER, FRONTEND]
+    assert of_reference(*apart, column="largest")[COMPILER, "gemm"] == NOT_SEPARATED
 
 
 def test_the_largest_effect_is_named_by_the_printed_intervals():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from stackwars.setup.device import CPU
 from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
 from stackwars.study.results import families, schema
+from stackwars.study.results.pooling import RunTable
 from stackwars.study.results.rounds import INTERLEAVED
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
@@ -229,6 +230,28 @@ def _between_rounds(vectors: np.ndarray) -> float:
     count = len(vectors)
     total = vectors.sum(axis=0)
     return float((total @ total - (vectors * vectors).sum()) / (count * (count - 1)))
+
+
+def over_runs(tables: Sequence[RunTable]) -> pd.DataFrame:
+    """Return effects.csv of several runs: of each workload, the rows of the newest run that has its largest block.
+
+    tables: effects.csv of each run, the oldest first. Shares are of one machine, so no mean over runs is formed. Blocks
+    of other sizes have other effects. The largest effect is named only if all runs with that block name the same.
+    """
+    every = pd.concat([one.table.assign(run=one.run, machine=one.machine) for one in tables], ignore_index=True)
+    every = every[every["workload"] != EVERY]
+    # Of two blocks with as many cells, that with more frontends counts.
+    every = every.assign(block=every["frontends"] * (every["compilers"] + 0.01))
+    found = every.groupby(["subset", "workload"], sort=False)
+    every = every[every["block"] == found["block"].transform("max")]
+    found = every.groupby(["subset", "workload"], sort=False)
+    is_agreed = found["largest"].transform("nunique") == 1
+    newest = every.assign(
+        largest=every["largest"].where(is_agreed, NOT_SEPARATED),
+        runs=found["run"].transform("nunique"),
+        machines=found["machine"].transform("nunique"),
+    ).drop_duplicates(schema.KEYS["effects"], keep="last")
+    return over_all(schema.table("effects", newest.to_dict("records")))
 
 
 def over_all(table: pd.DataFrame) -> pd.DataFrame:

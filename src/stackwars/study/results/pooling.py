@@ -1,5 +1,4 @@
-"""Comparisons and effects of several runs: of comparisons, a row for each kind of machine, and what one more run of
-that kind is expected to find.
+"""Comparisons of several runs: a row for each kind of machine, and what one more run of that kind is expected to find.
 
 A run is one number, and a kind of machine is a fixed population: value = kind + run. The variance between runs of a
 kind is shared by all kinds of a value and moderated within its family (`results.families`) as a multiple of the
@@ -16,7 +15,6 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from stackwars.core.documents import Row
@@ -31,7 +29,7 @@ LEAST = 1e-12
 
 
 class RunTable(NamedTuple):
-    """A table of one run: its name, the kind of its machine, and comparisons.csv or effects.csv."""
+    """A table of one run: its name, the kind of its machine, and the table."""
 
     run: str
     machine: str
@@ -44,49 +42,20 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     tables: the oldest run first. `comparisons.add_verdicts` sets intervals and verdicts afterwards. A ratio that cannot
     be pooled (it is exact, of a single round, or of one run in no family) is that of the newest run that has it.
     """
-    return _pooled(tables, "comparisons", _comparable, _log_ratio, _columns, _newest, _family)
-
-
-def pool_effects(tables: Sequence[RunTable]) -> pd.DataFrame:
-    """Return one row for every effect of a workload; intervals are not set: that is `effects.decided`.
-
-    tables: effects.csv of each run without the means over the workloads, the oldest run first. Blocks of other sizes
-    have other effects: the largest block counts, in all runs that have it. Few workloads of the matrix have two runs,
-    so all shares are one family, and its runs count as those of one kind of machine.
-    """
-    return _pooled(tables, "effects", _largest_block, _share, _effect, lambda rows: rows[-1])
-
-
-def _pooled(
-    tables: Sequence[RunTable],
-    name: str,
-    comparable: Callable[[list[Row]], list[Row]],
-    value: Callable[[Row], RunValue],
-    columns: Callable[[Pooled, list[RunValue], list[Row]], Row],
-    newest: Callable[[list[Row]], Row],
-    family_of: Callable[[tuple], object] = lambda key: (),
-) -> pd.DataFrame:
-    """Return the table of this name with a row for every key that any run has, and kind of machine.
-
-    comparable: selects the rows of a key that estimate one thing. value: of a row with an error. columns: of a pooled
-    row, from the values of its kind and their rows. newest: the row of a key that cannot be pooled. family_of: for
-    `pool_values`.
-    """
-    by_key = rows_by_key(tables, schema.KEYS[name])
-    rows = {key: comparable(every) for key, every in by_key.items()}
+    rows = {key: _comparable(every) for key, every in rows_by_key(tables).items()}
     known = {key: [row for row in some if not is_missing(row["error"])] for key, some in rows.items()}
-    members = {key: [value(row) for row in some] for key, some in known.items() if some}
-    found = pool_values(members, family_of)
+    members = {key: [_log_ratio(row) for row in some] for key, some in known.items() if some}
+    found = pool_values(members, _family)
     result = []
     for key, some in rows.items():
         if key not in found:
-            result.append(newest(some))
+            result.append(_newest(some))
             continue
         pairs = list(zip(members[key], known[key], strict=True))
         for kind, pooled in found[key].items():
             values, of_kind = zip(*[pair for pair in pairs if pair[0].kind == kind], strict=True)
-            result.append({"machines": len(found[key])} | columns(pooled, list(values), list(of_kind)))
-    return schema.typed(pd.DataFrame(result, columns=list(schema.TABLES[name])))
+            result.append({"machines": len(found[key])} | _columns(pooled, list(values), list(of_kind)))
+    return schema.typed(pd.DataFrame(result, columns=list(schema.COMPARISONS)))
 
 
 def pool_values(
@@ -101,12 +70,12 @@ def pool_values(
     return {key: kinds for key, kinds in found.items() if kinds}
 
 
-def rows_by_key(tables: Sequence[RunTable], keys: Sequence[str]) -> dict[tuple, list[Row]]:
-    """Return, by these columns, the row of each run that has it, with its run and machine."""
+def rows_by_key(tables: Sequence[RunTable]) -> dict[tuple, list[Row]]:
+    """Return, by the columns that identify a comparison, the row of each run that has it, with its run and machine."""
     rows: dict[tuple, list[Row]] = {}
     for run, machine, table in tables:
         for row in table.to_dict("records"):
-            key = tuple(row[name] for name in keys)
+            key = tuple(row[name] for name in schema.COMPARISON_KEYS)
             rows.setdefault(key, []).append(row | {"run": run, "machine": machine})
     return rows
 
@@ -156,26 +125,6 @@ def _newest(of_key: list[Row]) -> Row:
     known = [row for row in of_key if not is_missing(row["ratio"])]
     row = (known or [row for row in of_key if row["verdict"] != NO_DATA] or of_key)[-1]
     return row | {"machine": ""} if row["quantity"] in schema.EXACT else row
-
-
-def _largest_block(of_key: list[Row]) -> list[Row]:
-    block = max((row["frontends"] * row["compilers"], row["frontends"]) for row in of_key)
-    return [row for row in of_key if (row["frontends"] * row["compilers"], row["frontends"]) == block]
-
-
-def _share(row: Row) -> RunValue:
-    return RunValue("", row["share"], row["error"] ** 2, row["rounds"])
-
-
-def _effect(pooled: Pooled, values: list[RunValue], known: list[Row]) -> Row:
-    return {
-        **{name: known[-1][name] for name in (*schema.KEYS["effects"], "frontends", "compilers")},
-        **{"share": pooled.mean.log, "error": pooled.mean.error, "dof": pooled.mean.freedom},
-        "factor": math.exp(math.sqrt(np.mean([math.log(row["factor"]) ** 2 for row in known]))),
-        **{"rounds": sum(value.rounds for value in values), "runs": len(values)},
-        **{"machines": len({row["machine"] for row in known})},
-        **{"run": known[-1]["run"] if len(values) == 1 else ""},
-    }
 
 
 class RunValue(NamedTuple):

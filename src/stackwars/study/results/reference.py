@@ -1,7 +1,7 @@
 """The tables of the reference, from all accepted runs: ``python -m stackwars.study.results.reference``.
 
 cells, programs, rounds and profile are those of all runs, one after the other, each row with its run;
-comparisons and effects are pooled over the runs; of values, causes and releases each row is the newest.
+comparisons are pooled over the runs; of effects, values, causes and releases each row is the newest.
 """
 
 from __future__ import annotations
@@ -73,15 +73,10 @@ def _newest(accepted: list[Run], name: str) -> pd.DataFrame:
 
 
 def _effects(config: Config, accepted: list[Run]) -> pd.DataFrame:
-    """Return the effects of every workload, pooled over the runs, by today's subsets."""
-    if effects.STUDY not in config.studies:
-        return schema.empty("effects")
-    tables = []
-    for run in accepted:
-        built = effects.build(config, run.table("cells"), run.table("rounds"))
-        own = built[built["workload"] != effects.EVERY].reset_index(drop=True)
-        tables.append(RunTable(run.identity, run.machine, own))
-    return effects.over_all(effects.decided(pooling.pool_effects(tables)))
+    """Return the effects of every workload over the runs, by today's subsets."""
+    built = [effects.build(config, run.table("cells"), run.table("rounds")) for run in accepted]
+    named = zip(accepted, built, strict=True)
+    return effects.over_runs([RunTable(run.identity, run.machine, table) for run, table in named])
 
 
 def context(config: Config, accepted: list[Run]) -> dict:

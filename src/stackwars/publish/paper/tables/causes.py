@@ -193,9 +193,10 @@ TABLES = (
         note=r"""Effects on a replay's time over the complete block of the matrix of frontends and compilers. Factor: by
         what the part moves a time, exp of the standard deviation of its part of the logarithm. Share:
         of the variance of the logarithm; noise between rounds is taken out, so a share may be below 0.
-        F: frontend, C: compiler, I: their interaction. Largest part, if the intervals separate one: in
-        all of the matrix, with compilers that are XLA alone (XLA), with one frontend for each API
-        (APIs), and with both restrictions.""",
+        F: frontend, C: compiler, I: their interaction. Factor and share are of the newest run that has a workload's
+        block. Largest part, if the intervals separate the same one in all runs: in all
+        of the matrix, with compilers that are XLA alone (XLA), with one frontend for each API (APIs), and with both
+        restrictions.""",
         wide=False,
         separation="2.4pt",
     ),
