@@ -38,12 +38,14 @@ from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.schema import is_missing
-from stackwars.study.results.verdicts import COMPILER, DECIDED, NO_DATA, OPPOSITE
+from stackwars.study.results.verdicts import COMPILER, DECIDED, NO_DATA, NO_STEADY_STATE, OPPOSITE
 
 Named = Iterator[tuple[str, object]]
 SUBJECT, BASELINE = "torch_xla", "jax"
 """The comparison that the prose is about, whatever else a configuration compares first."""
 _OPTIONAL = ("compiler", "device", "baseline_compiler", "variant", "baseline", "baseline_workload")
+INTERVALS = {"interval": ("low", "high"), "next": ("predicted_low", "predicted_high")}
+"""Suffixes of a ratio's key: the interval that decides, and where one more run of a kind is expected."""
 VOTES = ("for", "against", "open")
 SMALL_FACTOR = 1.2
 WITH_LIBRARY, WITHOUT_LIBRARY = "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn"
@@ -62,11 +64,13 @@ def _ratios(data: Dataset) -> Named:
     table = table[table["ratio"].notna()]
     for key, kinds in zip(keyed(table), table[EACH_KIND], strict=True):
         yield key, listed([latex.number(row["ratio"]) for row in kinds])
-        ends = [
-            [latex.number(row[end]) for end in ("low", "high")] for row in kinds if not is_missing(row["low"])
-        ]
-        if ends:
-            yield f"{key}/interval", listed([f"[{', '.join(pair)}]" for pair in ends])
+        for name, (low, high) in INTERVALS.items():
+            ends = [
+                f"[{latex.number(row[low])}, {latex.number(row[high])}]"
+                for row in kinds
+                if not is_missing(row[low])
+            ]
+            yield f"{key}/{name}", listed(ends) if ends else None
 
 
 def listed(texts: list[str]) -> str:
@@ -201,6 +205,11 @@ def _tables(data: Dataset) -> Named:
     """Yield the largest errors of the original's tables."""
     cells = _ok(data.rows("cells", "tables"))
     replays = _ok(data.rows("cells", "tables", schema.REPLAY))
+    tabled = cells[cells["framework"].isin([SUBJECT, BASELINE]) & (cells["device"] == CPU)]
+    unsettled = tabled[tabled["steady_class"] == NO_STEADY_STATE]
+    yield "unsettled/count", len(unsettled)
+    yield "unsettled/total", len(tabled)
+    yield "unsettled/workloads", latex.series(unsettled["title"].drop_duplicates())
     yield "parity/native", latex.scientific(cells["parity_rel_l2"].max())
     yield "parity/replay", latex.scientific(replays["parity_rel_l2"].max())
 
