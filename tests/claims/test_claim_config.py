@@ -63,13 +63,16 @@ def test_a_wrong_claim_is_named_with_its_key(changes, said):
         ),
         ({**WORD, "where": {"compiler": "jaxlib"}}, "query.where.compiler: expected one of .*jaxlib-0.7.1"),
         ({**WORD, "study": "stakcs"}, "query.study: expected one of tables, .*stacks.* got .stakcs"),
-        ({**WORD, "where": {"ratio": {"present": False}}}, "query.where.ratio"),
+        ({**WORD, "where": {"ratio": {"over": 1}}}, "query.where.ratio: expected a value of type"),
         ({**WORD, "unit": ["framework"]}, "query.unit: expected a column of comparisons"),
         ({**WORD, "field": "slow_runs"}, "query.field: expected a column of comparisons"),
         ({**WORD, "show_field": "ms"}, "query.show_field: expected a column of comparisons"),
         ({**WORD, "supports": ["slowish"]}, "query.supports.0: expected one of .*slower"),
         ({**WORD, "quantifier": "few"}, "query.quantifier: expected one of every, most"),
-        ({**NUMBER, "number": "status", "at_most": 1}, "query.number: expected a column with numbers: v"),
+        (
+            {**NUMBER, "number": "status", "below": {"workload": "gemm"}},
+            "query.number: expected a column with numbers: v",
+        ),
         ({**NUMBER, "below": {"workload": "gem"}}, "query.below.workload: expected one of"),
         ({**WORD, "leave_out": ["compiler"]}, "query.leave_out: expected the table effects, .*comparisons"),
         ({**WORD, "leave_out": ["workload"]}, "query.leave_out.0: expected one of compiler, frontend"),
@@ -84,7 +87,8 @@ def test_a_query_names_tables_columns_and_words_that_exist(query, said):
     [
         {key: value for key, value in WORD.items() if key != "contradicts"},
         {**WORD, "number": "ratio", "at_most": 1},
-        {**NUMBER, "at_most": 1, "at_least": 0},
+        {**NUMBER, "at_most": 1},
+        {**NUMBER, "number": "ratio", "at_most": 1, "at_least": 0},
         {**WORD, "python": "1"},
     ],
 )

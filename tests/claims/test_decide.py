@@ -8,11 +8,10 @@ from made_tables import comparison
 from snapshots import assert_snapshot
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
-from stackwars.study.audits import audit_entries
 from stackwars.study.claims import decide, pages
 from stackwars.study.claims.compare import Stability
 from stackwars.study.claims.decide import decide as decided
-from stackwars.study.claims.definitions import AUDITS, Claim, listed, study_of
+from stackwars.study.claims.definitions import Claim, listed, study_of
 from stackwars.study.claims.verdicts import Tally, counts, margin, quantified
 from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Dataset
@@ -92,11 +91,10 @@ def test_a_claim_about_an_absent_device_or_a_study_that_was_not_measured_says_so
     assert decided(claim(WORDS), Dataset(partly.config, tmp_path, is_reference=True)).verdict == "supported"
 
 
-def world(one: Claim, holds: bool) -> tuple[dict[str, list[dict]], list[dict]]:
-    """The tables and audits of a run in which a committed claim holds, or does not, by a single row."""
+def world(one: Claim, holds: bool) -> dict[str, list[dict]]:
+    """The tables of a run in which a committed claim holds, or does not, by a single row."""
     query, study = one.query, full_study(config(), study_of(config(), one))
     row = {column: listed(wanted)[0] for column, wanted in query["where"].items()}
-    row = {column: 2.0 if value == {"present": True} else value for column, value in row.items()}
     kinds = (row.get("kind"), None)
     row.setdefault(
         "workload", next(w for w in study.workloads if workloads.load(w).KIND in kinds or not kinds[0])
@@ -111,17 +109,14 @@ def world(one: Claim, holds: bool) -> tuple[dict[str, list[dict]], list[dict]]:
             limit = row | query["below"]
             value = {True: 1.0, False: 3.0}[holds]
             rows = [row | {"workload": "resnet50"} | _number(query, value), limit | _number(query, 2.0)]
-            return {query["table"]: rows}, []
+            return {query["table"]: rows}
         limit = query.get("at_most", query.get("at_least"))
         beyond = limit + (1 + limit) * (1 if ("at_least" in query) == holds else -0.9)
         row |= _number(query, beyond if beyond > 0 else limit / 2)
     else:
         row |= {"ratio": 2.0} if query["table"] == "comparisons" else {}
         row[query.get("field", "verdict")] = query["supports" if holds else "contradicts"][0]
-    if query["table"] == AUDITS:
-        return {}, [audit_entries.entry("aa", row["verdict"], {}, "x")]
-    subsets = [row, *(row | {"subset": name} for name in _left_out(query, study))]
-    return {query["table"]: subsets}, []
+    return {query["table"]: [row, *(row | {"subset": name} for name in _left_out(query, study))]}
 
 
 def _left_out(query: dict, study: Study) -> list[str]:
@@ -140,11 +135,7 @@ def _number(query: dict, value: float) -> dict:
 @pytest.mark.parametrize("one", claims().claims, ids=lambda one: one.id)
 def test_every_committed_claim_can_be_supported_and_contradicted(one, tmp_path):
     for holds, verdict in ((True, "supported"), (False, "contradicted")):
-        tables, audits = world(one, holds)
-        data = dataset(tmp_path, **tables)
-        if audits:
-            audit_entries.write(audit_entries.Audits(audits), tmp_path / "audits.json")
-        assert decided(one, data).verdict == verdict
+        assert decided(one, dataset(tmp_path, **world(one, holds))).verdict == verdict
 
 
 def test_claims_csv_has_every_claim(tmp_path):

@@ -6,7 +6,6 @@ import pytest
 
 from claims_fixture import claim, claims, config, dataset
 from made_tables import NEW, OLD, cell, comparison, program, replay
-from stackwars.study.audits import audit_entries
 from stackwars.study.claims.decide import decide
 from stackwars.study.claims.votes import votes_for
 from stackwars.study.results import effects
@@ -14,6 +13,9 @@ from stackwars.study.studies import full_study
 
 STEADY = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}
 CELLS = {"table": "cells", "where": {"framework": "jax"}}
+SLOW_RUNS = {
+    **CELLS, "field": "slow_runs", "supports": ["one slow run"], "contradicts": ["two slow runs"],
+}  # fmt: skip
 
 
 def said(query, folder, tolerance=0.02, is_reference=False, **tables) -> list[tuple[str, str, str]]:
@@ -43,7 +45,7 @@ def test_a_direction_within_the_tolerance_is_open(tmp_path):
     assert said(STEADY, tmp_path, 0.01, comparisons=rows)[0][0] == "for"
 
 
-def test_rows_are_selected_by_study_values_and_presence(tmp_path):
+def test_rows_are_selected_by_study_and_values(tmp_path):
     rows = [comparison(w, 2.0) for w in ("mha", "conv", "newton")] + [comparison("ffn", 2.0, quantity="first")]
     rows += [comparison("gemm", math.nan, verdict="no data")]
 
@@ -54,46 +56,16 @@ def test_rows_are_selected_by_study_values_and_presence(tmp_path):
     assert titles() == ["GEMM", "MHA", "Conv 3x3"]
     assert titles("beyond") == ["Newton-Schulz"]
     assert titles(workload=["mha", "newton"]) == ["MHA"]
-    assert titles(ratio={"present": True}) == ["MHA", "Conv 3x3"]
     assert titles(ratio=2.0, device="tpu") == []
 
 
 @pytest.mark.parametrize("status", ["wrong", "invalid", "crash"])
-def test_a_cell_that_is_not_ok_has_no_data_unless_its_status_is_asked_for(tmp_path, status):
-    rows = [
-        cell("jax", status=status, compiles_first=3.0, parity_rel_l2=0.5),
-        cell("jax", "mha", compiles_first=3.0),
+def test_a_cell_that_is_not_ok_has_no_data(tmp_path, status):
+    rows = [cell("jax", status=status, slow_runs="one slow run"), cell("jax", "mha", slow_runs="one slow run")]
+    assert said(SLOW_RUNS, tmp_path, cells=rows) == [
+        ("open", "no data", "GEMM"),
+        ("for", "one slow run", "MHA"),
     ]
-    query = {**CELLS, "number": "compiles_first", "at_least": 2}
-    assert said(query, tmp_path, cells=rows) == [("open", "no data", "GEMM"), ("for", "at least 2", "MHA")]
-    where = {**CELLS["where"], "status": ["ok", status], "parity_rel_l2": {"present": True}}
-    query = {**CELLS, "where": where, "number": "parity_rel_l2", "at_most": 1e-5}
-    assert said(query, tmp_path, cells=rows)[0][0] == "against"
-
-
-def test_wrong_values_contradict_that_outputs_agree_and_support_nothing(tmp_path):
-    times = {"steady_ms": None, "struck_ms": 2.0, "parity_limit": 1e-5}
-    rows = [
-        cell("jax", status="wrong", parity_rel_l2=0.5, **times),
-        cell("jax", "mha", parity_rel_l2=1e-7, **times),
-    ]
-    agree = claims().claim("outputs_agree")
-    votes = votes_for(agree, dataset(tmp_path / "a", cells=rows))
-    assert [(vote.vote, vote.title) for vote in votes] == [("against", "GEMM"), ("for", "MHA")]
-    keeps = claims().claim("division_keeps_output")
-    divided = [
-        cell("jax", "ffn", mode="sharded", status=status, value=n) for n, status in enumerate(("ok", "wrong"))
-    ]
-    votes = votes_for(keeps, dataset(tmp_path / "b", cells=divided))
-    assert [(vote.vote, vote.word) for vote in votes] == [("for", "unchanged"), ("against", "changed")]
-
-
-@pytest.mark.parametrize(
-    ("value", "vote"), [(12.0, "for"), (10.5, "open"), (9.5, "open"), (8.0, "against"), (math.nan, "open")]
-)
-def test_a_number_without_an_interval_votes_beyond_its_tolerance(value, vote, tmp_path):
-    query = {**CELLS, "number": "items_per_s", "at_least": 10}
-    assert said(query, tmp_path, 0.1, cells=[cell("jax", items_per_s=value)])[0][0] == vote
 
 
 @pytest.mark.parametrize(("limit", "word"), [("at_most", "at most 1.05"), ("at_least", "under 1.05")])
@@ -159,14 +131,44 @@ def test_rows_of_one_unit_have_one_vote_and_a_mixed_one_is_open(tmp_path):
     }  # fmt: skip
 
 
-def test_cells_are_native_unless_modes_are_named_and_of_one_run(tmp_path):
-    cells = [cell("jax", run="1", compiles_steady=1), cell("jax", run="2", compiles_steady=0)]
-    cells += [replay("jax", run="2", compiles_steady=0)]
-    query = {**CELLS, "number": "compiles_steady", "at_most": 0}
-    assert said(query, tmp_path, 0, True, cells=cells) == [("for", "at most 0", "GEMM")]
-    both = {**query, "where": {"mode": ["native", "replay"]}}
-    titles = [title for *_, title in said(both, tmp_path, 0, True, cells=cells)]
-    assert titles == ["GEMM", "GEMM (jaxlib 0.7.1)"]
+def test_variants_of_a_stack_have_one_vote_in_a_unit(tmp_path):
+    words = {"torch_xla": "slower", "torch_xla_dynamo": "slower", "numpy": "faster"}
+    words |= {"torch_inductor": "slower", "torch_inductor_frozen": "inconclusive"}
+    form = {"quantity": "form", "baseline_workload": "per_example_grad", "variant": "steady"}
+    rows = [
+        comparison("per_example_loop", 2.0, **form, subject=name, baseline=name, verdict=word)
+        for name, word in words.items()
+    ]
+    query = {**STEADY, "study": "beyond", "where": {"quantity": "form"}, "unit": ["workload", "subject"]}
+    loop = "Per-example gradients, loop under"
+    assert said(query, tmp_path, comparisons=rows) == [
+        ("for", "slower", f"{loop} torch_xla"), ("against", "faster", f"{loop} NumPy"),
+        ("open", "inconclusive and slower", f"{loop} TorchInductor"),
+    ]  # fmt: skip
+
+
+def test_a_search_that_found_no_cause_votes_by_its_verdict(tmp_path):
+    found = {
+        "mha": ["argument layout"] * 2, "ffn": ["spread"], "gemm": ["not separable"],
+        "bert_base": ["argument layout", "spread"], "conv": ["failed"],
+    }  # fmt: skip
+    rows = [
+        {"workload": workload, "compiler": compiler, "device": "cpu", "subject": "torch_xla", "baseline": "jax"}
+        | ({"verdict": "cause", "what": word} if word == "argument layout" else {"verdict": word})
+        for workload, words in found.items()
+        for compiler, word in zip((OLD, NEW), words, strict=False)
+    ]
+    votes = votes_for(claims().claim("weight_layout_is_cause"), dataset(tmp_path, causes=rows))
+    assert {vote.row["workload"]: (vote.vote, vote.word) for vote in votes} == {
+        "mha": ("for", "argument layout"), "ffn": ("against", "spread"), "gemm": ("open", "not separable"),
+        "bert_base": ("open", "argument layout and spread"), "conv": ("open", "failed"),
+    }  # fmt: skip
+
+
+def test_cells_are_native_and_of_one_run(tmp_path):
+    cells = [cell("jax", run="1", slow_runs="two slow runs"), cell("jax", run="2", slow_runs="one slow run")]
+    cells += [replay("jax", run="2", slow_runs="one slow run")]
+    assert said(SLOW_RUNS, tmp_path, 0, True, cells=cells) == [("for", "one slow run", "GEMM")]
 
 
 def test_programs_are_of_the_run_that_has_those_asked_for(tmp_path):
@@ -186,15 +188,6 @@ def test_effects_have_no_mean_among_their_votes_and_workloads_have_their_titles(
         "table": "effects", "study": "matrix", "field": "largest", "supports": ["compiler"], "contradicts": [],
     }  # fmt: skip
     assert said(query, tmp_path, effects=rows) == [("for", "compiler", "MHA")]
-
-
-def test_audits_vote_by_their_verdicts(tmp_path):
-    entries = [audit_entries.entry("fences", "pass", {}, "x"), audit_entries.entry("aa", "fail", {}, "x")]
-    audit_entries.write(audit_entries.Audits(entries), tmp_path / "audits.json")
-    query = {
-        "table": "audits", "where": {"verdict": ["pass", "fail"]}, "supports": ["pass"], "contradicts": ["fail"],
-    }  # fmt: skip
-    assert said(query, tmp_path) == [("for", "pass", "Fences"), ("against", "fail", "A/A")]
 
 
 def test_titles_name_several_frameworks_and_whatever_else_tells_rows_apart(tmp_path):

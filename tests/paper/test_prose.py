@@ -13,9 +13,9 @@ from stackwars.study.results.dataset import Dataset, Sources
 TEXT = r"""\section{Latency}
 % \val{not/used}
 torch\_xla is slower on BERT-Base: \val{steady/bert_base/torch_xla}.
-\claimbox{outputs_agree}
+\claimbox{training_slower}
 
-\begin{relies}{outputs_agree=supported,
+\begin{relies}{training_slower=supported,
   steady/bert_base/torch_xla=slower}
 So the \emph{programs} compute the same values and one of them takes longer to do so.
 \end{relies}
@@ -42,7 +42,7 @@ def comparison(**columns) -> dict:
 def claim(verdict="supported", votes=(9, 1, 5), **columns) -> dict:
     counts = dict(zip(("votes_for", "votes_against", "votes_open"), votes, strict=True))
     margin = f"{votes[0]} of {sum(filter(None, votes))}, needs some"
-    known = {"id": "outputs_agree", "sentence": "They agree.", "verdict": verdict, "margin": margin}
+    known = {"id": "training_slower", "sentence": "They agree.", "verdict": verdict, "margin": margin}
     return {**known, **counts, **columns}
 
 
@@ -58,7 +58,7 @@ def dataset(
 
 def test_all_unknown_names_are_reported_with_their_places_and_what_was_meant(tmp_path):
     found = list(prose.uses(written(tmp_path, TEXT + r"\val{one} \val{two} \origin{three}")))
-    known = {"val": {"one", "steady/bert_base/jax"}, "claimbox": {"outputs_agree"}, "origin": set()}
+    known = {"val": {"one", "steady/bert_base/jax"}, "claimbox": {"training_slower"}, "origin": set()}
     with pytest.raises(prose.ProseError) as error:
         prose.check(found, known)
     first, *others = str(error.value).splitlines()
@@ -71,7 +71,7 @@ def test_all_unknown_names_are_reported_with_their_places_and_what_was_meant(tmp
 
 def test_a_comment_uses_no_number(tmp_path):
     names = [use.name for use in prose.uses(written(tmp_path))]
-    assert names == ["steady/bert_base/torch_xla", "outputs_agree"]
+    assert names == ["steady/bert_base/torch_xla", "training_slower"]
 
 
 # Keys.
@@ -140,33 +140,57 @@ def test_settings_are_those_of_the_configuration(tmp_path):
     assert values.values(dataset(tmp_path, settings={"rounds": 4}))["setting/rounds"] == "4"
 
 
+def test_a_check_counts_the_rows_that_pass_it_and_a_guard_can_name_it(tmp_path):
+    cell, divided = made_tables.cell, {"mode": "sharded", "size": "data"}
+    rows = [
+        cell("jax", parity_rel_l2=1e-7, compiles_steady=0),
+        cell("jax", "mha", status="wrong", parity_rel_l2=0.5, compiles_steady=1),
+        made_tables.replay("jax", parity_rel_l2=1e-6),
+        cell("torch_xla", "train_mlp", losses="differs"),
+        *(
+            cell("jax", "ffn", **divided, value=n, status=one)
+            for n, one in enumerate(("ok", "wrong", "timeout"))
+        ),
+    ]
+    data = dataset(tmp_path, cells=rows)
+    assert values.format_checks(data) == (
+        "Checks: 2 of 3 outputs have a relative error of at most 1e-5; 1 of 1 cells compile nothing after the second "
+        "call; 0 of 1 trainings have the losses of JAX, to rounding; 1 of 2 divided programs keep their output."
+    )
+    found = {name: word for name, word in values.verdicts(data).items() if name.startswith("check/")}
+    assert found.pop("check/compilations") == "passed"
+    assert set(found) == {"check/outputs", "check/losses", "check/divisions"}
+    assert set(found.values()) == {"failed"}
+    assert values.format_checks(dataset(tmp_path / "none")) == "Checks: none."
+
+
 # Guards.
 
-AS_EXPECTED = {"outputs_agree": "supported", "steady/bert_base/torch_xla": "slower"}
+AS_EXPECTED = {"training_slower": "supported", "steady/bert_base/torch_xla": "slower"}
 
 
 def test_a_guard_has_its_place_and_words_and_the_reference_fails_with_every_stale_one(tmp_path):
-    again = TEXT + "\n\\begin{relies}{outputs_agree=supported}\nAnother paragraph.\n\\end{relies}\n"
+    again = TEXT + "\n\\begin{relies}{training_slower=supported}\nAnother paragraph.\n\\end{relies}\n"
     found = prose.read_guards(written(tmp_path, again))
     assert found[0].expected == AS_EXPECTED
-    assert found[0].text == "outputs_agree=supported, steady/bert_base/torch_xla=slower"
+    assert found[0].text == "training_slower=supported, steady/bert_base/torch_xla=slower"
     prose.require(found, AS_EXPECTED)
     with pytest.raises(prose.ProseError) as error:
-        prose.require(found, AS_EXPECTED | {"outputs_agree": "not decided"})
+        prose.require(found, AS_EXPECTED | {"training_slower": "not decided"})
     text = str(error.value)
     assert "paper/sections/latency.tex, line 6 (So the programs compute the same values" in text
     assert "line 11 (Another paragraph." in text
-    assert text.count("outputs_agree: expected supported, got not decided") == 2
+    assert text.count("training_slower: expected supported, got not decided") == 2
 
 
 @pytest.mark.parametrize(
     ("guard", "named"),
     [
-        ("outputs_agre=supported", "outputs_agree"),
-        ("outputs_agree=suported", "supported"),
+        ("training_slowe=supported", "training_slower"),
+        ("training_slower=suported", "supported"),
         ("steady/bert_base/torch_xla=slowwer", "slower"),
         ("steady/bert_base/torch_xla=supported", "expected a verdict"),
-        ("outputs_agree", "name=verdict"),
+        ("training_slower", "name=verdict"),
     ],
 )
 def test_a_guard_that_cannot_be_checked_is_an_error(tmp_path, guard, named):
@@ -178,12 +202,12 @@ def test_a_guard_that_cannot_be_checked_is_an_error(tmp_path, guard, named):
 def test_another_run_makes_a_paragraph_stale_only_by_deciding_otherwise(tmp_path):
     found = prose.read_guards(written(tmp_path))
     assert not prose.stale(found, AS_EXPECTED)
-    undecided = {"outputs_agree": "not decided", "steady/bert_base/torch_xla": "inconclusive"}
+    undecided = {"training_slower": "not decided", "steady/bert_base/torch_xla": "inconclusive"}
     assert not prose.stale(found, undecided)
     assert not prose.stale(found, {})
-    (some,) = prose.stale(found, AS_EXPECTED | {"outputs_agree": "contradicted"}).values()
+    (some,) = prose.stale(found, AS_EXPECTED | {"training_slower": "contradicted"}).values()
     [one] = some
-    assert (one.name, one.expected, one.got) == ("outputs_agree", "supported", "contradicted")
+    assert (one.name, one.expected, one.got) == ("training_slower", "supported", "contradicted")
 
 
 # What is generated.

@@ -20,7 +20,6 @@ rule claims:
     params:
         sources=step_digest("stackwars.study.claims.decide"),
         step=lambda wildcards: GRID.args_of(wildcards.results),
-        digest=AUDIT_JOBS.digest(CELLS, REFERENCE),
     shell:
         "python -m stackwars.study.claims.decide {params.step} >{log} 2>&1"
 

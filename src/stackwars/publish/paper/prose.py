@@ -1,9 +1,9 @@
 """Read what the prose prints, and guard what it says.
 
 The prose is the LaTeX under paper/. It prints numbers and claims by name; \\begin{relies}{program_is_reason=supported,
-steady/gemm/torch_xla=slower} names the verdicts that a paragraph interprets, of claims by id and of comparisons by
-key. A build of the reference fails if a verdict differs; a build of another run prints the paragraph in grey, with
-both verdicts, if that run decides one otherwise.
+steady/gemm/torch_xla=slower} names the verdicts that a paragraph interprets: of claims by id, of comparisons and
+of checks (check/losses=passed) by key. A build of the reference fails if a verdict differs; a build of another run
+prints the paragraph in grey, with both verdicts, if that run decides one otherwise.
 
 ``python -m stackwars.publish.paper.prose MAIN.AUX`` refuses a paper of the reference that is too long: ten pages before
 the references, an appendix of at most fourteen, and the figure with the answer on the first page.

@@ -38,7 +38,17 @@ from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.schema import is_missing
-from stackwars.study.results.verdicts import COMPILER, DECIDED, NO_DATA, NO_STEADY_STATE, OPPOSITE
+from stackwars.study.results.verdicts import (
+    AGREES,
+    COMPILER,
+    DECIDED,
+    DIFFERS,
+    FITS,
+    NO_DATA,
+    NO_STEADY_STATE,
+    OPPOSITE,
+    PASSED,
+)
 
 Named = Iterator[tuple[str, object]]
 SUBJECT, BASELINE = "torch_xla", "jax"
@@ -190,10 +200,46 @@ def keyed(table: pd.DataFrame) -> pd.Series:
 
 
 def verdicts(data: Dataset) -> dict[str, str]:
-    """Return the verdict of every claim by its id, and of every comparison by its key."""
+    """Return the verdict of every claim by its id, of every comparison by its key, and of every check."""
     table, claims = data.comparisons(), data.table("claims")
     compared = dict(zip(keyed(table), table["verdict"], strict=True))
-    return compared | dict(zip(claims["id"], claims["verdict"], strict=True))
+    checked = {
+        f"check/{name}": PASSED if passed.all() else "failed" for name, (_, passed) in checks(data).items()
+    }
+    return compared | checked | dict(zip(claims["id"], claims["verdict"], strict=True))
+
+
+def checks(data: Dataset) -> dict[str, tuple[str, pd.Series]]:
+    """Return what each check asks, and whether each row passes it; a check without rows is left out."""
+
+    def cells(study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
+        is_known = study in data.config.studies
+        rows = data.rows("cells", study, mode) if is_known else schema.empty("cells")
+        return rows[rows["device"] == CPU]
+
+    native, trained = cells("tables"), cells("beyond")
+    errors = pd.concat([native, cells("tables", schema.REPLAY)])["parity_rel_l2"].dropna()
+    losses = trained[(trained["framework"] == SUBJECT) & trained["losses"].isin((AGREES, DIFFERS))]["losses"]
+    divided = cells("sharding", schema.SHARDED)["status"]
+    result: dict[str, tuple[str, pd.Series]] = {
+        "outputs": ("outputs have a relative error of at most 1e-5", errors <= 1e-5),
+        "compilations": (
+            "cells compile nothing after the second call",
+            _ok(native)["compiles_steady"].dropna() == 0,
+        ),
+        "losses": ("trainings have the losses of JAX, to rounding", losses == AGREES),
+        "divisions": (
+            "divided programs keep their output",
+            divided[divided.isin((Status.OK, Status.INVALID, Status.WRONG))] == Status.OK,
+        ),
+    }
+    return {name: check for name, check in result.items() if len(check[1])}
+
+
+def format_checks(data: Dataset) -> str:
+    """Return one sentence: how many rows pass each check."""
+    parts = [f"{passed.sum()} of {len(passed)} {text}" for text, passed in checks(data).values()]
+    return f"Checks: {'; '.join(parts) or 'none'}."
 
 
 def _aggregates(data: Dataset) -> Named:
@@ -202,7 +248,7 @@ def _aggregates(data: Dataset) -> Named:
 
 
 def _tables(data: Dataset) -> Named:
-    """Yield the largest errors of the original's tables."""
+    """Yield the largest errors of the original's tables, and the line of checks."""
     cells = _ok(data.rows("cells", "tables"))
     replays = _ok(data.rows("cells", "tables", schema.REPLAY))
     tabled = cells[cells["framework"].isin([SUBJECT, BASELINE]) & (cells["device"] == CPU)]
@@ -212,6 +258,7 @@ def _tables(data: Dataset) -> Named:
     yield "unsettled/workloads", latex.series(unsettled["title"].drop_duplicates())
     yield "parity/native", latex.scientific(cells["parity_rel_l2"].max())
     yield "parity/replay", latex.scientific(replays["parity_rel_l2"].max())
+    yield "checks", latex.escape(format_checks(data))
 
 
 def _values(data: Dataset) -> Named:
@@ -394,11 +441,18 @@ def _stacks(data: Dataset) -> Named:
 
 def _memory(data: Dataset) -> Named:
     """Yield how many of torch_xla's programs need more, less or the same memory, and temporaries, on the
-    original's device."""
+    original's device, and which models that failed there under PyTorch fit at every size."""
     for name, quantity in (("memory", schema.HBM), ("temporaries", schema.TEMPORARIES)):
         rows = data.comparisons("targets", quantity=quantity, subject="torch_xla", device=names.TARGET)
         newest = rows[rows["compiler"] == names.by_age(rows["compiler"])[-1]]
         yield from ((f"{name}/{verdict}", count) for verdict, count in newest["verdict"].value_counts().items())
+        yield f"{name}/compared", (newest["verdict"] != NO_DATA).sum()
+    failed = data.rows("programs", "targets")
+    failed = failed[(failed["framework"] == SUBJECT) & (failed["published_status"] == Status.OOM)]
+    failed = failed[(failed["target"] == names.TARGET) & (failed["verdict"] != "")]
+    failed = failed[failed["compiler"] == names.by_age(failed["compiler"])[-1]]
+    fits = (failed["verdict"] == FITS).groupby(failed["title"], sort=False).all()
+    yield "memory/fits/names", latex.series(fits.index[fits])
 
 
 def _audits(data: Dataset) -> Named:

@@ -15,6 +15,7 @@ from stackwars.core.numbers import shortened
 from stackwars.explain import answer, console
 from stackwars.explain.answer import Answer, Cause, Fault, Option, Question, Region
 from stackwars.measure import frameworks
+from stackwars.publish.paper.values import format_checks
 from stackwars.publish.report import raw, tables
 from stackwars.publish.report.why import MARK, Pages
 from stackwars.study import sharding
@@ -83,6 +84,7 @@ def gather(sources: Sources) -> Row:
         "programs": programs,
         "timeline": timeline,
         "claims": claims(run),
+        "checks": format_checks(run),
         "audits": [
             {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
         ],

@@ -11,11 +11,10 @@ from typing import Any
 
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import LAYOUT, OPERATIONS
+from stackwars.explain.answer import LAYOUT, OPERATIONS, SPREAD
 from stackwars.measure import frameworks, workloads
 from stackwars.setup.device import CPUS, NODES
 from stackwars.study import schema
-from stackwars.study.audits import audit_entries
 from stackwars.study.claims.verdicts import OURS
 from stackwars.study.config import CONFIG, read
 from stackwars.study.keys import Config
@@ -26,10 +25,8 @@ from stackwars.study.results.schema import Column
 CLAIMS = REPOSITORY / "config" / "claims.yaml"
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "claims.schema.yaml"
 
-AUDITS = "audits"
 COLUMNS: dict[str, dict[str, Column]] = {
-    **{name: tables.TABLES[name] for name in ("comparisons", "cells", "programs", "effects", "causes")},
-    AUDITS: {name: Column("text", f"{name} of an audit") for name in ("id", "title", "verdict")},
+    name: tables.TABLES[name] for name in ("comparisons", "cells", "programs", "effects", "causes")
 }
 """The tables that a claim can be about, and their columns."""
 
@@ -122,8 +119,7 @@ def _check_schema(document: Any) -> None:
 def _vocabularies() -> dict[str, dict]:
     """Return the words and names that the schema allows. A misspelt verdict would vote for nothing."""
     words = {word for name, word in vars(verdicts).items() if name.isupper() and isinstance(word, str)}
-    words |= {*Status, audit_entries.PASS, audit_entries.FAIL}
-    words |= {LAYOUT, OPERATIONS, causes.BOTH}
+    words |= {*Status, LAYOUT, OPERATIONS, SPREAD, causes.BOTH}
     return {
         "table": {"enum": list(COLUMNS)},
         "study": {"enum": list(read(CONFIG)["studies"])},
@@ -141,7 +137,7 @@ def _closed_values() -> dict[str, set[str]]:
     devices = {*CPUS, *NODES, *configured["targets"]}
     return {
         "quantity": set(tables.QUANTITIES),
-        "mode": {tables.NATIVE, tables.REPLAY, tables.GROWTH, tables.SHAPES, tables.SHARDED},
+        "mode": {tables.NATIVE},
         "level": {tables.RAW, tables.NORMALISED, tables.OPTIMISED},
         "kind": {"basic", "model"},
         "workload": set(workloads.names()),
@@ -184,7 +180,7 @@ def _columns(query: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _values(query: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     for key in ("where", "below"):
         for column, wanted in query.get(key, {}).items():
-            yield from ((key, column, value) for value in listed(wanted) if not isinstance(value, dict))
+            yield from ((key, column, value) for value in listed(wanted))
 
 
 def listed(value: Any) -> list:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from stackwars.measure import workloads
-from stackwars.setup.device import CPU, CPUS
+from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
-from stackwars.study.claims.definitions import AUDITS, Claim, ClaimError, listed, study_of
+from stackwars.study.claims.definitions import Claim, ClaimError, listed, study_of
 from stackwars.study.comparisons import CELLS, PROGRAMS, with_programs
 from stackwars.study.keys import AotRow, Config, StudyRow
 from stackwars.study.results import schema
-from stackwars.study.results.folder import MEASURED
 from stackwars.study.studies import narrowed
 
 REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
@@ -26,10 +25,10 @@ STAGES = {
     **dict.fromkeys((schema.LAYOUT, schema.FUSIONS), (AHEAD, PROGRAMS)),
     **dict.fromkeys((schema.OPERATIONS, schema.PROGRAM, schema.STRUCTURE, schema.LIKENESS), (PROGRAMS,)),
     **dict.fromkeys((schema.RAW, schema.NORMALISED), (PROGRAMS,)),
-    **dict.fromkeys((schema.SCALING, schema.GROWTH, schema.SHAPES), (GROWTH,)),
+    schema.SCALING: (GROWTH,),
     schema.BATCH: (AHEAD, BATCHES),
 }
-"""The stages that run for a quantity, a mode or a level; cells for any other."""
+"""The stages that run for a quantity or a level; cells for any other."""
 
 
 def stages(config: Config, claim: Claim) -> set[str]:
@@ -37,17 +36,15 @@ def stages(config: Config, claim: Claim) -> set[str]:
     table, where = claim.query["table"], claim.query["where"]
     if config.sharding and study_of(config, claim) == config.sharding.study:
         return {SLICES if table == "programs" else SHARDING}
-    if table in (AUDITS, CAUSES, "effects"):
+    if table in (CAUSES, "effects"):
         return {CELLS, REPLAYS, table}
-    column = {"comparisons": "quantity", "cells": "mode", "programs": "level"}[table]
+    column = {"comparisons": "quantity", "programs": "level"}.get(table, "")
     return {stage for name in listed(where.get(column)) for stage in STAGES.get(name, (CELLS,))}
 
 
 def devices(config: Config, claim: Claim) -> list[str]:
     """Return the devices that its cells run on; the CPU if it names none, or a target."""
     where = claim.query["where"]
-    if claim.query["table"] == AUDITS:
-        return list(CPUS)
     return [CPU if name in config.targets else name for name in listed(where.get("device", CPU))]
 
 
@@ -112,7 +109,6 @@ def needed_files(config: Config, claim: Claim) -> list[Path]:
         GROWTH: [point.path for point in growth.asked(only) if not wanted or point.framework in wanted],
         SHARDING: [point.path for point in sharding.asked(only)],
         SLICES: [compilation.path / "ahead.json" for compilation in sharding.slices(only)],
-        AUDITS: [Path(MEASURED["audits"])],
     }
     return [path for stage, paths in result.items() if stage in needed for path in paths]
 

@@ -18,9 +18,7 @@ from stackwars.core.numbers import general, percent
 from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL, LogRatio
 from stackwars.measure import frameworks, workloads
-from stackwars.study import sharding
-from stackwars.study.audits import audit_entries
-from stackwars.study.claims.definitions import AUDITS, COLUMNS, Claim, listed, study_of
+from stackwars.study.claims.definitions import Claim, listed, study_of
 from stackwars.study.claims.verdicts import (
     AGAINST,
     CONTRADICTED,
@@ -33,20 +31,22 @@ from stackwars.study.claims.verdicts import (
     quantified,
     tally,
 )
-from stackwars.study.results import effects, runs, schema, verdicts
+from stackwars.study.results import effects, schema, verdicts
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import SIDES, Dataset, newest_runs, of_study
-from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, DECIDED, FRONTEND, NO_DATA, NO_INTERVAL, NOT_DECIDED
 
 WITHIN = "within the tolerance"
 BELOW, NOT_BELOW = "below", "not below"
-KEYS = {**schema.KEYS, AUDITS: ["id"]}
-"""The columns that identify a row of each table."""
+FAMILIES = {
+    **dict.fromkeys(("torch_xla_dynamo", "torchax"), "torch_xla"),
+    **{"torch_inductor_frozen": "torch_inductor", "tensorflow_graph": "tensorflow_xla"},
+}
+"""Variants of a stack, and that stack: a unit counts both as one."""
 _TELLING = (
-    *("baseline", "compiler", "variant", "size", "value", "pass", "device", "target", "mode"),
+    *("baseline", "compiler", "variant", "size", "value", "pass", "device", "target"),
     *("level", "quantity", "baseline_workload", "baseline_compiler", "effect", "subset"),
 )
 """The columns that tell rows of one title apart, the first that is needed first."""
@@ -62,8 +62,10 @@ def votes_for(claim: Claim, dataset: Dataset) -> list[Vote]:
     if "below" in query:  # the row that others are compared with does not vote itself
         is_limit = matches(result, query["below"])
         limit, result = next(iter(result[is_limit].to_dict("records")), None), result[~is_limit]
+    if "unit" in query:
+        result = result.assign(**{side: result[side].replace(FAMILIES) for side in SIDES if side in result})
     rows = result.to_dict("records")
-    columns = query.get("unit", KEYS[query["table"]])
+    columns = query.get("unit", schema.KEYS[query["table"]])
     votes = [
         replace(_vote_on_every_kind(claim, row, limit), title=title, row=identity(row, columns))
         for row, title in zip(rows, titles(rows, columns), strict=True)
@@ -90,20 +92,18 @@ def _vote_on_every_kind(claim: Claim, row: Row, limit: Row | None) -> Vote:
 
 def _vote(claim: Claim, row: Row, limit: Row | None) -> Vote:
     query = claim.query
-    if query["table"] == "cells" and "status" not in query["where"] and row["status"] != Status.OK:
+    if query["table"] == "cells" and row["status"] != Status.OK:
         return Vote(OPEN, NO_DATA)  # what is left in the row of a wrong or invalid cell decides nothing
     if "number" not in query:
         return _by_word(query, claim.tolerance, row)
     if is_missing(row[query["number"]]):
         return Vote(OPEN, NO_DATA)
-    if "below" in query:
-        return _below(query["number"], row, limit)
-    return _by_number(query, claim.tolerance, row)
+    return _below(query["number"], row, limit) if "below" in query else _by_limit(query, row)
 
 
 def _by_word(query: dict, tolerance: float, row: Row) -> Vote:
     """Return a vote by a word; a direction of a ratio within 1 +- the tolerance is open."""
-    word = row[query.get("field", "verdict")]
+    word = row[query.get("field", "verdict")] or row.get("verdict", "")
     if word in ("", NO_DATA):
         return Vote(OPEN, NO_DATA)
     vote = FOR if word in query["supports"] else AGAINST if word in query["contradicts"] else OPEN
@@ -112,15 +112,12 @@ def _by_word(query: dict, tolerance: float, row: Row) -> Vote:
     return Vote(vote, word, "", *_shown(row, query.get("show_field", "ratio")))
 
 
-def _by_number(query: dict, tolerance: float, row: Row) -> Vote:
-    """Return a vote by a number and its interval; without one it is open within the tolerance of its limit."""
-    name = query["number"]
-    if name == "ratio":
-        row = row | _one_sided(row)
-    low, high = _ends(row, name)
-    open_word = NO_INTERVAL if math.isnan(low) else OPEN
-    if not _has_interval(row, name):
-        low, high, open_word = low * (1 - tolerance), high * (1 + tolerance), WITHIN
+def _by_limit(query: dict, row: Row) -> Vote:
+    """Return a vote by a ratio's one-sided 95 % intervals: against one limit, one end decides."""
+    low = high = math.nan
+    if not is_missing(row["error"]) and not is_missing(row["dof"]):
+        half = LogRatio(math.log(row["ratio"]), row["error"], row["dof"]).half_width(2 * LEVEL - 1)
+        low, high = row["ratio"] * math.exp(-half), row["ratio"] * math.exp(half)
     if "at_most" in query:
         limit, words = query["at_most"], ("at most", "over")
         supports, contradicts = high <= limit, low > limit
@@ -128,16 +125,9 @@ def _by_number(query: dict, tolerance: float, row: Row) -> Vote:
         limit, words = query["at_least"], ("at least", "under")
         supports, contradicts = low >= limit, high < limit
     vote = FOR if supports else AGAINST if contradicts else OPEN
-    word = open_word if vote == OPEN else f"{words[vote == AGAINST]} {limit:g}".replace("e-0", "e-")
-    return Vote(vote, word, "", *_shown(row, query.get("show_field", name)))
-
-
-def _one_sided(row: Row) -> Row:
-    """Return the ends of the two one-sided 95 % intervals of a ratio: against one limit, one end decides."""
-    if is_missing(row["error"]) or is_missing(row["dof"]):
-        return {"low": math.nan, "high": math.nan}
-    half = LogRatio(math.log(row["ratio"]), row["error"], row["dof"]).half_width(2 * LEVEL - 1)
-    return {"low": row["ratio"] * math.exp(-half), "high": row["ratio"] * math.exp(half)}
+    open_word = NO_INTERVAL if math.isnan(low) else OPEN
+    word = open_word if vote == OPEN else f"{words[vote == AGAINST]} {limit:g}"
+    return Vote(vote, word, "", *_shown(row | {"low": low, "high": high}, query.get("show_field", "ratio")))
 
 
 def _below(name: str, row: Row, limit: Row | None) -> Vote:
@@ -182,8 +172,6 @@ def _ends(row: Row, name: str) -> tuple[float, float]:
 
 
 def _names_of_ends(name: str) -> tuple[str, str]:
-    if name == "ratio":
-        return "low", "high"
     stem, unit = (name[:-3], "_ms") if name.endswith("_ms") else (name, "")
     return f"{stem}_low{unit}", f"{stem}_high{unit}"
 
@@ -208,17 +196,13 @@ def rows_of(claim: Claim, dataset: Dataset) -> pd.DataFrame:
     """
     query = claim.query
     table, where = query["table"], query["where"]
-    if table == AUDITS:
-        result = _audits(dataset)
-        return result[matches(result, where)]
     study = study_of(dataset.config, claim)
     if study not in dataset.config.studies:
         return schema.empty(table)
     if table == "comparisons":
         result = dataset.comparisons(study)
     elif table == "cells":
-        modes = listed(where.get("mode", schema.NATIVE))
-        result = pd.concat([dataset.rows("cells", study, mode) for mode in modes], ignore_index=True)
+        result = dataset.rows("cells", study)
     else:
         result = of_study(dataset.study(study), dataset.table(table))
     result = result[matches(result, where)]
@@ -229,13 +213,10 @@ def rows_of(claim: Claim, dataset: Dataset) -> pd.DataFrame:
 
 
 def matches(table: pd.DataFrame, where: dict[str, Any]) -> pd.Series:
-    """Return which rows have these values: one of them if a list is given, any if `present` is asked for."""
+    """Return which rows have these values: one of them if a list is given."""
     result = pd.Series(True, index=table.index)
     for column, wanted in where.items():
-        if isinstance(wanted, dict):
-            result &= table[column].map(lambda value: not is_missing(value) and value != "")
-        else:
-            result &= table[column].isin(listed(wanted))
+        result &= table[column].isin(listed(wanted))
     return result
 
 
@@ -250,7 +231,9 @@ def titles(found: list[Row], columns: list[str]) -> list[str]:
     The framework is named if there are several, and those of the columns that tell rows of one name apart.
     """
     several = [name for name in SIDES if name in columns and len({row[name] for row in found}) > 1]
-    names = [_title(row) + "".join(f" under {_side(row, name)}" for name in several) for row in found]
+    names = [
+        _title(row) + "".join(f" under {frameworks.title(row[name])}" for name in several) for row in found
+    ]
     details: list[list[str]] = [[] for _ in found]
     shown = names
     for column in (name for name in _TELLING if name in columns):
@@ -260,19 +243,8 @@ def titles(found: list[Row], columns: list[str]) -> list[str]:
     return shown
 
 
-def _audits(dataset: Dataset) -> pd.DataFrame:
-    """Return the audits of a run; those of the reference lie beside what it keeps of the measurements."""
-    folder = runs.REFERENCE if dataset.is_reference else dataset.measured
-    return pd.DataFrame(audit_entries.read(folder / MEASURED["audits"]).entries)[list(COLUMNS[AUDITS])]
-
-
 def _title(row: Row) -> str:
     return row.get("title") or workloads.load(row["workload"]).TITLE
-
-
-def _side(row: Row, column: str) -> str:
-    is_frontend = row.get("mode") == schema.SHARDED
-    return sharding.title(row[column]) if is_frontend else frameworks.title(row[column])
 
 
 def _joined(names: list[str], details: list[list[str]]) -> list[str]:

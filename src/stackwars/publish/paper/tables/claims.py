@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from textwrap import shorten
 
 import pandas as pd
@@ -11,7 +9,6 @@ import yaml
 
 from stackwars.core.launch import REPOSITORY
 from stackwars.publish.paper.latex import escape
-from stackwars.publish.paper.prose import texts
 from stackwars.publish.paper.tables.table import RAGGED, Column, Table, frame
 from stackwars.study.audits import audit_entries
 from stackwars.study.audits.audit_entries import Audits
@@ -24,8 +21,6 @@ EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
 ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "On this CPU, or at our sizes"}
 MOST = 120
 """Characters of what a claim rests on: two or three lines."""
-_USE = re.compile(r"\\claimbox\{(\w+)\}|[{ ](\w+)=")
-"""A claim in the text: in a box, or with the verdict that a paragraph relies on."""
 
 
 def original_rows(sources: Sources) -> pd.DataFrame:
@@ -36,14 +31,9 @@ def original_rows(sources: Sources) -> pd.DataFrame:
 
 
 def our_rows(sources: Sources) -> pd.DataFrame:
-    """Return our claims that the text of the paper uses."""
-    table, used = _rows(sources), used_claims(texts().values())
-    return table[(table["origin"] == OURS) & table["id"].isin(used)].reset_index(drop=True)
-
-
-def used_claims(prose: Iterable[str]) -> set[str]:
-    """Return the words of the prose that may be ids of claims."""
-    return {one or other for text in prose for one, other in _USE.findall(text)}
+    """Return all of our claims, the undecided ones too."""
+    table = _rows(sources)
+    return table[table["origin"] == OURS].reset_index(drop=True)
 
 
 def _rows(sources: Sources) -> pd.DataFrame:
@@ -88,11 +78,9 @@ def need_rows(_: Sources) -> pd.DataFrame:
 _COLUMNS = (
     Column("Claim", "sentence", align=rf"{RAGGED}p{{0.36\textwidth}}"),
     Column("Verdict", "verdict", align=rf"{RAGGED}p{{0.09\textwidth}}"),
-    Column("Supported by", "margin", align=rf"{RAGGED}p{{0.14\textwidth}}"),
+    Column("Votes", "margin", align=rf"{RAGGED}p{{0.14\textwidth}}"),
     Column("Rests on", "rests_on", align=rf"{RAGGED}p{{0.28\textwidth}}"),
 )
-_NOTE = r"""Supported by: the rows of the results that support the claim, and how many it needs: all, or a majority and
-    one more. Slower, more and the like are said of torch\_xla unless the claim names another."""
 TABLES = (
     Table(
         name="claims_original",
@@ -101,7 +89,8 @@ TABLES = (
         columns=(Column("", "of", align=rf"{RAGGED}p{{0.08\textwidth}}"), *_COLUMNS),
         group_by="of",
         loose=True,
-        note=_NOTE,
+        note=r"""Needed: a majority and one more; of a claim about every row, all. Slower, more and the like are said of
+        torch\_xla unless the claim names another.""",
         max_rows=32,
     ),
     Table(
@@ -110,7 +99,6 @@ TABLES = (
         rows=our_rows,
         columns=_COLUMNS,
         loose=True,
-        note=_NOTE,
         max_rows=32,
     ),
     Table(

@@ -3,7 +3,7 @@ const audits = (at) => [
   DATA.audits.length ? table("Attempts to break the harness", [
     ["Audit", (audit) => audit.title], ["Verdict", (audit) => audit.verdict], ["What it should show", (audit) => audit.aim, "wide"], ["Figures", (audit) => audit.detail],
   ], DATA.audits.filter((audit) => !at.parts[1] || audit.id === at.parts[1])) : h("p", {}, "This run has no audits: make audits."),
-  at.parts[1] ? h("p", {}, link("All audits", ["audits"])) : null,
+  at.parts[1] ? h("p", {}, link("All audits", ["audits"])) : h("p", {}, DATA.checks),
 ];
 
 // The claims that a workload votes on, or all.
@@ -27,7 +27,7 @@ async function claim(at) {
   return [
     h("h2", {}, shown.sentence),
     h("p", {}, `${sentence([shown.verdict, shown.margin].filter(Boolean).join(", "))}${shown.evidence ? `: ${shown.evidence}` : ""}.`),
-    votes.length && shown.table !== "audits" ? origin(shown.study) : null,
+    votes.length ? origin(shown.study) : null,
     votes.length ? table("Every vote, and what it rests on", filled([
       ["Of", (vote) => (vote.workload ? whyLink(vote.workload, vote.title || titleOf(vote.workload)) : vote.title)], ["Vote", (vote) => vote.vote], ["What it says", (vote) => vote.word],
       ["Number", (vote) => vote.number], ["Evidence", (vote) => evidenceOf(vote, shown)],
@@ -38,15 +38,13 @@ async function claim(at) {
 
 // The view that shows the row of a vote.
 function evidenceOf(vote, { table: from, study }) {
-  const filter = (...names) => [["study", study], ...names.map((name) => [name, vote[name]])], mode = vote.mode || "native";
+  const filter = (...names) => [["study", study], ...names.map((name) => [name, vote[name]])];
   if (from === "comparisons") return link("comparison", ["comparisons"], filter("quantity", "workload", "subject", "device", "compiler", "variant"));
-  if (from === "cells" && vote.framework && mode === "native") return cellLink("cell", { study, ...vote });
-  if (from === "cells" && vote.framework && mode === "replay") return link("replay", replayParts({ study, ...vote }));
-  if (from === "cells") return link("cells", ["cells"], filter("mode", "workload", "framework", "device", "size"));
+  if (from === "cells") return cellLink("cell", { study, ...vote });
   if (from === "causes") return link("cause", ["causes"], [["workload", vote.workload], ["compiler", vote.compiler]]);
   if (from === "programs" && vote.target) return link("compiled program", ["compiled"], filter("workload", "framework", "target", "compiler", "variant"));
   if (from === "programs") return link("program", ["programs", vote.workload]);
-  return from === "effects" ? link("matrix", ["start"], filter("workload")) : link("audit", ["audits", vote.id]);
+  return link("matrix", ["start"], filter("workload"));
 }
 
 const VIEWS = { start: ["Start", start], why: ["Why", why], cells: ["Cells", cells], cell: [null, cell], replay: [null, replay], values: ["Values", values],
