@@ -136,6 +136,35 @@ def test_numbers_of_the_tables_by_key(tmp_path, monkeypatch):
     )
 
 
+def test_time_and_cpu_time_are_compared_on_each_kind_of_machine(tmp_path):
+    def both(title, machine, time, cpu):
+        known = {"workload": title.lower(), "title": title, "machine": machine, "runs": 1}
+        sides = {"steady": time, "steady_cpu": cpu}
+        ends = {
+            name: {"ratio": ratio, "low": ratio - 0.1, "high": ratio + 0.1} for name, ratio in sides.items()
+        }
+        return [comparison(quantity=name, **known, **ends[name]) for name in sides]
+
+    rows = [*both("MHA", "a", 2.5, 2.0), *both("MHA", "b", 1.8, 1.5), *both("GEMM", "a", 1.2, 1.2)]
+    rows += [*both("FFN", "a", 2.0, 3.0), *both("FFN", "b", 1.0, 1.1)]
+    text = dict(values._cpu_time(dataset(tmp_path, rows)))["cpu_time"]
+    apart, partly, overlapping = text.split(";")
+    assert r"MHA (\num{2.50} and \num{1.80} against \num{2.00} and \num{1.50})" in apart and "FFN" not in apart
+    assert r"FFN (\num{2.00} and \num{1.00} against \num{3.00} and \num{1.10})" in partly
+    assert "1 of 3" in overlapping and "one run" in overlapping
+    timed = [row for row in rows if row["quantity"] == "steady"]
+    assert dict(values._cpu_time(dataset(tmp_path, timed))) == {"cpu_time": ""}
+
+
+@pytest.mark.parametrize(("ms", "named"), [(0.3, True), (1.3, False)])
+def test_short_calls_have_their_verdicts_on_one_core(tmp_path, ms, named):
+    known = {"workload": "gemm", "title": "GEMM"}
+    rows = [comparison(**known, ratio=1.5), comparison(**known, ratio=1.2, device="cpu-1t", verdict="slower")]
+    cells = [made_tables.cell(name, steady_ms=ms) for name in ("jax", "torch_xla")]
+    text = dict(values._short_calls(dataset(tmp_path, rows, cells=cells)))["short_calls"]
+    assert (r"slower on GEMM (\num{1.20})" in text) == named and bool(text) == named
+
+
 def test_settings_are_those_of_the_configuration(tmp_path):
     assert values.values(dataset(tmp_path, settings={"rounds": 4}))["setting/rounds"] == "4"
 

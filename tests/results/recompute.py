@@ -140,8 +140,9 @@ def main(folder, comparisons):
         known = [(machine, *found[key]) for machine, found in runs if key in found]
         known = [one for one in known if one[5]] or known
         members[key] = [(*one[:3], one[4]) for one in known if one[2] is not None]
-        if known[-1][2] is not None:
-            ratios[key, known[-1][0]] = (known[-1][1], np.sqrt(known[-1][2]), known[-1][3])
+        for machine, log, variance, freedom, *_ in known:  # the newest run of each kind
+            if variance is not None:
+                ratios[key, machine] = (log, np.sqrt(variance), freedom)
     found = pooled({key: values for key, values in members.items() if values})
     keys = {key for key, _ in found}
     ratios = {place: ratio for place, ratio in ratios.items() if place[0] not in keys} | found

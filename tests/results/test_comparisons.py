@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -128,6 +129,18 @@ def test_a_direction_needs_the_undisturbed_series_to_agree_in_sign(undisturbed, 
     found = only(table, quantity="steady")
     assert (found["verdict"], found["detail"]) == (verdict, detail)
     assert ("undisturbed" in set(table["quantity"])) == bool(undisturbed)
+
+
+def test_cpu_time_has_verdicts_of_its_own_and_changes_no_other_row():
+    cells = [JAX, TORCH, replay("jax"), replay("torch_xla")]
+    times = rounds("steady", "torch_xla", STEADY) + rounds("replay", "torch_xla", REPLAY, compiler=OLD)
+    cpu = rounds("steady_cpu", "torch_xla", (1.0, 1.001, 0.999))
+    cpu += rounds("replay_cpu", "torch_xla", REPLAY, compiler=OLD)
+    table = compared(cells, [*times, *cpu])
+    assert only(table, quantity="steady_cpu")["verdict"] == "equivalent"
+    assert only(table, quantity="replay_cpu", compiler=OLD)["verdict"] == "slower"
+    others = table[~table["quantity"].isin(["steady_cpu", "replay_cpu"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, compared(cells, times))
 
 
 def test_equal_times_need_no_sign():

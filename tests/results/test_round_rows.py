@@ -165,6 +165,47 @@ def test_steady_ratio_is_the_median_over_pairs_of_loops_and_says_how_they_were_m
     assert (found["ratio"], found["basis"]) == (2.0, "in turn")
 
 
+def with_cpu_time(process: dict, *run_ns: float) -> dict:
+    """The process with this CPU time in each of its loops, of two blocks of a call."""
+    times = iter(run_ns)
+    events = [one | {"run_ns": next(times)} if one["event"] == "loop" else one for one in process["events"]]
+    return {**process, "events": events}
+
+
+def test_cpu_time_of_the_steady_loops_is_compared_by_the_same_pairs():
+    one = process(Cell("torch_xla", "gemm", "cpu"), loops_ms=(2.0, 3.0, 12.0))
+    other = process(loops_ms=(1.0, 2.0, 4.0))
+    pair = with_cpu_time(one, 6e6, 8e6, 20e6), with_cpu_time(other, 2e6, 4e6, 4e6)
+    table = paired([with_partner(*pair, "in turn")])
+    found = only(table, quantity="steady_cpu")
+    # 3 and 1, 4 and 2, 10 and 2 ms a call.
+    assert (found["ratio"], found["subject_ms"], found["baseline_ms"]) == (3.0, 4.0, 2.0)
+    assert (found["subject"], found["baseline"], found["basis"]) == ("torch_xla", "jax", "in turn")
+    assert only(table, quantity="steady")["ratio"] == 2.0
+
+
+def test_without_cpu_time_and_on_accelerators_times_alone_are_compared():
+    one, other = timed("torch_xla", 0, 2.0), timed("jax", 0, 1.0)
+    uncounted = paired([with_partner(one, with_cpu_time(other, 0, 0, 0))])
+    assert having(uncounted, quantity="steady_cpu").empty and len(having(uncounted, quantity="steady")) == 1
+    sides = {"jax": [other], "torch_xla": [with_partner(one, other)]}
+    cells = {Cell(name, "gemm", "cuda"): {"status": "ok", "processes": some} for name, some in sides.items()}
+    table = schema.table("cells", [cell(name, device="cuda") for name in sides])
+    found = rounds.build(config(), Raw(cells=cells), table)
+    assert having(found, quantity="steady_cpu").empty and len(having(found, quantity="steady")) == 1
+
+
+def test_cpu_time_of_replays_leaves_the_parts_of_the_native_ratio_as_they_are():
+    replay = measured_replay(REPLAYED, natives=NATIVES)
+    for name, factor in (("jax", 1), ("torch_xla", 5)):
+        programs = replay["programs"][name]
+        programs["loops"] = [[one | {"run_ns": factor * 10**6} for one in some] for some in programs["loops"]]
+    table = built({name: measured_cell(name, (70.0, 80.0)) for name in NATIVES}, {OLD: replay})
+    assert list(having(table, quantity="replay_cpu")["ratio"]) == [5.0, 5.0]
+    known = having(controlled(), quantity="everything else")["ratio"]
+    assert list(having(table, quantity="everything else")["ratio"]) == list(known)
+
+
 def test_round_without_its_partner_has_no_ratio_and_the_others_keep_theirs():
     whole = with_partner(timed("torch_xla", 0, 2.0), timed("jax", 0, 1.0))
     without = with_partner(timed("torch_xla", 1, 2.0), timed("jax", 1, 1.0, status=("crash", "SIGKILL")))

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pandas as pd
 
@@ -35,7 +35,7 @@ from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import causes, effects, names, published, runs, schema, variance
 from stackwars.study.results.comparisons import EACH_KIND
-from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import (
@@ -342,6 +342,56 @@ def _reasons(data: Dataset) -> Named:
         yield f"runs/replay/{workload}/most", latex.number(ratios.max())
 
 
+def _cpu_time(data: Dataset) -> Named:
+    """Yield a sentence on which workloads time and CPU time of the same loops differ; empty if no run has both."""
+    rows = data.comparisons("tables", subject=SUBJECT, baseline=BASELINE, device=CPU)
+    timed = rows[rows["quantity"] == schema.STEADY].set_index("workload")[EACH_KIND]
+    compared = rows[rows["quantity"] == schema.STEADY_CPU]
+    differ, partly, overlapping = [], [], 0
+    for row in compared.to_dict("records"):
+        known = {one["machine"]: one for one in timed[row["workload"]] if not is_missing(one["low"])}
+        others = [one for one in row[EACH_KIND] if one["machine"] in known and not is_missing(one["low"])]
+        if not others:
+            continue
+        pairs = [(known[one["machine"]], one) for one in others]
+        apart = [max(one["low"], other["low"]) > min(one["high"], other["high"]) for one, other in pairs]
+        if any(apart):
+            (differ if all(apart) else partly).append(_with_ratios(row, *zip(*pairs, strict=True)))
+        else:
+            overlapping += 1
+    words = [f"disjoint on {latex.series(differ)}, where one framework keeps more cores busy"] if differ else []
+    words += [f"disjoint on some kinds of machine alone on {latex.series(partly)}"] if partly else []
+    total = len(differ) + len(partly) + overlapping
+    words += [f"overlapping on {overlapping} of {total} workloads"] if overlapping else []
+    number = compared["runs"].max()
+    runs_of_a_kind = "one run" if number == 1 else f"up to {number:.0f} runs"
+    sentence = f"The intervals of time and CPU time of the same loops are {'; '.join(words)}"
+    yield "cpu_time", f"{sentence} (CPU time: {runs_of_a_kind} of a kind of machine)." if words else ""
+
+
+def _short_calls(data: Dataset) -> Named:
+    """Yield a sentence with the verdicts on one core of workloads with calls under SHORT_MS; empty without any."""
+    cells = _ok(data.rows("cells", "tables"))
+    cells = cells[(cells["device"] == CPU) & cells["framework"].isin([SUBJECT, BASELINE])]
+    where = {"quantity": schema.STEADY, "subject": SUBJECT, "baseline": BASELINE, "device": ONE_THREAD}
+    alone = data.comparisons("tables", **where)
+    alone = alone[alone["workload"].isin(cells[cells["steady_ms"] < SHORT_MS]["workload"])]
+    words = [
+        f"{word} on {latex.series(_with_ratios(row, row[EACH_KIND]) for row in rows.to_dict('records'))}"
+        for word, rows in alone[alone["ratio"].notna()].groupby("verdict")
+    ]
+    sentence = (
+        rf"Between calls under {SHORT_MS:g}\,ms other cores fall asleep, so the ratios on one core decide"
+    )
+    yield "short_calls", f"{sentence}: {'; '.join(words)}." if words else ""
+
+
+def _with_ratios(row: dict, *sides: Iterable[dict]) -> latex.Latex:
+    """Return ``MHA (2.50 against 1.97)``: a workload with the ratios of each side, of all kinds of machine."""
+    ratios = " against ".join(listed([latex.number(one["ratio"]) for one in side]) for side in sides)
+    return latex.Latex(f"{latex.escape(row['title'])} ({ratios})")
+
+
 def _disagreeing(data: Dataset) -> Named:
     """Yield the workloads that kinds of machine decide for different sides."""
     rows = data.comparisons("stacks", quantity=schema.PAIRWISE, subject="torch_inductor", baseline=SUBJECT)
@@ -503,7 +553,8 @@ def _ok(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 AGGREGATES: tuple[Callable[[Dataset], Named], ...] = (
-    *(_tables, _values, _overhead, _machines, _reasons, _disagreeing, _peaks, _causes, _products),
+    *(_tables, _values, _overhead, _machines, _reasons, _cpu_time, _short_calls, _disagreeing, _peaks),
+    *(_causes, _products),
     *(_sizes, _matrix, _effects, _stacks, _memory, _audits, _held_out, _claims),
 )
 """Numbers of the prose that no single row has. Their keys begin with n/."""

@@ -58,7 +58,7 @@ RELEASE = (
     *("low", "high", "change", "change_ratio", "change_low", "change_high", "previous", "where", "run"),
 )
 EFFECT = ("subset", "workload", "effect", "share", "share_low", "share_high", "factor", "largest", "run")
-_NATIVE = (*schema.STAGES, schema.PAIRWISE, schema.FORM, schema.SCALING)
+_NATIVE = (*schema.STAGES, schema.STEADY_CPU, schema.PAIRWISE, schema.FORM, schema.SCALING)
 """Quantities of native calls."""
 RELEASES = "releases"
 """The study of the releases of compilers."""

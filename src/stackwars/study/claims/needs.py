@@ -19,7 +19,7 @@ SHARDING, SLICES, CAUSES = "sharding", "slices", "causes"
 NATIVE_ALONE = {schema.MARGIN, schema.CONTROL, schema.NATIVE_CALLS, schema.EVERYTHING_ELSE}
 """Quantities of replays by the generation of XLA that the frameworks' own environments have."""
 STAGES = {
-    **dict.fromkeys((schema.REPLAY, schema.REMOVAL, schema.COMPILER), (CELLS, REPLAYS)),
+    **dict.fromkeys((schema.REPLAY, schema.REPLAY_CPU, schema.REMOVAL, schema.COMPILER), (CELLS, REPLAYS)),
     **dict.fromkeys(NATIVE_ALONE, (CELLS, REPLAYS)),
     **dict.fromkeys((schema.HBM, schema.TEMPORARIES, schema.OPTIMISED), (AHEAD,)),
     **dict.fromkeys((schema.LAYOUT, schema.FUSIONS), (AHEAD, PROGRAMS)),

@@ -154,15 +154,15 @@ def _row(quantity: str, columns: Row, **names: str) -> Row:
 
 
 def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
-    """Yield first, second and steady time of every cell over its baseline's."""
+    """Yield first, second and steady time of every cell over its baseline's, and what else its rounds compare."""
     shares = native.set_index(["workload", "framework", "device"])["kept_share"].to_dict()
     is_expected = native["device"].isin(CPUS) | (native["status"] != Status.NOT_RUN)
     for cell in native[(native["baseline"] != "") & is_expected].itertuples():
         names = {"workload": cell.workload, "device": cell.device}
         names |= {"subject": cell.framework, "baseline": cell.baseline}
-        for stage in (*schema.STAGES, schema.UNDISTURBED):
+        for stage in (*schema.STAGES, schema.UNDISTURBED, schema.STEADY_CPU):
             result = measured.get(key_of({"quantity": stage, **names}))
-            if result is None and stage == schema.UNDISTURBED:
+            if result is None and stage not in schema.STAGES:
                 continue
             result = result or NOTHING
             marks = {}
@@ -174,15 +174,16 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
 
 
 def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
-    """Yield the replay ratio of every pair of programs in every compiler and, in the native compiler, how the
-    native ratio divides, and the control of both frameworks of the first comparison.
+    """Yield the replay ratio of every pair of programs in every compiler and, if it was measured, that of CPU time.
+
+    In the native compiler also how the native ratio divides, and the control of both sides of the first comparison.
     """
     pairs = comparisons(config, PROGRAMS)
     cells = set(zip(native["workload"], native["device"], native["framework"], strict=True))
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
         names = dict(zip(("workload", "device", "compiler"), where, strict=True))
         compared = [pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])]
-        quantities = [schema.REPLAY]
+        quantities = [schema.REPLAY, schema.REPLAY_CPU]
         if names["compiler"] == native_compiler(config):
             quantities += [schema.NATIVE_CALLS, schema.EVERYTHING_ELSE, schema.MARGIN]
         ratios = [(quantity, pair.subject, pair.baseline) for pair in compared for quantity in quantities]
@@ -195,7 +196,9 @@ def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measur
             ratios += [(schema.CONTROL, name, name) for name in own]
         for quantity, subject, baseline in ratios:
             sides = {**names, "subject": subject, "baseline": baseline}
-            yield _row(quantity, measured.get(key_of({"quantity": quantity, **sides}), NOTHING), **sides)
+            result = measured.get(key_of({"quantity": quantity, **sides}))
+            if result or quantity != schema.REPLAY_CPU:
+                yield _row(quantity, result or NOTHING, **sides)
 
 
 def _others(measured: Measured) -> Iterator[Row]:

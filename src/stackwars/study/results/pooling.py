@@ -40,7 +40,7 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     """Return a row for every comparison that any run has and every kind of machine that has it.
 
     tables: the oldest run first. `comparisons.add_verdicts` sets intervals and verdicts afterwards. A ratio that cannot
-    be pooled (it is exact, of a single round, or of one run in no family) is that of the newest run that has it.
+    be pooled (it is exact, of a single round, or of one run of each kind in no family) is as `_newest` says.
     """
     rows = {key: _comparable(every) for key, every in rows_by_key(tables).items()}
     known = {key: [row for row in some if not is_missing(row["error"])] for key, some in rows.items()}
@@ -49,7 +49,7 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     result = []
     for key, some in rows.items():
         if key not in found:
-            result.append(_newest(some))
+            result += _newest(some)
             continue
         pairs = list(zip(members[key], known[key], strict=True))
         for kind, pooled in found[key].items():
@@ -120,11 +120,17 @@ def _any(rows: list[Row], column: str) -> object:
     return any(flags) if flags else None
 
 
-def _newest(of_key: list[Row]) -> Row:
-    """Return the row of the newest run that has a ratio, or else a verdict; counts are of no kind of machine."""
+def _newest(of_key: list[Row]) -> list[Row]:
+    """Return the row of the newest run of each kind of machine that has a ratio with an error.
+
+    Without any: that of the newest run that has a ratio, or else a verdict. Counts are of no kind of machine.
+    """
     known = [row for row in of_key if not is_missing(row["ratio"])]
-    row = (known or [row for row in of_key if row["verdict"] != NO_DATA] or of_key)[-1]
-    return row | {"machine": ""} if row["quantity"] in schema.EXACT else row
+    newest = (known or [row for row in of_key if row["verdict"] != NO_DATA] or of_key)[-1]
+    if newest["quantity"] in schema.EXACT:
+        return [newest | {"machine": ""}]
+    kinds = {row["machine"]: row for row in known if not is_missing(row["error"])}
+    return [row | {"machines": len(kinds)} for row in kinds.values()] or [newest]
 
 
 class RunValue(NamedTuple):

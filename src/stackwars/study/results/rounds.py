@@ -24,7 +24,7 @@ from stackwars.core.documents import Row, event
 from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL
 from stackwars.measure import loops, workloads
-from stackwars.setup.device import CPU
+from stackwars.setup.device import CPU, CPUS
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.keys import Config
@@ -43,6 +43,8 @@ INTERLEAVED, IN_TURN, CALL, APART, NO_MEMORY, FAILED = (
     *("call", "apart", "no memory", "failed"),
 )
 """The basis of a row; the last two say why a control has no native call."""
+CPU_TIME = {schema.STEADY: schema.STEADY_CPU, schema.REPLAY: schema.REPLAY_CPU}
+"""The ratio of the CPU time of the same loops, by the ratio of their times."""
 Loops = dict[int, list[dict]]
 """The loops of a program by round; none of a round in which it was not measured."""
 PROCESSES = "processes"
@@ -118,9 +120,8 @@ def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:
         events = [event(side, name) for side in sides]
         if all(events):
             yield _row(quantity, number, *map(_call_ms, events), CALL, **names)
-    loops_of = [loops.loops_of(side) for side in sides]
-    row = _row(schema.STEADY, number, *map(loops.side_ms, loops_of), process["basis"], **names)
-    yield row | {"ratio": loops.round_ratio(loops.pairs(*loops_of))}
+    own, base = ({number: loops.loops_of(side)} for side in sides)
+    yield from _of_loops(schema.STEADY, own, base, {number: process["basis"]}, **names)
 
 
 def _call_ms(timed: dict) -> float:
@@ -168,12 +169,28 @@ def looped(result: dict) -> dict[str, Loops]:
 
 
 def _of_loops(quantity: str, one: Loops, base: Loops, bases: dict[int, str], **names: str) -> Iterator[Row]:
-    """Yield a row for each round in which both have loops. bases: of the rounds; INTERLEAVED if they lack one."""
+    """Yield a row for each round in which both have loops, and a row of their CPU time if that is a quantity.
+
+    bases: of the rounds; INTERLEAVED if they lack one.
+    """
     for number, events in one.items():
-        if pairs := loops.pairs(events, base.get(number, [])):
-            times = [loops.side_ms(side) for side in (events, base[number])]
-            row = _row(quantity, number, *times, bases.get(number, INTERLEAVED), **names)
-            yield row | {"ratio": loops.round_ratio(pairs)}
+        timed = {quantity: (events, base.get(number, []))}
+        if quantity in CPU_TIME and names["device"] in CPUS:
+            timed[CPU_TIME[quantity]] = tuple(map(_cpu_time, timed[quantity]))
+        for name, sides in timed.items():
+            if pairs := loops.pairs(*sides):
+                row = _row(name, number, *map(loops.side_ms, sides), bases.get(number, INTERLEAVED), **names)
+                yield row | {"ratio": loops.round_ratio(pairs)}
+
+
+def _cpu_time(events: list[dict]) -> list[dict]:
+    """Return the loops with the CPU time of a mean block in place of the times of their blocks.
+
+    The kernel is read once a loop, so the blocks that settle are included. Nothing if it counts no CPU time.
+    """
+    if not all(event["run_ns"] for event in events):
+        return []
+    return [event | {"ns": [event["run_ns"] / len(event["ns"])], "dropped": 0} for event in events]
 
 
 def _uncontrolled(replayed: Loops, processes: list[dict], **names: str) -> Iterator[Row]:
@@ -188,7 +205,7 @@ def _uncontrolled(replayed: Loops, processes: list[dict], **names: str) -> Itera
 
 def _split(replays: list[Row], calls: list[Row], names: dict[str, str]) -> Iterator[Row]:
     """Yield how the native ratio of each round divides: native = replay x rest, margin = replay / rest."""
-    ratios = {row["round"]: row["ratio"] for row in replays}
+    ratios = {row["round"]: row["ratio"] for row in replays if row["quantity"] == schema.REPLAY}
     for row in calls:
         program = ratios[row["round"]]
         rest = row["ratio"] / program

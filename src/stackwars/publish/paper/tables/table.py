@@ -19,7 +19,7 @@ from stackwars.publish.paper.latex import Latex, escape, percent, significant_pe
 from stackwars.study.comparisons import CELLS, Comparison, comparisons
 from stackwars.study.results import runs, verdicts
 from stackwars.study.results.comparisons import EACH_KIND
-from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources
 from stackwars.study.results.schema import is_missing
 
 WORST = 48
@@ -178,7 +178,8 @@ def pooled_over(data: Dataset, rows: pd.DataFrame) -> str:
 
 MIB, GIB = 2**20, 2**30
 NO_VALUE = "---"
-UNGATED, UNSETTLED, CONTENDED, APART, MISSED = "ungated", "unsettled", "contended", "apart", "missed"
+UNGATED, UNSETTLED, CONTENDED = "ungated", "unsettled", "contended"
+APART, MISSED, SHORT = "apart", "missed", "short"
 MARKS: dict[str, tuple[str, str]] = {
     verdicts.SLOWER: (r"$\blacktriangle$", "slower than the baseline"),
     verdicts.FASTER: (r"$\blacktriangledown$", "faster"),
@@ -196,6 +197,10 @@ MARKS: dict[str, tuple[str, str]] = {
     ),
     APART: ("$^{*}$", "of blocks that were measured one after the other, not interleaved"),
     MISSED: (r"$^{\P}$", r"a profiled call misses its timed call by more than 10\,\%"),
+    SHORT: (
+        r"$^{\circ}$",
+        rf"of calls under {SHORT_MS:g}\,ms, between which other cores fall asleep: the ratio on one core decides",
+    ),
 }
 """Mark of a table: its LaTeX, and what it means. The note of a table explains those that it has."""
 _VERDICTS = tuple(MARKS)[:8]
