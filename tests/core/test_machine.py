@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import re
-from pathlib import Path
 
 import pytest
 
@@ -83,24 +82,6 @@ def test_mode_of_huge_pages_is_the_one_in_brackets(tmp_path):
     (tmp_path / "enabled").write_text("always [madvise] never\n")
     assert machine.huge_pages(tmp_path / "enabled") == "madvise"
     assert machine.huge_pages(tmp_path / "missing") == ""
-
-
-def opened() -> list[Path]:
-    """Return the files that this process has open."""
-    return [one.resolve() for one in Path("/proc/self/fd").iterdir()]
-
-
-def test_idle_cores_poll_while_something_is_measured_and_where_the_user_may(monkeypatch, tmp_path):
-    path = tmp_path / "latency"
-    monkeypatch.setattr(machine, "LATENCY", path)
-    with machine.polling():
-        assert machine.idle_cores() == "" and not path.exists(), "a missing device is not created"
-    path.write_bytes(b"")
-    assert machine.idle_cores() == "poll" and path.read_bytes() == b""
-    with machine.polling():
-        assert path.read_bytes() == bytes(4)
-        assert path in opened()
-    assert path not in opened()
 
 
 def test_machine_is_told_from_another_and_not_from_its_updated_self():

@@ -49,12 +49,6 @@ def test_processors_that_differ_in_their_numbers_are_different_kinds(name):
     assert runs.kind({"machine": {name: 1}}) != runs.kind({"machine": {name: 2}})
 
 
-def test_idle_cores_that_poll_are_another_kind_of_machine():
-    known = {"cpu_model": "A CPU", "cores": 2}
-    kinds = [runs.kind({"machine": known | own}) for own in ({}, {"idle_cores": "poll"})]
-    assert kinds[0] == "A CPU, 2 cores, unknown cache" and kinds[1] != kinds[0]
-
-
 def test_runs_of_an_earlier_protocol_are_not_read(folder):
     accepted(folder / "runs" / "2025-01-01T0000", protocol=PROTOCOL - 1, values=[checked("jax")])
     assert [run.identity for run in runs.read(folder)] == ["2026-01-01T0000", "2026-02-01T0000"]

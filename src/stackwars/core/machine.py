@@ -7,8 +7,6 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +15,6 @@ from stackwars.core.limits import machine_memory_bytes
 
 CPUINFO = Path("/proc/cpuinfo")
 SYSTEM = Path("/sys/devices/system")
-LATENCY = Path("/dev/cpu_dma_latency")
-"""Idle cores poll, and wake up at once, while a process holds 0 in it (the kernel's pm_qos_interface.rst)."""
 NODE = "STACKWARS_NODE"
 """Environment variable with the name of this node of a cluster; Slurm says it by itself."""
 
@@ -36,8 +32,7 @@ def record() -> dict:
     cpu_model_number, cpu_stepping: the processor's own numbers. cpu_flags_digest: of what it can do. cache_bytes:
     the data caches of the first core, as the kernel says. cpuid_cache_bytes: as the processor says, by which
     libraries choose their blocks; in a virtual machine the two may differ. cores: those that this process may use;
-    physical_cores: those of the machine. huge_pages: the mode of transparent huge pages. idle_cores: poll if
-    measurements have them poll, see `polling`.
+    physical_cores: those of the machine. huge_pages: the mode of transparent huge pages.
     """
     found = {
         "node": node(),
@@ -52,7 +47,6 @@ def record() -> dict:
         "cores": len(os.sched_getaffinity(0)),
         "memory_bytes": machine_memory_bytes(),
         "huge_pages": huge_pages(),
-        "idle_cores": idle_cores(),
         "kernel": platform.release(),
         "os": _field(Path("/etc/os-release"), "PRETTY_NAME", "=") or platform.system(),
         "python": platform.python_version(),
@@ -64,35 +58,6 @@ def huge_pages(path: Path = Path("/sys/kernel/mm/transparent_hugepage/enabled"))
     """Return the mode of transparent huge pages: always, madvise or never; empty if the kernel does not say."""
     found = re.search(r"\[(\w+)\]", _text(path))
     return found[1] if found else ""
-
-
-def idle_cores() -> str:
-    """Return poll if this user may have idle cores poll; else nothing."""
-    descriptor = _open_latency()
-    if descriptor is None:
-        return ""
-    os.close(descriptor)
-    return "poll"
-
-
-@contextmanager
-def polling() -> Iterator[None]:
-    """Have idle cores poll meanwhile, if this user may."""
-    descriptor = _open_latency()
-    try:
-        if descriptor is not None:
-            os.write(descriptor, bytes(4))
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def _open_latency() -> int | None:
-    try:
-        return os.open(LATENCY, os.O_WRONLY)
-    except OSError:
-        return None
 
 
 def described(record: dict) -> str:

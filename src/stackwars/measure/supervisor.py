@@ -186,16 +186,12 @@ def python_of(job: Any, pins: Path) -> Environment:
 
 @contextmanager
 def exclusive(settings: dict) -> Iterator[None]:
-    """Keep this machine for what is measured meanwhile, and its idle cores awake if this user may.
-
-    Two measurements at once would measure each other.
-    """
+    """Keep this machine for what is measured meanwhile: two measurements at once would measure each other."""
     (REPOSITORY / "results").mkdir(exist_ok=True)
     with nodes.lock().open("w") as lock:
         if not settings.get("side_by_side"):
             fcntl.flock(lock, fcntl.LOCK_EX)
-        with machine.polling():
-            yield
+        yield
 
 
 def _judged(job: Any, folder: Path) -> dict | None:

@@ -121,7 +121,6 @@ def digest(path: Path) -> str:
 def kind(context: dict) -> str:
     """Return the kind of machine of a run, from its context.json: processor, cores, cache, peak, accelerators.
 
-    Cores that poll while they are idle make another kind than cores that sleep.
     Hosts hide what processor they have, so two that run at different speeds are two kinds: a class of peaks is a
     factor of the square root of 2 wide. A context may lack what its machine did not say.
     """
@@ -131,8 +130,6 @@ def kind(context: dict) -> str:
     ]
     cache, rate = peak.get("last_cache_bytes"), peak.get("gflop_per_s")
     parts = [machine.get("cpu_model", "unknown processor"), *numbers, f"{machine.get('cores', '?')} cores"]
-    if "idle_cores" in machine:
-        parts.append(f"idle cores {machine['idle_cores']}")
     parts.append(f"{cache / 1e6:.0f} MB of cache" if cache else "unknown cache")
     if rate:
         half_octave = math.floor(2 * math.log2(rate))

@@ -215,7 +215,7 @@ MEASURED = {
     # baseline's cell and a replay in its rounds, and leaves them in `beside`. The folder `rounds` is no output: a job
     # that was killed resumes there.
     "cell": Kind(
-        version=f"{PROTOCOL}.2",
+        version=f"{PROTOCOL}.1",
         command="stackwars.measure.cell --pins {input.pins} --output {folder} --beside {output.beside}",
         outputs={
             "result": f"{CELL}/cell.json",
@@ -240,7 +240,7 @@ MEASURED = {
     ),
     # Every framework's program of a workload in one compiler. In the native one, the rounds are those of a cell.
     "replay": Kind(
-        version=f"{PROTOCOL}.2",
+        version=f"{PROTOCOL}.1",
         command="stackwars.measure.stablehlo.replay_cell --pins {input.pins} --peak {input.peak} --output {folder}",
         outputs={"result": f"{REPLAY}/replay.json", "profile": f"{REPLAY}/profile.json"},
         pins=kinds.compiler_pins,
@@ -262,7 +262,7 @@ MEASURED = {
     ),
     # Growth of the cost of compiling: a process for each value of a size, and one for all shapes.
     "growth_process": Kind(
-        version=f"{PROTOCOL}.1",
+        version=f"{PROTOCOL}.0",
         command="stackwars.measure.supervisor --pins {input.pins} --output {output}",
         outputs={"result": f"{GROWTH}/"},
         pins=lambda grid, w: cells.pins(grid.config, _growth_point(grid, w).framework, CPU),
