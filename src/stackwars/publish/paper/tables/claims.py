@@ -102,9 +102,7 @@ _COLUMNS = (
     Column("Rests on", "rests_on", align=rf"{RAGGED}p{{0.28\textwidth}}"),
 )
 _NOTE = r"""Supported by: the rows of the results that support the claim, and how many it needs: all, or a majority and
-    one more. Slower, more and the like are said of torch\_xla unless the claim names another. After a
-    verdict, $^{+n}$: $n$ runs that were measured after it had been committed give it again; $^{-n}$: $n$ give the
-    opposite; no mark: it is explored, or about counts, which every run has alike."""
+    one more. Slower, more and the like are said of torch\_xla unless the claim names another."""
 TABLES = (
     Table(
         name="claims_original",
