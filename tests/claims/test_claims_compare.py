@@ -1,14 +1,19 @@
 """A run beside another: what is reproduced, what is not, and how often two runs decide a claim differently."""
 
+import dataclasses
 import json
 
 import pytest
+import yaml
 
 from claims_fixture import CONTEXT, claim, claims, config, write
 from made_tables import accepted, cell, comparison
 from snapshots import assert_snapshot
-from stackwars.study.claims import compare
+from stackwars.core import documents, machine
+from stackwars.publish.paper.tables import claims as tables
+from stackwars.study.claims import compare, confirm, definitions
 from stackwars.study.claims.compare import Stability, between_runs
+from stackwars.study.claims.confirm import Confirmations
 from stackwars.study.claims.decide import decide_all
 from stackwars.study.claims.definitions import Claims
 from stackwars.study.results import runs, schema
@@ -161,3 +166,120 @@ def test_a_run_that_did_not_measure_the_study_says_nothing_of_its_claims(tmp_pat
         steady_run(tmp_path, "2026-02", studies=("stacks",), mha=0.5),
     ]
     assert between_runs(config(), [STEADY], runs) == Stability(0, 0, 0, 0, 0)
+
+
+# What was committed before a run.
+
+AUTHOR = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+
+
+@pytest.fixture
+def commit(tmp_path, monkeypatch):
+    """Return a function that commits a reference with these steady ratios, and this sentence of CLAIM."""
+    repository = tmp_path / "repository"
+    monkeypatch.setattr(machine, "REPOSITORY", repository)
+    repository.mkdir()
+    machine.git("init", "--quiet")
+    document = yaml.safe_load(definitions.CLAIMS.read_text())
+    row = next(row for row in document["claims"] if row["id"] == CLAIM)
+
+    def function(ratios: dict[str, float], sentence: str = row["sentence"]) -> str:
+        results(repository / "results" / "reference", ratios)
+        row["sentence"] = sentence
+        (repository / "config").mkdir(exist_ok=True)
+        (repository / confirm.DEFINITIONS).write_text(yaml.safe_dump(document))
+        machine.git("add", ".")
+        machine.git(*AUTHOR, "commit", "--quiet", "--message", "x")
+        return machine.git("rev-parse", "--short=12", "HEAD")
+
+    return function
+
+
+def confirmed(tmp_path, ratios: dict[str, float], *revisions: str) -> dict:
+    run = results(tmp_path / "run", ratios, studies=["tables"])
+    return compare.confirmation(run.folder, set(revisions))
+
+
+def test_a_run_confirms_what_its_revision_had(tmp_path, commit):
+    """Nothing that was committed later counts."""
+    frozen = commit({"ffn": 2.0, "mha": 2.0, "resnet50": 2.0})
+    later = commit({"ffn": 0.5, "mha": 0.5, "resnet50": 0.5})
+    document = confirmed(tmp_path, {"ffn": 2.0, "mha": 9.0, "resnet50": 0.5, "vit_b16": 2.0}, frozen, later)
+    assert document["revision"].startswith(frozen)
+    assert document["directions"] == {"same": 2, "opposite": 1, "not decided": 0}
+    assert document["predictions"] == {"inside": 1, "outside": 2}
+    assert [(row["id"], row["reference"], row["run"]) for row in document["claims"]] == [
+        (CLAIM, "supported", "not decided")
+    ]
+    assert confirmed(tmp_path, {"ffn": 2.0}, later)["claims"][0]["reference"] == "contradicted"
+
+
+def test_a_claim_whose_sentence_changed_after_the_run_is_explored(tmp_path, commit):
+    frozen = commit({"ffn": 2.0}, sentence="Another sentence.")
+    document = confirmed(tmp_path, {"ffn": 2.0}, frozen)
+    assert document["claims"] == [] and CLAIM in document["defined_later"]
+
+
+def test_without_a_committed_reference_nothing_is_confirmed(tmp_path, commit):
+    for revisions in ((), ("unknown",), (commit({"ffn": 2.0}), "unknown")):
+        document = confirmed(tmp_path, {"ffn": 2.0}, *revisions)
+        assert document["revision"] == "" and document["why"]
+
+
+DIRECTIONS = {"same": 5, "opposite": 1, "not decided": 2}
+
+
+def confirming(folder, verdicts: dict[str, tuple[str, str]], inside: int = 3):
+    """An accepted run with these verdicts of the reference and of its own, by the definition of a claim."""
+    run = accepted(folder)
+    rows = [{"definition": one, "reference": before, "run": after} for one, (before, after) in verdicts.items()]
+    predictions = {"inside": inside, "outside": 0}
+    document = {"revision": "abc", "claims": rows, "directions": DIRECTIONS, "predictions": predictions}
+    documents.write(run.folder / runs.CONFIRMATION, document)
+    return run
+
+
+def test_runs_count_for_and_against_a_claim_as_it_is_defined(tmp_path):
+    other = dataclasses.replace(STEADY, sentence="Other.")
+    one, two = (definitions.digest(**vars(claim)) for claim in (STEADY, other))
+    both = ("supported", "supported")
+    every = [
+        confirming(tmp_path / "2026-01", {one: both, two: both}),
+        confirming(
+            tmp_path / "2026-02", {one: ("supported", "contradicted"), two: ("supported", "not decided")}
+        ),
+        confirming(tmp_path / "2026-03", {one: ("not decided", "supported")}),
+        accepted(tmp_path / "2026-04"),
+    ]
+    found = Confirmations(every)
+    assert found.columns(STEADY, "supported") == {"confirmed": 1, "refuted": 1}
+    assert found.columns(STEADY, "not decided") == {"confirmed": 0, "refuted": 1}
+    assert found.columns(other, "supported") == {"confirmed": 1, "refuted": 0}
+    assert found.columns(dataclasses.replace(STEADY, tolerance=0.5), "supported") == {
+        "confirmed": 0,
+        "refuted": 0,
+    }
+    counted = claim({**WORDS, "where": {"quantity": "hbm"}, "supports": ["more"], "contradicts": ["less"]})
+    assert found.columns(counted, "supported") == {}
+    summary = found.summary([STEADY, other, counted])
+    assert (
+        "3 runs" in summary
+        and "1 of 2 claims and 15 of 24 directions" in summary
+        and "9 of 9 ratios" in summary
+    )
+    assert "new" in Confirmations([confirming(tmp_path / "2026-05", {}, inside=0)]).summary([STEADY])
+    assert "every result is explored" in Confirmations(every[3:]).summary([STEADY])
+
+
+@pytest.mark.parametrize(
+    ("counts", "text", "mark"),
+    [
+        ((2, 0), "confirmed by 2", "$^{+2}$"),
+        ((1, 1), "confirmed by 1, 1 against", "$^{+1-1}$"),
+        ((0, 0), "explored", ""),
+        ((float("nan"), float("nan")), "", ""),
+    ],
+)
+def test_what_is_printed_beside_a_verdict(counts, text, mark):
+    row = {"verdict": "supported", **dict(zip(("confirmed", "refuted"), counts, strict=True))}
+    assert (confirm.label(row), tables.confirmed(row)) == (text, mark)

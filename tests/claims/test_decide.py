@@ -11,7 +11,7 @@ from stackwars.measure import workloads
 from stackwars.study.claims import decide, pages
 from stackwars.study.claims.compare import Stability
 from stackwars.study.claims.decide import decide as decided
-from stackwars.study.claims.definitions import Claim, listed, study_of
+from stackwars.study.claims.definitions import Claim, is_counted, listed, study_of
 from stackwars.study.claims.verdicts import Tally, counts, margin, quantified
 from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Dataset
@@ -149,6 +149,10 @@ def test_claims_csv_has_every_claim(tmp_path):
         "0 of 1 for, 1 against (1 needed)",
         1.0,
     )
+    assert found["confirmed"].isna().all(), "a run confirms the reference's claims, not its own"
+    decide.write(config().changed(source="reference"), Folder(tmp_path))
+    found = schema.read(tmp_path / "claims.csv").set_index("id")
+    assert found["confirmed"].notna().tolist() == [not is_counted(one) for one in claims().claims]
 
 
 def test_the_pages_say_what_the_reference_says(reference_tables, tmp_path):

@@ -139,5 +139,8 @@ def test_a_row_has_a_line_for_each_kind_of_machine_the_fastest_first():
     assert list(found["first"])[:2] == ["", Ratio(1.5)], "the fast kind has none"
     assert list(found["n"]) == [7, "", 8, 9]
     assert "A: 362 to 512 GFLOP/s; B: 64 to 91 GFLOP/s" in found.attrs["note"]
+    between = "A CPU, 2 cores, 128 to 181 GFLOP/s"
+    known = tables.by_kind(rows, list(rows.columns), "group", [between, slow])
+    assert list(known["name"])[:2] == [r"a\_b A", r"a\_b C"], "another table has the letter B"
     alone = frame([{"name": "c", "steady": Ratio(4.0, kinds={slow: Ratio(4.0)})}])
     assert tables.by_kind(alone, ["name", "steady"]) is alone

@@ -44,6 +44,17 @@ def test_machines_that_run_at_different_speeds_are_different_kinds(rates, kinds)
     assert len({runs.kind({"machine": {"cores": 2}, "peaks": one}) for one in peaks}) == kinds
 
 
+def test_kinds_are_named_by_their_rates_unless_two_have_one():
+    kinds = [
+        f"{name}, 2 cores, {low} to 512 GFLOP/s" for name, low in (("A CPU", 362), ("A CPU", 181), ("B", 181))
+    ]
+    assert list(runs.short_names(kinds[:2]).values()) == ["362 to 512 GFLOP/s", "181 to 512 GFLOP/s"]
+    assert list(runs.short_names(kinds).values())[1:] == ["A CPU, 181 to 512 GFLOP/s", "B, 181 to 512 GFLOP/s"]
+    same = [kinds[0], kinds[0].replace("2 cores", "4 cores")]
+    assert list(runs.short_names(same).values()) == same
+    assert runs.short_names([""]) == {"": ""}
+
+
 @pytest.mark.parametrize("name", ["cpu_family", "cpu_model_number", "cpu_stepping", "cpu_flags_digest"])
 def test_processors_that_differ_in_their_numbers_are_different_kinds(name):
     assert runs.kind({"machine": {name: 1}}) != runs.kind({"machine": {name: 2}})
@@ -75,6 +86,10 @@ def test_a_file_that_the_manifest_does_not_name_is_refused(folder):
     digests = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({name: digest for name, digest in digests.items() if name != "cells.csv"}))
     with pytest.raises(DamagedRunError, match=r"cells\.csv: expected the accepted file with the digest none"):
+        runs.read(folder)
+    manifest.write_text(json.dumps(digests))
+    (manifest.parent / runs.CONFIRMATION).write_text("{}")
+    with pytest.raises(DamagedRunError, match=r"confirmation\.json: .* digest no file, got"):
         runs.read(folder)
     manifest.unlink()
     with pytest.raises(DamagedRunError, match="expected the accepted file"):

@@ -39,7 +39,10 @@ def full(folder: Path, cells_=CELLS, text: str = "new", dirty=False, others=0.1,
     (folder / "context.json").write_text(json.dumps(CONTEXT | context))
     for name in cells_:
         (folder / name).parent.mkdir(parents=True)
-        process = {"source": {"git_dirty": dirty}, "events": [{"other_processes_share": others}]}
+        process = {
+            "source": {"git_dirty": dirty, "git_revision": "abc"},
+            "events": [{"other_processes_share": others}],
+        }
         (folder / name).write_text(json.dumps({"text": text, "processes": [process]}))
     return folder
 
@@ -63,6 +66,16 @@ def test_a_run_s_tables_are_kept_by_the_time_of_the_run_with_their_digests(tmp_p
     assert [one.table("profile")["workload"].tolist() for one in found] == [["01"], ["02"]]
     assert found[0].machine == "A, 2 cores, 32 MB of cache"
     assert [path.name for path in tmp_path.iterdir() if "reference" in path.name] == ["reference"]
+
+
+def test_what_a_run_confirms_joins_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(accept.compare, "confirmation", lambda _, revisions: {"revision": sorted(revisions)})
+    reference = accepted(tmp_path)
+    path = reference / "runs" / IDENTITY / runs.CONFIRMATION
+    assert documents.read(path)["revision"] == ["abc"]
+    path.write_text("{}")
+    with pytest.raises(runs.DamagedRunError, match="confirmation"):
+        runs.read(reference)
 
 
 def test_a_run_can_be_accepted_again(tmp_path):

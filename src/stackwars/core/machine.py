@@ -73,8 +73,8 @@ def described(record: dict) -> str:
 @cache
 def revision() -> dict:
     """{"git_revision", "git_dirty"} of the checkout; revision "unknown" outside one."""
-    head = _git("rev-parse", "--short=12", "HEAD")
-    changed = _git("status", "--porcelain", "--untracked-files=no")
+    head = git("rev-parse", "--short=12", "HEAD")
+    changed = git("status", "--porcelain", "--untracked-files=no")
     return {"git_revision": head or "unknown", "git_dirty": bool(changed)}
 
 
@@ -143,7 +143,8 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _git(*arguments: str) -> str:
+def git(*arguments: str) -> str:
+    """Return what git says about the checkout, without its last line break; nothing if it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(REPOSITORY), *arguments], capture_output=True, text=True, check=True

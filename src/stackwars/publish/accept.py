@@ -1,7 +1,8 @@
 """Add a run of this machine to the reference: its tables join results/reference/runs, and all are pooled again.
 
 The reference also holds the measured files (cells, replays, checks, programs, compilations) of one run: the newest
-with every cell of the first study.
+with every cell of the first study. Beside its tables, a run has what it says about the reference that was committed
+before it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import FORMS, PROTOCOL
 from stackwars.publish.paper.figures.ratios import write_answer
 from stackwars.study import cells, printed
-from stackwars.study.claims import pages
+from stackwars.study.claims import compare, pages
 from stackwars.study.config import load
 from stackwars.study.results import runs, schema
 from stackwars.study.results.folder import MEASURED
@@ -64,12 +65,12 @@ def accept(full: Path, reference: Path) -> tuple[str, int]:
     old, new = (reference.with_name(f"{reference.name}.{name}") for name in ("old", "new"))
     if old.exists() and not reference.exists():  # a kill between the two renames below
         old.rename(reference)
-    context = check(full, reference)
+    context, revisions = check(full, reference)
     for left in (old, new):
         shutil.rmtree(left, ignore_errors=True)
     if reference.exists():
         shutil.copytree(reference, new)
-    identity = add_run(full, new, context)
+    identity = add_run(full, new, context, revisions)
     count = replace_measured(full, new)
     runs.read(new)
     if reference.exists():
@@ -79,8 +80,8 @@ def accept(full: Path, reference: Path) -> tuple[str, int]:
     return identity, count
 
 
-def check(full: Path, reference: Path) -> dict:
-    """Return the context of a run that can be accepted.
+def check(full: Path, reference: Path) -> tuple[dict, set[str]]:
+    """Return the context of a run that can be accepted, and the revisions that it was measured with.
 
     :raises AcceptError: if it cannot.
     """
@@ -111,14 +112,15 @@ def check(full: Path, reference: Path) -> dict:
             "fix: make paper"
         )
     _check_sizes(context, reference)
-    if dirty := _uncommitted(full):
+    sources = _sources(full)
+    if dirty := [path for path, some in sources.items() if any(one["git_dirty"] for one in some)]:
         raise AcceptError(
             f"expected a run of committed sources, got {dirty[0]} and {len(dirty) - 1} more that were measured "
             "or compiled with uncommitted changes; fix: commit, delete these files, and run: make paper"
         )
     if text := damage.disturbed_text(full):
         raise AcceptError(text)
-    return context
+    return context, {one.get("git_revision", "unknown") for some in sources.values() for one in some}
 
 
 def _check_sizes(context: dict, reference: Path) -> None:
@@ -139,19 +141,20 @@ def _measured(root: Path, names: Iterable[str]) -> set[Path]:
     return {path for path in files if path.parts[0] not in {*damage.NO_RESULTS, runs.FOLDER}}
 
 
-def _uncommitted(full: Path) -> list[Path]:
-    """Return the results of processes and compilations that ran with uncommitted sources."""
-    found = []
+def _sources(full: Path) -> dict[Path, list[dict]]:
+    """Return the sources of each process and compilation of a run, by the file of its result."""
+    found = {}
     for path in sorted(_measured(full, _WITH_SOURCES)):
         result = documents.read(full / path)
         sources = [one.get("source") for one in [result, *result.get("processes", [])]]
-        if any(source and source["git_dirty"] for source in sources):
-            found.append(path)
+        found[path] = [source for source in sources if source]
     return found
 
 
-def add_run(full: Path, reference: Path, context: dict) -> str:
+def add_run(full: Path, reference: Path, context: dict, revisions: set[str]) -> str:
     """Copy a run's tables, and the programs that the paper lists, to the reference's runs; return its name.
+
+    What the run confirms joins them. revisions: those that the run was measured with.
 
     :raises AcceptError: if the tables are too large.
     """
@@ -164,6 +167,7 @@ def add_run(full: Path, reference: Path, context: dict) -> str:
     kept.mkdir(parents=True)
     for name in OF_A_RUN:
         shutil.copyfile(full / name, kept / name)
+    documents.write(kept / runs.CONFIRMATION, compare.confirmation(full, revisions))
     runs.write_manifest(kept)
     for workload in load().paper.listings:
         for name in (printed.PROGRAM, printed.OPTIMISED):

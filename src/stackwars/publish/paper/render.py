@@ -199,13 +199,14 @@ def _pill(whose: str, claim: dict) -> str:
     The levels without which there is no majority follow the count; they stand behind the box and may wrap.
     """
     votes = [claim[name] for name in _VOTES]
-    text, rest = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}", ""
+    verdict = f"{whose}{claim['verdict'] if whose else claim['verdict'].capitalize()}"
+    text, rest = latex.escape(verdict) + claims.confirmed(claim), ""
     if not any(map(is_missing, votes)) and sum(votes) > 1 and claim["margin"]:
         count, _, rest = claim["margin"].partition("; ")
-        text += f", {count}"
+        text += latex.escape(f", {count}")
     colour = COLOURS.get(claim["verdict"], OPEN_COLOUR)
     behind = rf" {{\sffamily\scriptsize {latex.escape(rest)}}}" if rest else ""
-    return rf"\verdictpill{{{colour}}}{{{latex.escape(text)}}}{behind}"
+    return rf"\verdictpill{{{colour}}}{{{text}}}{behind}"
 
 
 def _of_run(sources: Sources, claim: str, is_reference: bool) -> dict | None:

@@ -31,6 +31,7 @@ from stackwars.publish.paper.tables import products
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import compare, definitions
+from stackwars.study.claims.confirm import Confirmations
 from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import causes, effects, names, published, runs, schema, variance
@@ -60,6 +61,8 @@ VOTES = ("for", "against", "open")
 SMALL_FACTOR = 1.2
 WITH_LIBRARY, WITHOUT_LIBRARY = "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn"
 """The compilers that differ by YNN alone."""
+COMPARED = {"tables", "matrix", "stacks"}
+"""The studies in which the prose compares kinds of machine."""
 PREDICTION_TOLERANCE = 0.1
 """Accepted relative error of a predicted native time."""
 
@@ -84,8 +87,8 @@ def _ratios(data: Dataset) -> Named:
 
 
 def listed(texts: list[str]) -> str:
-    """Return ``2.51 and 1.87``: a text for each kind of machine."""
-    return " and ".join(texts)
+    """Return ``2.51 and 1.87``, or ``2.51, 2.03 and 1.87``: a text for each kind of machine."""
+    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
 
 
 def _tallies(data: Dataset) -> Named:
@@ -284,16 +287,21 @@ def _overhead(data: Dataset) -> Named:
 
 
 def _machines(data: Dataset) -> Named:
-    """Yield what differs between the slowest and the fastest kind of machine with a run of the original's study.
+    """Yield what differs between the slowest and the fastest kind of machine that has a run of each of COMPARED.
 
     Each kind has, over all its runs, the rate of products, and torch_xla's steady ratio and those of replays; then how
     many times as long each replay in the native compiler takes on the slower one. Nothing for a single kind.
     """
-    every = runs.read()
-    kinds = {run.machine for run in every if "tables" in run.context["studies"]}
-    if len(kinds) < 2:
+    of: dict[str, list[runs.Run]] = {}
+    for run in runs.read():
+        of.setdefault(run.machine, []).append(run)
+    of = {
+        kind: some
+        for kind, some in of.items()
+        if COMPARED.issubset(study for run in some for study in run.context["studies"])
+    }
+    if len(of) < 2:
         return
-    of = {kind: [run for run in every if run.machine == kind] for kind in kinds}
     cells = pd.concat(_ok(run.table("cells")).assign(machine=kind) for kind in of for run in of[kind])
     native = native_compiler(data.config)
     replays = cells[(cells["mode"] == schema.REPLAY) & (cells["compiler"] == native)]
@@ -538,13 +546,15 @@ def _held_out(data: Dataset) -> Named:
 
 
 def _claims(data: Dataset) -> Named:
-    """Yield how many claims have each verdict, and how often two runs decide one differently."""
+    """Yield how many claims have each verdict, what runs confirm, and how often two runs decide a claim differently."""
     claims = data.table("claims")
     for origin, rows in claims.groupby("origin"):
         counts = {verdict: (rows["verdict"] == verdict).sum() for verdict in CLAIM_VERDICTS}
         yield from ((f"claims/{origin}/{verdict}", count) for verdict, count in counts.items())
         yield f"claims/{origin}/testable", len(rows) - counts[NOT_TESTABLE]
-    result = compare.between_runs(data.config, definitions.load().claims, runs.read())
+    every, accepted = definitions.load().claims, runs.read()
+    yield "claims/confirmed", latex.escape(Confirmations(accepted).summary(every))
+    result = compare.between_runs(data.config, every, accepted)
     yield from ((f"claims/stability/{name}", count) for name, count in result._asdict().items())
 
 

@@ -4,25 +4,30 @@ Claims are compared by their verdicts on the rows that both have, cells by their
 prediction interval of the run's own kind of machine, if the reference has it; on another kind by their direction.
 `stackwars.publish.report.compare` compares any two runs.
 
+`confirmation` compares an accepted run with the reference that had been committed before it.
+
 `between_runs` says how often two accepted runs decide a claim differently. Only a claim that can vary counts: one whose
 numbers differ between two runs. What is counted of programs is the same in every run and would flatter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from stackwars.core import documents
 from stackwars.core.numbers import digits
 from stackwars.core.outcome import Status
 from stackwars.measure import frameworks
-from stackwars.study.claims import definitions
-from stackwars.study.claims.decide import dataset_of
-from stackwars.study.claims.definitions import Claim, study_of
+from stackwars.study.claims import confirm, definitions
+from stackwars.study.claims.decide import dataset_of, decide
+from stackwars.study.claims.definitions import Claim, is_counted, study_of
 from stackwars.study.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote
 from stackwars.study.claims.votes import Without, judge, votes_for, votes_without
+from stackwars.study.config import load
 from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema, verdicts
 from stackwars.study.results.comparisons import EACH_KIND
@@ -92,7 +97,8 @@ def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
     """Return every ratio that both have, of the three stages and of replayed programs, beside the reference's.
 
     predicted, inside: where the reference expects a run of this kind of machine, and whether the ratio lies there; None
-    for a kind that it does not predict. same_side: whether both verdicts have one direction; None if either has none.
+    for a kind that it does not predict. verdicts: of the run, and of the reference. same_side: whether both have one
+    direction; None if either has none.
     """
     own, others = (_by_key(dataset) for dataset in (run, reference))
     machine = runs.kind(run.context)
@@ -101,13 +107,14 @@ def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
         value, other = own[key]["ratio"], others[key]
         of_kind = next((row for row in other[EACH_KIND] if row["machine"] == machine), {})
         low, high = (of_kind.get(f"predicted_{end}") for end in ("low", "high"))
-        directions = [own[key]["verdict"], other["verdict"]]
+        words = [own[key]["verdict"], other["verdict"]]
         result.append({
             **{name: own[key][name] for name in schema.COMPARISON_KEYS if own[key][name]},
             **{"run": value, "reference": of_kind.get("ratio", other["ratio"])},
             "predicted": None if is_missing(low) else [low, high],
             "inside": None if is_missing(low) else low <= value <= high,
-            "same_side": directions[0] == directions[1] if set(directions) <= set(verdicts.DECIDED) else None,
+            "verdicts": words,
+            "same_side": words[0] == words[1] if set(words) <= set(verdicts.DECIDED) else None,
         })  # fmt: skip
     return result
 
@@ -223,6 +230,47 @@ def write(config: Config, folder: Folder) -> None:
     folder["reproduction_text"].write_text(text, encoding="utf-8")
 
 
+def confirmation(folder: Path, revisions: Collection[str]) -> dict[str, Any]:
+    """Return the content of confirmation.json: what a run says about the reference that was committed before it.
+
+    folder: that of the run's tables. revisions: those that it was measured with.
+    """
+    frozen = confirm.freeze(revisions)
+    if frozen is None:
+        return {"revision": "", "why": f"git has no reference of before the revisions {sorted(revisions)}"}
+    run = Dataset(load(measure=documents.read(folder / "context.json")["studies"]), folder)
+    with TemporaryDirectory() as temporary:
+        for name, path in confirm.TABLES.items():
+            Path(temporary, f"{name}.csv").write_text(frozen.text(path), encoding="utf-8")
+        reference = Dataset(run.config, Path(temporary), is_reference=True)
+        try:
+            ratios, before = _ratios(run, reference), reference.table("claims").set_index("id")["verdict"]
+        except ValueError as error:  # a table of that revision lacks a key that today's has
+            return {"revision": "", "why": str(error)}
+    frozen_digests, claims, changed = frozen.definitions(), [], []
+    for claim in (one for one in definitions.load().claims if not is_counted(one)):
+        digest = definitions.digest(**vars(claim))
+        if claim.id in before and frozen_digests.get(claim.id) == digest:
+            words = {"reference": before[claim.id], "run": decide(claim, run).verdict}
+            claims.append({"id": claim.id, "definition": digest, **words})
+        else:
+            changed.append(claim.id)
+    sides = [one["same_side"] for one in ratios if one["verdicts"][1] in verdicts.DECIDED]
+    inside = [one["inside"] for one in ratios]
+    return {
+        **frozen._asdict(),
+        "machine": runs.kind(run.context),
+        "claims": claims,
+        "defined_later": changed,
+        "directions": {
+            "same": sides.count(True),
+            "opposite": sides.count(False),
+            "not decided": sides.count(None),
+        },
+        "predictions": {"inside": inside.count(True), "outside": inside.count(False)},
+    }
+
+
 class Ballot(NamedTuple):
     """The votes of one run on a claim by their rows, without those that have no data; and those without a level."""
 
@@ -249,7 +297,7 @@ def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -
     found: list[list[set[str]]] = []
     for claim in claims:
         own = [one for one, studies in data if study_of(config, claim) in studies]
-        if len(own) < 2 or _is_counted(claim):
+        if len(own) < 2 or is_counted(claim):
             continue
         ballots = [ballot(claim, one) for one in own]
         pairs = [verdicts for two in combinations(ballots, 2) if (verdicts := _varying(claim, *two))]
@@ -283,11 +331,6 @@ def on_shared(claim: Claim, one: Ballot, other: Ballot) -> tuple[str, str] | Non
         judge(claim, [side.votes[row] for row in shared], side.without)[0] for side in (one, other)
     )
     return first, second
-
-
-def _is_counted(claim: Claim) -> bool:
-    """Return whether a claim is about what is counted of programs, which is the same in every run."""
-    return claim.query["table"] == "programs" or claim.query["where"].get("quantity") in schema.EXACT
 
 
 def _varying(claim: Claim, one: Ballot, other: Ballot) -> set[str]:

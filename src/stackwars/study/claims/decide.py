@@ -14,11 +14,12 @@ import pandas as pd
 
 from stackwars.core.documents import Row
 from stackwars.study.claims import definitions, needs
+from stackwars.study.claims.confirm import Confirmations
 from stackwars.study.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.study.claims.verdicts import NOT_TESTABLE, Vote, evidence, tally
 from stackwars.study.claims.votes import judge, votes_for, votes_without
 from stackwars.study.keys import Config
-from stackwars.study.results import schema, tables
+from stackwars.study.results import runs, schema, tables
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder, chosen, parser
 from stackwars.study.studies import measured_studies
@@ -52,12 +53,13 @@ def decide(claim: Claim, dataset: Dataset) -> Decision:
     return Decision(verdict, *cast, count, evidence(votes))
 
 
-def decide_all(claims: Claims, dataset: Dataset) -> pd.DataFrame:
-    """Return claims.csv."""
-    rows = [
-        {**{"id": claim.id, "origin": claim.origin, "sentence": claim.sentence}, **vars(decide(claim, dataset))}
-        for claim in claims.claims
-    ]
+def decide_all(claims: Claims, dataset: Dataset, confirmations: Confirmations | None = None) -> pd.DataFrame:
+    """Return claims.csv. confirmations: those of the accepted runs, for the reference."""
+    rows = []
+    for claim in claims.claims:
+        row = {"id": claim.id, "origin": claim.origin, "sentence": claim.sentence}
+        row |= vars(decide(claim, dataset))
+        rows.append(row | (confirmations.columns(claim, row["verdict"]) if confirmations else {}))
     return schema.table("claims", rows)
 
 
@@ -68,11 +70,13 @@ def dataset_of(config: Config, folder: Folder) -> Dataset:
 
 
 def write(config: Config, folder: Folder) -> None:
-    """Write claims.csv of a folder of tables.
+    """Write claims.csv of a folder of tables; the reference's has how many accepted runs confirm each claim.
 
     :raises ClaimError: if a claim is wrong.
     """
-    schema.write(decide_all(definitions.load(), dataset_of(config, folder)), folder["claims"])
+    data = dataset_of(config, folder)
+    confirmations = Confirmations(runs.read()) if data.is_reference else None
+    schema.write(decide_all(definitions.load(), data, confirmations), folder["claims"])
 
 
 def decide_one(identity: str, config: Config, folder: Folder) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ COLUMNS: dict[str, dict[str, Column]] = {
     name: tables.TABLES[name] for name in ("comparisons", "cells", "programs", "effects", "causes")
 }
 """The tables that a claim can be about, and their columns."""
+DEFAULTS: dict[str, Any] = {"table": "comparisons", "where": {}}
+"""Keys of a query that may be absent."""
 
 
 class ClaimError(ValueError):
@@ -88,10 +91,7 @@ def parse(document: Any) -> Claims:
     :raises ClaimError: if one of them is wrong.
     """
     _check_schema(document)
-    claims = [
-        Claim(**{**row, "query": {"table": "comparisons", "where": {}, **row["query"]}})
-        for row in document["claims"]
-    ]
+    claims = [Claim(**{**row, "query": DEFAULTS | row["query"]}) for row in document["claims"]]
     for place, claim in enumerate(claims):
         if claim.id in {other.id for other in claims[:place]}:
             raise ClaimError(claim.id, "id", "an id that no other claim has", claim.id)
@@ -102,6 +102,17 @@ def parse(document: Any) -> Claims:
 def study_of(config: Config, claim: Claim) -> str:
     """Return the study that a claim is about: the first one if its query names none."""
     return claim.query.get("study", next(iter(config.studies)))
+
+
+def digest(sentence: str, query: dict[str, Any], tolerance: float = 0.0, **_: object) -> str:
+    """Return the SHA-256 of a claim's sentence and rule, from its fields or from its row of the file."""
+    rule = [sentence, DEFAULTS | query, float(tolerance)]
+    return hashlib.sha256(json.dumps(rule, sort_keys=True).encode()).hexdigest()
+
+
+def is_counted(claim: Claim) -> bool:
+    """Return whether a claim is about what is counted of programs, which is the same in every run."""
+    return claim.query["table"] == "programs" or claim.query["where"].get("quantity") in tables.EXACT
 
 
 def _check_schema(document: Any) -> None:

@@ -1,4 +1,4 @@
-"""Texts about the reference in the repository's pages: its claims, three results, its audits, how its runs differ.
+"""Texts about the reference in the repository's pages: its claims, some results, what runs confirm, how they differ.
 
 ``python -m stackwars.study.claims.pages`` brings them up to date.
 """
@@ -18,6 +18,7 @@ from stackwars.study import config
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import compare, definitions
 from stackwars.study.claims.compare import Stability
+from stackwars.study.claims.confirm import Confirmations, label
 from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.study.results import runs, schema, variance
 from stackwars.study.results.folder import MEASURED, REFERENCE, REFERENCE_TABLES, Folder
@@ -45,23 +46,22 @@ def table(rows: Iterable[dict], responds_to: dict[str, str]) -> str:
     lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for row in rows:
         head = (f"`claim_{row['id']}`", row["origin"], responds_to[row["id"]])
-        cells = (*head, row["sentence"], row["verdict"], row["margin"], _short(row))
+        verdict = ", ".join(filter(None, (row["verdict"], label(row))))
+        cells = (*head, row["sentence"], verdict, row["margin"], _short(row))
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines)
 
 
-def results(rows: Iterable[dict], audits: str) -> str:
-    """Return a Markdown list of RESULTS: sentence, verdict, deciding count and evidence; and of the audits.
-
-    audits: as `Audits.state` returns it.
-    """
+def results(rows: Iterable[dict], **others: str) -> str:
+    """Return a Markdown list of RESULTS (sentence, verdict, deciding count, evidence), and of other texts by title."""
     result = {row["id"]: row for row in rows}
     lines = []
     for row in (result[identity] for identity in RESULTS):
         count = f": {row['margin']}" if row["margin"] else ""
         text = f"{row['sentence']} **{row['verdict'].capitalize()}**{count}; {_short(row)}."
         lines += textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
-    lines += textwrap.wrap(f"Audits: {audits}", WIDTH, initial_indent="- ", subsequent_indent="  ")
+    for title, text in others.items():
+        lines += textwrap.wrap(f"{title}: {text}", WIDTH, initial_indent="- ", subsequent_indent="  ")
     return "\n".join(lines)
 
 
@@ -132,10 +132,12 @@ def write(repository: Path, reference: Path) -> None:
     responds_to = {claim.id: claim.responds_to for claim in claims}
     text = between_runs(variance.table(accepted), variance.held_out(accepted))
     text += "\n\n" + stability(compare.between_runs(config.load(), claims, accepted))
+    confirmed = Confirmations(accepted).summary(claims)
+    text += "\n\n" + textwrap.fill(confirmed, WIDTH)
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
     newest = context(config.load(), accepted)["run"]
     audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")
-    replace_section(repository / README, "results", results(rows, audits))
+    replace_section(repository / README, "results", results(rows, Confirmed=confirmed, Audits=audits))
     replace_section(repository / PROTOCOL, "runs", text)
 
 

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,9 @@ FOLDER = "runs"
 MANIFEST = "manifest.json"
 OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
 """Files of an accepted run."""
+CONFIRMATION = "confirmation.json"
+"""What an accepted run says about the reference that was committed before it; older runs have no such file."""
+_NO_FILE = "no file"
 _PROCESSOR = {
     "cpu_family": "family",
     "cpu_model_number": "model",
@@ -89,11 +93,10 @@ def check(folder: Path) -> None:
 
     :raises DamagedRunError: naming the file.
     """
-    try:
-        expected = documents.read(folder / MANIFEST)
-    except (FileNotFoundError, documents.Damaged):
-        expected = {}
-    for name in OF_A_RUN:
+    expected = {CONFIRMATION: _NO_FILE}
+    with suppress(FileNotFoundError, documents.Damaged):
+        expected |= documents.read(folder / MANIFEST)
+    for name in (*OF_A_RUN, CONFIRMATION):
         result = digest(folder / name)
         if result != expected.get(name):
             raise DamagedRunError(
@@ -103,19 +106,20 @@ def check(folder: Path) -> None:
 
 
 def files(folder: Path) -> list[Path]:
-    """Return the files of an accepted run, its manifest too."""
-    return [folder / name for name in (*OF_A_RUN, MANIFEST)]
+    """Return the files of an accepted run, its manifest and confirmation too."""
+    every = [folder / name for name in (*OF_A_RUN, MANIFEST)]
+    return [*every, folder / CONFIRMATION] if (folder / CONFIRMATION).exists() else every
 
 
 def write_manifest(folder: Path) -> None:
     """Write the digests of the files of a run."""
-    digests = {name: digest(folder / name) for name in OF_A_RUN}
+    digests = {name: digest(folder / name) for name in (*OF_A_RUN, CONFIRMATION)}
     (folder / MANIFEST).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
 
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file; "no file" if there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "no file"
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else _NO_FILE
 
 
 def kind(context: dict) -> str:
@@ -143,6 +147,16 @@ def by_speed(kinds: Iterable[str]) -> list[str]:
     """Return kinds of machine from the one with the highest rate of products to the lowest."""
     rates = {kind: re.search(r"(\d+) to \d+ GFLOP/s", kind) for kind in kinds}
     return sorted(rates, key=lambda kind: (-int(rates[kind][1]) if rates[kind] else 0, kind))
+
+
+def short_names(kinds: Iterable[str]) -> dict[str, str]:
+    """Return kinds of machine by their class of peaks, with the processor if two have one class, or else whole."""
+    ends = {kind: (kind.partition(", ")[0], kind.rpartition(", ")[2]) for kind in kinds}
+    rates = {kind: rate for kind, (_, rate) in ends.items()}
+    for names in (rates, {kind: ", ".join(both) for kind, both in ends.items()}):
+        if len(set(names.values())) == len(names):
+            return names
+    return {kind: kind for kind in ends}
 
 
 def identity(context: dict) -> str:

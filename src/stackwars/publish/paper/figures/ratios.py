@@ -212,7 +212,7 @@ def draw_split(rows: pd.DataFrame, pair: Comparison) -> plt.Figure:
 def replays(data: Dataset) -> tuple[pd.DataFrame, Comparison]:
     """Return the replay ratios of the programs that are compared first, and the two sides.
 
-    Of the reference each kind of machine has its own row, the fastest kind first: `machine` says its rate.
+    Of the reference each kind of machine has its own row, the fastest kind first: `machine` has its short name.
     """
     pair = comparisons(data.config, PROGRAMS)[0]
     where = {"quantity": schema.REPLAY, "device": CPU, "subject": pair.subject, "baseline": pair.baseline}
@@ -221,8 +221,9 @@ def replays(data: Dataset) -> tuple[pd.DataFrame, Comparison]:
     pooled = pooled[pooled["workload"].isin({name for names in studies for name in names})]
     each = [row for kinds in pooled[EACH_KIND] for row in kinds]
     rows = pd.DataFrame(each, columns=pooled.columns.drop(EACH_KIND))
-    rates = rows["machine"].map(lambda name: name.rpartition(", ")[2])
-    return rows.assign(machine=rates.where(rates == "", "machines of " + rates)), pair
+    names = runs.short_names(rows["machine"])
+    titles = {kind: f"machines of {name}" if name[:1].isdigit() else name for kind, name in names.items()}
+    return rows.assign(machine=rows["machine"].map(titles)), pair
 
 
 def draw_answer(data: Dataset) -> plt.Figure:

@@ -8,7 +8,7 @@ import pandas as pd
 import yaml
 
 from stackwars.core.launch import REPOSITORY
-from stackwars.publish.paper.latex import escape
+from stackwars.publish.paper.latex import Latex, escape
 from stackwars.publish.paper.tables.table import RAGGED, Column, Table, frame
 from stackwars.study.audits import audit_entries
 from stackwars.study.audits.audit_entries import Audits
@@ -16,6 +16,7 @@ from stackwars.study.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANS
 from stackwars.study.results import runs
 from stackwars.study.results.dataset import Sources
 from stackwars.study.results.folder import MEASURED
+from stackwars.study.results.schema import is_missing
 
 EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
 ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "On this CPU, or at our sizes"}
@@ -41,7 +42,16 @@ def _rows(sources: Sources) -> pd.DataFrame:
     table = sources.run.table("claims")
     is_testable = table["verdict"] != NOT_TESTABLE
     rests_on = table["evidence"].map(counts).where(is_testable, table["evidence"])
-    return table.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
+    table = table.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
+    marked = [escape(row["verdict"]) + confirmed(row) for row in table.to_dict("records")]
+    return table.assign(verdict=[Latex(text) for text in marked])
+
+
+def confirmed(row: dict) -> Latex:
+    """Return ``$^{+2-1}$``: so many runs give the verdict of a claim again, and so many its opposite; or nothing."""
+    signs = {"+": row.get("confirmed"), "-": row.get("refuted")}
+    text = "".join(f"{sign}{count:.0f}" for sign, count in signs.items() if count and not is_missing(count))
+    return Latex(rf"$^{{{text}}}$" if text else "")
 
 
 def audits(sources: Sources) -> Audits:

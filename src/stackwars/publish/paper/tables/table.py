@@ -289,7 +289,8 @@ def render(table: Table, sources: Sources) -> str:
     """Return the float of a table; more rows than a page has continue in further floats of the same number."""
     rows = table.rows(sources)
     columns = table.columns if isinstance(table.columns, tuple) else table.columns(sources)
-    rows = by_kind(rows, [column.value for column in columns], table.group_by)
+    known = [run["machine"] for run in sources.reference.context.get("runs", [])]
+    rows = by_kind(rows, [column.value for column in columns], table.group_by, known)
     if missing := [column.value for column in columns if len(rows) and column.value not in rows]:
         raise ValueError(
             f"table {table.name}: expected rows with {', '.join(missing)}, which its columns show, got "
@@ -313,14 +314,18 @@ def render(table: Table, sources: Sources) -> str:
     return "\n".join(floats)
 
 
-def by_kind(rows: pd.DataFrame, columns: Sequence[str], group_by: str = "") -> pd.DataFrame:
+def by_kind(
+    rows: pd.DataFrame, columns: Sequence[str], group_by: str = "", known: Sequence[str] = ()
+) -> pd.DataFrame:
     """Return the rows with a line for each kind of machine that a row has ratios of, and a note that names the kinds.
 
-    The first column that does not group names a row and, with a letter, its kind.
+    The first column that does not group names a row and, with a letter, its kind. known: kinds that other tables have,
+    so that a kind has the same letter in all of them.
     """
     name = next(column for column in columns if column != group_by)
     every = {kind for value in rows.to_numpy().flat if isinstance(value, Ratio) for kind in value.kinds or ()}
-    letters = dict(zip(runs.by_speed(every), string.ascii_uppercase, strict=False))
+    order = zip(runs.by_speed({*known, *every}), string.ascii_uppercase, strict=False)
+    letters = {kind: letter for kind, letter in order if kind in every}
     if len(letters) < 2:
         return rows
     lines = []
@@ -331,11 +336,8 @@ def by_kind(rows: pd.DataFrame, columns: Sequence[str], group_by: str = "") -> p
             named = Latex(f"{escape(row[name])} {letters[kind]}") if kind else row[name]
             lines.append(line | {name: named} | ({group_by: row[group_by]} if group_by else {}))
     result = pd.DataFrame(lines, columns=rows.columns)
-    rates = {kind: kind.rpartition(", ")[2] for kind in letters}
-    is_unique = len(set(rates.values())) == len(rates)
-    legend = "; ".join(
-        f"{letter}: {escape(rates[kind] if is_unique else kind)}" for kind, letter in letters.items()
-    )
+    names = runs.short_names(letters)
+    legend = "; ".join(f"{letter}: {escape(names[kind])}" for kind, letter in letters.items())
     result.attrs["note"] = f"{rows.attrs.get('note', '')} Kinds of machine: {legend}."
     return result
 
