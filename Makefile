@@ -1,25 +1,40 @@
-# make paper        sets up, then builds paper.pdf and report.html from cells measured here: the original's study
-#                   (STUDIES=stacks,matrix,beyond adds studies; WORKLOADS=gemm,mha measures these workloads alone)
-# make study        STUDIES=matrix: measures these studies alone, as a run of its own with tables and no paper
-# make smoke        runs seven of the eleven studies with tiny shapes, to show that everything works (WORKLOADS too)
-# make releases     PROGRAM=x.py (or slow.mlir, or mha): which release of XLA or IREE made it faster, slower or wrong
-#                   (ORDER=all, or RELEASES="0.8.3, 0.7.2 --xla_flag=value": these of jaxlib alone)
-# make reference    builds paper.pdf and report.html from the committed runs, without measuring
-# make report       builds report.html alone, of the full run made here (or RESULTS=reference)
-# make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES)
-# make audits       checks the harness for the run made here: fences, mutants, A/A, power; the next paper shows it
-# make explain      PROGRAM=softmax.py: in which frontend and compiler it is slow, wrong or fails, and why
-#                   (or A=slow.mlir B=fast.mlir; COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz)
-# make compare      RUN=results/full: which results of the reference (or of WITH=<folder>) a run reproduces
-# make accept       adds the full run made here (or RUN=<folder>) to the committed runs
+# make reference    30 s: paper.pdf and report.html from the committed runs,
+#                   without measuring
+# make explain      PROGRAM=softmax.py: in which frontend and compiler it is
+#                   slow, wrong or fails, and why (or A=slow.mlir B=fast.mlir;
+#                   COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz)
+# make paper        paper.pdf and report.html from cells measured here: the
+#                   original's study (STUDIES=stacks,matrix,beyond adds studies;
+#                   WORKLOADS=gemm,mha measures these workloads alone)
+# make test         lint and all tests
+# make plan         what a run would measure here, and its time, memory and disk
+#                   (PRESET, STUDIES)
+# make smoke        seven of the eleven studies with tiny shapes, to show that
+#                   everything works (WORKLOADS too)
+# make study        STUDIES=matrix: measures these studies alone, as a run of its
+#                   own with tables and no paper
+# make releases     PROGRAM=x.py (or slow.mlir, or mha): which release of XLA or
+#                   IREE made it faster, slower or wrong (ORDER=all, or
+#                   RELEASES="0.8.3, 0.7.2 --xla_flag=value": these of jaxlib)
+# make report       report.html alone, of the full run made here (or
+#                   RESULTS=reference)
+# make audits       checks the harness for the run made here: fences, mutants,
+#                   A/A, power; the next paper shows it
+# make compare      RUN=results/full: which results of the reference (or of
+#                   WITH=<folder>) a run reproduces
+# make accept       adds the full run made here (or RUN=<folder>) to the
+#                   committed runs
 # make archive      packs every committed file into one and prints its digest
-# make test         sets up, then runs lint and all tests
-# make test-fast    the tests that run no workflow, start no framework and time nothing
-# make cluster      tests the workflow on a Slurm of two nodes that it starts here (as root)
-# make debian       tests `make smoke` in bare Debians, as root and as an ordinary user (as root)
+# make test-fast    the tests that run no workflow, start no framework and time
+#                   nothing
+# make cluster      tests the workflow on a Slurm of two nodes that it starts
+#                   here (as root)
+# make debian       tests `make smoke` in bare Debians, as root and as an
+#                   ordinary user (as root)
 # make lint         runs the linters
-# make set-up       sets up the harness environment; every other command begins with this (STUDIES=tables,matrix:
-#                   also builds what these studies run in, which a run does otherwise; all: every study)
+# make set-up       sets up the harness; every other command begins with this
+#                   (STUDIES=tables,matrix: also builds what these studies run
+#                   in, which a run does otherwise; all: every study)
 
 # Hundreds of processes import the same packages: Python compiles them once, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -79,6 +94,7 @@ archive:
 	@mkdir -p results/archive
 	@git archive --format=tar --prefix=$(NAME)/ HEAD | gzip -n > results/archive/$(NAME).tar.gz
 	@cd results/archive && sha256sum $(NAME).tar.gz | tee $(NAME).tar.gz.sha256
+	@echo "wrote results/archive/$(NAME).tar.gz and, beside it, its digest: deposit both"
 
 compare: set-up
 	@.venv/bin/python -m stackwars.publish.report.compare $(RUN) $(WITH)
@@ -121,4 +137,4 @@ smoke test: NEEDED = all
 
 set-up:
 	@STUDIES='$(NEEDED)' envs/setup.sh
-	$(if $(and $(filter $@,$(MAKECMDGOALS)),$(STUDIES)),@.venv/bin/python -m stackwars.setup.needed $(ASKED_STUDIES))
+	$(if $(filter $@,$(MAKECMDGOALS)),@.venv/bin/python -m stackwars.setup.needed $(ASKED_STUDIES))

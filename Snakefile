@@ -55,8 +55,8 @@ onstart:
 
 
 onsuccess:
-    start.print_summary(GRID, workflow)
     start.print_faults(GRID, workflow)
+    start.print_summary(GRID, workflow)
 
 
 onerror:

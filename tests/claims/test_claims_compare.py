@@ -112,10 +112,34 @@ def test_only_workloads_of_the_same_sizes_are_compared_and_claims_only_with_all_
 
 
 def test_the_reference_itself_is_compared_with_nothing(tmp_path):
-    folder = Folder(tmp_path)
+    folder = Folder(results(tmp_path, {"ffn": 2.0, "mha": 2.0}).folder)
     compare.write(config().changed(source="reference"), folder)
     assert json.loads(folder["reproduction"].read_text())["summary"] == ""
-    assert "from the reference" in folder["reproduction_text"].read_text()
+    text = folder["reproduction_text"].read_text()
+    assert "from the reference" in text and "Of 1 claims: 1 supported." in text
+
+
+def test_a_run_names_its_claims_by_verdict_and_what_would_decide_the_others(tmp_path):
+    run = results(tmp_path, {"ffn": 2.0}, studies=["tables"])
+    verdicts = [
+        ("faster_steady", "supported", 0.0),
+        ("gemm_steady_pytorch", "contradicted", 0.0),
+        ("gemm_first_pytorch", "not decided", 1.0),
+        ("longer_first_models", "not decided", 0.0),
+        ("memory_jax", "not testable here", None),
+        ("harness_passes", "not testable here", None),
+    ]
+    rows = [
+        {"id": name, "verdict": verdict, "votes_open": open_votes} for name, verdict, open_votes in verdicts
+    ]
+    schema.write(schema.table("claims", rows), run.folder / "claims.csv")
+    assert compare.claims_here(Dataset(config(), run.folder)) == (
+        "Supported here (1): faster_steady. Contradicted here (1): gemm_steady_pytorch. "
+        "Not decided, because results are missing or need more rounds (1): gemm_first_pytorch. "
+        "Not decided, because the results are split (1): longer_first_models. "
+        "Without data here (1): harness_passes. "
+        "In studies that this run did not measure (1): make paper STUDIES=targets"
+    )
 
 
 def test_the_step_writes_both_files(tmp_path, monkeypatch):

@@ -157,6 +157,20 @@ def closed():
 
 
 @pytest.fixture(scope="module")
+def accepted(tmp_path_factory) -> Folder:
+    """A reference with other ratios, in a compiler more."""
+    rows = [replayed("mha", one, ratio) for one, ratio in ((OLD, 2.5), (NEW, 1.3), (IREE, 0.5))]
+    return folder_of(tmp_path_factory.mktemp("accepted"), comparisons=rows)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def reference(accepted):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dataset, "REFERENCE_TABLES", accepted.results)
+        yield
+
+
+@pytest.fixture(scope="module")
 def full(tmp_path_factory) -> Folder:
     return filled(tmp_path_factory.mktemp("full"))
 
@@ -242,3 +256,14 @@ def test_kinds_of_machine_with_one_rate_stay_apart(tmp_path):
     write_tables(tmp_path, {}, comparisons=rows)
     shown, _ = ratios.replays(dataset.Dataset(load(), tmp_path, is_reference=True))
     assert list(shown["machine"]) == ["A, 181 to 256 GFLOP/s", "B, 181 to 256 GFLOP/s"]
+
+
+def test_a_run_is_drawn_over_the_reference_in_the_compilers_that_it_measured(tmp_path):
+    run = folder_of(tmp_path, comparisons=[replayed("mha", OLD, 1.7)])
+    figure = of_compilers.figures(config(measure=["tables"]), run)["compilers"]
+    marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    assert [(line.get_color(), *line.get_xdata()) for line in marks] == [(ratios.BEHIND, 2.5), ("#14213d", 1.7)]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["jaxlib 0.7.1"]
+    nothing = folder_of(tmp_path / "nothing")
+    figure = of_compilers.figures(config(measure=["tables"]), nothing)["compilers"]
+    assert len(figure.legends[0].get_texts()) == 3 and ratios.BEHIND not in described(figure)

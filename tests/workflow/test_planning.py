@@ -65,7 +65,8 @@ def test_a_target_that_nothing_makes_is_refused_in_a_line(made):
     target = "results/full/ahead/tpu-v6e/jaxlib-0.10.2/jax/gemm/b0/ahead.json"
     done = made.quietly(target)
     assert done.returncode == 1
-    assert f"got {target}, which nothing makes" in done.stdout and "Traceback" not in done.stdout
+    assert f"got {target}, which nothing makes" in " ".join(done.stdout.split())
+    assert "Traceback" not in done.stdout
 
 
 def test_a_key_that_is_given_twice_stops_in_a_line(tmp_path):
@@ -73,4 +74,5 @@ def test_a_key_that_is_given_twice_stops_in_a_line(tmp_path):
     config = tmp_path / "config" / "config.yaml"
     config.write_text(config.read_text().replace("gemm: {m: 128,", "gemm: {m: 128, m: 129,"))
     done = made.quietly()
-    assert done.returncode == 1 and "config.yaml: expected each key once, got m again" in done.stdout
+    assert done.returncode == 1
+    assert "config.yaml: expected each key once, got m again" in " ".join(done.stdout.split())

@@ -120,3 +120,23 @@ def test_a_run_ends_with_its_faults_and_what_was_measured_beside_other_programs(
     explained = [SimpleNamespace(rule=SimpleNamespace(name="explain"))]
     start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=explained)))
     assert capsys.readouterr().err == ""
+
+
+def test_a_run_ends_with_the_claims_and_with_what_it_wrote(tmp_path, capsys):
+    (tmp_path / "reproduction.txt").write_text(
+        "Of 3 claims: 2 supported, 1 not decided.\n" + "long words " * 20
+    )
+    names = {"reproduction_text": "reproduction.txt", "comparisons": "comparisons.csv"}
+    grid = SimpleNamespace(root="results/full", result_paths=lambda name: [str(tmp_path / names[name])])
+
+    def said(*rules: str, touch: bool = False) -> str:
+        jobs = [SimpleNamespace(name=rule) for rule in rules]
+        start.print_summary(grid, SimpleNamespace(touch=touch, dag=SimpleNamespace(finished_jobs=jobs)))
+        return capsys.readouterr().err
+
+    lines = said("typeset", "report", "all").splitlines()
+    assert lines[:2] == ["", "Of 3 claims: 2 supported, 1 not decided."] and max(map(len, lines)) <= 80
+    last = [line for line in lines if line.startswith("wrote ")]
+    assert [line.split()[1] for line in last] == ["paper.pdf", "report.html"]
+    assert "wrote results/full/audits.json" in said("audit_report")
+    assert said("cell") == said("typeset", touch=True) == ""

@@ -21,6 +21,8 @@ class Job(SimpleNamespace):
         return Job(
             jobid=number,
             rule=SimpleNamespace(name=rule),
+            is_norun=rule == "all",
+            threads=1,
             output=[f"results/full/cpu/jax/{rule}-{number}/cell.json"],
         )
 
@@ -32,8 +34,8 @@ class Plan(list):
         return self
 
 
-def workflow(*jobs: Job, touch: bool = False) -> SimpleNamespace:
-    return SimpleNamespace(dag=Plan(jobs), touch=touch)
+def workflow(*jobs: Job, touch: bool = False, cores: int = 1) -> SimpleNamespace:
+    return SimpleNamespace(dag=Plan(jobs), touch=touch, cores=cores)
 
 
 def record(message, level=logging.INFO, **extra):
@@ -86,23 +88,40 @@ def test_full_disk_is_told_though_the_log_is_empty_or_missing(job, monkeypatch):
 
 def begun(number: int, rule: str, log: str = "none.txt", **wildcards: str) -> logging.LogRecord:
     names = {"jobid": number, "rule_name": rule, "wildcards": wildcards, "log": [log], "output": ["x"]}
-    return record("x", event=LogEvent.JOB_INFO, **names)
+    command = None if rule == "all" else "python -m x"
+    return record("x", event=LogEvent.JOB_INFO, threads=1, shellcmd=command, **names)
 
 
 def finished(number: int) -> logging.LogRecord:
     return record("x", event=LogEvent.JOB_FINISHED, job_id=number)
 
 
-def test_every_job_is_a_line_of_at_most_80_columns_with_its_place_and_the_time_left(capsys, monkeypatch):
-    jobs = [Job.of(1, "lower"), Job.of(2, "tables"), Job.of(3, "tables")]
+def test_every_job_is_a_line_of_at_most_80_columns_with_its_place_and_the_minutes_left(capsys, monkeypatch):
+    jobs = [Job.of(1, "lower"), *(Job.of(number, "tables") for number in (2, 3, 4)), Job.of(5, "all")]
     handler = terminal.Terminal(workflow(*jobs))
-    clock = iter((0.0, 4.0, 10.0, 20.0, 21.0))
+    clock = iter((0.0, 40.0, 100.0, 140.0, 150.0, 200.0, 210.0, 220.0))
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
     line = said(handler, begun(1, "lower", framework="jax", workload="w" * 80), capsys=capsys)
-    assert line.startswith("[1/3] lower jax www") and len(line.rstrip("\n")) == 80
+    assert line.startswith("[1/4] lower jax www") and len(line.rstrip("\n")) == 80
     # A job takes the mean of its rule, or of all rules.
-    assert said(handler, finished(1), begun(2, "tables"), capsys=capsys) == "[2/3, 8 s left] tables\n"
-    assert said(handler, finished(2), begun(3, "tables"), capsys=capsys) == "[3/3, 10 s left] tables\n"
+    assert said(handler, finished(1), begun(2, "tables"), capsys=capsys) == "[2/4, 2 min left] tables\n"
+    assert said(handler, finished(2), begun(3, "tables"), capsys=capsys) == "[3/4, 1 min left] tables\n"
+    # No estimate of a rest below a minute, and no line for a target.
+    assert said(handler, finished(3), begun(4, "tables"), capsys=capsys) == "[4/4] tables\n"
+    assert said(handler, finished(4), begun(5, "all"), finished(5), capsys=capsys) == ""
+
+
+def test_jobs_that_fit_beside_each_other_share_the_time_that_is_left(monkeypatch):
+    jobs = [Job.of(number, "tables") for number in range(5)]
+    alone = [Job.of(number, "cell") for number in range(5, 7)]
+    for job in alone:
+        job.threads = 2
+    progress = terminal.Progress(workflow(*jobs, *alone, cores=2))
+    clock = iter((0.0, 100.0))
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
+    progress.begin(0, "tables", 1)
+    progress.end(0)
+    assert progress.seconds_left() == 4 * 100 / 2 + 2 * 100
 
 
 def test_result_of_a_job_is_the_last_line_of_its_log(capsys, tmp_path):

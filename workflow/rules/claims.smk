@@ -10,7 +10,7 @@ rule claims:
         "workflow/schemas/claims.schema.yaml",
         tables=[f"{{results}}/{Path(path).name}" for path in GRID.result_paths(*MEASURED_TABLES)],
     output:
-        "{results}/claims.csv",
+        as_table("{results}/claims.csv"),
     log:
         "{results}/logs/claims.txt",
     # Most of what is left waits for it.

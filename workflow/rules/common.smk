@@ -39,6 +39,11 @@ COLUMNS = "src/stackwars/study/results/columns.yaml"
 PUBLISHED = [f"paper/published/{name}.csv" for name in ("tables", "lecture", "faults")]
 
 
+def as_table(path):
+    """Return a table as `snakemake --report` shows it."""
+    return report(path, caption="../report/tables.rst", category="Tables")
+
+
 wildcard_constraints:
     device="cpu|cpu-1t|cuda|tpu",
     framework="[a-z0-9_]+",

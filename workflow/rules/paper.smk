@@ -17,7 +17,7 @@ STEPS = {
     "reference_tables": dict(
         runs="stackwars.study.results.reference",
         reads=[COLUMNS, GRID.accepted()],
-        writes=GRID.reference_paths(*MEASURED_TABLES),
+        writes=[as_table(path) for path in GRID.reference_paths(*MEASURED_TABLES)],
         step=GRID.reference_args,
     ),
     "reproduction": dict(
@@ -66,7 +66,7 @@ STEPS = {
         runs="stackwars.publish.report.write",
         options="--output report.html",
         reads=[SHOWN, PAGE, "docs/glossary.md", EXPLAINED, REPORTED, CPU_CELLS, REPLAYS],
-        writes="report.html",
+        writes=report("report.html", caption="../report/report.rst", category="Paper"),
         priority=-1,  # nothing waits for it
         shows_audits=True,
     ),
@@ -101,7 +101,7 @@ rule typeset:
     input:
         GRID.result_paths("latex"),
     output:
-        "paper.pdf",
+        report("paper.pdf", caption="../report/paper.rst", category="Paper"),
     log:
         f"{OUT}/logs/latexmk.txt",
     group:

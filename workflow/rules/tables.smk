@@ -44,7 +44,7 @@ rule tables:
         largest_batches=GRID.largest_batches(),
         program_forms=[f"{ROOT}/program_forms.json"] if GRID.base_programs() else [],
     output:
-        [f"{ROOT}/{Path(path).name}" for path in GRID.result_paths(*MEASURED_TABLES)],
+        [as_table(f"{ROOT}/{Path(path).name}") for path in GRID.result_paths(*MEASURED_TABLES)],
     log:
         f"{ROOT}/logs/tables.txt",
     params:

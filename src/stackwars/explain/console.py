@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
+from stackwars.core.lines import fold
 from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, NATIVE, REDUCED, Cause, Cell, Fault, Option, Region, Share, Table
@@ -89,9 +89,7 @@ def busy(table: Table) -> list[str]:
 
 def wrapped(texts: Iterable[str]) -> str:
     """Return the lines with sentences wrapped."""
-    return "\n".join(
-        textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for text in texts
-    )
+    return "\n".join(fold(" ".join(text.splitlines()), WIDTH) for text in texts)
 
 
 def cell_text(cell: Cell | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stackwars.core import machine
+from stackwars.core.lines import wrote
 from stackwars.core.numbers import milliseconds, percent, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
@@ -41,9 +42,13 @@ def write(folder: Path, answer: Answer) -> None:
 
 
 def written(folder: Path) -> list[str]:
-    """Return the files that a reader wants to open."""
-    names = ("explain.html", "explain.md", REPRODUCER)
-    return [str(folder / name) for name in names if (folder / name).exists()]
+    """Return a line for each file that a reader wants to open."""
+    looks = {
+        "explain.html": "the times, then the cause of each gap and fault",
+        "explain.md": "the same as text, to paste into an issue",
+        REPRODUCER: "shows the first fault by itself",
+    }
+    return [wrote(folder / name, look) for name, look in looks.items() if (folder / name).exists()]
 
 
 def gaps(table: Table, causes: Sequence[Cause]) -> list[Question]:

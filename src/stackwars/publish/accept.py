@@ -15,6 +15,7 @@ from pathlib import Path
 
 from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
+from stackwars.core.lines import fold
 from stackwars.measure import FORMS, PROTOCOL
 from stackwars.publish.paper.figures.ratios import write_answer
 from stackwars.study import cells, printed
@@ -258,7 +259,11 @@ def main() -> None:
     measured = (
         f"and its {count} measured files" if count else "but not its cells, which lack some of the first study"
     )
-    print(f"{len(OF_A_RUN)} tables of the run {identity} {measured} are now in results/reference; commit them")
+    print(
+        fold(
+            f"{len(OF_A_RUN)} tables of the run {identity} {measured} are now in results/reference; commit them"
+        )
+    )
 
 
 if __name__ == "__main__":

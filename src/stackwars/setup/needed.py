@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from stackwars.core.launch import REPOSITORY
+from stackwars.core.lines import fold
 from stackwars.setup import environments
 from stackwars.setup.environments import BuildError
 
@@ -75,18 +76,21 @@ def studies() -> set[str]:
 
 
 def main() -> None:
-    """Run `python -m stackwars.setup.needed STUDY ...`: build the environments that these studies need."""
+    """Run `python -m stackwars.setup.needed STUDY ...`: build the environments that these studies need, and say so."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("studies", nargs="+")
+    parser.add_argument("studies", nargs="*")
     asked = parser.parse_args().studies
     if unknown := [name for name in asked if name not in {ALL, *studies()}]:
         sys.exit(
             f"set-up: expected studies of {', '.join(sorted(studies()))} or {ALL}, got {', '.join(unknown)}"
         )
+    names = of_studies(asked)
     try:
-        environments.ensure_all(map(_pins, of_studies(asked)))
+        environments.ensure_all(map(_pins, names))
     except BuildError as error:
         sys.exit(str(error))
+    built = f"; {environments.root()} has {', '.join(names)}" if names else ""
+    print(fold(f"the harness is in .venv{built}; next: make plan, or one of the commands of make help"))
 
 
 if __name__ == "__main__":

@@ -20,9 +20,12 @@ from stackwars.publish.paper import latex, prose
 from stackwars.publish.paper.prose import PAPER, ProseError, Stale
 from stackwars.publish.paper.tables import claims, faults
 from stackwars.publish.paper.tables.write import REGISTRY
-from stackwars.publish.paper.values import BASELINE, SUBJECT, values, verdicts
+from stackwars.publish.paper.values import BASELINE, SUBJECT, listed, values, verdicts
+from stackwars.setup.device import CPU
 from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.study.keys import Config
+from stackwars.study.results import schema
+from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources, sources
 from stackwars.study.results.folder import FIGURES, Folder, command
 from stackwars.study.results.runs import DamagedRunError
@@ -95,12 +98,15 @@ def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[st
     """Return what the templates know of a build."""
     printed = config.paper
     own = [study for study in config.studies if not datasets.dataset_for(study).is_reference]
+    reproduction = documents.read(folder["reproduction"])
     return {
         "is_reference": config.source == "reference",
         "is_full_size": is_full_size(config),
         "has_prose": has_prose(config),
         "context": datasets.run.context,
-        "reproduction": documents.read(folder["reproduction"])["summary"],
+        "reproduction": reproduction["summary"],
+        "here": reproduction.get("here", ""),
+        "steady": "" if config.source == "reference" or not is_full_size(config) else steady_here(datasets),
         "audits": claims.audit_state(datasets),
         "accepted": _accepted(datasets.reference.context["runs"]),
         "claims": list(datasets.run.table("claims")["id"]),
@@ -113,6 +119,24 @@ def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[st
             if (folder["compiler_figures"] / f"graph-{name}.pdf").exists()
         },
     }
+
+
+def steady_here(datasets: Sources) -> latex.Latex:
+    """Return this run's steady ratios by verdict, in brackets the reference's on each kind of machine."""
+    where = {"quantity": schema.STEADY, "device": CPU, "subject": SUBJECT, "baseline": BASELINE}
+    accepted = datasets.reference.comparisons("tables", **where)
+    others = dict(zip(accepted["workload"], accepted[EACH_KIND], strict=True))
+    groups: dict[str, list[str]] = {}
+    for row in datasets.run.comparisons("tables", **where).dropna(subset=["ratio"]).to_dict("records"):
+        known = [
+            latex.number(one["ratio"])
+            for one in others.get(row["workload"], [])
+            if not is_missing(one["ratio"])
+        ]
+        beside = f" ({listed(known)})" if known else ""
+        text = f"{latex.escape(row['title'])} {latex.number(row['ratio'])}{beside}"
+        groups.setdefault(row["verdict"], []).append(text)
+    return latex.Latex("; ".join(f"{verdict} on {', '.join(texts)}" for verdict, texts in groups.items()))
 
 
 def _accepted(runs: list[dict]) -> dict[str, list[str]]:
@@ -169,6 +193,7 @@ def definitions(sources: Sources, is_reference: bool) -> str:
     if not is_reference:
         different = prose.stale(paragraphs, verdicts(sources.run))
         lines += [_define("stale", text, _note(some)) for text, some in different.items()]
+        lines.append(r"\renewcommand{\inthisrun}[1]{#1}")
     return "\n".join(lines) + "\n"
 
 

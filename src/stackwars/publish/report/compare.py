@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from stackwars.core.lines import fold, wrote
 from stackwars.publish.report import tables
 from stackwars.publish.report.gather import against, gather, titled
 from stackwars.publish.report.write import write
@@ -56,9 +57,9 @@ def main() -> None:
     config = load()
     run, other = (dataset_of(config, Folder(path)) for path in (a.run, a.other))
     found = compare(run, other)
-    print(report(found), end="")
+    print(fold(report(found), indent="    "))
     write(compared(run, other, found), a.output)
-    print(f"Both are in the comparisons of {a.output}.")
+    print(fold(wrote(a.output, "the ratios of both runs beside each other, and what differs")))
 
 
 if __name__ == "__main__":

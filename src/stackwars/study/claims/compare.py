@@ -18,6 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from stackwars.core import documents
 from stackwars.core.numbers import digits
 from stackwars.core.outcome import Status
@@ -25,7 +27,7 @@ from stackwars.measure import frameworks
 from stackwars.study.claims import confirm, definitions
 from stackwars.study.claims.decide import dataset_of, decide
 from stackwars.study.claims.definitions import Claim, is_counted, study_of
-from stackwars.study.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote
+from stackwars.study.claims.verdicts import CLAIM_VERDICTS, CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote
 from stackwars.study.claims.votes import Without, judge, votes_for, votes_without
 from stackwars.study.config import load
 from stackwars.study.keys import Config
@@ -35,12 +37,22 @@ from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder, command
 from stackwars.study.results.runs import Run
 from stackwars.study.results.schema import is_missing
+from stackwars.study.results.verdicts import NOT_DECIDED
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_DECIDED_HERE = "not decided here"
 NOT_DECIDED_THERE = "not decided in the reference"
 _DECIDED = (SUPPORTED, CONTRADICTED)
+OPEN, SPLIT, UNMEASURED = "open", "split", "unmeasured"
+HERE = {
+    SUPPORTED: "Supported here",
+    CONTRADICTED: "Contradicted here",
+    OPEN: "Not decided, because results are missing or need more rounds",
+    SPLIT: "Not decided, because the results are split",
+    NOT_TESTABLE: "Without data here",
+}
+"""Words before the claims of a run that have each verdict, in the order of the text."""
 _RATIOS = (*schema.STAGES, schema.REPLAY)
 _CELL_KEYS = ["workload", "framework", "device"]
 
@@ -61,7 +73,8 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
         "ratios": [one for one in _ratios(run, reference) if one["workload"] in same],
         "cells": [one for one in _cells(run, reference) if one["workload"] in same],
     }
-    return document | {"summary": summary(document)}
+    is_compared = document["ratios"] or document["cells"]
+    return document | {"summary": summary(document), "here": claims_here(run) if is_compared else ""}
 
 
 def outcome(reference: str, run: str) -> str:
@@ -179,9 +192,39 @@ def summary(document: dict) -> str:
     return " ".join(sentences)
 
 
+def tallied(claims: pd.DataFrame) -> str:
+    """Return how many claims have each verdict. claims: claims.csv."""
+    counts = ((word, (claims["verdict"] == word).sum()) for word in CLAIM_VERDICTS)
+    return f"Of {len(claims)} claims: {', '.join(f'{count} {word}' for word, count in counts if count)}."
+
+
+def claims_here(run: Dataset) -> str:
+    """Return which claims hold in a run, which do not, which stayed open, and what would decide those."""
+    studies = {claim.id: study_of(run.config, claim) for claim in definitions.load().claims}
+    table = run.table("claims")
+    groups: dict[str, list[str]] = {}
+    for row in table[table["id"].isin(studies)].to_dict("records"):
+        verdict = row["verdict"]
+        if verdict == NOT_DECIDED:
+            verdict = OPEN if row["votes_open"] else SPLIT
+        elif verdict == NOT_TESTABLE and studies[row["id"]] not in run.context.get("studies", []):
+            verdict = UNMEASURED
+        groups.setdefault(verdict, []).append(row["id"])
+    named = [
+        f"{words} ({len(groups[verdict])}): {', '.join(groups[verdict])}."
+        for verdict, words in HERE.items()
+        if verdict in groups
+    ]
+    if unmeasured := groups.get(UNMEASURED):
+        missing = [name for name in run.config.studies if name in {studies[one] for one in unmeasured}]
+        count, names = len(unmeasured), ",".join(missing)
+        named.append(f"In studies that this run did not measure ({count}): make paper STUDIES={names}")
+    return " ".join(named)
+
+
 def report(document: dict) -> str:
-    """Return the summary, and each claim, ratio and cell that differs, on a line each."""
-    lines = [document["summary"]]
+    """Return the summary, the claims of the run, and each claim, ratio and cell that differs, on a line each."""
+    lines = [document["summary"], *filter(None, [document["here"]])]
     machines = document["reference"]["machines"]
     if document["ratios"] and document["run"]["machine"] not in machines:
         lines.append(f"  the machine: {document['run']['machine']}; the reference's: {'; '.join(machines)}")
@@ -220,7 +263,8 @@ def write(config: Config, folder: Folder) -> None:
     reference = Folder(REFERENCE_TABLES)
     document: dict[str, Any] = {"summary": ""}
     if config.source == "reference":
-        text = "This paper is made from the reference, not from a run of this machine.\n"
+        count = tallied(schema.read(folder["claims"]))
+        text = f"This paper is made from the reference, not from a run of this machine.\n{count}\n"
     elif not reference["context"].exists():
         text = "There is no reference to compare this run with; fix: make accept makes it one.\n"
     else:

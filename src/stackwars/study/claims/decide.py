@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from stackwars.core.documents import Row
+from stackwars.core.lines import fold
 from stackwars.study.claims import definitions, needs
 from stackwars.study.claims.confirm import Confirmations
 from stackwars.study.claims.definitions import Claim, ClaimError, Claims, study_of
@@ -102,9 +103,10 @@ def decide_one(identity: str, config: Config, folder: Folder) -> Row:
 
 
 def format_verdict(row: Row) -> str:
-    """Return the id and the verdict, what is claimed, and the evidence, on a line each."""
+    """Return the id and the verdict, what is claimed, and the evidence, for a terminal."""
     count = f", {row['margin']}" if row["margin"] else ""
-    return f"{row['id']}: {row['verdict']}{count}\n  {row['sentence']}\n  {row['evidence']}\n"
+    lines = (f"{row['id']}: {row['verdict']}{count}", f"  {row['sentence']}", f"  {row['evidence']}")
+    return fold("\n".join(lines), indent="    ") + "\n"
 
 
 def _why(claim: Claim, votes: Sequence[Vote], dataset: Dataset) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.limits import GIB, cap_bytes, machine_memory_bytes
+from stackwars.core.lines import fold
 from stackwars.setup import needed
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
@@ -148,8 +149,8 @@ def main() -> None:
             chosen["measure"] = list(dict.fromkeys([of_tables(load()).name, *arguments.studies]))
         config = load(**chosen)
     except ConfigError as error:
-        sys.exit(str(error))
-    print(describe(config, to_run(config)))
+        sys.exit(fold(str(error)))
+    print(fold(describe(config, to_run(config))))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from stackwars.core import documents
 from stackwars.core.client import Worker
+from stackwars.core.lines import fold, wrote
 from stackwars.core.program import Program
 from stackwars.explain import files
 from stackwars.explain.__main__ import STOPPED
@@ -107,8 +108,10 @@ def measure(config: Config, program: str, folder: Path) -> None:
                     kept=Kept(folder / "releases"),
                     say=partial(print, project, flush=True),
                 )
-                documents.write(folder / "releases" / f"{project}.{name}.json", asdict(document))
+                path = folder / "releases" / f"{project}.{name}.json"
+                documents.write(path, asdict(document))
                 print(console(document), flush=True)
+                print(fold(wrote(path, "each release with its time, values and reason")), flush=True)
 
 
 def programs_of(session: Session) -> Iterator[tuple[str, Program]]:

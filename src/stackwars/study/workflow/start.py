@@ -12,7 +12,6 @@ from __future__ import annotations
 import fcntl
 import sys
 import tempfile
-import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,12 +19,12 @@ from typing import Any, TextIO
 
 from snakemake.exceptions import WorkflowError
 
+from stackwars.core.lines import fold, wrote
 from stackwars.setup import environments, tools
 from stackwars.study import cells
 from stackwars.study.results import programs, runs, schema
 from stackwars.study.workflow import damage, job_files
 from stackwars.study.workflow.grid import REFERENCE, Grid
-from stackwars.study.workflow.terminal import WIDTH
 
 LOCK = Path("results", ".run.lock")
 TAKEN = "another run is already using this folder; fix: wait for it, or end it"
@@ -137,7 +136,7 @@ def print_faults(grid: Grid, workflow: Any) -> None:
     if not cells.settings(grid.config).side_by_side:
         lines.append(damage.disturbed_text(Path(grid.root)))
     for line in filter(None, lines):
-        print(f"\n{textwrap.fill(line, WIDTH, break_on_hyphens=False)}", file=sys.stderr, flush=True)
+        print(f"\n{fold(line, indent='')}", file=sys.stderr, flush=True)
 
 
 def is_explaining(workflow: Any) -> bool:
@@ -146,11 +145,22 @@ def is_explaining(workflow: Any) -> bool:
 
 
 def print_summary(grid: Grid, workflow: Any) -> None:
-    """Print which results of the reference a run reproduces, at the end of one that made the paper."""
+    """Print what a finished run says of the claims and of the reference, then what it wrote and where to look."""
+    if workflow.touch:
+        return
+    made = {job.name for job in workflow.dag.finished_jobs}
     text = Path(*grid.result_paths("reproduction_text"))
-    names = {job.name for job in workflow.dag.needrun_jobs()}
-    if "typeset" in names and not workflow.touch and text.exists():
-        print(f"\n{text.read_text()}", file=sys.stderr, end="", flush=True)
+    lines = text.read_text().splitlines() if made & {"typeset", "results"} and text.exists() else []
+    [tables] = grid.result_paths("comparisons")
+    written = {
+        "typeset": ("paper.pdf", "the answer on page 1, and the box that says what this build shows"),
+        "report": ("report.html", "a row for each workload leads to who is slower, by how much, and why"),
+        "results": (tables, "every ratio with its interval and verdict; the other tables are beside it"),
+        "audit_report": (f"{grid.root}/audits.json", "which audits failed, as page 1 of the next paper says"),
+    }
+    lines += [wrote(*file) for rule, file in written.items() if rule in made]
+    if lines:
+        print("\n" + fold("\n".join(lines), indent="    "), file=sys.stderr, flush=True)
 
 
 def take_lock() -> TextIO | None:

@@ -12,7 +12,6 @@ import shlex
 import shutil
 import statistics
 import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,17 @@ from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from stackwars.core.lines import WIDTH, fold
 from stackwars.setup import advice
 
-WIDTH = 80
 LINES = 12
 """Lines of a failed job's log that are shown."""
 LEAST_BYTES = 1_000_000
 """A disk with less is full."""
 FULL = "No space left on device"
 """Message in the log of a job that failed because the disk is full."""
+LEAST_LEFT = 60.0
+"""Seconds; below it no time left is shown, because the mean of other steps does not predict one short step."""
 LABEL = "[stackwars]"
 """Begins a line that a job says of its result, in its log."""
 ENVIRONMENT = "[environment]"
@@ -84,16 +85,18 @@ class Terminal(logging.Handler):
             case LogEvent.GROUP_ERROR:
                 return self._failure(lost(vars(record)), f"the job {record.groupid}")
             case LogEvent.ERROR:
-                return refusal(record.exception, message)
+                return fold(refusal(record.exception, message))
         if record.levelno >= logging.WARNING and "Exiting because a job" not in message:
-            return message
+            return fold(message)
         return message if message.startswith(_PASSED_ON) else ""
 
     def _begun(self, record: logging.LogRecord, in_group: bool) -> str:
         if self._progress is None:
             self._progress = Progress(self._workflow)
+        if not record.shellcmd:
+            return ""  # a target, which makes nothing itself
         self._logs[record.jobid] = list(map(str, record.log))
-        self._progress.begin(record.jobid, record.rule_name)
+        self._progress.begin(record.jobid, record.rule_name, record.threads)
         if in_group:
             return ""
         name = " ".join([record.rule_name, *map(str, record.wildcards.values())])
@@ -104,9 +107,7 @@ class Terminal(logging.Handler):
             return ""
         self._progress.end(job)
         lines = [line for path in self._logs.pop(job, ()) for line in _results(Path(path))]
-        return "\n".join(
-            textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent="      ") for line in lines
-        )
+        return "\n".join(fold(f"    {line}", indent="      ") for line in lines)
 
     def _failure(self, message: str, made: str) -> str:
         self._failed.append(message)
@@ -130,14 +131,16 @@ class Progress:
     """
 
     def __init__(self, workflow: Any) -> None:
-        self._dag = workflow.dag
-        self._rules = {job.jobid: job.rule.name for job in workflow.dag.needrun_jobs()}
+        self._dag, self._cores = workflow.dag, workflow.cores
+        planned = list(workflow.dag.needrun_jobs())
+        self._targets = sum(job.is_norun for job in planned)
+        self._jobs = {job.jobid: (job.rule.name, job.threads) for job in planned if not job.is_norun}
         self._begun: dict[int, float] = {}
         self._took: dict[int, float] = {}
 
-    def begin(self, job: int, rule: str) -> None:
+    def begin(self, job: int, rule: str, threads: int) -> None:
         """Note that a job begins."""
-        self._rules[job] = rule
+        self._jobs[job] = rule, threads
         self._begun[job] = time.monotonic()
 
     def end(self, job: int) -> None:
@@ -146,24 +149,27 @@ class Progress:
             self._took[job] = time.monotonic() - self._begun[job]
 
     def count(self) -> str:
-        """Return which job of how many is the last that began, and the time left once a job has ended."""
-        number, total = len(self._begun), max(len(self._begun), len(self._dag))
-        left = f", {_duration(self.seconds_left())} left" if self._took else ""
-        return f"[{number}/{total}{left}]"
+        """Return which job of how many is the last that began, and the time left if that is minutes."""
+        number, total = len(self._begun), max(len(self._begun), len(self._dag) - self._targets)
+        left = self.seconds_left() if self._took else 0.0
+        return f"[{number}/{total}{f', {_duration(left)} left' if left >= LEAST_LEFT else ''}]"
 
     def seconds_left(self) -> float:
-        """Return the seconds that the jobs take which have not ended."""
+        """Return the seconds that the jobs take which have not ended, those side by side that fit beside each other."""
         by_rule: dict[str, list[float]] = {}
         for job, took in self._took.items():
-            by_rule.setdefault(self._rules[job], []).append(took)
+            by_rule.setdefault(self._jobs[job][0], []).append(took)
         all_jobs = list(self._took.values())
-        open_rules = [rule for job, rule in self._rules.items() if job not in self._took]
-        return sum(statistics.fmean(by_rule.get(rule, all_jobs)) for rule in open_rules)
+        left = [
+            (statistics.fmean(by_rule.get(rule, all_jobs)), threads)
+            for job, (rule, threads) in self._jobs.items()
+            if job not in self._took
+        ]
+        longest = max((seconds for seconds, _ in left), default=0.0)
+        return max(longest, sum(seconds * threads for seconds, threads in left) / self._cores)
 
 
 def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
@@ -181,7 +187,7 @@ def failure(job: dict) -> str:
     """
     lines, logged = _logged([Path(path) for path in job["log"]])
     lines.insert(0, f"Failed: {_made(job)} (rule {job['rule_name']})")
-    lines += advice.advise(logged)
+    lines += map(fold, advice.advise(logged))
     if job.get("shellcmd"):
         # The commands find the harness's Python and the source by these two variables.
         lines += [
@@ -200,8 +206,10 @@ def lost(group: dict) -> str:
         [
             f"Failed: the job {group['groupid']}, {len(group['job_error_info'])} steps",
             *_logged([Path(path) for path in group["aux_logs"]])[0],
-            "The same command again makes what is missing. A cell or a replay keeps the rounds that it had finished, "
-            "if the same node measures it again.",
+            fold(
+                "The same command again makes what is missing. A cell or a replay keeps the rounds that it had "
+                "finished, if the same node measures it again."
+            ),
         ]
     )
 

@@ -77,7 +77,7 @@ def figures(config: Config, folder: Folder) -> dict[str, Figure]:
     tables, matrix = datasets.dataset_for("tables"), datasets.dataset_for("matrix")
     main = comparisons(config, PROGRAMS)[0]
     return {
-        "compilers": draw_answer(matrix),
+        "compilers": draw_answer(datasets.reference, None if datasets.run.is_reference else datasets.run),
         "stack": draw_stack(),
         "split": draw_split(factors(config, tables, main), main),
         "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),

@@ -40,6 +40,8 @@ FILLS = ("full", "none", "left")
 PICTURE = Path("docs", "answer.png")
 NUMBERS = "Comment"
 """The text of the picture that holds its numbers."""
+THIS_RUN, BEHIND = "this run", "#9a9a9a"
+"""The kind of machine of the ratios that are drawn over the reference's, and the colour of those."""
 FACTORS = {
     schema.NATIVE_CALLS: "native ratio",
     schema.REPLAY: "program (replay)",
@@ -156,18 +158,23 @@ def _say_ends(axis: plt.Axes, below: str, above: str) -> None:
 def draw_compilers(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -> plt.Figure:
     """Draw the replay ratios of a pair's programs: a row a workload, a mark a compiler and kind of machine.
 
-    rows: of `replays`. A workload whose ratios are all near 1 is named below instead.
+    rows: of `replays`; those of THIS_RUN are in colour over the others in grey. A workload whose ratios are all near 1
+    is named below instead.
     """
-    machines = runs.by_speed(set(rows["machine"]))
+    machines = runs.by_speed(set(rows["machine"]) - {THIS_RUN})
+    has_own = THIS_RUN in set(rows["machine"])
     is_far = (rows["ratio"] > LARGE) | (rows["ratio"] < 1 / LARGE)
     shown = rows[rows["workload"].isin(rows[is_far]["workload"])]
     near = rows[~rows["workload"].isin(shown["workload"])]
     series = []
-    for compiler, (place, machine) in itertools.product(compilers, enumerate(machines)):
+    marks = [*enumerate(machines), (0, THIS_RUN)]
+    for compiler, (place, machine) in itertools.product(compilers, marks):
         here = shown[(shown["compiler"] == compiler) & (shown["machine"] == machine)]
         look = line_look(compiler, compilers) | {"fillstyle": FILLS[place % len(FILLS)]}
         if len(here):
-            is_first = compiler_title(compiler) not in [one.label for one in series]
+            is_behind = has_own and machine != THIS_RUN
+            is_first = not is_behind and compiler_title(compiler) not in [one.label for one in series]
+            look |= {"color": BEHIND} if is_behind else {}
             series.append(Series(compiler_title(compiler) if is_first else "", here, look))
     base, own = map(title, pair.sides)
     label = f"replay of {own}'s program over that of {base}'s"
@@ -179,6 +186,8 @@ def draw_compilers(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -
         for fill, machine in zip(FILLS, machines, strict=False)
         if len(machines) > 1
     ]
+    if has_own:
+        texts.insert(0, "In colour: this run. In grey: the reference.")
     if len(near):
         names = "; ".join(near["title"].drop_duplicates())
         texts.append(f"Not drawn, within {percent(LARGE - 1)} of 1: {names}.")
@@ -226,9 +235,18 @@ def replays(data: Dataset) -> tuple[pd.DataFrame, Comparison]:
     return rows.assign(machine=rows["machine"].map(titles)), pair
 
 
-def draw_answer(data: Dataset) -> plt.Figure:
-    """Draw Figure 1 of the paper."""
-    return draw_compilers(*replays(data), list(data.study(MATRIX).compilers))
+def draw_answer(data: Dataset, run: Dataset | None = None) -> plt.Figure:
+    """Draw Figure 1 of the paper.
+
+    run: whose ratios are drawn over those of the reference, in the compilers that it measured.
+    """
+    (rows, pair), compilers = replays(data), list(data.study(MATRIX).compilers)
+    if run:
+        own = replays(run)[0].assign(machine=THIS_RUN)
+        is_same = (own["subject"] == pair.subject) & (own["baseline"] == pair.baseline)
+        own = own[is_same & own["compiler"].isin(compilers)]
+        rows = pd.concat([rows[rows["compiler"].isin(own["compiler"])], own]) if len(own) else rows
+    return draw_compilers(rows, pair, compilers)
 
 
 def write_answer(repository: Path, reference: Path) -> None:
