@@ -1,8 +1,8 @@
 """Add a run of this machine to the reference: its tables join results/reference/runs, and all are pooled again.
 
-The reference also holds the measured files (cells, replays, checks, programs, compilations) of one run: the newest
-with every cell of the first study. Beside its tables, a run has what it says about the reference that was committed
-before it.
+The reference also holds measured files (cells, replays, checks, programs, compilations), each of the newest run that
+made it and had every cell of the first study. Beside its tables, a run has what it says about the reference that was
+committed before it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ from stackwars.study.workflow import damage
 from stackwars.study.workflow.grid import REFERENCE_TABLES
 
 FULL = REPOSITORY / "results" / "full"
-AUDITS = MEASURED["audits"]
 KEPT = (
     printed.OPTIMISED,
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "peaks/*.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
-    *("profile.json", AUDITS, f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
+    *("profile.json", MEASURED["audits"], f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
     "sharded/*/*/*/process.json",
     *("checks/*/*/*/check.json", "causes/*/*/causes.json"),
 )
@@ -45,8 +44,6 @@ _WITH_SOURCES = ("cell.json", "replay.json", "check.json", "causes.json", "ahead
 """Documents that name the revision of the sources that they were measured with."""
 FOR_READERS = ("comparisons.csv", "claims.csv")
 """Tables of the reference that are committed, so that nobody has to run anything to read them."""
-NOT_OF_A_RUN = (runs.FOLDER, "explain")
-"""Folders of the reference that no run replaces: the accepted runs, and the answers of `make explain`."""
 MOST_BYTES = 3_000_000
 """Limit of the size of a run's tables."""
 
@@ -180,48 +177,20 @@ def add_run(full: Path, reference: Path, context: dict, revisions: set[str]) -> 
 def replace_measured(full: Path, reference: Path) -> int:
     """Replace the measured files by those of this run, if it has the first study; return their number.
 
-    Audits of the harness and compilations for targets stay if this run has none, and so do the forms of programs
-    that it did not make.
+    What this run did not measure stays: other stacks' cells, replays in other compilers, audits, compilations.
     """
     files = _measured(full, KEPT)
     if not _of_first_study(_measured(reference, ["cell.json"])) <= files:
         return 0
-    forms = _other_forms(reference, files)
-    kinds = {path.parts[0] for path in files}
-    others = {path for path in _measured(reference, KEPT) if path.parts[0] in {AUDITS, "ahead"} - kinds}
-    _delete(reference, {*forms, *others, *map(Path, FOR_READERS)})
     for path in files:
         _copy(full / path, reference / path)
     return len(files)
-
-
-def _delete(reference: Path, stay: set[Path]) -> None:
-    """Delete every file of the reference but these and those of NOT_OF_A_RUN, and the folders that this empties."""
-    for path in sorted(reference.rglob("*"), reverse=True):
-        name = path.relative_to(reference)
-        if name.parts[0] in NOT_OF_A_RUN or name in stay:
-            continue
-        if path.is_file():
-            path.unlink()
-        elif not any(path.iterdir()):
-            path.rmdir()
 
 
 def _of_first_study(documents_: set[Path]) -> set[Path]:
     """Return those of the cells that belong to the first study."""
     config = load(measure=[of_tables(load()).name])
     return documents_ & {cell.path / "cell.json" for cell in cells.asked(config)}
-
-
-def _other_forms(reference: Path, files: set[Path]) -> set[Path]:
-    """Return what the reference has of cells with compilers' forms, if this run made no forms of the cell.
-
-    Forms are read of a program, and are no measurement.
-    """
-    there = _measured(reference, KEPT)
-    folders = {path.parents[1] for path in there if path.parent.name == FORMS}
-    folders -= {path.parents[1] for path in files if path.parent.name == FORMS}
-    return {path for path in there if any(path.is_relative_to(cell) for cell in folders)} - files
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -251,7 +251,7 @@ def over_runs(tables: Sequence[RunTable]) -> pd.DataFrame:
         runs=found["run"].transform("nunique"),
         machines=found["machine"].transform("nunique"),
     ).drop_duplicates(schema.KEYS["effects"], keep="last")
-    return over_all(schema.table("effects", newest.to_dict("records")))
+    return over_all(schema.table("effects", newest[list(schema.EFFECTS)].to_dict("records")))
 
 
 def over_all(table: pd.DataFrame) -> pd.DataFrame:
