@@ -27,7 +27,7 @@ function directions(rows) {
   return [`${of(subjects, "the subject")} ${word}`, `${of(baselines, "the baseline")} ${word}`];
 }
 
-const UNDECIDED = ["inconclusive", "no interval", "no data", "not decided", "not separated", "not separable"];
+const UNDECIDED = ["opposite", "inconclusive", "no interval", "no data", "not decided", "not separated", "not separable"];
 
 // Every comparison as a line with its interval. label: what stands at its left; single: with the ratio of each round; others: the
 // rows of another run by their keys, drawn below; band: where one more run is expected.
