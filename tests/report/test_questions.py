@@ -28,7 +28,7 @@ QUESTIONS = {
         REFERENCE,
         ["BERT-Base"],
         [
-            "torch_xla is slower than JAX",
+            rf"torch_xla is slower than JAX: .* takes [\d.]+ {INTERVAL} times as long on machines of .* and ",
             "is the larger factor",
             r"the cause is weight layout \(\d+ weights, same cause\)",
             "% of the peak",
