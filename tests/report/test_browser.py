@@ -292,6 +292,8 @@ def test_no_column_is_cut(width, browser, path, document, tmp_path):
             for view in views:
                 browser.visit(view)
                 cut[file.parent.name, view] = browser.evaluate(CUT)
+        browser.visit("")
+        assert "weight layout" in browser.evaluate("MAIN.textContent")
     assert {key: names for key, names in cut.items() if names} == {}
 
 

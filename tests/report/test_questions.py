@@ -22,7 +22,7 @@ QUESTIONS = {
     "who is slower on BERT, by how much?": (
         REFERENCE,
         [],
-        [rf"BERT-Basetorch_xla slower[\d.]+{TIMES} {INTERVAL}"],
+        [rf"BERT-Baseslower[\d.]+{TIMES} {INTERVAL}", r"weight layout, \d+ weights, \d+ %"],
     ),
     "why?": (
         REFERENCE,

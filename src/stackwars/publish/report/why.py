@@ -79,13 +79,15 @@ class Pages:
         figure = {workload for study in studies for workload in study.workloads}
         result = []
         for workload, page in self.pages.items():
-            row = {"workload": workload, "title": page["title"], "cause": self._cause_words(workload)}
+            row = {"workload": workload, "title": page["title"]}
             if native := page["native"]:
                 row["native"] = {
                     "verdict": native["verdict"],
                     **mark_of(native),
                     "machines": self._ends(native),
                 }
+                if native["verdict"] in DECIDED:
+                    row["cause"] = self._cause_words(workload)
             if workload in figure and page["compilers"]:
                 row["compilers"] = {
                     one["compiler"]: mark_of(one) | {"machines": self._ends(one)} for one in page["compilers"]
@@ -138,10 +140,12 @@ class Pages:
     def _kinds(self) -> dict[tuple, list[Row]]:
         """Return the numbers of every ratio of the pair on each kind of machine, the fastest first."""
         shown = ("machine", "ratio", "low", "high", "verdict", "predicted_low", "predicted_high")
+        quantities = (schema.STEADY, schema.REPLAY, schema.EVERYTHING_ELSE)
         result = {}
         for data in (self._sources.reference, self._sources.run):
             is_other = bool(tables.origin_of(self._sources, data))
-            for kinds in data.comparisons(device=CPU, **self._sides)[EACH_KIND]:
+            compared = data.comparisons(device=CPU, **self._sides)
+            for kinds in compared[compared["quantity"].isin(quantities)][EACH_KIND]:
                 numbers = tables.records(pd.DataFrame(kinds), shown)
                 key = (is_other, *(kinds[0][name] for name in ("quantity", "workload", "compiler")))
                 result[key] = [
@@ -194,7 +198,7 @@ class Pages:
         cause = self._cause(workload)
         margin = self._compared(schema.MARGIN, workload, compiler=self._native)
         if margin and margin["verdict"] == DUE_TO_REST and margin.get("native_verdict", SLOWER) in DECIDED:
-            return _marked(margin, "not the program: everything else")
+            return _marked(margin, "not the program")
         if cause is None or cause["compiler"] != self._native:
             return ""
         return _marked(
@@ -381,7 +385,7 @@ def cause_sentence(cause: Row | None) -> Iterator[str]:
     yield _marked(
         cause,
         f"In {compiler}, where {frameworks.title(cause['subject'])}'s program is slower, the cause is {cause['what']} "
-        f"({cause['places']}): without it {closed} of the gap is gone{': ' * bool(first)}{first}.",
+        f"({cause['places']}), without which {closed} of the gap is gone{': ' * bool(first)}{first}.",
     )
 
 

@@ -23,7 +23,7 @@ const beginning = (text) => ((text || "").length > 160 ? h("details", {}, h("sum
 const causeTable = (caption, rows) => table(caption, filled([
   ["Workload", (row) => whyLink(row.workload, row.title)], ["Slower", (row) => title(row.subject)], ["Faster", (row) => title(row.baseline)], ["Compiler", (row) => row.compiler, "keep"],
   ["Verdict", verdictOf], ["What", (row) => row.what], ["Where", (row) => row.places], ["Share closed", closedShare, "keep"], ["Why", (row) => beginning(row.reason || row.detail), "wide"],
-  ["Ratio in the search", (row) => number(row.ratio), "number"], ["its 95 % interval", (row) => interval(row.low, row.high), "keep"],
+  ["Ratio", (row) => number(row.ratio), "number"], ["95 % interval", (row) => interval(row.low, row.high), "keep"],
   ["In the slower program", (row) => row.subject_operations, "wide"], ["In the faster program", (row) => row.baseline_operations, "wide"], ["Lines", (row) => beginning(row.lines), "wide"],
   ["Left, ms", (row) => number(row.left_ms), "number"], ["Tried", (row) => beginning(row.tried), "wide"], ["Seconds", (row) => number(row.seconds), "number"], ["Run", (row) => row.run, "keep"],
 ], rows), rows);

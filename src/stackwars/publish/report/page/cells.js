@@ -121,7 +121,7 @@ const everyBlock = (details, row, at) => [
     `Versions: ${valuesOf(details.versions)}. Environment: ${details.environment}.`),
 ];
 
-const mib = (bytes) => (none(bytes) ? "" : number(bytes / 2 ** 20));
+const mib = (bytes) => (none(bytes) ? "" : bytes > 0 && bytes < 2 ** 10 ? "< 0.001" : number(bytes / 2 ** 20));
 
 // Programs that were compiled for devices, which need not be here: what they need and whether it fits.
 async function compiled(at) {
@@ -137,20 +137,19 @@ async function compiled(at) {
   ];
 }
 
-const sizeOf = (row) => (row.variant === "base" ? "the study's" : row.variant);
 const factor = (value) => (none(value) ? "" : `${number(value)}\u00d7`);
 
 // The program of the subject whose memory differs most from the baseline's.
 function apart(rows) {
   const [row] = rows.filter((one) => one.framework === DATA.pair.subject && one.hbm_ratio).sort((a, b) => Math.abs(Math.log(b.hbm_ratio)) - Math.abs(Math.log(a.hbm_ratio)));
-  return row ? `Furthest apart: ${row.title}, size ${sizeOf(row)}, ${row.target}, ${row.compiler}, where ${title(row.framework)} needs ${factor(row.hbm_ratio)} the memory of ${title(DATA.pair.baseline)}.` : "";
+  return row ? `Furthest apart: ${row.title}, size ${row.variant}, ${row.target}, ${row.compiler}, where ${title(row.framework)} needs ${factor(row.hbm_ratio)} the memory of ${title(DATA.pair.baseline)}.` : "";
 }
 
 const noTpuTime = () => (DATA.cells.some((cell) => cell.device === "tpu" && !none(cell.steady_ms)) ? null
   : h("p", {}, h("strong", {}, "No latency was measured on a TPU."), " What stands here about TPUs is compiled, not run; estimated cycles are an estimate of the compiler."));
 
 const compiledTable = (caption, rows, shown = rows) => table(caption, filled([
-  ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", sizeOf],
+  ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", (row) => row.variant, "keep"],
   ["Verdict", (row) => row.verdict || clipped(statusOf(row))], ["Needs, MiB", (row) => mib(row.hbm_bytes), "number"], [`over ${title(DATA.pair.baseline)}`, (row) => factor(row.hbm_ratio), "number"],
   ["Temporaries, MiB", (row) => mib(row.temp_bytes), "number"], [`temporaries over ${title(DATA.pair.baseline)}`, (row) => factor(row.temp_ratio), "number"], ["Arguments, MiB", (row) => mib(row.argument_bytes), "number"],
   ["Usable, MiB", (row) => mib(row.usable_bytes), "number"], ["Published", (row) => row.published_status], ["Largest batch", (row) => row.largest_batch, "number"], ["Estimated cycles", (row) => number(row.estimated_cycles), "number"],

@@ -23,7 +23,7 @@ function releasePlot(rows) {
   for (const place of places) { at += place.gap; place.at = at; at += 1; }
   const times = rows.map((row) => row.ms).filter((ms) => ms > 0), names = unique(rows.map((row) => row.framework));
   if (!times.length) return h("p", {}, "No release was timed.");
-  const low = Math.min(...times) / 1.15, high = Math.max(...times) * 1.3, width = wide(660), left = 56, top = 22, foot = 190;
+  const low = Math.min(...times) / 1.15, high = Math.max(...times) * 1.3, width = wide(BESIDE), left = 56, top = 22, foot = 190;
   const x = (place) => left + 14 + (width - left - 44) * place / Math.max(1, at - 1), y = (ms) => foot - (foot - top) * Math.log(ms / low) / Math.log(high / low);
   const plot = drawing(width, foot + 72, `Milliseconds a call of ${names.map(title).join(" and ")} in ${places.length} releases, from ${number(Math.min(...times))} to ${number(Math.max(...times))} ms; a table has the steps`);
   for (const ms of ticks(low, high, true, 5)) plot.append(s("line", { x1: left, x2: width - 8, y1: y(ms), y2: y(ms), stroke: "#ddd" }), words(left - 6, y(ms) + 4, short(ms), "end"));
@@ -32,6 +32,7 @@ function releasePlot(rows) {
     plot.append(s("text", { transform: `translate(${x(place) + 4} ${foot + 14}) rotate(-50)`, "text-anchor": "end" }, version));
     if (gap || !place) plot.append(words(x(place), foot + 68, project));
   }
+  const labels = [];
   for (const name of names) for (const project of unique(places.map((place) => place.project))) {
     const found = places.filter((place) => place.project === project).map((place) => [place, rows.find((row) => row.framework === name && row.project === project && row.version === place.version)]).filter(([, row]) => row && row.status !== "unsupported");
     const ink = colour(name), about = (row) => `${title(name)}, ${project} ${row.version}: ${none(row.ms) ? row.status : `${number(row.ms)} ms`}${row.change ? `, ${row.change}` : ""}${signed(row)}`;
@@ -40,7 +41,11 @@ function releasePlot(rows) {
       const isStep = !none(row.change_ratio) && row.ms > 0;
       plot.append(row.ms > 0 ? s("circle", { cx: x(place.at), cy: y(row.ms), r: isStep ? 5 : 2.5, fill: ink }, s("title", {}, about(row)))
         : s("path", { d: `M${x(place.at) - 4} ${foot - 8}l8 8m0-8l-8 8`, stroke: ink, "stroke-width": 2 }, s("title", {}, about(row))));
-      if (isStep) plot.append(words(x(place.at), y(row.ms) - 8, `\u00d7${number(row.change_ratio)}`, "middle"));
+      // Above the step or below it, where no other label is; the table has all.
+      const label = [y(row.ms) - 8, y(row.ms) + 18].map((height) => [x(place.at), height]).find((spot) => labels.every((other) => Math.abs(other[0] - spot[0]) > 40 || Math.abs(other[1] - spot[1]) > 12));
+      if (!isStep || !label) continue;
+      labels.push(label);
+      plot.append(words(...label, `\u00d7${number(row.change_ratio)}`, "middle"));
     }
   }
   return h("div", {}, plot, h("p", { class: "legend" }, names.map((name) => h("span", {}, s("svg", { width: 14, height: 10, "aria-hidden": "true" }, s("circle", { cx: 6, cy: 5, r: 4, fill: colour(name) })), ` ${title(name)}`))));

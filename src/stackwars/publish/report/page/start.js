@@ -7,9 +7,8 @@ const counted = (values) => unique(values).map((one) => `${values.filter((value)
 async function start(at) {
   const machine = DATA.meta.machine || {}, isReference = DATA.meta.origin === "reference";
   return [
-    ...overview(),
+    ...overview(await heat(at)),
     h("p", {}, link("Claims", ["claims"]), `: ${counted(DATA.claims.map((claim) => claim.verdict))}. `, DATA.reproduction || (isReference ? "" : "This run was not compared with the reference.")),
-    ...(await heat(at)),
     h("h2", {}, isReference ? "The reference" : "This run"),
     h("p", {}, `${isReference ? `Its newest full run, ${DATA.raw_run}, whose raw calls this report has: preset` : "Preset"} ${DATA.meta.preset}, ` +
       `last process started ${DATA.meta.date_utc}, revision ${DATA.meta.git_revision}. ` +
@@ -22,23 +21,22 @@ async function start(at) {
   ];
 }
 
-// Figure 1 of the paper, and a row for each workload, the largest gap first: who is slower by how much, and the cause.
-function overview() {
+// Figure 1 of the paper, and a row for each workload, the largest gap first: who is slower by how much, and the cause; below the
+// figure the matrix of compilers.
+function overview(matrix) {
   const { subject, baseline } = DATA.pair, gap = (row) => Math.max(0, ...(row.native?.machines || []).map(({ ratio }) => Math.abs(Math.log(ratio))));
   const rows = [...DATA.overview].sort((a, b) => gap(b) - gap(a)), sizes = rows.filter((row) => row.workload.includes("@")), main = rows.filter((row) => !sizes.includes(row));
-  if (!rows.length) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
-  const verdict = ({ native }) => (native ? { slower: `${title(subject)} slower`, faster: `${title(baseline)} slower` }[native.verdict] || native.verdict : "not compared");
+  if (!rows.length) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper"), ...matrix];
   const times = (machine) => [`Time over ${title(baseline)}'s, ${machine || "this run"}`, ({ native }) => {
     const one = native?.machines.find((other) => other.machine === machine);
     return one ? h("span", {}, `${number(one.ratio)}\u00d7 `, h("small", {}, interval(one.low, one.high)), sign(native)) : "";
   }, "number"];
-  const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], ["Verdict", verdict], ...DATA.machines.map(times), ["Cause", (row) => row.cause]];
+  const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")], ...DATA.machines.map(times), ["Cause", (row) => row.cause, "cause"]];
   const tableOf = (caption, own) => [table(caption, filled(columns, own), own), signLegend(own.map((row) => row.native))];
   return [h("h2", {}, `Why is ${title(subject)} slower, or faster, than ${title(baseline)}?`),
     h("p", {}, `The figure: the ${title(subject)} `, term("program"), ` over the ${title(baseline)} program, replayed in each `, term("compiler"), ". The table: the frameworks' own calls in the ", term("steady state"),
       ", with intervals, on each kind of machine; a cause has the share of the gap that it closes. A workload leads to all that is known about it."),
-    beside(h("div", {}, programFigure(main)), h("div", {}, tableOf(`${main.length} workloads, the largest gap first`, main))),
-    sizes.length ? h("details", {}, h("summary", {}, `${sizes.length} further sizes of these workloads`), tableOf(`${sizes.length} sizes`, sizes)) : null];
+    beside(h("div", {}, programFigure(main)), h("div", {}, tableOf(`${main.length} workloads, the largest gap first`, main), sizes.length ? h("details", {}, h("summary", {}, `${sizes.length} further sizes of these workloads`), tableOf(`${sizes.length} sizes`, sizes)) : null), h("div", {}, matrix))];
 }
 
 // A mark of one of several compilers, told apart by shape and colour.
@@ -51,7 +49,7 @@ function programFigure(rows) {
   const drawn = rows.filter((row) => row.is_drawn), near = rows.filter((row) => row.is_drawn === false), names = Object.values(DATA.pair).map(title);
   if (!drawn.length) return [h("p", {}, "No ratio of both programs in one compiler is large.")];
   const compilers = unique(drawn.flatMap((row) => Object.keys(row.compilers))), ratios = drawn.flatMap((row) => Object.values(row.compilers).flatMap((one) => one.machines.map(({ ratio }) => ratio)));
-  const low = Math.min(1, ...ratios) / 1.3, high = Math.max(1, ...ratios) * 1.3, left = reach(drawn.map((row) => row.title)), width = wide(700), line = 13, band = line * compilers.length + 8, foot = band * drawn.length;
+  const low = Math.min(1, ...ratios) / 1.3, high = Math.max(1, ...ratios) * 1.3, left = 12 + reach(drawn.map((row) => row.title)), width = wide(BESIDE), line = 13, band = line * compilers.length + 8, foot = band * drawn.length;
   const x = (ratio) => left + (width - left - 16) * Math.log(Math.min(Math.max(ratio, low), high) / low) / Math.log(high / low);
   const plot = drawing(width, foot + 44, `Ratios of both programs of ${drawn.length} workloads in each compiler; the page of each workload has them in a table`);
   plot.setAttribute("role", "group");  // an image hides its links from a screen reader

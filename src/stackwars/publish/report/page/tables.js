@@ -12,7 +12,8 @@ function paged(rows, at, size = PAGE) {
   return { shown, pager };
 }
 
-// A plot with its numbers at its right, if the page is wide enough.
+// A plot of so many pixels with its numbers at its right, if the page is wide enough.
+const BESIDE = 600;
 const beside = (...parts) => h("div", { class: "beside" }, parts);
 
 const plainText = (shown) => (shown instanceof Node ? shown.textContent : String(shown ?? ""));
@@ -47,7 +48,7 @@ function table(caption, columns, rows, shown = rows) {
   const key = columns.map(([head]) => head).join("|"), first = Math.max(0, rows.indexOf(shown[0])), body = h("tbody");
   const heads = columns.map(([head, , kind], place) => h("th", { scope: "col", class: kind, title: meaning(head) },
     head && rows.length > 1 ? h("button", { type: "button", class: "sort", "data-name": `sort ${head}`, click: () => sort(place) }, head) : head));
-  const last = h("th", { scope: "col", hidden: "" }, "More");
+  const last = h("th", { scope: "col" }, "More"), headRow = h("tr", {}, heads);
   let fits = columns.length;
   const line = (row) => {
     const cells = columns.map(([, show, kind], place) => h("td", { class: kind }, show(row) ?? "", place ? null : sign(row)));
@@ -63,7 +64,7 @@ function table(caption, columns, rows, shown = rows) {
       if (order && order.place === place) head.setAttribute("aria-sort", order.down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    last.hidden = fits === columns.length;
+    if (fits < columns.length) headRow.append(last);
     roving(body);
   };
   const sort = (place) => {
@@ -73,7 +74,7 @@ function table(caption, columns, rows, shown = rows) {
   };
   draw();
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h("table", {}, roving(h("thead", {}, h("tr", {}, heads, last))), body));
+    h("table", {}, roving(h("thead", {}, headRow)), body));
   scroll.fit = () => {
     if (scroll.scrollWidth <= scroll.clientWidth) return;
     let room = scroll.clientWidth - OPENER;
@@ -85,12 +86,12 @@ function table(caption, columns, rows, shown = rows) {
 }
 
 // The width of the cell with the button.
-const OPENER = 72;
+const OPENER = 60;
 
 function moreButton(rest, width) {
   const below = h("tr", {}, h("td", { colspan: width }, h("dl", { class: "rest" },
     rest.map(([head, cell]) => h("div", {}, h("dt", {}, head), h("dd", {}, [...cell.childNodes]))))));
-  const button = h("button", { type: "button", "aria-expanded": "false", click: () => {
+  const button = h("button", { type: "button", class: "more", "aria-expanded": "false", click: () => {
     if (below.isConnected) below.remove(); else button.closest("tr").after(below);
     button.setAttribute("aria-expanded", String(below.isConnected));
   } }, "more");

@@ -15,7 +15,7 @@ async function why(at) {
     ...(await closedBy(page, workload, answers)),
     ...switched(page, workload, answers),
     h("h3", {}, "Which release changed it"),
-    released.length ? beside(releasePlot(released), steps.length ? releaseTable(`${steps.length} steps`, steps) : h("p", {}, "No release changed its time, its values or its status.")) : missing("No release of a compiler is known to have changed it.", `make releases PROGRAM=${workload}`),
+    released.length ? beside(releasePlot(released), steps.length ? releaseTable("The releases that changed a program of it", unnamed(steps)) : h("p", {}, "No release changed its time, its values or its status.")) : missing("No release of a compiler is known to have changed it.", `make releases PROGRAM=${workload}`),
     ...byCompiler(page, workload),
     ...byRun(page, workload),
     ...waterfall(page),
@@ -30,6 +30,9 @@ async function why(at) {
     h("p", {}, `Measured at revision ${DATA.meta.git_revision}: git checkout ${DATA.meta.git_revision} has its sources.`),
   ];
 }
+
+// Rows without the workload that the page is about.
+const unnamed = (rows) => rows.map((row) => ({ ...row, workload: undefined, title: "" }));
 
 // The rows of a part, with the sign of the part.
 const ofPart = (rows, part) => rows.map((row) => ({ ...row, reference: part.reference }));
@@ -51,7 +54,7 @@ function waterfall({ waterfall: steps, subject, baseline }) {
 function byCompiler({ compilers }, workload) {
   const head = h("h3", {}, "The ratio of both programs in each compiler"), rows = compilers.flatMap(({ machines, ...row }) => machines.map((one) => ({ ...row, ...one })));
   if (!rows.length) return [head, missing("Its programs were replayed in no compiler.", `make study STUDIES=matrix WORKLOADS=${workload}`)];
-  return [head, beside(forest(rows, { label: (row) => [row.compiler, row.machine].filter(Boolean).join(", ") }), table("Ratios by compiler", filled([
+  return [head, beside(forest(rows, { label: (row) => [row.compiler, row.machine].filter(Boolean).join(", "), most: BESIDE }), table("Ratios by compiler", filled([
     ["Compiler", (row) => row.compiler, "keep"], ["Machines of", (row) => row.machine], ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict],
     ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"]], rows), rows))];
 }
@@ -79,7 +82,7 @@ function byClass({ classes, subject, baseline }, at) {
 async function closedBy({ subject, baseline }, workload, answers) {
   const head = h("h3", {}, "What closes the gap"), searched = (await unpack(DATA.causes)).filter((row) => row.workload === workload);
   const command = `make explain PROGRAM=${workload} FRONTENDS=${baseline},${subject}`;
-  return [head, searched.length ? causeTable("Gaps between replayed programs, and their causes", searched.map(({ ratio, low, high, ...row }) => row)) : h("p", {}, "No two of its programs differ by more than the bound in one compiler."),
+  return [head, searched.length ? causeTable("Gaps between replayed programs, and their causes", unnamed(searched).map(({ ratio, low, high, ...row }) => row)) : h("p", {}, "No two of its programs differ by more than the bound in one compiler."),
     answers.length ? h("p", {}, "Answers of make explain, in a measurement of their own: ", listOf(answers.map((row) => h("span", {}, link([row.title, row.compiler, row.other].filter(Boolean).join(", "), ["explained", row.name]), sign(row)))), ".") : null,
     answers.length || searched.some((row) => row.verdict) ? null : missing("Its cause was not searched.", command)];
 }
@@ -106,14 +109,17 @@ function longest({ operations: found, not_optimised: reason, subject, baseline }
   table(`The ${found.rows.length} largest operations`, filled([...side("baseline", baseline), ...side("subject", subject), ["Class", classes]], found.rows), found.rows)];
 }
 
+// The name of a kind of machine, shortened to its rate.
+const kindOf = (machine) => machine.split(", ").at(-1);
+
 function byRun({ runs, subject, baseline }, workload) {
   const head = h("h3", {}, "How noisy this number is");
   if (!runs.rows.length) return [head, missing("No run has rounds of its steady state.", "make paper")];
   const rows = runs.rows.map((row) => ({ ...row, subject, baseline, quantity: "steady" }));
   return [head, h("p", {}, "Large dots: the steady ratio of each run; small dots: of each round. ",
-    runs.predicted ? `Shaded: where one more run on ${runs.on || "this machine"} is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
-  beside(forest(rows, { label: (row) => row.run, single: true, band: runs.predicted }),
-    table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine", (row) => row.machine, "wide"]], rows), rows)),
+    runs.predicted ? `Shaded: where one more run on ${runs.on ? `a machine of ${kindOf(runs.on)}` : "this machine"} is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
+  beside(forest(rows, { label: (row) => row.run, single: true, band: runs.predicted, most: BESIDE }),
+    table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine of", (row) => kindOf(row.machine)]], rows), rows)),
   h("p", {}, link("Every call of it", ["cells"], [["workload", workload]]))];
 }
 
@@ -129,7 +135,7 @@ function others({ frameworks, subject, baseline }) {
 function onTargets({ memory, fits }, workload) {
   const head = h("h3", {}, "Does it fit, and who needs more");
   if (!memory.length) return [head, missing("Its programs were compiled for no target.", `make paper WORKLOADS=${workload}`)];
-  return [head, noTpuTime(), h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets", memory)];
+  return [head, noTpuTime(), h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets", unnamed(memory))];
 }
 
 function numbers({ times, subject, baseline }) {
