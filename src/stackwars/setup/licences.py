@@ -45,14 +45,15 @@ def pinned(envs: Path) -> dict[str, list[str]]:
 
 
 def licence(package: Distribution) -> str:
-    """Return the licence that a package's metadata states: an expression, a short text, or classifiers."""
+    """Return the licence that a package states: an expression, a short text, or classifiers."""
     metadata = package.metadata
     text = (metadata.get("License-Expression") or metadata.get("License") or "").strip()
     if text and len(text) <= 70 and "\n" not in text and re.match(r"(?!Copyright|License agreement)\w", text):
         return text
     classifiers = (one.split(" :: ") for one in metadata.get_all("Classifier") or ())
     named = ", ".join(parts[-1] for parts in classifiers if parts[0] == "License")
-    return named or "stated in its licence file alone"
+    has_file = any("licen" in one.name.lower() for one in package.files or ())
+    return named or ("see its licence file" if has_file else "not stated")
 
 
 def installed(folders: Iterable[Path]) -> dict[str, str]:

@@ -61,8 +61,6 @@ VOTES = ("for", "against", "open")
 SMALL_FACTOR = 1.2
 WITH_LIBRARY, WITHOUT_LIBRARY = "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn"
 """The compilers that differ by YNN alone."""
-COMPARED = {"tables", "matrix", "stacks"}
-"""The studies in which the prose compares kinds of machine."""
 UNRESOLVED = 0.1
 """Page 1 names the workloads on which the audited run could not have found a difference of this size."""
 PREDICTION_TOLERANCE = 0.1
@@ -166,6 +164,8 @@ def _votes(data: Dataset) -> Named:
         votes = [row[f"votes_{name}"] for name in VOTES]
         if not any(map(is_missing, votes)):
             counts = {**dict(zip(VOTES, votes, strict=True)), "total": sum(votes)}
+            if not is_missing(row.get("confirmed")):
+                counts["confirmed"] = row["confirmed"]
             yield from ((f"claim/{row['id']}/{name}", f"{count:.0f}") for name, count in counts.items())
 
 
@@ -289,47 +289,30 @@ def _overhead(data: Dataset) -> Named:
 
 
 def _machines(data: Dataset) -> Named:
-    """Yield what differs between the slowest and the fastest kind of machine that has a run of each of COMPARED.
-
-    Each kind has, over all its runs, the rate of products, and torch_xla's steady ratio and those of replays; then how
-    many times as long each replay in the native compiler takes on the slower one. Nothing for a single kind.
+    """Yield the rates of the kinds of machine that the original's study ran on, the fastest first, and what share of a
+    replay ratio YNN removes on each.
     """
-    of: dict[str, list[runs.Run]] = {}
+    of: dict[str, list[float]] = {}
     for run in runs.read():
-        of.setdefault(run.machine, []).append(run)
-    of = {
-        kind: some
-        for kind, some in of.items()
-        if COMPARED.issubset(study for run in some for study in run.context["studies"])
+        if "tables" in run.context["studies"]:
+            of.setdefault(run.machine, []).append(run.context["peaks"][CPU]["gflop_per_s"])
+    rates = sorted((f"{statistics.median(some):.0f}" for some in of.values()), key=int, reverse=True)
+    yield "machines/rates", listed(rates)
+    yield "machines/count", len(rates)
+    table = data.comparisons(quantity=schema.REPLAY, device=CPU)
+    ratios: dict[tuple[str, str], dict[str, float]] = {
+        (row["workload"], row["compiler"]): {one["machine"]: one["ratio"] for one in row[EACH_KIND]}
+        for row in table.to_dict("records")
+        if _is_main(row)
     }
-    if len(of) < 2:
-        return
-    cells = pd.concat(_ok(run.table("cells")).assign(machine=kind) for kind in of for run in of[kind])
-    native = native_compiler(data.config)
-    replays = cells[(cells["mode"] == schema.REPLAY) & (cells["compiler"] == native)]
-    times = replays.pivot_table("steady_ms", ["framework", "workload"], "machine", aggfunc="median").dropna()
-    ends = times.median().sort_values().index[[-1, 0]]
-    for name, kind in zip(("slow", "fast"), ends, strict=True):
-        peaks = [run.context["peaks"][CPU]["gflop_per_s"] for run in of[kind]]
-        yield f"machines/{name}", f"{statistics.median(peaks):.0f}"
-        each = [
-            row for kinds in data.comparisons(device=CPU)[EACH_KIND] for row in kinds if row["machine"] == kind
+    for (workload, compiler), without in ratios.items():
+        rest = ratios.get((workload, WITH_LIBRARY), {}) if compiler == WITHOUT_LIBRARY else {}
+        shares = [
+            latex.percent(1 - math.log(rest[kind]) / math.log(ratio))
+            for kind, ratio in without.items()
+            if kind in rest and ratio != 1
         ]
-        means: dict[str, float] = {}
-        for row in each:
-            key, compiler = f"{row['quantity']}/{row['workload']}", row["compiler"]
-            if row["quantity"] in (schema.STEADY, schema.REPLAY) and _is_main(row):
-                means[key + ("" if compiler in ("", native) else f"/{compiler}")] = row["ratio"]
-            elif row["quantity"] == schema.PAIRWISE and row["subject"] == "torch_xla_in_out":
-                yield f"machines/{name}/in_out/{row['workload']}", latex.number(row["ratio"])
-        yield from ((f"machines/{name}/{key}", latex.number(mean)) for key, mean in means.items())
-        for key, mean in means.items():
-            start = key.removesuffix(f"/{WITHOUT_LIBRARY}")
-            if start != key and mean != 1 and (rest := means.get(f"{start}/{WITH_LIBRARY}")):
-                removed = 1 - math.log(rest) / math.log(mean)
-                yield f"machines/{name}/removes/{key.split('/')[1]}", latex.percent(removed)
-    for (framework, workload), value in (times[ends[0]] / times[ends[1]]).items():
-        yield f"machines/{framework}/{workload}", latex.number(value)
+        yield f"removes/{workload}", listed(shares) if shares else None
 
 
 def _is_main(row: dict) -> bool:
