@@ -140,7 +140,8 @@ def main(folder, comparisons):
         known = [(machine, *found[key]) for machine, found in runs if key in found]
         known = [one for one in known if one[5]] or known
         members[key] = [(*one[:3], one[4]) for one in known if one[2] is not None]
-        for machine, log, variance, freedom, *_ in known:  # the newest run of each kind
+        # The newest run, or that of each kind.
+        for machine, log, variance, freedom, *_ in known if key[0].endswith("_cpu") else known[-1:]:
             if variance is not None:
                 ratios[key, machine] = (log, np.sqrt(variance), freedom)
     found = pooled({key: values for key, values in members.items() if values})

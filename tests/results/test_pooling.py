@@ -103,8 +103,11 @@ def test_what_cannot_be_pooled_is_of_the_newest_run_that_has_it():
     assert tuple(found.loc["mha", ["ratio", "error", "run", "rounds"]]) == (4.0, 0.01, "1", 6)
 
 
-def test_one_run_of_each_kind_in_no_family_is_a_row_of_its_kind():
-    tables = [run("1", "a", comparison("mha", 4.0)), run("2", "b", comparison("mha", 3.0))]
+def test_cpu_time_of_one_run_of_each_kind_is_a_row_of_its_kind():
+    tables = [
+        run(name, kind, comparison("mha", ratio, quantity="steady_cpu"))
+        for name, kind, ratio in (("1", "a", 4.0), ("2", "b", 3.0))
+    ]
     found = pooling.pool(tables).set_index("machine")
     assert dict(found["ratio"]) == {"a": 4.0, "b": 3.0} and dict(found["run"]) == {"a": "1", "b": "2"}
     assert set(found["machines"]) == {2} and found["predicted_low"].isna().all()

@@ -349,11 +349,16 @@ def _cpu_time(data: Dataset) -> Named:
         pairs = [(known[one["machine"]], one) for one in others]
         apart = [max(one["low"], other["low"]) > min(one["high"], other["high"]) for one, other in pairs]
         if any(apart):
-            (differ if all(apart) else partly).append(_with_ratios(row, *zip(*pairs, strict=True)))
+            (differ if all(apart) else partly).append((row, *zip(*pairs, strict=True)))
         else:
             overlapping += 1
-    words = [f"disjoint on {latex.series(differ)}, where one framework keeps more cores busy"] if differ else []
-    words += [f"disjoint on some kinds of machine alone on {latex.series(partly)}"] if partly else []
+    words = []
+    if differ:
+        apart = latex.series(_with_ratios(*one) for one in differ)
+        words.append(f"disjoint on {apart}, where one framework keeps more cores busy")
+    if partly:
+        titles = latex.series(row["title"] for row, *_ in partly)
+        words.append(f"disjoint on some kinds of machine alone on {titles}")
     total = len(differ) + len(partly) + overlapping
     words += [f"overlapping on {overlapping} of {total} workloads"] if overlapping else []
     number = compared["runs"].max()
@@ -364,11 +369,10 @@ def _cpu_time(data: Dataset) -> Named:
 
 def _short_calls(data: Dataset) -> Named:
     """Yield a sentence with the verdicts on one core of workloads with calls under SHORT_MS; empty without any."""
-    cells = _ok(data.rows("cells", "tables"))
-    cells = cells[(cells["device"] == CPU) & cells["framework"].isin([SUBJECT, BASELINE])]
+    short = {name for name, framework in data.short_calls if framework in (SUBJECT, BASELINE)}
     where = {"quantity": schema.STEADY, "subject": SUBJECT, "baseline": BASELINE, "device": ONE_THREAD}
     alone = data.comparisons("tables", **where)
-    alone = alone[alone["workload"].isin(cells[cells["steady_ms"] < SHORT_MS]["workload"])]
+    alone = alone[alone["workload"].isin(short)]
     words = [
         f"{word} on {latex.series(_with_ratios(row, row[EACH_KIND]) for row in rows.to_dict('records'))}"
         for word, rows in alone[alone["ratio"].notna()].groupby("verdict")

@@ -108,6 +108,15 @@ class Dataset(Tables):
     def _over_kinds(self) -> pd.DataFrame:
         return comparisons.over_kinds(self.table("comparisons"))
 
+    @cached_property
+    def short_calls(self) -> set[tuple[str, str]]:
+        """The workloads and frameworks whose calls took under SHORT_MS on all cores, in any run."""
+        cells = self.table("cells")
+        cells = cells[
+            (cells["mode"] == schema.NATIVE) & (cells["device"] == CPU) & (cells["steady_ms"] < SHORT_MS)
+        ]
+        return set(zip(cells["workload"], cells["framework"], strict=True))
+
     def rows(self, name: str, study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
         """Return the rows of a table that show a study, every workload's from one run (`newest_runs`).
 

@@ -121,16 +121,18 @@ def _any(rows: list[Row], column: str) -> object:
 
 
 def _newest(of_key: list[Row]) -> list[Row]:
-    """Return the row of the newest run of each kind of machine that has a ratio with an error.
+    """Return the row of the newest run that has a ratio, or else a verdict; counts are of no kind of machine.
 
-    Without any: that of the newest run that has a ratio, or else a verdict. Counts are of no kind of machine.
+    Of CPU time, which few runs have: that of the newest run of each kind.
     """
     known = [row for row in of_key if not is_missing(row["ratio"])]
     newest = (known or [row for row in of_key if row["verdict"] != NO_DATA] or of_key)[-1]
     if newest["quantity"] in schema.EXACT:
         return [newest | {"machine": ""}]
-    kinds = {row["machine"]: row for row in known if not is_missing(row["error"])}
-    return [row | {"machines": len(kinds)} for row in kinds.values()] or [newest]
+    if newest["quantity"] not in schema.CPU_TIMES:
+        return [newest]
+    kinds = {row["machine"]: row for row in known or [newest]}
+    return [row | {"machines": len(kinds)} for row in kinds.values()]
 
 
 class RunValue(NamedTuple):

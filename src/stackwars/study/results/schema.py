@@ -61,7 +61,7 @@ FORMS = ("flattening", "layernorm", "qkv", "contraction")
 
 STAGES = FIRST, SECOND, STEADY = "first", "second", "steady"
 PROCESS, CONTROL, COMPILER, UNDISTURBED = "process", "control", "compiler", "undisturbed"
-STEADY_CPU, REPLAY_CPU = "steady_cpu", "replay_cpu"
+CPU_TIMES = STEADY_CPU, REPLAY_CPU = "steady_cpu", "replay_cpu"
 NATIVE_CALLS = "native"
 """Native calls in the rounds of a replay."""
 EVERYTHING_ELSE, MARGIN, PAIRWISE, FORM, SCALING = "everything else", "margin", "pairwise", "form", "scaling"

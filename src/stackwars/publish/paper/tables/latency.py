@@ -26,7 +26,7 @@ from stackwars.publish.paper.tables.table import (
 )
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study.results import published, runs, schema, variance
-from stackwars.study.results.dataset import SHORT_MS, Sources
+from stackwars.study.results.dataset import Sources
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import NO_STEADY_STATE
 
@@ -158,19 +158,18 @@ def ratio_rows(sources: Sources) -> pd.DataFrame:
         keys = [(cell["workload"], cell["framework"], CPU, stage) for stage in schema.STAGES]
         ours = [by_key.get(key) for key in keys]
         row = {"workload": cell["title"], "framework": framework_cell(cell)}
-        row |= _ours(ours, cell) | _theirs(ours, cell["workload"])
-        others = {"one_core": (ONE_THREAD, schema.STEADY), "cpu_time": (CPU, schema.STEADY_CPU)}
         sides = cell["workload"], cell["framework"]
+        row |= _ours(ours, cell, sides in data.short_calls) | _theirs(ours, cell["workload"])
+        others = {"one_core": (ONE_THREAD, schema.STEADY), "cpu_time": (CPU, schema.STEADY_CPU)}
         result.append(row | {name: ratio(by_key.get((*sides, *where))) for name, where in others.items()})
     return frame(result, pooled_over(data, table[table["quantity"].isin(schema.STAGES)]))
 
 
-def _ours(ours: list[dict | None], cell: dict) -> dict:
+def _ours(ours: list[dict | None], cell: dict, is_short: bool) -> dict:
     *_, steady = ours
     if steady is None or is_missing(steady["ratio"]):
         reason = "no time of the baseline" if cell["status"] == Status.OK else short_status(cell)
         return spanning(reason, *schema.STAGES, "detectable")
-    is_short = cell["steady_ms"] < SHORT_MS
     marks = set_marks(apart=not steady["interleaved"], contended=steady["contended"], short=is_short)
     return {
         **{stage: ratio(row) for stage, row in zip(schema.STAGES, ours, strict=True)},
