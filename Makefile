@@ -54,6 +54,7 @@ smoke: set-up
 
 explain: set-up
 	$(if $(value PROGRAM)$(value A),,$(error expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither))
+	$(if $(value PROGRAM),$(if $(value A)$(value B),$(error expected make explain PROGRAM=<file.py> or A=<file.mlir> B=<file.mlir>, got both; fix: give one)))
 	@.venv/bin/python -m stackwars.study.workflow.explain $(EXPLAINED) || [ $$? -lt 3 ]
 
 audits: set-up
@@ -67,7 +68,7 @@ reference: set-up
 	$(SNAKEMAKE) --config source=reference
 
 accept: set-up
-	.venv/bin/python -m stackwars.publish.accept $(RUN)
+	.venv/bin/python -m stackwars.publish.accept $(call quoted,RUN)
 
 report: set-up
 	$(SNAKEMAKE) report.html $(if $(RESULTS),--config source=$(RESULTS))
@@ -81,7 +82,8 @@ archive:
 	@cd results/archive && sha256sum $(NAME).tar.gz | tee $(NAME).tar.gz.sha256
 
 compare: set-up
-	@.venv/bin/python -m stackwars.publish.report.compare $(RUN) $(WITH)
+	$(if $(RUN),,$(error expected make compare RUN=<folder with the tables of a run>, got none))
+	@.venv/bin/python -m stackwars.publish.report.compare $(call quoted,RUN) $(call quoted,WITH)
 
 plan: set-up
 	@.venv/bin/python -m stackwars.study.workflow.plan --preset $(PRESET) --studies $(ASKED_STUDIES)

@@ -96,13 +96,27 @@ def finished(number: int) -> logging.LogRecord:
 def test_every_job_is_a_line_of_at_most_80_columns_with_its_place_and_the_time_left(capsys, monkeypatch):
     jobs = [Job.of(1, "lower"), Job.of(2, "tables"), Job.of(3, "tables")]
     handler = terminal.Terminal(workflow(*jobs))
+    monkeypatch.setattr(terminal, "COST_S", {"tables": 3})
     clock = iter((0.0, 4.0, 10.0, 20.0, 21.0))
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
     line = said(handler, begun(1, "lower", framework="jax", workload="w" * 80), capsys=capsys)
     assert line.startswith("[1/3] lower jax www") and len(line.rstrip("\n")) == 80
-    # A job takes the mean of its rule, or of all rules.
-    assert said(handler, finished(1), begun(2, "tables"), capsys=capsys) == "[2/3, 8 s left] tables\n"
-    assert said(handler, finished(2), begun(3, "tables"), capsys=capsys) == "[3/3, 10 s left] tables\n"
+    # A job takes the mean of its rule, in which those that have not ended count by their cost.
+    assert said(handler, finished(1), begun(2, "tables"), capsys=capsys) == "[2/3, 6 s left] tables\n"
+    assert said(handler, finished(2), begun(3, "tables"), capsys=capsys) == "[3/3, 6 s left] tables\n"
+
+
+def test_the_first_estimate_of_a_full_run_is_by_what_the_reference_cost():
+    """By the mean of the first jobs, a run of 151 jobs and 40 minutes had "5 min left"."""
+    rules = {"lower": 24, "expected": 12, "check": 24, "cell": 39}
+    names = [rule for rule, count in rules.items() for _ in range(count)]
+    progress = terminal.Progress(workflow(*(Job.of(place, rule) for place, rule in enumerate(names))))
+    total = sum(count * terminal.COST_S[rule] for rule, count in rules.items())
+    assert progress.seconds_left() == pytest.approx(total)
+    for job in range(8):
+        progress.begin(job, "lower")
+        progress.end(job)
+    assert progress.seconds_left() == pytest.approx(total, rel=0.1), "eight short jobs tell little"
 
 
 def test_result_of_a_job_is_the_last_line_of_its_log(capsys, tmp_path):

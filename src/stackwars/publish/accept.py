@@ -18,7 +18,7 @@ from stackwars.measure import FORMS, PROTOCOL
 from stackwars.publish.paper.figures.ratios import write_answer
 from stackwars.study import cells, printed
 from stackwars.study.claims import pages
-from stackwars.study.config import load
+from stackwars.study.config import ConfigError, load
 from stackwars.study.results import runs, schema
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.runs import OF_A_RUN, REFERENCE
@@ -82,7 +82,8 @@ def accept(full: Path, reference: Path) -> tuple[str, int]:
 def check(full: Path, reference: Path) -> dict:
     """Return the context of a run that can be accepted.
 
-    :raises AcceptError: if it cannot.
+    :raises Damaged: for a table that cannot be read.
+    :raises AcceptError: if it cannot be accepted.
     """
     missing = [name for name in OF_A_RUN if not (full / name).exists()]
     if missing:
@@ -90,10 +91,7 @@ def check(full: Path, reference: Path) -> dict:
             f"expected the tables of a run in {full}, got none named {missing[0]}; fix: make paper"
         )
     for name in schema.TABLES:
-        try:
-            schema.read(full / f"{name}.csv")
-        except ValueError as error:
-            raise AcceptError(str(error)) from None
+        schema.read(full / f"{name}.csv")
     context = documents.read(full / "context.json")
     if context.get("protocol") != PROTOCOL:
         raise AcceptError(
@@ -242,7 +240,7 @@ def main() -> None:
     try:
         identity, count = accept(full, REFERENCE)
         pool_again(REPOSITORY)
-    except (AcceptError, runs.DamagedRunError) as error:
+    except (AcceptError, ConfigError, documents.Damaged, runs.DamagedRunError) as error:
         sys.exit(str(error))
     except subprocess.CalledProcessError:
         sys.exit(

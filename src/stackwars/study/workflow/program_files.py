@@ -79,6 +79,11 @@ class Session:
         self.request, self.config, self._stack = request, request.config, stack
         self.seed = cells.settings(self.config).seed
         self.unavailable: dict[str, Outcome] = {}
+        # A wrong request builds no environment.
+        if request.program.endswith(SUFFIXES):
+            files.check_exists(request.program, request.b, request.inputs)
+        else:
+            self.workload = self._load()
         self.compilers = [self._spec(name) for name in request.compilers]
         self.evaluator = self._spec(programs.judge_compiler(self.config))
 
@@ -119,9 +124,8 @@ class Session:
 
     # Programs
 
-    @cached_property
-    def workload(self) -> Workload:
-        """The workload of a program file or of this repository.
+    def _load(self) -> Workload:
+        """Return the workload of a program file or of this repository.
 
         :raises BadInput: if there is none.
         """
