@@ -138,6 +138,9 @@ class Session:
         if self._is_file:
             files.check_exists(request.program)
             return load(request.program, self.seed, request.settings.memory_cap_gib)
+        if re.search("[./]", request.program):
+            expected = f"a file of {', '.join(('.py', *SUFFIXES))} or the name of a workload"
+            raise BadInput(f"{request.program}: expected {expected}, got another name; fix: rename it")
         try:
             return workloads.load(request.program)
         except (ValueError, ImportError) as error:
