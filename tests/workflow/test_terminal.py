@@ -96,7 +96,7 @@ def finished(number: int) -> logging.LogRecord:
 def test_every_job_is_a_line_of_at_most_80_columns_with_its_place_and_the_time_left(capsys, monkeypatch):
     jobs = [Job.of(1, "lower"), Job.of(2, "tables"), Job.of(3, "tables")]
     handler = terminal.Terminal(workflow(*jobs))
-    monkeypatch.setattr(terminal, "COST_S", {"tables": 3})
+    monkeypatch.setattr(terminal, "FULL_S", {"tables": 3})
     clock = iter((0.0, 4.0, 10.0, 20.0, 21.0))
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
     line = said(handler, begun(1, "lower", framework="jax", workload="w" * 80), capsys=capsys)
@@ -111,7 +111,7 @@ def test_the_first_estimate_of_a_full_run_is_by_what_the_reference_cost():
     rules = {"lower": 24, "expected": 12, "check": 24, "cell": 39}
     names = [rule for rule, count in rules.items() for _ in range(count)]
     progress = terminal.Progress(workflow(*(Job.of(place, rule) for place, rule in enumerate(names))))
-    total = sum(count * terminal.COST_S[rule] for rule, count in rules.items())
+    total = sum(count * terminal.FULL_S[rule] for rule, count in rules.items())
     assert progress.seconds_left() == pytest.approx(total)
     for job in range(8):
         progress.begin(job, "lower")
