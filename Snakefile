@@ -20,7 +20,7 @@ sys.path.insert(0, SOURCE)
 from stackwars.study.workflow import start, terminal
 
 terminal.attach(workflow)
-start.check_yaml(*workflow.configfiles, "config/config.yaml")
+start.check_files(*workflow.configfiles, "config/config.yaml")
 
 
 configfile: "config/config.yaml"

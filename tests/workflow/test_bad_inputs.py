@@ -11,6 +11,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -284,10 +286,10 @@ def test_a_file_that_is_no_yaml_is_named_with_its_line(tmp_path, text, line, got
 
 
 def test_yaml_is_refused_before_snakemake_reads_it_and_a_file_that_is_missing_is_left_to_it(tmp_path):
-    start.check_yaml(tmp_path / "gone.yaml", CONFIG)
+    start.check_files(tmp_path / "gone.yaml", CONFIG)
     (tmp_path / "x.yaml").write_text("a: [\n")
     with pytest.raises(WorkflowError, match=r"x\.yaml:\d: expected YAML"):
-        start.check_yaml(CONFIG, tmp_path / "x.yaml")
+        start.check_files(CONFIG, tmp_path / "x.yaml")
 
 
 # Faults of the machine
@@ -336,9 +338,11 @@ def test_an_explanation_that_is_ended_goes_on_where_it_was(tmp_path, ending):
     words = ["-m", "stackwars.study.workflow.explain", "twice.py", "--compilers", "jaxlib-0.10.2"]
     with (tmp_path / "log").open("w") as log:
         running = subprocess.Popen(
-            [sys.executable, *words], cwd=tmp_path, env=clean_environ({}), stdout=log, stderr=log
-        )
+            [sys.executable, *words], cwd=tmp_path, env=clean_environ({}), stdout=log, stderr=log,
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
+        )  # fmt: skip
     wait_for((tmp_path / "explain" / "twice" / "kept.jsonl").exists, 120)
+    time.sleep(0.5)  # Python ignores an interrupt in the moment of a fork
     running.send_signal(ending)
     code, said = running.wait(60), (tmp_path / "log").read_text()
     assert code == (CANNOT if ending == signal.SIGINT else -ending) and "Traceback" not in said
@@ -361,13 +365,10 @@ def test_the_workflow_refuses_yaml_signs_and_devices_before_it_builds_or_measure
             "results/full/cuda/jax/gemm/cell.json",
             "cuda/jax/gemm/cell.json: expected a machine with the device cuda",
         ),
-        ("results/full/cpu/jax/gem/cell.json", "target: workload: expected one of"),
         (
             "paper.pdf --configfile twice.yaml",
             "twice.yaml:2: expected YAML with each key once, got the key preset",
         ),
-        ("papr.pdf", "got papr.pdf, which nothing makes; fix: "),
-        ("claim_none", "got claim_none, which nothing makes; fix: "),
     ]
     (checkout.folder / "twice.yaml").write_text("preset: smoke\npreset: full\n")
     for words, printed in rows:

@@ -10,6 +10,7 @@ one here is held by the process itself.
 from __future__ import annotations
 
 import fcntl
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -39,11 +40,15 @@ _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
 
 
-def check_yaml(*files: Path | str) -> None:
-    """Refuse YAML that cannot be read, before Snakemake reads it, which names neither file nor line.
+def check_files(*files: Path | str) -> None:
+    """Refuse a read-only checkout and YAML that cannot be read, before Snakemake does: by a stack, and without a name.
 
-    :raises WorkflowError: naming both.
+    :raises WorkflowError: naming the folder, or the file and its line.
     """
+    if not os.access(".", os.W_OK):
+        raise WorkflowError(
+            f"{Path.cwd()}: expected a folder that can be written, got a read-only one; fix: mount or copy it so"
+        )
     try:
         for path in filter(Path.exists, map(Path, files)):
             read(path)
