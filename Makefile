@@ -69,6 +69,7 @@ smoke: set-up
 
 explain: set-up
 	$(if $(value PROGRAM)$(value A),,$(error expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither))
+	$(if $(value PROGRAM),$(if $(value A)$(value B),$(error expected make explain PROGRAM=<file.py> or A=<file.mlir> B=<file.mlir>, got both; fix: give one)))
 	@.venv/bin/python -m stackwars.study.workflow.explain $(EXPLAINED) || [ $$? -lt 3 ]
 
 audits: set-up
@@ -82,7 +83,7 @@ reference: set-up
 	$(SNAKEMAKE) --config source=reference
 
 accept: set-up
-	.venv/bin/python -m stackwars.publish.accept $(RUN)
+	.venv/bin/python -m stackwars.publish.accept $(call quoted,RUN)
 
 report: set-up
 	$(SNAKEMAKE) report.html $(if $(RESULTS),--config source=$(RESULTS))
@@ -97,7 +98,8 @@ archive:
 	@echo "wrote results/archive/$(NAME).tar.gz and, beside it, its digest: deposit both"
 
 compare: set-up
-	@.venv/bin/python -m stackwars.publish.report.compare $(RUN) $(WITH)
+	$(if $(RUN),,$(error expected make compare RUN=<folder with the tables of a run>, got none))
+	@.venv/bin/python -m stackwars.publish.report.compare $(call quoted,RUN) $(call quoted,WITH)
 
 plan: set-up
 	@.venv/bin/python -m stackwars.study.workflow.plan --preset $(PRESET) --studies $(ASKED_STUDIES)

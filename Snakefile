@@ -17,9 +17,10 @@ os.environ.update(
 )
 sys.path.insert(0, SOURCE)
 
-from stackwars.study.workflow import terminal
+from stackwars.study.workflow import start, terminal
 
 terminal.attach(workflow)
+start.check_yaml(*workflow.configfiles, "config/config.yaml")
 
 
 configfile: "config/config.yaml"

@@ -1,10 +1,12 @@
-"""The event file is read as far as it is whole, whatever became of it."""
+"""The event file is read as far as it is whole, whatever became of it; a document is whole or not there."""
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 
+from stackwars.core import documents
 from stackwars.core.documents import EVENTS, read_events
 
 LINES = [json.dumps({"event": name, "at_s": 1.0}) for name in ("import", "build", "end")]
@@ -28,3 +30,20 @@ def test_what_follows_a_broken_line_does_not_count(tmp_path, broken):
 
 def test_garbage_is_no_event(tmp_path):
     assert read(tmp_path, random.Random(1).randbytes(5000)) == []
+
+
+def test_a_document_that_is_not_written_to_its_end_replaces_none(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "x.json"
+    documents.write(path, {"a": 1})
+
+    def fill_the_disk(file: Path, text: str) -> None:
+        file.write_bytes(text.encode()[:4])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", fill_the_disk)
+    with pytest.raises(OSError, match="No space left"):
+        documents.write(path, {"a": 2})
+    assert documents.read(path) == {"a": 1}
+    monkeypatch.undo()
+    documents.write(path, {"a": 3})
+    assert documents.read(path) == {"a": 3} and [one.name for one in path.parent.iterdir()] == ["x.json"]

@@ -220,3 +220,17 @@ def test_expected_values_are_read_as_they_were_written(tmp_path):
     assert driver.read_expected(tmp_path, "another") is None
     driver.write_expected(tmp_path, Expected(reason="broken"), "")
     assert driver.read_expected(tmp_path, "key") is None
+
+
+def test_a_kill_while_values_are_written_leaves_none_of_another_program(tmp_path, monkeypatch):
+    driver.write_expected(tmp_path, RIGHT, "key")
+
+    def kill(*_) -> None:
+        raise KeyboardInterrupt
+
+    other = replace(RIGHT, values={key: 2 * value for key, value in VALUES.items()})
+    monkeypatch.setattr(driver.judge.documents, "write", kill)
+    with pytest.raises(KeyboardInterrupt):
+        driver.write_expected(tmp_path, other, "another")
+    for key in ("key", "another"):
+        assert driver.read_expected(tmp_path, key) is None

@@ -1,8 +1,6 @@
-"""What other sizes of a workload say: points of the sweeps, and the native time that other sizes predict."""
+"""Points of the sweeps over sizes."""
 
-import pytest
-
-from made_tables import OLD, accepted, comparison, replay, write_tables
+from made_tables import OLD, accepted, comparison, write_tables
 from stackwars.publish.paper import sizes
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
@@ -32,28 +30,6 @@ def test_the_sizes_of_the_preset_are_a_point_of_both_sweeps(tmp_path):
     of_batch = {("", "batch", 2, 2.0), ("", "batch", 8, 2.0), (OLD, "batch", 8, 1.5)}
     assert points == of_batch | {("", "sequence", 64, 2.0), ("", "sequence", 256, 2.0)}
     assert set(found["workload"]) == {"MHA"}
-
-
-@pytest.mark.parametrize(
-    ("times", "errors"),
-    [
-        # Of the small one, the others' fixed cost of 2 ms is too little: 5 + 2 for 10 ms.
-        (
-            {"mha": (12.0, 10.0), "mha@b8": (42.0, 40.0), "mha@b32": (162.0, 160.0), "mha@b1": (10.0, 5.0)},
-            {"mha": 0.0, "mha@b1": -0.3},
-        ),
-        ({"mha": (12.0, 10.0)}, {"mha": None}),
-    ],
-)
-def test_a_native_time_is_predicted_by_the_replay_and_the_fixed_cost_of_other_sizes(tmp_path, times, errors):
-    cells = [replay("torch_xla", OLD, name, steady_ms=program) for name, (_, program) in times.items()]
-    sides = {"quantity": "control", "compiler": OLD, "subject": "torch_xla", "baseline": "torch_xla"}
-    controls = [comparison(name, native / program, **sides) for name, (native, program) in times.items()]
-    rows = sizes.costs(data(tmp_path, cells=cells, comparisons=controls), "torch_xla")
-    found = {row["workload"]: row for row in rows}
-    for name, (native, _) in times.items():
-        assert found[name]["native_ms"] == pytest.approx(native)
-    assert {name: found[name]["error"] for name in errors} == pytest.approx(errors, abs=1e-9)
 
 
 def test_sizes_of_the_reference_are_of_the_newest_run_of_the_study_that_has_the_workload(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import tarfile
+from contextlib import contextmanager
 from shutil import which
 
 import pytest
@@ -53,7 +54,8 @@ SHOWN = """(() => {
     if (tag === "SELECT") return `{${node.dataset.name}: ${node.selectedOptions[0]?.textContent}} `;
     if (tag === "INPUT") return `{${node.dataset.name}: ${node.value}} `;
     let shown = [...node.childNodes].map(text).join(tag === "TR" ? " | " : "");
-    if (tag === "A" && node.hash) shown += ` <${decodeURIComponent(node.hash)}>`;
+    const target = node.getAttribute("href") || "";
+    if (target.startsWith("#")) shown += ` <${decodeURIComponent(target)}>`;
     if (tag === "S") shown = `struck out (${node.title}): ${shown}`;
     if (tag === "TH" && node.title) shown += ` (${node.title})`;
     if (tag === "svg") shown = `${node.getAttribute("aria-label")}: ${shapes(node)}\\n${shown}`;
@@ -78,12 +80,23 @@ def path(tmp_path_factory):
     return made
 
 
+@contextmanager
+def sized(browser, width):
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.call("Emulation.setDeviceMetricsOverride", **size)
+    try:
+        yield
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
+
+
 @pytest.fixture
 def report(browser, path):
-    """The small report, opened; whatever the test does, the console has no error."""
+    """The small report, opened, so wide that no column is folded; the console has no error, whatever the test does."""
     browser.errors.clear()
-    browser.open(path)
-    yield browser
+    with sized(browser, 4000):
+        browser.open(path)
+        yield browser
     assert browser.errors == []
 
 
@@ -168,8 +181,8 @@ def test_the_workload_is_kept_from_view_to_view(report):
         return report.evaluate("[...document.querySelectorAll('#views a')].map((one) => one.hash)")
 
     filtered = ("cells", "values", "comparisons", "causes", "compiled", "releases", "explained", "claims")
-    paths = ("start", "why/gemm", "cells", "values", "comparisons", "causes", "programs/gemm", "timeline/gemm",
-             "compiled", "releases", "explained", "claims", "against", "audits")  # fmt: skip
+    paths = ("start", "why/gemm", "causes", "releases", "explained", "programs/gemm", "timeline/gemm", "values",
+             "compiled", "claims", "audits", "against", "comparisons", "cells")  # fmt: skip
     kept = [f"#{path}?workload=gemm" if path in filtered else f"#{path}" for path in paths]
     for view in ("timeline/gemm", "cell/tables/cpu/jax/gemm", "comparisons?workload=gemm", "why/gemm"):
         assert links(view) == kept
@@ -241,14 +254,12 @@ def test_addresses_hold_any_name(report):
 
 @pytest.mark.parametrize("width", [700, 1400])
 @pytest.mark.parametrize(
-    "view", ["start", "why/gemm", "comparisons", "timeline/gemm", "cell/tables/cpu/jax/gemm"]
+    "view", ["start", "why/gemm", "releases", "comparisons", "timeline/gemm", "cell/tables/cpu/jax/gemm"]
 )
 def test_no_label_is_cut(view, width, report):
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    report.call("Emulation.setDeviceMetricsOverride", **size)
-    try:
+    with sized(report, width):
         report.visit(view)
-        cut = report.evaluate("""[...document.querySelectorAll('svg[role=img]')].flatMap((plot) => {
+        cut = report.evaluate("""[...document.querySelectorAll('svg[aria-label]')].flatMap((plot) => {
           const box = plot.getBoundingClientRect();
           return [...plot.querySelectorAll('text')].filter((text) => {
             const own = text.getBoundingClientRect();
@@ -257,8 +268,46 @@ def test_no_label_is_cut(view, width, report):
         })""")
         assert cut == []
         assert report.evaluate("document.documentElement.scrollWidth") <= width
-    finally:
-        report.call("Emulation.clearDeviceMetricsOverride")
+
+
+CUT = """(async () => {
+  document.querySelectorAll("main details").forEach((one) => { one.open = true; });
+  await new Promise((done) => setTimeout(done, 50));  // what was closed is folded when it opens
+  return [...document.querySelectorAll(".scroll:has(table)")].filter((one) => one.scrollWidth > one.clientWidth)
+    .map((one) => one.getAttribute("aria-label"));
+})()"""
+OF_THE_REFERENCE = [
+    "start", "why/bert_base", "causes", "releases", "explained", "explained/bert_base", "values", "compiled", "claims",
+    "audits", "comparisons", "cells?study=matrix&mode=replay", "timeline/bert_base",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [700, 1400])
+def test_no_column_is_cut(width, browser, path, document, tmp_path):
+    (tmp_path / "report.html").write_text(page(document))
+    cut = {}
+    with sized(browser, width):
+        for file, views in ((path, VIEWS), (tmp_path / "report.html", OF_THE_REFERENCE)):
+            browser.open(file)
+            for view in views:
+                browser.visit(view)
+                cut[file.parent.name, view] = browser.evaluate(CUT)
+        browser.visit("")
+        assert "weight layout" in browser.evaluate("MAIN.textContent")
+    assert {key: names for key, names in cut.items() if names} == {}
+
+
+def test_columns_that_do_not_fit_open_below_their_row(browser, path):
+    more = "[...document.querySelectorAll('td button')].find((one) => one.textContent === 'more')"
+    below = "document.querySelector('dl.rest')?.textContent || ''"
+    with sized(browser, 700):
+        browser.open(path)
+        browser.visit("comparisons?rounds=shown")
+        assert browser.evaluate(below) == ""
+        browser.evaluate(f"{more}.click()")
+        assert "Of each round1.45, 1.55" in browser.evaluate(below)
+        browser.evaluate(f"{more}.click()")
+        assert browser.evaluate(below) == ""
 
 
 STOPS = """[...document.querySelectorAll("a[href], button, select, input, summary, [tabindex]")]

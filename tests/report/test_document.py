@@ -12,7 +12,7 @@ from snapshots import assert_snapshot
 from stackwars.core import documents
 from stackwars.core.outcome import Status
 from stackwars.publish.report import compare, tables
-from stackwars.publish.report.gather import GLOSSARY, against, explained, gather, glossary
+from stackwars.publish.report.gather import CLAIMS, GLOSSARY, against, changes, explained, gather, glossary
 from stackwars.study.claims.compare import NOT_DECIDED_HERE, NOT_REPRODUCED, REPRODUCED
 from stackwars.study.claims.decide import dataset_of
 from stackwars.study.claims.verdicts import NOT_TESTABLE
@@ -21,7 +21,7 @@ from stackwars.study.results import folder
 from stackwars.study.results.folder import Folder
 
 STUDIES = ("tables", "stacks", "matrix", "targets")
-LEFT_OUT = ("glossary", "facts", "answers", "quantities", "programs", "why")
+LEFT_OUT = ("glossary", "facts", "claims_changed", "quantities", "programs", "why")
 """Parts that follow from files of the repository, or have a snapshot or a test of their own."""
 
 
@@ -112,6 +112,11 @@ def test_the_glossary_is_short_and_every_line_of_it_is_a_word():
     assert re.findall(r"^\| ([a-z ]+) \|", text, re.MULTILINE) == ["status", *Status]
 
 
+def test_the_paragraph_about_changed_claims_stands_between_its_markers():
+    assert changes("a\n<!-- changes -->\n\nb `c`\nd\n\n<!-- /changes -->\ne") == "b c d"
+    assert changes(CLAIMS.read_text(encoding="utf-8"))
+
+
 @pytest.fixture
 def folders(tmp_path):
     """A run and another one with twice its ratio."""
@@ -159,4 +164,4 @@ def test_the_answers_of_make_explain_are_shown_with_what_cures_and_reproduces_a_
     assert "xla_disable_hlo_passes=algsimp" in fault["cures"]
     assert "stablehlo.scatter" in fault["reduced"] and fault["script"].startswith('"""')
     [mha] = [row for row in found if row["name"] == "mha"]
-    assert mha["regions"][0]["what"] == "argument layout" and 0.8 < mha["share"] < 1
+    assert mha["regions"][0]["what"] == "weight layout" and 0.8 < mha["share"] < 1

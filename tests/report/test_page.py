@@ -12,9 +12,12 @@ import pytest
 from report_fixture import HOSTILE, made_document
 from running import job_file, run
 from stackwars.core.ratio import geometric_mean
+from stackwars.publish.paper.figures.ratios import replays
 from stackwars.publish.report.write import MOST_BYTES, pack, page
 from stackwars.setup.device import CPU, NODES
 from stackwars.study.config import load
+from stackwars.study.results.comparisons import LARGE
+from stackwars.study.results.dataset import sources
 from stackwars.study.results.runs import REFERENCE
 
 REFERENCE_BYTES = 1_700_000
@@ -86,6 +89,26 @@ def test_the_reference_has_every_study_that_the_paper_shows(document):
     assert all("accepted run" in study["origin"] for study in document["studies"].values())
     for cell in cells:
         assert cell["status"] == "ok" or cell["status_detail"], cell
+
+
+def test_the_first_figure_has_the_ratios_of_the_papers(document, reference_tables):
+    rows, _ = replays(sources(load(source="reference"), reference_tables).run)
+    expected: dict[tuple, list] = {}
+    for row in rows.itertuples():
+        expected.setdefault((row.workload, row.compiler), []).append(row.ratio)
+    figure = {row["workload"]: row for row in document["overview"] if "compilers" in row}
+    ratios = {
+        (workload, compiler): [one["ratio"] for one in kinds["machines"]]
+        for workload, row in figure.items()
+        for compiler, kinds in row["compilers"].items()
+    }
+    assert ratios == {key: pytest.approx(values, rel=1e-5) for key, values in expected.items()}
+    drawn = {
+        workload
+        for (workload, _), values in expected.items()
+        if not 1 / LARGE <= min(values) <= max(values) <= LARGE
+    }
+    assert {workload for workload, row in figure.items() if row["is_drawn"]} == drawn
 
 
 def test_times_beside_each_other_are_of_one_run(document):

@@ -85,18 +85,32 @@ def test_a_file_that_the_manifest_does_not_name_is_refused(folder):
     manifest = folder / "runs" / "2026-01-01T0000" / runs.MANIFEST
     digests = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({name: digest for name, digest in digests.items() if name != "cells.csv"}))
-    with pytest.raises(DamagedRunError, match=r"cells\.csv: expected the accepted file with the digest none"):
+    with pytest.raises(
+        DamagedRunError, match=r"manifest\.json: expected the digest .* got none of cells\.csv; fix"
+    ):
         runs.read(folder)
     manifest.write_text(json.dumps(digests))
     (manifest.parent / runs.CONFIRMATION).write_text("{}")
     with pytest.raises(DamagedRunError, match=r"confirmation\.json: .* digest no file, got"):
         runs.read(folder)
     manifest.unlink()
-    with pytest.raises(DamagedRunError, match="expected the accepted file"):
+    with pytest.raises(DamagedRunError, match=r"manifest\.json: expected the digest of every file"):
         runs.read(folder)
     shutil.rmtree(manifest.parent)
     (folder / "runs" / "a_folder_without_a_run").mkdir()
-    with pytest.raises(DamagedRunError, match=r"a_folder_without_a_run/cells\.csv: .* got no file"):
+    with pytest.raises(DamagedRunError, match=r"a_folder_without_a_run/manifest\.json: expected"):
+        runs.read(folder)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "7", "null", None])
+def test_a_manifest_that_is_cut_or_missing_is_named(folder, text):
+    manifest = folder / "runs" / "2026-01-01T0000" / runs.MANIFEST
+    manifest.unlink()
+    if text is not None:
+        manifest.write_text(text)
+    with pytest.raises(
+        DamagedRunError, match=rf"^{manifest}: expected .*; fix: git checkout {manifest.parent}$"
+    ):
         runs.read(folder)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stackwars.core.documents import Damaged
 from stackwars.study.config import load
 from stackwars.study.keys import Config
 from stackwars.study.results import folder, schema
@@ -57,7 +58,7 @@ def test_a_column_that_no_table_has_is_refused():
 def test_a_file_without_what_identifies_a_row_is_refused_and_one_without_a_younger_column_is_not(tmp_path):
     keys = [name for name in schema.CELL_KEYS if name != "compiler"]
     (tmp_path / "cells.csv").write_text(",".join(keys) + "\n")
-    with pytest.raises(ValueError, match="got no compiler; fix: make the file again"):
+    with pytest.raises(Damaged, match="got one without the columns compiler; fix: make it again"):
         schema.read(tmp_path / "cells.csv")
     (tmp_path / "cells.csv").write_text(
         ",".join(schema.CELL_KEYS) + "\nnative" + "," * (len(schema.CELL_KEYS) - 1) + "\n"

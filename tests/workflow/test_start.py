@@ -9,7 +9,7 @@ from snakemake.exceptions import WorkflowError
 
 from made_tables import cell
 from measured import config, process, write_cell, write_results
-from stackwars.setup import environments
+from stackwars.setup import device, environments
 from stackwars.study.cells import Cell
 from stackwars.study.results import runs, schema
 from stackwars.study.workflow import start
@@ -64,8 +64,9 @@ def test_results_that_cannot_be_written_are_refused(grid, monkeypatch):
     assert start.prepare(grid, SimpleNamespace(touch=True)) is None, "--touch makes nothing"
 
 
-def job(rule: str, *files: str) -> SimpleNamespace:
-    return SimpleNamespace(rule=SimpleNamespace(name=rule), input=files)
+def job(rule: str, *files: str, output: str = "", **wildcards: str) -> SimpleNamespace:
+    named = {"rule": SimpleNamespace(name=rule), "wildcards": SimpleNamespace(**wildcards)}
+    return SimpleNamespace(input=files, output=[output], **named)
 
 
 def test_what_jobs_run_in_is_built_before_the_first_of_them_but_for_devices(monkeypatch):
@@ -86,6 +87,22 @@ def test_an_environment_that_cannot_be_built_ends_the_run_before_it_measures(mon
     monkeypatch.setattr(environments, "ensure_all", fail)
     with pytest.raises(WorkflowError, match="the index did not answer"):
         start.build_environments([job("cell", "envs/jax.txt")])
+
+
+def test_a_cell_of_a_device_that_is_not_here_is_refused_before_an_environment_is_built(monkeypatch):
+    monkeypatch.setattr(device, "NODES", {"cuda": ("/gone",), "tpu": ("/",)})
+    here = [
+        job("device", device="cuda"),
+        job("tables"),
+        job("cell", device="cpu-1t"),
+        job("cell", device="tpu"),
+    ]
+    start.check_devices(here)
+    path = "results/full/cuda/jax/gemm/cell.json"
+    with pytest.raises(
+        WorkflowError, match=rf"^{path}: expected .* cuda, got no driver: none of /gone exists; fix"
+    ):
+        start.check_devices([*here, job("cell", output=path, device="cuda")])
 
 
 def test_a_damaged_accepted_run_is_named_and_refused(grid):

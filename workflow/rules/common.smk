@@ -4,18 +4,16 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars.study.claims import definitions
 from stackwars.study.results.folder import FIGURES, TABLES
-from stackwars.study.config import ConfigError, read, validate
+from stackwars.study.config import ConfigError, overridden, validate
 from stackwars.study.imports import digest
-from stackwars.study.workflow import audit_jobs, explain, kinds, start
+from stackwars.study.workflow import audit_jobs, explain, kinds
 from stackwars.study.workflow.claim_jobs import ClaimJobs
 from stackwars.study.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
 from stackwars.study.workflow.jobs import KINDS, Jobs, step_digest
 from stackwars.measure.workloads import sized
 
 try:
-    for path in workflow.configfiles:
-        read(Path(path))  # refuses a key that is given twice, which Snakemake does not
-    config = validate(config)
+    config = validate(overridden(config, workflow.config_settings.config))
     CLAIMS = definitions.load()
     GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 except (ConfigError, definitions.ClaimError) as error:

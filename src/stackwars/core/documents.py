@@ -23,7 +23,7 @@ class Damaged(ValueError):
     """A file that does not hold what its name says: names the file and what is wrong with it."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{path}: expected a whole document; {problem}")
+        super().__init__(f"{path}: expected a whole document, got {problem}; fix: make it again")
         self.problem = problem
 
 
@@ -32,7 +32,7 @@ def read(path: Path | str) -> Any:
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:  # JSON's and Unicode's errors both are
-        raise Damaged(Path(path), f"it ends or breaks off: {error}") from None
+        raise Damaged(Path(path), f"one that ends or breaks off: {error}") from None
 
 
 def read_job(kind: type[Job], path: Path) -> Job:
@@ -47,9 +47,11 @@ def _from_json(kind: type[Job], values: Row) -> Job:
 
 
 def write(path: Path, document: Any) -> None:
-    """Write a document as a JSON file, in a folder that is made if it is missing."""
+    """Write a document as a JSON file, whole or not at all, in a folder that is made if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=1) + "\n")
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(json.dumps(document, indent=1) + "\n")
+    part.replace(path)
 
 
 def parse_arguments(description: str | None, *paths: str, **others: dict[str, Any]) -> argparse.Namespace:

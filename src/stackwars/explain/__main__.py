@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import shlex
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from importlib import metadata
@@ -41,6 +42,14 @@ class Parser(argparse.ArgumentParser):
         self.exit(CANNOT, f"{self.prog}: {message}\n")
 
 
+def not_negative(text: str) -> float:
+    """Return the gap that an option names, for argparse."""
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"expected a number of at least 0, got {text}; fix: 0.1 for a gap of 10 %")
+
+
 def parser() -> argparse.ArgumentParser:
     result = Parser(prog="stackwars", description="Explain why programs differ.")
     commands = result.add_subparsers(dest="command", required=True, metavar="explain")
@@ -61,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
         "--inputs", type=Path, help="an .npz with the arguments' values, as arg0, arg1 and so on"
     )
     explain.add_argument(
-        "--bound", type=float, default=0.1, help="the gap that is worth explaining (default 0.1: 10 %%)"
+        "--bound", type=not_negative, default=0.1, help="the gap that is worth explaining (default 0.1: 10 %%)"
     )
     explain.add_argument(
         "--json", action="store_true", help="print explain.json, and all else to standard error"
@@ -128,15 +137,26 @@ def end_with(
 
     refusals: exceptions of input that cannot be explained: one line. as_json: print the answer.
     """
-    try:
+    with refused(*refusals):
         answer = explain()
         if as_json:
             print(json.dumps(asdict(answer), indent=1))
         sys.exit(answer.exit_status)
+
+
+@contextlib.contextmanager
+def refused(*refusals: type[Exception]) -> Iterator[None]:
+    """End with CANNOT if what runs inside raises: in one line unless it is a fault of ours."""
+    try:
+        yield
+        return
     except refusals as error:
         print(error, file=sys.stderr)
     except KeyboardInterrupt:
         print(f"\n{STOPPED}", file=sys.stderr)
+    except OSError as error:
+        fix = "free some disk, or change the permissions; what was measured is kept"
+        print(f"expected files that can be read and written, got {error}; fix: {fix}", file=sys.stderr)
     except Exception:
         # Python's own status of an exception is that of a wrong program.
         traceback.print_exc()

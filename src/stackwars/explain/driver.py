@@ -377,8 +377,11 @@ def kept_expected(folder: Path, key: str, evaluate: Callable[[], tuple[Expected,
 
 def write_expected(folder: Path, expected: Expected, key: str) -> None:
     """Write expected values. key: of their content; "" if they are to be computed again."""
-    judge.write(folder, expected.values, expected.document() | {"key": key})
+    folder.mkdir(parents=True, exist_ok=True)
+    # The document comes last: after a kill none vouches for arrays that are not its own.
+    (folder / judge.DOCUMENT).unlink(missing_ok=True)
     np.savez(folder / CERTAIN, **expected.certain)
+    judge.write(folder, expected.values, expected.document() | {"key": key})
 
 
 def read_expected(folder: Path, key: str) -> Expected | None:

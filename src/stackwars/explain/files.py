@@ -54,7 +54,8 @@ def check_exists(*paths: Path | str) -> None:
     """
     for path in paths:
         if path and not Path(path).is_file():
-            raise BadInput(f"{path}: expected a file, got none; fix: the path")
+            got = "a folder" if Path(path).is_dir() else "none"
+            raise BadInput(f"{path}: expected a file, got {got}; fix: the path")
 
 
 def check_name(name: str) -> None:

@@ -20,7 +20,7 @@ from stackwars.measure import FORMS, PROTOCOL
 from stackwars.publish.paper.figures.ratios import write_answer
 from stackwars.study import cells, printed
 from stackwars.study.claims import compare, pages
-from stackwars.study.config import load
+from stackwars.study.config import ConfigError, load
 from stackwars.study.results import runs, schema
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.runs import OF_A_RUN, REFERENCE
@@ -81,7 +81,8 @@ def accept(full: Path, reference: Path) -> tuple[str, int]:
 def check(full: Path, reference: Path) -> tuple[dict, set[str]]:
     """Return the context of a run that can be accepted, and the revisions that it was measured with.
 
-    :raises AcceptError: if it cannot.
+    :raises Damaged: for a table that cannot be read.
+    :raises AcceptError: if it cannot be accepted.
     """
     missing = [name for name in OF_A_RUN if not (full / name).exists()]
     if missing:
@@ -89,10 +90,7 @@ def check(full: Path, reference: Path) -> tuple[dict, set[str]]:
             f"expected the tables of a run in {full}, got none named {missing[0]}; fix: make paper"
         )
     for name in schema.TABLES:
-        try:
-            schema.read(full / f"{name}.csv")
-        except ValueError as error:
-            raise AcceptError(str(error)) from None
+        schema.read(full / f"{name}.csv")
     context = documents.read(full / "context.json")
     if context.get("protocol") != PROTOCOL:
         raise AcceptError(
@@ -216,7 +214,7 @@ def main() -> None:
     try:
         identity, count = accept(full, REFERENCE)
         pool_again(REPOSITORY)
-    except (AcceptError, runs.DamagedRunError) as error:
+    except (AcceptError, ConfigError, documents.Damaged, runs.DamagedRunError) as error:
         sys.exit(str(error))
     except subprocess.CalledProcessError:
         sys.exit(

@@ -14,6 +14,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -147,8 +148,10 @@ def _run_uv(pins: Path, *arguments: str | Path) -> None:
     is_unavailable = _NO_WHEEL.search(tail) or _OTHER_PYTHON.search(" ".join(tail.split()))
     kind = Unavailable if is_unavailable else BuildError
     command = " ".join(["uv", *map(str, arguments[:2])])
-    what = f"the environment of {pins.name} was not built: `{command}` ended with {done.returncode} and said"
-    raise kind("\n".join([what, tail, *advice.advise(tail)]))
+    code = done.returncode
+    got = signal.Signals(-code).name if code < 0 else f"status {code}"
+    what = f"the environment of {pins.name} was not built: expected `{command}` to succeed, got {got}"
+    raise kind("\n".join([what, tail or "fix: give the same command again", *advice.advise(tail)]))
 
 
 def why_unavailable() -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+import yaml
 from pydantic import ValidationError
 
 from stackwars.core.compilers import XLA, names
@@ -68,12 +69,25 @@ class UnreadableError(ConfigError):
 def read(path: Path) -> Any:
     """Return what a configuration file holds.
 
-    :raises ConfigError: for a key that is given twice.
+    :raises ConfigError: for a file that is no YAML, and for a key that is given twice.
     """
     try:
         return schema.read_yaml(path)
-    except schema.DuplicateKeyError as error:
+    except schema.YamlError as error:
         raise UnreadableError(error) from None
+
+
+def overridden(config: Any, overrides: Any) -> Any:
+    """Return a value with those of --config over it, as YAML reads them: Snakemake leaves nested ones as text."""
+    if isinstance(overrides, Mapping):
+        below = config if isinstance(config, Mapping) else {}
+        return {**below, **{key: overridden(below.get(key), value) for key, value in overrides.items()}}
+    if isinstance(overrides, list):
+        return [overridden(None, value) for value in overrides]
+    try:
+        return yaml.safe_load(overrides) if isinstance(overrides, str) else overrides
+    except (yaml.YAMLError, ValueError):
+        return overrides
 
 
 def load(path: Path = CONFIG, **changes: object) -> Config:

@@ -11,31 +11,35 @@ import jsonschema
 import yaml
 
 
-class DuplicateKeyError(ValueError):
-    """A key that a YAML file has twice, of which YAML would silently take the last."""
+class YamlError(ValueError):
+    """A YAML file that cannot be read: names the file, the line and what is wrong."""
 
 
 class _Loader(yaml.CSafeLoader):
-    """Reads YAML and refuses a key that is given twice."""
+    """Reads YAML and refuses a key that is given twice, of which YAML would silently take the last."""
 
     def construct_mapping(self, node, deep=False):
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for place, name in enumerate(names):
-            if name in names[:place]:
-                raise DuplicateKeyError(
-                    f"{node.start_mark.name}: expected each key once, got {name} again in the mapping of line "
-                    f"{node.start_mark.line + 1}; fix: delete one of them"
-                )
+        keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for place, key in enumerate(keys):
+            if key.value in [other.value for other in keys[:place]]:
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value} again", problem_mark=key.start_mark)
         return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: Path) -> Any:
     """Return what a YAML file holds.
 
-    :raises DuplicateKeyError: for a key that is given twice.
+    :raises YamlError: for a file that is no YAML, and for a key that is given twice.
     """
-    with path.open(encoding="utf-8") as file:
-        return yaml.load(file, Loader=_Loader)
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place, thing = (f":{mark.line + 1}", "line") if mark else ("", "file")
+        got = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise YamlError(
+            f"{path}{place}: expected YAML with each key once, got {got}; fix: that {thing}"
+        ) from None
 
 
 class Problem(NamedTuple):

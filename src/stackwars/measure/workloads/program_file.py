@@ -37,7 +37,7 @@ def run(path: Path, name: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as problem:
-        at = workloads.user_line(problem) or f"{path.name}:{getattr(problem, 'lineno', 1)}: "
+        at = workloads.user_line(problem) or f"{path.name}:{getattr(problem, 'lineno', None) or 1}: "
         del sys.modules[name]
         expected = "a file that can be imported with NumPy and the standard library alone"
         fix = "import frameworks inside the functions" if isinstance(problem, ImportError) else "that line"

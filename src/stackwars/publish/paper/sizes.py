@@ -1,21 +1,16 @@
-"""Dependence of the difference of two frameworks on the size, and whether the rest is a fixed cost a call."""
+"""Dependence of the difference of two frameworks on the size."""
 
 from __future__ import annotations
-
-import statistics
-from itertools import groupby
 
 import pandas as pd
 
 from stackwars.measure import workloads
 from stackwars.measure.workloads import sized
-from stackwars.publish.paper.tables.table import indexed
 from stackwars.setup.device import CPU
 from stackwars.study import cells
 from stackwars.study.comparisons import Comparison
 from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset
-from stackwars.study.results.schema import is_missing
 
 STUDY = "sizes"
 SWEEPS = ("batch", "sequence")
@@ -59,33 +54,3 @@ def sweeps(data: Dataset, pair: Comparison) -> pd.DataFrame:
                 title = workloads.load(base).TITLE
                 result.append(row | {"workload": title, "sweep": sweep, "size": sizes[sweep]})
     return pd.DataFrame(result, columns=[*table.columns, "sweep", "size"])
-
-
-def costs(data: Dataset, subject: str) -> list[dict]:
-    """Return for each size the ms of the subject's native call and of its replay, and the error of a prediction.
-
-    Native: the replay times the control's ratio, which is of calls that alternated. The prediction is the replay and a
-    fixed cost: the median of native less replay over the other sizes of the workload. error: of the prediction, as a
-    share of the native time; None of a workload with one size.
-    """
-    table = of_one_run(data, "comparisons")
-    table = table[(table["quantity"] == schema.CONTROL) & (table["subject"] == subject)]
-    cells_ = of_one_run(data, "cells")
-    replays = indexed(cells_[cells_["mode"] == schema.REPLAY], "workload", "compiler", "framework")
-
-    def base(row: dict) -> str:
-        return sized.base(row["workload"])
-
-    known = []
-    for row in table.to_dict("records"):
-        ms = replays.get((row["workload"], row["compiler"], subject), {}).get("steady_ms")
-        if not is_missing(row["ratio"]) and not is_missing(ms):
-            known.append({"workload": row["workload"], "native_ms": ms * row["ratio"], "program_ms": ms})
-    result = []
-    for _, group in groupby(sorted(known, key=base), key=base):
-        sizes = list(group)
-        for row in sizes:
-            others = [one["native_ms"] - one["program_ms"] for one in sizes if one is not row]
-            error = (row["program_ms"] + statistics.median(others)) / row["native_ms"] - 1 if others else None
-            result.append(row | {"error": error})
-    return result

@@ -26,7 +26,7 @@ import pandas as pd
 
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, LAYOUT
-from stackwars.publish.paper import latex, sizes
+from stackwars.publish.paper import latex
 from stackwars.publish.paper.tables import products
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study.audits import audit_entries
@@ -63,8 +63,6 @@ WITH_LIBRARY, WITHOUT_LIBRARY = "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn"
 """The compilers that differ by YNN alone."""
 UNRESOLVED = 0.1
 """Page 1 names the workloads on which the audited run could not have found a difference of this size."""
-PREDICTION_TOLERANCE = 0.1
-"""Accepted relative error of a predicted native time."""
 
 
 def values(data: Dataset) -> dict[str, str]:
@@ -444,15 +442,6 @@ def _products(data: Dataset) -> Named:
         yield f"predicted/{row['model']}/{row['compiler']}", latex.percent(row["share"])
 
 
-def _sizes(data: Dataset) -> Named:
-    """Yield at how many sizes the replay and a fixed cost, of the other sizes, predict a native call within 10 %."""
-    found = [row for row in sizes.costs(data, "torch_xla") if row["error"] is not None]
-    yield "sizes/total", len(found)
-    yield "sizes/within", sum(abs(row["error"]) <= PREDICTION_TOLERANCE for row in found)
-    for row in found:
-        yield f"sizes/error/{row['workload']}", latex.percent(row["error"], is_signed=True)
-
-
 def _matrix(data: Dataset) -> Named:
     """Yield how many cells the matrix has."""
     cells = data.rows("cells", "matrix", schema.REPLAY)
@@ -470,7 +459,7 @@ def _effects(data: Dataset) -> Named:
 
 
 def _stacks(data: Dataset) -> Named:
-    """Yield how far the stacks are apart, which are fastest, and how many return early."""
+    """Yield how far the stacks are apart, and how many are fastest."""
     every = data.rows("cells", "stacks")
     every = every[every["device"] == CPU]
     cells = _ok(every)
@@ -479,11 +468,8 @@ def _stacks(data: Dataset) -> Named:
     times = cells.pivot_table(index="title", columns="framework", values="steady_ms")
     yield "stacks/fastest", times.idxmin(axis=1).nunique()
     spread = times.max(axis=1) / times.min(axis=1)
-    for name, place in (("least", spread.idxmin()), ("most", spread.idxmax())):
-        yield f"stacks/spread/{name}", latex.number(spread[place], 2)
-        yield f"stacks/spread/{name}/workload", latex.escape(place)
-    yield "returned/total", cells["returned_over_steady"].notna().sum()
-    yield "returned/early", (cells["returned_over_steady"] < 0.5).sum()
+    yield "stacks/spread/most", latex.number(spread.max(), 2)
+    yield "stacks/spread/most/workload", latex.escape(spread.idxmax())
 
 
 def _memory(data: Dataset) -> Named:
@@ -562,7 +548,7 @@ def _ok(cells: pd.DataFrame) -> pd.DataFrame:
 AGGREGATES: tuple[Callable[[Dataset], Named], ...] = (
     *(_tables, _values, _overhead, _machines, _reasons, _cpu_time, _short_calls, _disagreeing, _peaks),
     *(_causes, _products),
-    *(_sizes, _matrix, _effects, _stacks, _memory, _audits, _held_out, _claims),
+    *(_matrix, _effects, _stacks, _memory, _audits, _held_out, _claims),
 )
 """Numbers of the prose that no single row has. Their keys begin with n/."""
 GROUPS: tuple[Callable[[Dataset], Named], ...] = (

@@ -12,16 +12,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from stackwars.core.documents import Damaged
 from stackwars.core.lines import fold, wrote
 from stackwars.publish.report import tables
 from stackwars.publish.report.gather import against, gather, titled
 from stackwars.publish.report.write import write
 from stackwars.study.claims.compare import compare, report
 from stackwars.study.claims.decide import dataset_of
-from stackwars.study.config import load
+from stackwars.study.claims.definitions import ClaimError
+from stackwars.study.config import ConfigError, load
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder
 from stackwars.study.results.runs import OF_A_RUN
+from stackwars.study.results.schema import TABLES
 
 OUTPUT = Path("compare.html")
 
@@ -54,9 +57,14 @@ def main() -> None:
                 f"{folder}: expected the tables of a run, got no {', '.join(missing)}; fix: make paper (make "
                 "reference for the reference's), or name one of results/reference/runs"
             )
-    config = load()
-    run, other = (dataset_of(config, Folder(path)) for path in (a.run, a.other))
-    found = compare(run, other)
+    try:
+        config = load()
+        run, other = (dataset_of(config, Folder(path)) for path in (a.run, a.other))
+        for data in (run, other):
+            _ = data.context, *map(data.table, TABLES)  # so that what is damaged is named
+        found = compare(run, other)
+    except (ClaimError, ConfigError, Damaged) as error:
+        sys.exit(str(error))
     print(fold(report(found), indent="    "))
     write(compared(run, other, found), a.output)
     print(fold(wrote(a.output, "the ratios of both runs beside each other, and what differs")))

@@ -20,9 +20,9 @@ from stackwars.publish.report import raw, tables
 from stackwars.publish.report.why import MARK, Pages
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
-from stackwars.study.claims import definitions, pages
+from stackwars.study.claims import definitions
 from stackwars.study.claims.compare import NOT_REPRODUCED
-from stackwars.study.claims.verdicts import NOT_TESTABLE
+from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.study.claims.votes import votes_for
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, Sources
@@ -32,10 +32,12 @@ from stackwars.study.studies import measured_studies
 
 CLAIM = ("id", "origin", "sentence", "verdict", "margin", "evidence")
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"
+CLAIMS = REPOSITORY / "docs" / "claims.md"
 AUDIT = ("id", "title", "verdict", "aim", "detail")
 EXPLAINED = "explain"
 PLANTED = "planted_pairs.json"
 """The file of searches of programs whose difference is known, which is no answer."""
+_INTERVAL = re.compile(r" \([^()]* to [^()]*\)")
 
 
 def gather(sources: Sources) -> Row:
@@ -66,7 +68,6 @@ def gather(sources: Sources) -> Row:
         "glossary": glossary(GLOSSARY.read_text(encoding="utf-8")),
         "reproduction": reproduction.get("summary", ""),
         "against": against(reproduction),
-        "answers": list(pages.RESULTS),
         "frameworks": {name: _framework(name) for name in dict.fromkeys(names)},
         "cells": cells,
         "raw_run": raw_run,
@@ -85,6 +86,7 @@ def gather(sources: Sources) -> Row:
         "timeline": timeline,
         "claims": claims(run),
         "checks": format_checks(run),
+        "claims_changed": changes(CLAIMS.read_text(encoding="utf-8")),
         "audits": [
             {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
         ],
@@ -94,7 +96,8 @@ def gather(sources: Sources) -> Row:
     has = {name: sorted({row["workload"] for row in result[name]} - {""}) for name in packed}
     every = Pages(sources, result)
     pair = {"subject": every.subject, "baseline": every.baseline}
-    return result | {"has": has, "pair": pair, "why": every.pages, "overview": every.overview()}
+    made = {"machines": every.machines, "why": every.pages, "overview": every.overview()}
+    return result | {"has": has, "pair": pair} | made
 
 
 def glossary(text: str) -> dict[str, str]:
@@ -106,16 +109,25 @@ def claims(run: Dataset) -> list[Row]:
     """Return the claims of a run, each with its votes and the columns by which a vote's row is found."""
     defined = {claim.id: claim for claim in definitions.load().claims}
     rows = tables.records(run.table("claims"), CLAIM)
+    for row in rows:
+        if row["verdict"] != NOT_TESTABLE:  # the votes have the numbers
+            row["evidence"] = counts(row.get("evidence", ""))
     return [row | _ballot(run, defined[row["id"]]) for row in rows if row["id"] in defined]
+
+
+def changes(text: str) -> str:
+    """Return the paragraph between the markers `changes` of a page: which claims changed after they were first made."""
+    marked = text.partition("<!-- changes -->")[2].partition("<!-- /changes -->")[0]
+    return " ".join(marked.replace("`", "").split())
 
 
 def _ballot(run: Dataset, claim: definitions.Claim) -> Row:
     where = {key: value for key, value in claim.query.get("where", {}).items() if isinstance(value, str)}
-    shown = ("vote", "word", "title", "number")
-    votes = [
-        where | (vote.row or {}) | {name: getattr(vote, name) for name in shown}
-        for vote in votes_for(claim, run)
-    ]
+    votes = []
+    for vote in votes_for(claim, run):
+        shown = {name: getattr(vote, name) for name in ("vote", "word", "title")}
+        # A ratio has one interval in the report, the comparison's; a one-sided claim decides by another one.
+        votes.append(where | (vote.row or {}) | shown | {"number": _INTERVAL.sub("", vote.number)})
     return {
         "table": claim.query["table"],
         "study": definitions.study_of(run.config, claim),
@@ -223,8 +235,8 @@ def _answer_row(question: Question, found: Cause | Fault) -> Row:
 
 def _region(region: Region) -> Row:
     return {
-        "what": region.what,
-        "count": region.count,
+        "what": tables.difference(region.what),
+        "places": tables.places(region.what, region.count),
         "subject_line": region.line_a,
         "baseline_line": region.line_b,
         "subject_ms": _digits(region.a_ms),

@@ -12,7 +12,9 @@ from stackwars.core.compilers import FACTS
 from stackwars.core.documents import Row
 from stackwars.core.numbers import shortened
 from stackwars.core.outcome import Status
+from stackwars.explain.answer import LAYOUT
 from stackwars.setup.device import CPU
+from stackwars.study.comparisons import main
 from stackwars.study.results import schema
 from stackwars.study.results.causes import gaps_of
 from stackwars.study.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
@@ -40,7 +42,7 @@ CELL = (
 )
 COMPARISON = (
     *schema.COMPARISON_KEYS,
-    *("title", "rounds", "ratio", "low", "high", "confidence", "detectable", "verdict", "detail", "share"),
+    *("title", "rounds", "ratio", "low", "high", "confidence", "detectable", "verdict", "detail"),
     *("native_verdict", "published_ratio", "contended", "runs", "machine", "predicted_low", "predicted_high"),
     "run",
 )
@@ -57,7 +59,7 @@ RELEASE = (
     *("workload", "title", "framework", "project", "version", "status", "status_detail", "ms", "ratio"),
     *("low", "high", "change", "change_ratio", "change_low", "change_high", "previous", "where", "run"),
 )
-EFFECT = ("subset", "workload", "effect", "share", "share_low", "share_high", "factor", "largest", "run")
+EFFECT = ("subset", "workload", "effect", "factor", "largest", "run")
 _NATIVE = (*schema.STAGES, schema.STEADY_CPU, schema.PAIRWISE, schema.FORM, schema.SCALING)
 """Quantities of native calls."""
 RELEASES = "releases"
@@ -169,7 +171,7 @@ def _key(row: Row, names: Iterable[str]) -> tuple:
 
 
 def compiled(sources: Sources) -> list[Row]:
-    """Return the programs that were compiled for targets."""
+    """Return the programs that were compiled for targets, with their bytes over those of the baseline's program."""
     result = []
     for data, study in _each(sources):
         divided = _belongs(data, "sharding", study)
@@ -178,7 +180,20 @@ def compiled(sources: Sources) -> list[Row]:
             table = table[~table["target"].isin(("", CPU)) & (table["devices"].notna() == divided)]
             known = {"study": study.name, **origin_of(sources, data)}
             result += [known | row for row in records(newest(data, study, table), COMPILED)]
+    pair = main(sources.run.config)
+    baselines = {_size(row): row for row in result if pair and row["framework"] == pair.baseline}
+    for row in result:
+        base = baselines.get(_size(row), row)
+        for name in ("hbm", "temp"):
+            bytes_, over = row.get(f"{name}_bytes"), base.get(f"{name}_bytes")
+            if row is not base and bytes_ and over:
+                row[f"{name}_ratio"] = shortened(bytes_ / over)
     return result
+
+
+def _size(row: Row) -> tuple:
+    """Return what two compilations share whose programs do the same at one size."""
+    return _key(row, ("study", "workload", "target", "compiler", "variant"))
 
 
 def values(sources: Sources) -> list[Row]:
@@ -203,7 +218,33 @@ def causes(sources: Sources) -> list[Row]:
         return []
     data = sources.dataset_for(COMPILERS)
     rows = pd.DataFrame(gaps_of(data, COMPILERS), columns=list(schema.CAUSES))
-    return [origin_of(sources, data) | row for row in records(rows, schema.CAUSES)]
+    return [origin_of(sources, data) | _placed(row) for row in records(rows, schema.CAUSES)]
+
+
+def _placed(row: Row) -> Row:
+    """Return a gap with its cause, if one was found, in words."""
+    if "count" not in row:
+        return row
+    found = {"what": difference(row["what"]), "places": places(row["what"], row["count"], row.get("kinds", 1))}
+    return row | found
+
+
+def difference(what: str) -> str:
+    """Return what differs in a region, for a reader: the arguments whose layouts differ are weights."""
+    return what.replace(LAYOUT, "weight layout")
+
+
+def places(what: str, count: float, kinds: float = 1) -> str:
+    """Return how often a cause occurs. kinds: different shapes of weights, or different operations.
+
+    >>> places(LAYOUT, 60, 3), places("operations", 1), places("operations", 3, 2)
+    ('60 weights, same cause', '1 place', '3 places, 2 kinds')
+    """
+    is_layout = what == LAYOUT
+    counted = f"{count:.0f} {'weight' if is_layout else 'place'}"
+    if count == 1:
+        return counted
+    return f"{counted}s, same cause" if is_layout or kinds == 1 else f"{counted}s, {kinds:.0f} kinds"
 
 
 def effects(sources: Sources) -> list[Row]:
@@ -212,9 +253,7 @@ def effects(sources: Sources) -> list[Row]:
         return []
     data = sources.dataset_for(COMPILERS)
     table = in_order(data.study(COMPILERS).workloads, data.table("effects"))
-    # The page shows whole percentages, and three digits of a factor.
-    table = table.round(dict.fromkeys(("share", "share_low", "share_high", "factor"), 3))
-    return [origin_of(sources, data) | row for row in records(table, EFFECT)]
+    return [origin_of(sources, data) | row for row in records(table.round({"factor": 3}), EFFECT)]
 
 
 def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:

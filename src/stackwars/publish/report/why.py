@@ -5,6 +5,7 @@ Every number is chosen here, this run's before the reference's, and so are the s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -12,19 +13,22 @@ import pandas as pd
 
 from stackwars.core.documents import Row
 from stackwars.core.hlo import CLASSES
-from stackwars.core.numbers import shortened, significant
+from stackwars.core.numbers import percent, percent_interval, shortened, significant
 from stackwars.core.ratio import SLOWER, geometric_mean
 from stackwars.explain.answer import CAUSE
 from stackwars.measure import frameworks, workloads
-from stackwars.publish.report import pair
-from stackwars.publish.report.pair import having, mark_of, ratio_of
+from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
+from stackwars.publish.report import pair, tables
+from stackwars.publish.report.pair import having, mark_of
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.printed import OPTIMISED
 from stackwars.study.programs import BASE, native_compiler
-from stackwars.study.results import schema
+from stackwars.study.results import runs, schema
+from stackwars.study.results.comparisons import EACH_KIND, LARGE
 from stackwars.study.results.dataset import Sources
 from stackwars.study.results.effects import ALL
+from stackwars.study.results.names import base_compiler, compiler_title
 from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, LESS, MORE, SAME
 
 MARK = "\N{DAGGER}"
@@ -33,6 +37,8 @@ _SHARES = {
     DUE_TO_PROGRAM: "The emitted program is the larger factor",
     DUE_TO_REST: "Everything else is the larger factor",
 }
+_NEXT_REASON = re.compile(" this (?!layout)")
+"""Each reason of a cause begins with `this`, and may say `in this layout`."""
 _AMOUNTS = {MORE: "more", LESS: "less", SAME: "as much, within 1 %"}
 
 
@@ -58,18 +64,38 @@ class Pages:
         shown = ("native", "compilers", "frameworks", "memory")
         return {workload: page for workload, page in every.items() if any(page[name] for name in shown)}
 
+    @cached_property
+    def machines(self) -> list[str]:
+        """Return the kinds of machine with a ratio of the pair: this run's (""), then from fast to slow."""
+        every = {one["machine"] for kinds in self._kinds.values() for one in kinds}
+        return sorted(runs.by_speed(every), key=bool)
+
     def overview(self) -> list[Row]:
-        """Return a row for each page: its ratios, native and by compiler, and whether a cause is known."""
-        return [
-            {
-                "workload": workload,
-                "title": page["title"],
-                "native": page["native"] and ratio_of(page["native"]),
-                "compilers": {row["compiler"]: ratio_of(row) for row in page["compilers"]},
-                "cause": self._cause(workload) is not None,
-            }
-            for workload, page in self.pages.items()
-        ]
+        """Return a row for each page: its native ratio on each kind of machine, and the cause in words.
+
+        A workload of Figure 1 also has its ratios in each compiler; is_drawn: whether one of them is large.
+        """
+        studies = [self._sources.run.study(name) for name in (TABLES, MATRIX) if name in self._config.studies]
+        figure = {workload for study in studies for workload in study.workloads}
+        result = []
+        for workload, page in self.pages.items():
+            row = {"workload": workload, "title": page["title"]}
+            if native := page["native"]:
+                row["native"] = {
+                    "verdict": native["verdict"],
+                    **mark_of(native),
+                    "machines": self._ends(native),
+                }
+                if native["verdict"] in DECIDED:
+                    row["cause"] = self._cause_words(workload)
+            if workload in figure and page["compilers"]:
+                row["compilers"] = {
+                    one["compiler"]: mark_of(one) | {"machines": self._ends(one)} for one in page["compilers"]
+                }
+                ratios = [one["ratio"] for drawn in row["compilers"].values() for one in drawn["machines"]]
+                row["is_drawn"] = any(max(ratio, 1 / ratio) > LARGE for ratio in ratios)
+            result.append(row)
+        return result
 
     def page(self, workload: str) -> Row:
         """Return the page of a workload: the verdict in sentences, and the parts, empty if there is nothing."""
@@ -80,7 +106,7 @@ class Pages:
             for quantity in (schema.REPLAY, schema.EVERYTHING_ELSE)
         ]
         compilers = [
-            _shown(row)
+            _shown(row) | {"machines": self._on_machines(row)}
             for name in self._config.compilers
             if (row := self._compared(schema.REPLAY, workload, compiler=name))
         ]
@@ -90,14 +116,15 @@ class Pages:
         return {
             "title": workloads.load(workload).TITLE,
             "sentences": [
-                verdict_sentence(native, *self._pair),
-                *share_sentence(margin, *factors),
+                verdict_sentence(native, self._on_machines(native), *self._pair),
+                *share_sentence(margin, *map(self._on_machines, factors)),
                 *cause_sentence(self._cause(workload)),
                 *effects_sentence(self._effects(workload)),
             ],
             "native": native and _shown(native),
             "waterfall": self._waterfall(workload),
             "compilers": compilers,
+            "options": list(self._options(compilers)),
             "classes": self._classes(calls),
             "operations": pair.largest_operations(program, _one_study(calls), self._pair),
             "not_optimised": (program or {}).get("not_optimised", {}).get(self.subject, ""),
@@ -108,6 +135,37 @@ class Pages:
             "times": pair.times(document, workload, self._pair, calls),
             "commands": self._commands(workload),
         }
+
+    @cached_property
+    def _kinds(self) -> dict[tuple, list[Row]]:
+        """Return the numbers of every ratio of the pair on each kind of machine, the fastest first."""
+        shown = ("machine", "ratio", "low", "high", "verdict", "predicted_low", "predicted_high")
+        quantities = (schema.STEADY, schema.REPLAY, schema.EVERYTHING_ELSE)
+        result = {}
+        for data in (self._sources.reference, self._sources.run):
+            is_other = bool(tables.origin_of(self._sources, data))
+            compared = data.comparisons(device=CPU, **self._sides)
+            for kinds in compared[compared["quantity"].isin(quantities)][EACH_KIND]:
+                numbers = tables.records(pd.DataFrame(kinds), shown)
+                key = (is_other, *(kinds[0][name] for name in ("quantity", "workload", "compiler")))
+                result[key] = [
+                    one | {"machine": one.get("machine", "").rpartition(", ")[2]}
+                    for one in numbers
+                    if "ratio" in one
+                ]
+        return result
+
+    def _on_machines(self, row: Row | None) -> list[Row]:
+        """Return the numbers of a comparison on each kind of machine."""
+        if row is None:
+            return []
+        key = ("reference" in row, row["quantity"], row["workload"], row.get("compiler", ""))
+        return self._kinds.get(key, [])
+
+    def _ends(self, row: Row) -> list[Row]:
+        """Return the ratio of a comparison and its ends, on each kind of machine."""
+        names = ("machine", "ratio", "low", "high")
+        return [{name: one[name] for name in names if name in one} for one in self._on_machines(row)]
 
     def _compared(self, quantity: str, workload: str, **where: str) -> Row | None:
         """Return the comparison of the pair on the CPU with a ratio: of this run, or else of the reference."""
@@ -130,10 +188,39 @@ class Pages:
         return {(row.get("device", ""), row.get("compiler", "")): row.get("verdict", "") for row in rows}
 
     def _cause(self, workload: str) -> Row | None:
-        """Return the answer of `make explain` to the pair's gap, in the native compiler if it was asked there."""
-        rows = having(self._document["explained"], workload=workload, verdict=CAUSE)
+        """Return the cause of the gap between the pair's programs: in the native compiler, or else in another one."""
+        rows = having(self._document["causes"], workload=workload, verdict=CAUSE)
         found = [row for row in rows if {row["subject"], row["baseline"]} == set(self._pair)]
         return min(found, key=lambda row: row["compiler"] != self._native, default=None)
+
+    def _cause_words(self, workload: str) -> str:
+        """Return why the native ratio is not 1, in a few words; "" if that is not known."""
+        cause = self._cause(workload)
+        margin = self._compared(schema.MARGIN, workload, compiler=self._native)
+        if margin and margin["verdict"] == DUE_TO_REST and margin.get("native_verdict", SLOWER) in DECIDED:
+            return _marked(margin, "not the program")
+        if cause is None or cause["compiler"] != self._native:
+            return ""
+        return _marked(
+            cause, f"{cause['what']}, {cause['places'].partition(',')[0]}, {percent(cause['closed'])}"
+        )
+
+    def _options(self, compilers: list[Row]) -> Iterator[str]:
+        """Yield what each option that the configuration sets in a compiler does to the ratio of both programs.
+
+        compilers: their ratios, by compiler.
+        """
+        by_name = {row["compiler"]: row for row in compilers}
+        for name, row in by_name.items():
+            flags, base = self._config.compilers[name].options, by_name.get(base_compiler(name))
+            if flags and base and base is not row:
+                text = " ".join(f"{flag}={value}" for flag, value in flags.items())
+                with_it, without = (on_machines(one["machines"]) for one in (row, base))
+                compiler = compiler_title(base["compiler"])
+                yield _marked(
+                    row,
+                    f"With {text}, the ratio of both programs in {compiler} is {with_it}; without it {without}.",
+                )
 
     def _effects(self, workload: str) -> list[Row]:
         rows = having(self._document["effects"], workload=workload, subset=ALL)
@@ -225,16 +312,12 @@ def _steps(calls: pd.DataFrame, replays: pd.DataFrame) -> list[Row]:
     )
     middle, end = start * program, start * native
     steps = [
-        ("baseline", 0.0, start, None),
-        ("program", start, middle, program),
-        (schema.EVERYTHING_ELSE, middle, end, native / program),
-        ("subject", 0.0, end, native),
+        ("baseline", 0.0, start),
+        ("program", start, middle),
+        (schema.EVERYTHING_ELSE, middle, end),
+        ("subject", 0.0, end),
     ]
-    return [
-        {"name": name, "from": shortened(before), "to": shortened(after)}
-        | ({"ratio": shortened(ratio)} if ratio else {})
-        for name, before, after, ratio in steps
-    ]
+    return [{"name": name, "from": shortened(before), "to": shortened(after)} for name, before, after in steps]
 
 
 def _first(rows: list[Row], is_other: bool) -> Row | None:
@@ -253,40 +336,57 @@ def _one_study(calls: list[Row]) -> list[Row]:
     return [call for call in calls if best and call["study"] == best["study"]]
 
 
-def verdict_sentence(row: Row | None, subject: str, baseline: str) -> str:
-    """Return who is slower, by the steady ratio of two frameworks.
+def verdict_sentence(row: Row | None, machines: list[Row], subject: str, baseline: str) -> str:
+    """Return who is slower, by the steady ratio of two frameworks on each kind of machine.
 
     row: None if they were not compared.
     """
     one, other = (frameworks.title(name) if name else "the other" for name in (subject, baseline))
     if row is None:
         return f"No steady state of {one} was compared with that of {other}."
-    ratio = f"{significant(row['ratio'])}{_interval(row)}"
+    ratio = on_machines(machines, " times as long")
     if row["verdict"] in DECIDED:
-        return _marked(
-            row, f"{one} is {row['verdict']} than {other}: its steady state takes {ratio} times as long."
-        )
-    return _marked(row, f"{one} takes {ratio} times as long as {other} in the steady state: {row['verdict']}.")
+        return _marked(row, f"{one} is {row['verdict']} than {other}: its steady state takes {ratio}.")
+    return _marked(row, f"{one} over {other}, {row['verdict']}: its steady state takes {ratio}.")
 
 
-def share_sentence(margin: Row | None, program: Row | None, rest: Row | None) -> Iterator[str]:
-    """Yield which factor of a native ratio is the larger one, the program or everything else; nothing if no ratio
+def on_machines(machines: list[Row], unit: str = "") -> str:
+    """Return a ratio on each kind of machine: `2.51 [2.40, 2.62] on machines of 362 to 512 GFLOP/s and 1.87 ...`."""
+    return " and ".join(f"{significant(one['ratio'])}{_interval(one)}{unit}{_place(one)}" for one in machines)
+
+
+def _place(one: Row) -> str:
+    return f" on machines of {one['machine']}" if one["machine"] else ""
+
+
+def share_sentence(margin: Row | None, program: list[Row], rest: list[Row]) -> Iterator[str]:
+    """Yield which factor of a native ratio is the larger one, and both on each kind of machine; nothing if no ratio
     divides into them.
     """
     if margin is None or margin.get("native_verdict", SLOWER) not in DECIDED:
         return
     other = "Whether the emitted program or everything else is the larger factor is not separated from noise"
-    named = zip(("the program", "everything else"), (program, rest), strict=True)
-    factors = [f"{name} {significant(row['ratio'])}" for name, row in named if row]
-    yield _marked(margin, f"{_SHARES.get(margin['verdict'], other)}{': ' * bool(factors)}{', '.join(factors)}.")
+    rests = {one["machine"]: significant(one["ratio"]) for one in rest}
+    factors = "; ".join(
+        f"the program {significant(one['ratio'])}, everything else {rests[one['machine']]}{_place(one)}"
+        for one in program
+        if one["machine"] in rests
+    )
+    yield _marked(margin, f"{_SHARES.get(margin['verdict'], other)}{': ' * bool(factors)}{factors}.")
 
 
-def cause_sentence(answer: Row | None) -> Iterator[str]:
-    """Yield what a search of the gap between the two programs found."""
-    if answer is not None:
-        yield _marked(
-            answer, f"A search of its cause found: {answer['sentence'].partition('. ')[0].rstrip('.')}."
-        )
+def cause_sentence(cause: Row | None) -> Iterator[str]:
+    """Yield what a search of the gap between the two programs found, with the reason that it gives first."""
+    if cause is None:
+        return
+    compiler = compiler_title(cause["compiler"])
+    closed = f"{percent(cause['closed'])}{percent_interval(cause.get('closed_low'), cause.get('closed_high'))}"
+    first = _NEXT_REASON.split(cause.get("reason", ""))[0]
+    yield _marked(
+        cause,
+        f"In {compiler}, where {frameworks.title(cause['subject'])}'s program is slower, the cause is {cause['what']} "
+        f"({cause['places']}), without which {closed} of the gap is gone{': ' * bool(first)}{first}.",
+    )
 
 
 def effects_sentence(effects: list[Row]) -> Iterator[str]:

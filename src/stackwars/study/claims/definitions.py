@@ -77,12 +77,10 @@ class Claims:
 def load(path: Path = CLAIMS) -> Claims:
     """Return the claims of a file.
 
+    :raises ConfigError: if the file cannot be read.
     :raises ClaimError: if one of them is wrong.
     """
-    try:
-        return parse(schema.read_yaml(path))
-    except schema.DuplicateKeyError as error:
-        raise ClaimError("", "id", "each key once", str(error)) from None
+    return parse(read(path))
 
 
 def parse(document: Any) -> Claims:

@@ -89,19 +89,25 @@ def read(reference: Path = REFERENCE) -> list[Run]:
 
 
 def check(folder: Path) -> None:
-    """Refuse a run with a file that its manifest does not describe.
+    """Refuse a run with a damaged manifest, or with a file that is not the one of its manifest.
 
     :raises DamagedRunError: naming the file.
     """
+    manifest = folder / MANIFEST
     expected = {CONFIRMATION: _NO_FILE}
-    with suppress(FileNotFoundError, documents.Damaged):
-        expected |= documents.read(folder / MANIFEST)
+    with suppress(FileNotFoundError, TypeError, ValueError):  # it is missing, or something else
+        expected |= documents.read(manifest)
     for name in (*OF_A_RUN, CONFIRMATION):
-        result = digest(folder / name)
-        if result != expected.get(name):
+        if name not in expected:
             raise DamagedRunError(
-                f"{folder / name}: expected the accepted file with the digest "
-                f"{expected.get(name, 'none')}, got {result}; fix: git checkout {folder}"
+                f"{manifest}: expected the digest of every file of the run, got none of {name}; "
+                f"fix: git checkout {folder}"
+            )
+        result = digest(folder / name)
+        if result != expected[name]:
+            raise DamagedRunError(
+                f"{folder / name}: expected the accepted file with the digest {expected[name]}, got {result}; "
+                f"fix: git checkout {folder}"
             )
 
 

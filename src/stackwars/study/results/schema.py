@@ -16,6 +16,8 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 
+from stackwars.core import documents
+
 
 class Column(NamedTuple):
     """A column of a table: what its values are (number, text or flag), and what they mean."""
@@ -126,16 +128,15 @@ def read(path: Path) -> pd.DataFrame:
 
     A column that is younger than the file is empty; one that no table has any more is left out.
 
-    :raises ValueError: naming the columns that identify a row and are missing.
+    :raises Damaged: for a file that is no table, or lacks columns that identify a row.
     """
-    columns = TABLES[path.stem]
-    result = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
-    if missing := [name for name in KEYS[path.stem] if name not in result.columns]:
-        raise ValueError(
-            f"{path}: expected the columns {', '.join(KEYS[path.stem])}, got no {', '.join(missing)}; "
-            "fix: make the file again with this version"
-        )
-    return typed(result.reindex(columns=list(columns)))
+    try:
+        result = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
+        if missing := [name for name in KEYS[path.stem] if name not in result.columns]:
+            raise ValueError(f"one without the columns {', '.join(missing)}")
+        return typed(result.reindex(columns=list(TABLES[path.stem])))
+    except ValueError as error:  # of pandas, of Unicode, of a number
+        raise documents.Damaged(path, " ".join(str(error).split())) from None
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from stackwars.core.launch import RUNNER
 from stackwars.explain import driver, files
-from stackwars.explain.__main__ import STATUSES, Parser, end_with
+from stackwars.explain.__main__ import STATUSES, Parser, end_with, not_negative
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import SUFFIXES, BadInput, stem
 from stackwars.explain.task import Settings
@@ -186,7 +186,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--compilers", default="", help="of config/config.yaml, with commas")
     result.add_argument("--frontends", default="", help="likewise")
-    result.add_argument("--bound", type=float, help="the gap that is worth explaining")
+    result.add_argument("--bound", type=not_negative, help="the gap that is worth explaining")
     result.add_argument("--inputs", default="", help="an .npz with the values of a StableHLO file's arguments")
     result.add_argument("--preset", default="", help="whose sizes a workload has")
     result.add_argument("--name", default="", help="of the answer")

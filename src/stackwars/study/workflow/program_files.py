@@ -79,6 +79,11 @@ class Session:
         self.request, self.config, self._stack = request, request.config, stack
         self.seed = cells.settings(self.config).seed
         self.unavailable: dict[str, Outcome] = {}
+        # A wrong request builds no environment.
+        if request.program.endswith(SUFFIXES):
+            files.check_exists(request.program, request.b, request.inputs)
+        else:
+            self.workload = self._load()
         self.compilers = [self._spec(name) for name in request.compilers]
         self.evaluator = self._spec(programs.judge_compiler(self.config))
 
@@ -119,9 +124,8 @@ class Session:
 
     # Programs
 
-    @cached_property
-    def workload(self) -> Workload:
-        """The workload of a program file or of this repository.
+    def _load(self) -> Workload:
+        """Return the workload of a program file or of this repository.
 
         :raises BadInput: if there is none.
         """
@@ -134,6 +138,9 @@ class Session:
         if self._is_file:
             files.check_exists(request.program)
             return load(request.program, self.seed, request.settings.memory_cap_gib)
+        if re.search("[./]", request.program):
+            expected = f"a file of {', '.join(('.py', *SUFFIXES))} or the name of a workload"
+            raise BadInput(f"{request.program}: expected {expected}, got another name; fix: rename it")
         try:
             return workloads.load(request.program)
         except (ValueError, ImportError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -15,7 +14,7 @@ from stackwars.core.client import Worker
 from stackwars.core.lines import fold, wrote
 from stackwars.core.program import Program
 from stackwars.explain import files
-from stackwars.explain.__main__ import STOPPED
+from stackwars.explain.__main__ import refused
 from stackwars.explain.files import BadInput
 from stackwars.explain.kept import Kept
 from stackwars.explain.releases import ALL, ORDERS, releases
@@ -38,19 +37,13 @@ def main() -> None:
         "--releases", help="of jaxlib, perhaps with flags of XLA: 0.8.3, 0.7.2 --xla_flag=value"
     )
     options = parser.parse_args()
-    lock = start.take_lock()
-    if lock is None:
-        sys.exit(start.TAKEN)
-    try:
+    with refused(BadInput, ConfigError):
+        lock = start.take_lock()  # an open file is the lock, so it needs a name
+        if lock is None:
+            raise BadInput(start.TAKEN)
         config = configured(options.order, options.releases)
-        if options.program not in config.workloads:
-            files.check_exists(options.program)
-            files.check_name(files.stem(options.program))
+        files.check_name(files.stem(options.program))
         measure(config, options.program, Path(FOLDER, files.stem(options.program)))
-    except (BadInput, ConfigError) as error:
-        sys.exit(str(error))
-    except KeyboardInterrupt:
-        sys.exit(f"\n{STOPPED}")
 
 
 def configured(order: str | None, versions: str | None) -> Config:

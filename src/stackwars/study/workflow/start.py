@@ -21,18 +21,34 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars.core.lines import fold, wrote
 from stackwars.setup import environments, tools
+from stackwars.setup.device import CPU, why_absent
 from stackwars.study import cells
+from stackwars.study.config import ConfigError, read
 from stackwars.study.results import programs, runs, schema
 from stackwars.study.workflow import damage, job_files
 from stackwars.study.workflow.grid import REFERENCE, Grid
 
 LOCK = Path("results", ".run.lock")
-TAKEN = "another run is already using this folder; fix: wait for it, or end it"
+TAKEN = (
+    "expected one run at a time, got two: another run is already using this folder; fix: wait for it, or end it"
+)
 LAZY = "device"
 """The rule whose jobs build the environments of their pins themselves, because most devices are absent."""
 PINS = Path("envs")
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
+
+
+def check_yaml(*files: Path | str) -> None:
+    """Refuse YAML that cannot be read, before Snakemake reads it, which names neither file nor line.
+
+    :raises WorkflowError: naming both.
+    """
+    try:
+        for path in filter(Path.exists, map(Path, files)):
+            read(path)
+    except ConfigError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def prepare(grid: Grid, workflow: Any) -> None:
@@ -56,6 +72,8 @@ def prepare(grid: Grid, workflow: Any) -> None:
     # core, from the cells that are being measured, and no option turns it off.
     workflow.scheduler.job_rate_limiter = None
     names = {job.name for job in planned}
+    if workflow.local_exec:  # a node of a cluster may have what this machine lacks
+        check_devices(planned)
     build_environments(planned)
     lacking = tools.missing_for_paper(typeset="typeset" in names, draw="compiler_figures" in names)
     if lacking:
@@ -74,6 +92,20 @@ def _check_writable(grid: Grid) -> None:
                 "writable (chmod -R u+w results, or mount it so), and run the same command again: what was "
                 "measured is kept"
             ) from None
+
+
+def check_devices(jobs: Iterable[Any]) -> None:
+    """Refuse jobs for a device that this machine does not have, before their environments (several GB) are built.
+
+    :raises WorkflowError: naming the first result and why there is no device.
+    """
+    for job in jobs:
+        device = getattr(job.wildcards, "device", CPU)
+        if job.rule.name != LAZY and (why := why_absent(device)):
+            raise WorkflowError(
+                f"{job.output[0]}: expected a machine with the device {device}, got {why}; "
+                "fix: give the same command on such a machine"
+            )
 
 
 def build_environments(jobs: Iterable[Any]) -> None:

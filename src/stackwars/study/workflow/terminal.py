@@ -124,10 +124,23 @@ class Terminal(logging.Handler):
         super().close()
 
 
+COST_S = {
+    **{"lower": 6, "program_forms": 11, "reference_tables": 24, "cell_figures": 7, "compiler_figures": 12},
+    **{"report_programs": 14, "latex": 18, "report": 9, "explain": 60},
+}
+"""Seconds of a job of each rule, between the faster and the slower kind of machine, if it takes over SHORT_S."""
+FULL_S = {
+    **COST_S,
+    **{"expected": 55, "check": 14, "peak": 13, "cell": 52, "replay": 16, "ahead": 12, "largest_batch": 90},
+}
+"""The same with the sizes of the preset full."""
+SHORT_S = 4.0
+
+
 class Progress:
     """Count the jobs of a run that have begun, and estimate the time of the others.
 
-    A job is expected to take the mean of the ended jobs of its rule, or of all ended jobs.
+    A job is expected to take the mean of its rule, in which jobs that have not ended count by what they cost.
     """
 
     def __init__(self, workflow: Any) -> None:
@@ -135,6 +148,8 @@ class Progress:
         planned = list(workflow.dag.needrun_jobs())
         self._targets = sum(job.is_norun for job in planned)
         self._jobs = {job.jobid: (job.rule.name, job.threads) for job in planned if not job.is_norun}
+        made = [str(path) for job in planned for path in job.output]
+        self._costs = FULL_S if any(path.startswith("results/full") for path in made) else COST_S
         self._begun: dict[int, float] = {}
         self._took: dict[int, float] = {}
 
@@ -157,11 +172,10 @@ class Progress:
     def seconds_left(self) -> float:
         """Return the seconds that the jobs take which have not ended, those side by side that fit beside each other."""
         by_rule: dict[str, list[float]] = {}
-        for job, took in self._took.items():
-            by_rule.setdefault(self._jobs[job][0], []).append(took)
-        all_jobs = list(self._took.values())
+        for job, (rule, _) in self._jobs.items():
+            by_rule.setdefault(rule, []).append(self._took.get(job, self._costs.get(rule, SHORT_S)))
         left = [
-            (statistics.fmean(by_rule.get(rule, all_jobs)), threads)
+            (statistics.fmean(by_rule[rule]), threads)
             for job, (rule, threads) in self._jobs.items()
             if job not in self._took
         ]

@@ -31,7 +31,7 @@ function s(tag, attributes, ...children) {
 // A plot is drawn for the width that there is, so that its text keeps its size; 560 is what the narrowest one needs.
 const wide = (most) => Math.min(most, Math.max(560, (MAIN.clientWidth || most) - 44));
 // What a text of a plot takes at most: its letters have 12 pixels.
-const reach = (texts) => 16 + 6.6 * Math.max(0, ...texts.map((text) => String(text).length));
+const reach = (texts) => 18 + 7.2 * Math.max(0, ...texts.map((text) => String(text).length));
 
 const words = (x, y, text, anchor = "start") => s("text", { x, y, "text-anchor": anchor }, String(text));
 

@@ -13,6 +13,8 @@ async function causes(at) {
   ];
 }
 
+// The verdict of a search of a cause.
+const verdictOf = (row) => (row.verdict === "cause" ? "cause found" : row.verdict || "not searched");
 const closedShare = (row) => (none(row.closed) ? "" : `${percent(row.closed)} [${percent(row.closed_low)}, ${percent(row.closed_high)}]`);
 
 // A long text, of which only the beginning is open; the two parts make the whole.
@@ -20,9 +22,8 @@ const beginning = (text) => ((text || "").length > 160 ? h("details", {}, h("sum
 
 const causeTable = (caption, rows) => table(caption, filled([
   ["Workload", (row) => whyLink(row.workload, row.title)], ["Slower", (row) => title(row.subject)], ["Faster", (row) => title(row.baseline)], ["Compiler", (row) => row.compiler, "keep"],
+  ["Verdict", verdictOf], ["What", (row) => row.what], ["Where", (row) => row.places], ["Share closed", closedShare, "keep"], ["Why", (row) => beginning(row.reason || row.detail), "wide"],
   ["Ratio", (row) => number(row.ratio), "number"], ["95 % interval", (row) => interval(row.low, row.high), "keep"],
-  ["Verdict", (row) => row.verdict || "not searched"], ["Share closed", closedShare, "keep"], ["What", (row) => row.what], ["Times", (row) => row.count, "number"],
   ["In the slower program", (row) => row.subject_operations, "wide"], ["In the faster program", (row) => row.baseline_operations, "wide"], ["Lines", (row) => beginning(row.lines), "wide"],
-  ["Why", (row) => beginning(row.reason || row.detail), "wide"], ["Left, ms", (row) => number(row.left_ms), "number"], ["Tried", (row) => beginning(row.tried), "wide"], ["Seconds", (row) => number(row.seconds), "number"],
-  ["Run", (row) => row.run, "keep"],
+  ["Left, ms", (row) => number(row.left_ms), "number"], ["Tried", (row) => beginning(row.tried), "wide"], ["Seconds", (row) => number(row.seconds), "number"], ["Run", (row) => row.run, "keep"],
 ], rows), rows);

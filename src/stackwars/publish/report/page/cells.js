@@ -44,7 +44,7 @@ const rawOf = (row, packed) => ((row.run || "") === DATA.raw_run && packed ? unp
 
 // Links to the other views that show a workload.
 const elsewhere = (workload, ...more) => h("p", {}, "Also: ", listOf([...more.filter(Boolean),
-  ...OF_A_WORKLOAD.filter((view) => hasView(view, workload)).map((view) => h("a", { href: ofWorkload(view, workload) }, view))]), ".");
+  ...OF_A_WORKLOAD.filter((view) => view !== place().parts[0] && hasView(view, workload)).map((view) => h("a", { href: ofWorkload(view, workload) }, VIEWS[view][0]))]), ".");
 
 // The commands that measure a cell or replay: again if it is of this run, else in a run of its own.
 function commands(row, path, file) {
@@ -121,26 +121,37 @@ const everyBlock = (details, row, at) => [
     `Versions: ${valuesOf(details.versions)}. Environment: ${details.environment}.`),
 ];
 
-const mib = (bytes) => (none(bytes) ? "" : number(bytes / 2 ** 20));
+const mib = (bytes) => (none(bytes) ? "" : bytes > 0 && bytes < 2 ** 10 ? "< 0.001" : number(bytes / 2 ** 20));
 
 // Programs that were compiled for devices, which need not be here: what they need and whether it fits.
 async function compiled(at) {
   const every = await unpack(DATA.compiled);
-  if (!every.length) return [h("h2", {}, "Compiled programs"), h("p", {}, "No program was compiled for a target.")];
+  if (!every.length) return [h("h2", {}, "Memory of compiled programs"), h("p", {}, "No program was compiled for a target.")];
   const { control, origin: from, rows: own } = studyOf(every, at);
   const keys = ["workload", "framework", "target", "compiler", "variant"], rows = wanted(own, at, ...keys), { shown, pager } = paged(rows, at);
   return [
-    h("h2", {}, "Compiled programs"),
+    h("h2", {}, "Memory of compiled programs"),
     h("div", { class: "bar" }, control, filters(own, at, ...keys)),
-    from, h("p", {}, "Each program as a compiler made it for a device, without running it. Memory in MiB; fits: against the usable memory of the device."), pager,
+    from, h("p", {}, "Who needs more memory, and does it fit: each program as a compiler made it for a device, without running it. Each number is a sum over buffers; single buffers are not recorded. ", apart(rows)), noTpuTime(), pager,
     compiledTable(`${rows.length} of ${own.length} compilations`, rows, shown),
   ];
 }
 
+const factor = (value) => (none(value) ? "" : `${number(value)}\u00d7`);
+
+// The program of the subject whose memory differs most from the baseline's.
+function apart(rows) {
+  const [row] = rows.filter((one) => one.framework === DATA.pair.subject && one.hbm_ratio).sort((a, b) => Math.abs(Math.log(b.hbm_ratio)) - Math.abs(Math.log(a.hbm_ratio)));
+  return row ? `Furthest apart: ${row.title}, size ${row.variant}, ${row.target}, ${row.compiler}, where ${title(row.framework)} needs ${factor(row.hbm_ratio)} the memory of ${title(DATA.pair.baseline)}.` : "";
+}
+
+const noTpuTime = () => (DATA.cells.some((cell) => cell.device === "tpu" && !none(cell.steady_ms)) ? null
+  : h("p", {}, h("strong", {}, "No latency was measured on a TPU."), " What stands here about TPUs is compiled, not run; estimated cycles are an estimate of the compiler."));
+
 const compiledTable = (caption, rows, shown = rows) => table(caption, filled([
-  ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", (row) => row.variant],
-  ["Verdict", (row) => row.verdict || clipped(statusOf(row))], ["Published", (row) => row.published_status], ["Needs", (row) => mib(row.hbm_bytes), "number"], ["Arguments", (row) => mib(row.argument_bytes), "number"],
-  ["Temporaries", (row) => mib(row.temp_bytes), "number"], ["Usable", (row) => mib(row.usable_bytes), "number"], ["Largest batch", (row) => row.largest_batch, "number"],
-  ["Operations", (row) => row.operations, "number"], ["Fusions", (row) => row.fusions, "number"], ["Estimated cycles", (row) => number(row.estimated_cycles), "number"],
-  ["Compile s", (row) => number(row.compile_s), "number"], ["Run", (row) => row.run, "keep"],
+  ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", (row) => row.variant, "keep"],
+  ["Verdict", (row) => row.verdict || clipped(statusOf(row))], ["Needs, MiB", (row) => mib(row.hbm_bytes), "number"], [`over ${title(DATA.pair.baseline)}`, (row) => factor(row.hbm_ratio), "number"],
+  ["Temporaries, MiB", (row) => mib(row.temp_bytes), "number"], [`temporaries over ${title(DATA.pair.baseline)}`, (row) => factor(row.temp_ratio), "number"], ["Arguments, MiB", (row) => mib(row.argument_bytes), "number"],
+  ["Usable, MiB", (row) => mib(row.usable_bytes), "number"], ["Published", (row) => row.published_status], ["Largest batch", (row) => row.largest_batch, "number"], ["Estimated cycles", (row) => number(row.estimated_cycles), "number"],
+  ["Operations", (row) => row.operations, "number"], ["Fusions", (row) => row.fusions, "number"], ["Compile, s", (row) => number(row.compile_s), "number"], ["Run", (row) => row.run, "keep"],
 ], rows), rows, shown);

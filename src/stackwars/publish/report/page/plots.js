@@ -27,16 +27,16 @@ function directions(rows) {
   return [`${of(subjects, "the subject")} ${word}`, `${of(baselines, "the baseline")} ${word}`];
 }
 
-const UNDECIDED = ["inconclusive", "no interval", "no data", "not decided", "not separated", "not separable"];
+const UNDECIDED = ["opposite", "inconclusive", "no interval", "no data", "not decided", "not separated", "not separable"];
 
 // Every comparison as a line with its interval. label: what stands at its left; single: with the ratio of each round; others: the
-// rows of another run by their keys, drawn below; band: where one more run is expected.
-function forest(rows, { label, single, others, band } = {}) {
+// rows of another run by their keys, drawn below; band: where one more run is expected; most: pixels.
+function forest(rows, { label, single, others, band, most = Infinity } = {}) {
   if (!rows.length) return h("p", {}, "No ratio is known.");
   const named = ["compiler", "device", "variant"].filter((name) => unique(rows.map((row) => row[name])).length > 1);
   const labelOf = label || ((row) => [row.title, title(row.subject), ...named.map((name) => row[name])].filter(Boolean).join(", "));
   const labels = rows.map((row) => `${labelOf(row)}${signed(row)}`);
-  const line = others ? 26 : 18, left = reach(labels), width = wide(left + 540), top = 40, height = top + line * rows.length + 44;
+  const line = others ? 26 : 18, left = reach(labels), width = wide(Math.min(most, left + 540)), top = 40, height = top + line * rows.length + 44;
   const otherRow = rows.map((row) => (others && others.get(keyOf(row))) || {});
   const ends = [...rows, ...otherRow].flatMap((row) => [row.ratio, row.low, row.high]).concat(band || [])
     .concat(single ? rows.flatMap((row) => row.each.map(([, , ratio]) => ratio)) : []).filter((value) => value > 0);

@@ -5,7 +5,7 @@ async function programs(at) {
   const one = DATA.programs.find((program) => program.workload === at.parts[1]) || DATA.programs[0];
   const here = { parts: ["programs", one.workload], query: at.query };
   const forms = await unpack(one.forms);
-  const form = forms[at.query.get("form")] ? at.query.get("form") : Object.keys(forms)[0];
+  const form = oneOf(at, "form", unique([...["normalised"].filter((name) => forms[name]), ...Object.keys(forms)]));
   const available = one.frameworks.filter((name) => forms[form].sides[name]);
   const left = available.includes(at.query.get("left")) ? at.query.get("left") : available[0];
   const others = available.filter((name) => name !== left);
@@ -27,7 +27,7 @@ async function programs(at) {
       choice("Layers", [["", "folded"], ["all", "all"]], at.query.get("layers") || "", (value) => go(here, { layers: value })),
       h("label", {}, "Search ", box), ...matches.controls),
     h("p", {}, `${about(shown, form)} ${number(100 * (shown.share || 0))} % of both. ≠ marks one without a counterpart.`, ...omitted(one, forms, form)),
-    h("p", {}, "Also: ", listOf(["why", "timeline", "values"].filter((view) => hasView(view, one.workload)).map((view) => h("a", { href: ofWorkload(view, one.workload) }, view))), "."),
+    elsewhere(one.workload),
     h("details", {}, h("summary", {}, "Operations by name, in both programs"), kindsTable(kindRows(shown.kinds), shown.names)),
     panel,
     h("div", { class: "sides" }, shown.names.map((framework) => h("h3", {}, title(framework),

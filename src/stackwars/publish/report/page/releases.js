@@ -4,19 +4,58 @@ async function releases(at) {
   if (!every.length) return [h("h2", {}, "Releases"), missing("No releases of compilers were compared.", "make study STUDIES=releases")];
   const shown = at.query.get("shown") || "", keys = ["workload", "framework", "project", "change", "status"];
   const rows = wanted(every.filter((row) => shown || row.change), at, ...keys), { shown: page, pager } = paged(rows, at);
+  const drawn = wanted(every, at, "workload", "framework", "project");
   return [
     h("h2", {}, "Releases"),
     h("div", { class: "bar" }, choice("show", [["", "releases that changed a program"], ["all", "all"]], shown, (value) => go(at, { shown: value })), filters(every, at, ...keys)),
-    origin("releases"), h("p", {}, "Each program, written once as StableHLO, in releases of a compiler. A change is against the release before it that was measured; the ratio is to the newest release."), pager,
-    releaseTable(`${rows.length} of ${every.length} programs in a release`, rows, page),
+    origin("releases"), h("p", {}, "Which release made a program faster, slower, wrong or right: each program, written once as StableHLO, in releases of a compiler. A large dot is a step, with the factor on the time " +
+      "against the release before it that was measured; a cross is a release in which the program failed or was wrong."),
+    h("div", { class: "charts" }, unique(drawn.map((row) => row.workload)).map((workload) => h("div", {}, h("h3", {}, whyLink(workload)), releasePlot(drawn.filter((row) => row.workload === workload))))),
+    pager, releaseTable(`${rows.length} of ${every.length} programs in a release`, rows, page),
   ];
+}
+
+// Milliseconds of a workload's programs over the releases, oldest first: a line for each frontend and project.
+function releasePlot(rows) {
+  const places = unique(rows.map((row) => row.project)).flatMap((project, after) => unique(rows.filter((row) => row.project === project && row.status !== "unsupported").map((row) => row.version)).reverse()
+    .map((version, place) => ({ project, version, gap: after && !place ? 1 : 0 })));
+  let at = 0;
+  for (const place of places) { at += place.gap; place.at = at; at += 1; }
+  const times = rows.map((row) => row.ms).filter((ms) => ms > 0), names = unique(rows.map((row) => row.framework));
+  if (!times.length) return h("p", {}, "No release was timed.");
+  const low = Math.min(...times) / 1.15, high = Math.max(...times) * 1.3, width = wide(BESIDE), left = 56, top = 22, foot = 190;
+  const x = (place) => left + 14 + (width - left - 44) * place / Math.max(1, at - 1), y = (ms) => foot - (foot - top) * Math.log(ms / low) / Math.log(high / low);
+  const plot = drawing(width, foot + 72, `Milliseconds a call of ${names.map(title).join(" and ")} in ${places.length} releases, from ${number(Math.min(...times))} to ${number(Math.max(...times))} ms; a table has the steps`);
+  for (const ms of ticks(low, high, true, 5)) plot.append(s("line", { x1: left, x2: width - 8, y1: y(ms), y2: y(ms), stroke: "#ddd" }), words(left - 6, y(ms) + 4, short(ms), "end"));
+  plot.append(words(4, 12, "ms a call, logarithmic"));
+  for (const { project, version, at: place, gap } of places) {
+    plot.append(s("text", { transform: `translate(${x(place) + 4} ${foot + 14}) rotate(-50)`, "text-anchor": "end" }, version));
+    if (gap || !place) plot.append(words(x(place), foot + 68, project));
+  }
+  const labels = [];
+  for (const name of names) for (const project of unique(places.map((place) => place.project))) {
+    const found = places.filter((place) => place.project === project).map((place) => [place, rows.find((row) => row.framework === name && row.project === project && row.version === place.version)]).filter(([, row]) => row && row.status !== "unsupported");
+    const ink = colour(name), about = (row) => `${title(name)}, ${project} ${row.version}: ${none(row.ms) ? row.status : `${number(row.ms)} ms`}${row.change ? `, ${row.change}` : ""}${signed(row)}`;
+    plot.append(s("polyline", { points: found.filter(([, row]) => row.ms > 0).map(([place, row]) => `${x(place.at)},${y(row.ms)}`).join(" "), fill: "none", stroke: ink, "stroke-width": 1.5 }));
+    for (const [place, row] of found) {
+      const isStep = !none(row.change_ratio) && row.ms > 0;
+      plot.append(row.ms > 0 ? s("circle", { cx: x(place.at), cy: y(row.ms), r: isStep ? 5 : 2.5, fill: ink }, s("title", {}, about(row)))
+        : s("path", { d: `M${x(place.at) - 4} ${foot - 8}l8 8m0-8l-8 8`, stroke: ink, "stroke-width": 2 }, s("title", {}, about(row))));
+      // Above the step or below it, where no other label is; the table has all.
+      const label = [y(row.ms) - 8, y(row.ms) + 18].map((height) => [x(place.at), height]).find((spot) => labels.every((other) => Math.abs(other[0] - spot[0]) > 40 || Math.abs(other[1] - spot[1]) > 12));
+      if (!isStep || !label) continue;
+      labels.push(label);
+      plot.append(words(...label, `\u00d7${number(row.change_ratio)}`, "middle"));
+    }
+  }
+  return h("div", {}, plot, h("p", { class: "legend" }, names.map((name) => h("span", {}, s("svg", { width: 14, height: 10, "aria-hidden": "true" }, s("circle", { cx: 6, cy: 5, r: 4, fill: colour(name) })), ` ${title(name)}`))));
 }
 
 const releaseTable = (caption, rows, shown = rows) => table(caption, filled([
   ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Project", (row) => row.project], ["Release", (row) => row.version, "keep"],
-  ["Status", (row) => clipped(statusOf(row))], ["Change", (row) => row.change], ["Since", (row) => row.previous, "keep"], ["Time over the release before", (row) => number(row.change_ratio), "number"],
-  ["its interval", (row) => interval(row.change_low, row.change_high), "keep"], ["ms", (row) => number(row.ms), "number"], ["Over the newest", (row) => number(row.ratio), "number"],
-  ["Interval", (row) => interval(row.low, row.high), "keep"], ["Wrong elements", (row) => row.where], ["Run", (row) => row.run, "keep"],
+  ["Change", (row) => row.change], ["Since", (row) => row.previous, "keep"], ["Time over the release before", (row) => number(row.change_ratio), "number"],
+  ["its interval", (row) => interval(row.change_low, row.change_high), "keep"], ["Time, ms", (row) => number(row.ms), "number"], ["Over the newest", (row) => number(row.ratio), "number"],
+  ["Interval", (row) => interval(row.low, row.high), "keep"], ["Status", (row) => clipped(statusOf(row))], ["Wrong elements", (row) => row.where], ["Run", (row) => row.run, "keep"],
 ], rows), rows, shown);
 
 const UPSTREAM = "docs/upstream.md";
@@ -31,8 +70,8 @@ async function explained(at) {
   return [
     h("h2", {}, "Explained"),
     h("div", { class: "bar" }, filters(every, at, ...keys), searchBox(at)),
-    h("p", {}, "What make explain answered about workloads and about public reports: why a program is slow or wrong, which pass or option makes that go away, and a script that reproduces it. " +
-      `What can be filed as it is, is in ${UPSTREAM}.`),
+    h("p", {}, "What make explain answered about workloads and about public reports: why a program is slow or wrong, which pass or option makes that go away, and a script that reproduces it. ",
+      "To file: the answer of a fault has the script inline; reports that can be filed as they are, are in ", h("a", { href: UPSTREAM }, UPSTREAM), "."),
     explainedTable(`${rows.length} of ${every.length} answers`, rows),
   ];
 }
@@ -43,15 +82,15 @@ const curesOf = (cures) => [...cures.slice(0, MOST_CURES), ...(cures.length > MO
 const firstOf = ({ sentence: text, kind }) => text.split(/(?<=\.) /).slice(0, kind === "fault" ? 2 : 1).join(" ");
 
 const explainedTable = (caption, rows) => table(caption, filled([
-  ["Program", (row) => link(row.title, ["explained", row.name])], ["Workload", (row) => (row.workload ? whyLink(row.workload) : "")], ["About", (row) => row.kind], ["Compiler", (row) => [row.compiler, row.other].filter(Boolean).join(" / "), "keep"],
-  ["Verdict", (row) => row.verdict], ["Share closed", (row) => (none(row.share) ? "" : `${percent(row.share)} [${percent(row.low)}, ${percent(row.high)}]`), "keep"],
-  ["Answer", (row) => firstOf(row), "wide"], ["Passes and options that cure it", (row) => curesOf(row.cures), "wide"], ["To file", (row) => (row.script ? "script" : "")],
+  ["Program", (row) => link(row.title, ["explained", row.name])], ["Compiler", (row) => [row.compiler, row.other].filter(Boolean).join(" / ")], ["Verdict", verdictOf], ["Answer", firstOf, "wide"],
+  ["Passes and options that change it", (row) => curesOf(row.cures), "wide"], ["To file", (row) => (row.script ? link("script", ["explained", row.name]) : "")], ["About", (row) => row.kind],
+  ["Share closed", (row) => (none(row.share) ? "" : `${percent(row.share)} [${percent(row.low)}, ${percent(row.high)}]`), "keep"], ["Workload", (row) => (row.workload ? whyLink(row.workload) : "")],
 ], rows), rows);
 
 const regionTable = (caption, regions, more = []) => table(caption, filled([
-  ["What", (region) => region.what], ["Times", (region) => region.count, "number"], ["Share closed", (region) => (none(region.share) ? "" : percent(region.share)), "number"],
+  ["What", (region) => region.what], ["Where", (region) => region.places], ["Share closed", (region) => (none(region.share) ? "" : percent(region.share)), "number"],
   ["Slower, ms", (region) => number(region.subject_ms), "number"], ["Faster, ms", (region) => number(region.baseline_ms), "number"],
-  ["Slower's line", (region) => region.subject_line, "keep"], ["Faster's line", (region) => region.baseline_line, "keep"], ["Why", (region) => region.why, "wide"], ...more,
+  ["Why", (region) => region.why, "wide"], ["Slower's line", (region) => region.subject_line], ["Faster's line", (region) => region.baseline_line], ...more,
 ], regions), regions);
 
 function answerOf(row) {

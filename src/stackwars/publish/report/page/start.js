@@ -3,38 +3,71 @@ const clipped = (text) => (text.length > 160 ? `${text.slice(0, 160)} ...` : tex
 
 const counted = (values) => unique(values).map((one) => `${values.filter((value) => value === one).length} ${one}`).join(", ");
 
+// Who is slower and why, then everything else that is in this report.
 async function start(at) {
   const machine = DATA.meta.machine || {}, isReference = DATA.meta.origin === "reference";
   return [
+    ...overview(await heat(at)),
+    h("p", {}, link("Claims", ["claims"]), `: ${counted(DATA.claims.map((claim) => claim.verdict))}. `, DATA.reproduction || (isReference ? "" : "This run was not compared with the reference.")),
     h("h2", {}, isReference ? "The reference" : "This run"),
     h("p", {}, `${isReference ? `Its newest full run, ${DATA.raw_run}, whose raw calls this report has: preset` : "Preset"} ${DATA.meta.preset}, ` +
       `last process started ${DATA.meta.date_utc}, revision ${DATA.meta.git_revision}. ` +
       `${machine.cpu_model}, ${machine.cores} cores, ${number((machine.memory_bytes || 0) / 2 ** 30)} GiB, ${machine.os}.`),
-    ...answer(),
-    ...overview(),
     table("What is in this report", [["Study", ([name, one]) => `${name}${signed(one)}`], ["Where it is from", ([, { origin: from }]) => from], ["Cells", ([name]) => modesOf(name)]],
       Object.entries(DATA.studies).filter(([name]) => modesOf(name).textContent)),
-    ...(await heat(at)),
     ...notRun(),
     h("h2", {}, "Words"),
     h("dl", {}, Object.entries(DATA.glossary).flatMap(([word, text]) => [h("dt", {}, word), h("dd", {}, `${sentence(text)}.`)])),
   ];
 }
 
-// A row for each workload: who is slower, in the frameworks' own calls and in each compiler; it leads to the page that says why.
-function overview() {
-  const rows = DATA.overview, compilers = unique(rows.flatMap((row) => Object.keys(row.compilers))), { subject, baseline } = DATA.pair;
-  if (!rows.length) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
-  const ratio = (one) => (one ? h("span", {}, number(one.ratio), sign(one)) : "");
-  const marked = rows.flatMap((row) => [row.native, ...Object.values(row.compilers)]);
+// Figure 1 of the paper, and a row for each workload, the largest gap first: who is slower by how much, and the cause; below the
+// figure the matrix of compilers.
+function overview(matrix) {
+  const { subject, baseline } = DATA.pair, gap = (row) => Math.max(0, ...(row.native?.machines || []).map(({ ratio }) => Math.abs(Math.log(ratio))));
+  const rows = [...DATA.overview].sort((a, b) => gap(b) - gap(a)), sizes = rows.filter((row) => row.workload.includes("@")), main = rows.filter((row) => !sizes.includes(row));
+  if (!rows.length) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper"), ...matrix];
+  const times = (machine) => [`Time over ${title(baseline)}'s, ${machine || "this run"}`, ({ native }) => {
+    const one = native?.machines.find((other) => other.machine === machine);
+    return one ? h("span", {}, `${number(one.ratio)}\u00d7 `, h("small", {}, interval(one.low, one.high)), sign(native)) : "";
+  }, "number"];
+  const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")], ...DATA.machines.map(times), ["Cause", (row) => row.cause, "cause"]];
+  const tableOf = (caption, own) => [table(caption, filled(columns, own), own), signLegend(own.map((row) => row.native))];
   return [h("h2", {}, `Why is ${title(subject)} slower, or faster, than ${title(baseline)}?`),
-    h("p", {}, `Ratios of times, ${title(subject)} over ${title(baseline)}: of the frameworks' own calls in the `, term("steady state"), ", and of their ", term("program", "programs"), " in each ", term("compiler"), ". A workload leads to all that is known about it."),
-    table(`${rows.length} workloads`, filled([
-      ["Workload", (row) => link(row.title, ["why", row.workload])], ["Verdict", (row) => (row.native ? row.native.verdict : "not compared")],
-      ["Native", (row) => ratio(row.native), "number"], ["Interval", (row) => (row.native ? interval(row.native.low, row.native.high) : ""), "keep"],
-      ...compilers.map((compiler) => [compiler, (row) => ratio(row.compilers[compiler]), "number"]),
-      ["Cause", (row) => (row.cause ? "found" : "")],
-    ], rows), rows), signLegend(marked)];
+    h("p", {}, `The figure: the ${title(subject)} `, term("program"), ` over the ${title(baseline)} program, replayed in each `, term("compiler"), ". The table: the frameworks' own calls in the ", term("steady state"),
+      ", with intervals, on each kind of machine; a cause has the share of the gap that it closes. A workload leads to all that is known about it."),
+    beside(h("div", {}, programFigure(main)), h("div", {}, tableOf(`${main.length} workloads, the largest gap first`, main), sizes.length ? h("details", {}, h("summary", {}, `${sizes.length} further sizes of these workloads`), tableOf(`${sizes.length} sizes`, sizes)) : null), h("div", {}, matrix))];
+}
+
+// A mark of one of several compilers, told apart by shape and colour.
+const SHAPES = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-3.5-3.5h7v7h-7z", "M0-4.5l4.5 8h-9z", "M0-5l5 5-5 5-5-5z"];
+const mark = (place, x, y, isFilled, text) => s("path", { transform: `translate(${x} ${y})`, d: SHAPES[place % SHAPES.length], fill: isFilled ? roundColour(place) : "#fff", stroke: roundColour(place), "stroke-width": 1.5 },
+  text ? s("title", {}, text) : null);
+
+// The ratio of both programs in each compiler, on each kind of machine; the name of a workload leads to its page.
+function programFigure(rows) {
+  const drawn = rows.filter((row) => row.is_drawn), near = rows.filter((row) => row.is_drawn === false), names = Object.values(DATA.pair).map(title);
+  if (!drawn.length) return [h("p", {}, "No ratio of both programs in one compiler is large.")];
+  const compilers = unique(drawn.flatMap((row) => Object.keys(row.compilers))), ratios = drawn.flatMap((row) => Object.values(row.compilers).flatMap((one) => one.machines.map(({ ratio }) => ratio)));
+  const low = Math.min(1, ...ratios) / 1.3, high = Math.max(1, ...ratios) * 1.3, left = 12 + reach(drawn.map((row) => row.title)), width = wide(BESIDE), line = 13, band = line * compilers.length + 8, foot = band * drawn.length;
+  const x = (ratio) => left + (width - left - 16) * Math.log(Math.min(Math.max(ratio, low), high) / low) / Math.log(high / low);
+  const plot = drawing(width, foot + 44, `Ratios of both programs of ${drawn.length} workloads in each compiler; the page of each workload has them in a table`);
+  plot.setAttribute("role", "group");  // an image hides its links from a screen reader
+  drawn.forEach((_, place) => { if (place % 2) plot.append(s("rect", { x: left, y: band * place, width: width - left, height: band, fill: "#f3f3f3" })); });
+  for (const tick of unique([...ticks(low, high, true), 1])) plot.append(s("line", { x1: x(tick), x2: x(tick), y1: 0, y2: foot, stroke: tick === 1 ? "#333" : "#ddd" }), words(x(tick), foot + 16, `${short(tick)}\u00d7`, "middle"));
+  drawn.forEach((row, place) => {
+    plot.append(s("a", { href: address(["why", row.workload]) }, words(left - 10, band * (place + 0.5) + 4, row.title, "end")));
+    compilers.forEach((compiler, at) => (row.compilers[compiler]?.machines || []).forEach((one) => {
+      const y = band * place + 4 + line * (at + 0.5);
+      if (!none(one.low)) plot.append(s("line", { x1: x(one.low), x2: x(one.high), y1: y, y2: y, stroke: roundColour(at), "stroke-width": 1.5 }));
+      plot.append(mark(at, x(one.ratio), y, one.machine === DATA.machines[0], `${row.title}, ${compiler}${one.machine ? `, ${one.machine}` : ""}: ${number(one.ratio)} ${interval(one.low, one.high)}${signed(row.compilers[compiler])}`));
+    }));
+  });
+  plot.append(words(left, foot + 38, `\u2190 ${names[0]}'s program faster | ${names[1]}'s program faster \u2192`));
+  const [filledOn, ...hollowOn] = DATA.machines.map((machine) => (machine ? `machines of ${machine}` : "this run"));
+  return [h("p", { class: "legend" }, compilers.map((name, place) => h("span", {}, s("svg", { width: 14, height: 12, "aria-hidden": "true" }, mark(place, 7, 6, true)), ` ${name}`)),
+    hollowOn.length ? `Filled: ${filledOn}. Hollow: ${hollowOn.join(", ")}.` : null), plot,
+  near.length ? h("p", {}, `Not drawn, near 1 in every compiler: ${near.map((row) => row.title).join(", ")}.`) : null];
 }
 
 function modesOf(study) {
@@ -43,16 +76,6 @@ function modesOf(study) {
     link(`${mode}: ${counted(rows.filter((row) => row.mode === mode).map((row) => row.status))}`, ["cells"], [["study", study], ["mode", mode]]));
   const { compiled: count } = DATA.studies[study];
   return h("span", {}, listOf(count ? [...links, link(`compiled for targets: ${count}`, ["compiled"], [["study", study]])] : links));
-}
-
-function answer() {
-  const answers = DATA.answers.map((id) => DATA.claims.find((claim) => claim.id === id)).filter(Boolean);
-  return [
-    h("h2", {}, "The answer"),
-    answers.length ? h("ul", {}, answers.map((claim) => h("li", {}, link(claim.sentence, ["claim", claim.id]), " ",
-      h("strong", {}, sentence(claim.verdict)), claim.margin ? `: ${claim.margin}` : "", claim.evidence ? `: ${claim.evidence}.` : "."))) : h("p", {}, "This run decides none of the claims that answer the question."),
-    h("p", {}, `Claims: ${counted(DATA.claims.map((claim) => claim.verdict))}. `, DATA.reproduction || (DATA.meta.origin === "reference" ? "" : "This run was not compared with the reference.")),
-  ];
 }
 
 // The cells that were not run: a line for each device and reason.
@@ -108,8 +131,8 @@ function heatCell(row, over) {
 async function factors(at) {
   const rows = wanted(await unpack(DATA.effects), at, "workload");
   if (!rows.length) return [];
-  return [h("details", {}, h("summary", {}, "By what factor frontend and compiler move a time"), table("Factors, and the shares of the variance that they stand for", [
+  return [h("details", {}, h("summary", {}, "By what factor frontend and compiler move a time"), table("Typical factor on a time", [
     ["Workload", (row) => titleOf(row.workload)], ["Of", (row) => row.subset], ["Effect", (row) => row.effect], ["Factor", (row) => number(row.factor), "number"],
-    ["Share", (row) => (none(row.share) ? "" : percent(row.share)), "number"], ["95 % interval", (row) => (none(row.share_low) ? "" : `[${percent(row.share_low)}, ${percent(row.share_high)}]`), "keep"], ["Largest", (row) => row.largest], ["Run", (row) => row.run, "keep"],
+    ["Largest", (row) => row.largest], ["Run", (row) => row.run, "keep"],
   ], rows))];
 }

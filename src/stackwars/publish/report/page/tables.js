@@ -12,6 +12,10 @@ function paged(rows, at, size = PAGE) {
   return { shown, pager };
 }
 
+// A plot of so many pixels with its numbers at its right, if the page is wide enough.
+const BESIDE = 600;
+const beside = (...parts) => h("div", { class: "beside" }, parts);
+
 const plainText = (shown) => (shown instanceof Node ? shown.textContent : String(shown ?? ""));
 
 function csv(columns, rows) {
@@ -37,21 +41,30 @@ function sorted(rows, [, show, kind], down) {
   }).map(([row]) => row);
 }
 
-// columns: [head, row => text or node, "number", "keep" (on one line), "wide" or nothing]; shown: the rows to draw, of all that
-// the button copies. A head sorts all rows and shows as many of them, from the same place. A row of the reference has its sign.
+// columns: [head, row => text or node, "number", "keep" (on one line), "wide" or nothing], the most important first; shown: the rows to
+// draw, of all that the button copies. A head sorts all rows and shows as many of them, from the same place. A row of the reference has
+// its sign. Columns that do not fit are not cut: a button at the end of a row opens them below it.
 function table(caption, columns, rows, shown = rows) {
   const key = columns.map(([head]) => head).join("|"), first = Math.max(0, rows.indexOf(shown[0])), body = h("tbody");
   const heads = columns.map(([head, , kind], place) => h("th", { scope: "col", class: kind, title: meaning(head) },
     head && rows.length > 1 ? h("button", { type: "button", class: "sort", "data-name": `sort ${head}`, click: () => sort(place) }, head) : head));
+  const last = h("th", { scope: "col" }, "More"), headRow = h("tr", {}, heads);
+  let fits = columns.length;
+  const line = (row) => {
+    const cells = columns.map(([, show, kind], place) => h("td", { class: kind }, show(row) ?? "", place ? null : sign(row)));
+    const rest = cells.slice(fits).filter((cell) => cell.textContent);
+    return h("tr", {}, cells.slice(0, fits), fits < cells.length ? h("td", {}, rest.length ? moreButton(rest.map((cell) => [heads[cells.indexOf(cell)].textContent, cell]), fits + 1) : "") : null);
+  };
   const draw = () => {
     const order = ORDERS.get(key), column = order && columns[order.place];
     const drawn = column ? sorted(rows, column, order.down).slice(first, first + shown.length) : shown;
-    body.replaceChildren(...drawn.map((row) => h("tr", {}, columns.map(([, show, kind], place) =>
-      h("td", { class: kind }, show(row) ?? "", place ? null : sign(row))))));
+    body.replaceChildren(...drawn.map(line));
     heads.forEach((head, place) => {
+      head.hidden = place >= fits;
       if (order && order.place === place) head.setAttribute("aria-sort", order.down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
+    if (fits < columns.length) headRow.append(last);
     roving(body);
   };
   const sort = (place) => {
@@ -60,9 +73,29 @@ function table(caption, columns, rows, shown = rows) {
     draw();
   };
   draw();
-  const element = h("table", {}, h("caption", {}, caption), roving(h("thead", {}, h("tr", {}, heads))), body);
-  return h("div", {}, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, element),
-    signLegend(shown), h("p", { class: "bar" }, copied(columns, rows)));
+  const scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", {}, roving(h("thead", {}, headRow)), body));
+  scroll.fit = () => {
+    if (scroll.scrollWidth <= scroll.clientWidth) return;
+    let room = scroll.clientWidth - OPENER;
+    const cut = heads.findIndex((head) => { room -= head.offsetWidth; return room < 0; });
+    fits = cut < 0 ? fits : Math.max(1, cut);
+    draw();
+  };
+  return h("div", {}, h("p", { class: "caption" }, caption), scroll, signLegend(shown), h("p", { class: "bar" }, copied(columns, rows)));
+}
+
+// The width of the cell with the button.
+const OPENER = 60;
+
+function moreButton(rest, width) {
+  const below = h("tr", {}, h("td", { colspan: width }, h("dl", { class: "rest" },
+    rest.map(([head, cell]) => h("div", {}, h("dt", {}, head), h("dd", {}, [...cell.childNodes]))))));
+  const button = h("button", { type: "button", class: "more", "aria-expanded": "false", click: () => {
+    if (below.isConnected) below.remove(); else button.closest("tr").after(below);
+    button.setAttribute("aria-expanded", String(below.isConnected));
+  } }, "more");
+  return button;
 }
 
 function copied(columns, rows) {

@@ -11,6 +11,7 @@ const claimsOf = (workload) => DATA.claims.filter((claim) => !workload || (claim
 
 const claims = (at) => [
   h("h2", {}, "Claims"),
+  h("p", {}, "What the data say to each claim of the original paper and of this one. ", DATA.claims_changed), h("p", {}, "Whether a verdict changed from the reference to this run: ", link("this run and the reference", ["against"]), "."),
   h("div", { class: "bar" }, choice("workload", [["", "all"], ...unique(DATA.claims.flatMap((claim) => claim.workloads || [])).map((name) => [name, titleOf(name)])], at.query.get("workload") || "",
     (value) => go(at, { workload: value })), filters(DATA.claims, at, "verdict", "origin"), searchBox(at)),
   table("Every claim, its verdict and the evidence", filled([
@@ -47,9 +48,12 @@ function evidenceOf(vote, { table: from, study }) {
   return link("matrix", ["start"], filter("workload"));
 }
 
-const VIEWS = { start: ["Start", start], why: ["Why", why], cells: ["Cells", cells], cell: [null, cell], replay: [null, replay], values: ["Values", values],
-  comparisons: ["Comparisons", comparisons], causes: ["Causes", causes], programs: ["Programs", programs], timeline: ["Timeline", timeline], compiled: ["Memory", compiled],
-  releases: ["Releases", releases], explained: ["Explained", explained], claims: ["Claims", claims], claim: [null, claim], against: ["Reference", against], audits: ["Audits", audits] };
+const VIEWS = { start: ["Start", start], why: ["Why", why], causes: ["Causes", causes], releases: ["Releases", releases], explained: ["Explained", explained],
+  programs: ["Programs", programs], timeline: ["Timeline", timeline], values: ["Values", values], compiled: ["Memory", compiled],
+  claims: ["Claims", claims], claim: [null, claim], audits: ["Audits", audits], against: ["Run and reference", against],
+  comparisons: ["Comparisons", comparisons], cells: ["Cells", cells], cell: [null, cell], replay: [null, replay] };
+// The first view of each group of the navigation, in the order of VIEWS.
+const GROUPS = { start: "Who and why", programs: "What is compiled", claims: "What is claimed", comparisons: "Every number" };
 const WITHIN = { cell: "cells", replay: "cells", claim: "claims" };
 // Which views are of one workload, and where its name stands in the address; the others have it as a filter.
 const NAMED = { cell: 4, replay: 5, why: 1, programs: 1, timeline: 1 };
@@ -72,6 +76,20 @@ function carried(view, at) {
   return workload && OF_A_WORKLOAD.includes(view) && hasView(view, workload) ? ofWorkload(view, workload) : address([view]);
 }
 
+// The links to the views, in groups with their names.
+function groupedLinks(name, at) {
+  const groups = [];
+  for (const [key, [text]] of Object.entries(VIEWS)) {
+    if (GROUPS[key]) groups.push(h("div", { role: "group", "aria-label": GROUPS[key] }, h("small", {}, GROUPS[key])));
+    if (text) groups.at(-1).append(h("a", { href: carried(key, at), "aria-current": key === (WITHIN[name] || name) ? "page" : null }, text));
+  }
+  return groups;
+}
+
+// Columns that do not fit into the width that there is are folded, also in what is opened later.
+const fit = () => MAIN.querySelectorAll(".scroll").forEach((one) => one.fit?.());
+MAIN.addEventListener("toggle", fit, true);
+
 async function show() {
   const at = place(), turn = ++requests;
   const name = VIEWS[at.parts[0]] ? at.parts[0] : "start";
@@ -79,9 +97,9 @@ async function show() {
   // Another view was requested while this one was unpacked.
   if (turn !== requests) return;
   const held = document.activeElement?.dataset?.name;
-  document.getElementById("views").replaceChildren(...Object.entries(VIEWS).filter(([, [text]]) => text).map(([key, [text]]) =>
-    h("a", { href: carried(key, at), "aria-current": key === (WITHIN[name] || name) ? "page" : null }, text)));
+  document.getElementById("views").replaceChildren(...groupedLinks(name, at));
   MAIN.replaceChildren(...content);
+  fit();
   performance.mark("drawn");
   document.title = `Stack Wars: ${MAIN.querySelector("h2").textContent}`;
   const control = held && MAIN.querySelector(`[data-name="${CSS.escape(held)}"]`);

@@ -4,31 +4,35 @@ async function why(at) {
   if (!workload) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
   const { subject, baseline } = DATA.pair, page = { ...await unpack(DATA.why[workload]), ...DATA.pair };
   const answers = (await unpack(DATA.explained)).filter((row) => row.workload === workload);
-  const released = (await unpack(DATA.releases)).filter((row) => row.workload === workload && row.change);
+  const released = (await unpack(DATA.releases)).filter((row) => row.workload === workload), steps = released.filter((row) => row.change);
   const here = { parts: ["why", workload], query: at.query };
   return [
     h("h2", {}, `Why: ${page.title}, ${title(subject)} over ${title(baseline)}`),
     at.parts[1] && at.parts[1] !== workload ? missing(`Of ${titleOf(at.parts[1])} this report has no number of the two.`, `make study STUDIES=stacks WORKLOADS=${at.parts[1]}`) : null,
     h("div", { class: "bar" }, choice("Workload", DATA.overview.map((one) => [one.workload, one.title]), workload, (value) => { location.hash = address(["why", value]); })),
     h("ul", { class: "verdict" }, page.sentences.map((text, place) => h("li", {}, place ? text : h("strong", {}, text)))),
-    h("p", {}, "Also: ", listOf(OF_A_WORKLOAD.filter((view) => view !== "why" && hasView(view, workload)).map((view) => h("a", { href: ofWorkload(view, workload) }, view))), "."),
-    ...waterfall(page),
-    ...byCompiler(page, workload),
-    ...byClass(page, here),
+    elsewhere(workload),
     ...(await closedBy(page, workload, answers)),
+    ...switched(page, workload, answers),
+    h("h3", {}, "Which release changed it"),
+    released.length ? beside(releasePlot(released), steps.length ? releaseTable("The releases that changed a program of it", unnamed(steps)) : h("p", {}, "No release changed its time, its values or its status.")) : missing("No release of a compiler is known to have changed it.", `make releases PROGRAM=${workload}`),
+    ...byCompiler(page, workload),
+    ...byRun(page, workload),
+    ...waterfall(page),
+    ...byClass(page, here),
     ...(await named(page, workload)),
     ...longest(page, workload),
-    ...byRun(page, workload),
     ...others(page),
     ...onTargets(page, workload),
-    h("h3", { id: "releases" }, "Which release changed it"),
-    released.length ? releaseTable(`${released.length} releases changed a program of it`, released) : missing("No release of a compiler is known to have changed it.", `make releases PROGRAM=${workload}`),
     ...numbers(page),
     h("h3", {}, "What measures this again"),
     page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": text }, command))),
     h("p", {}, `Measured at revision ${DATA.meta.git_revision}: git checkout ${DATA.meta.git_revision} has its sources.`),
   ];
 }
+
+// Rows without the workload that the page is about.
+const unnamed = (rows) => rows.map((row) => ({ ...row, workload: undefined, title: "" }));
 
 // The rows of a part, with the sign of the part.
 const ofPart = (rows, part) => rows.map((row) => ({ ...row, reference: part.reference }));
@@ -39,21 +43,29 @@ function waterfall({ waterfall: steps, subject, baseline }) {
   if (!steps) return [head, missing("Native calls and replays of both programs were not measured in the same rounds.", "make paper")];
   const label = { baseline: `${title(baseline)}, native`, program: "the program", subject: `${title(subject)}, native` };
   const ink = { baseline: colour(baseline), subject: colour(subject), program: "#777", "everything else": "#a07800" };
-  const added = (one) => (one.name === "baseline" || one.name === "subject" ? `${number(one.to)} ms` : `${one.to < one.from ? "\u2212" : "+"}${number(Math.abs(one.to - one.from))} ms, \u00d7 ${number(one.ratio)}`);
-  return [head, msBars(steps.steps.map((one) => ({ label: `${label[one.name] || one.name}${signed(steps)}`, from: one.from, to: one.to, ink: ink[one.name], about: added(one) }))),
-    h("p", {}, `Times and ratios of ${steps.run ? `run ${steps.run}` : "this run"} alone, in ${steps.compiler}. Ratios elsewhere on this page are pooled over runs and machines, and need not be the same. `,
-      "The program is the replay of both programs in one compiler. ", term("everything else", "Everything else"), " is what is left: tracing, dispatch, another build of XLA, and the error of both."),
-    table("The steps", [["Step", (one) => label[one.name] || one.name], ["From ms", (one) => number(one.from), "number"], ["To ms", (one) => number(one.to), "number"], ["Ratio in this run", (one) => number(one.ratio), "number"]], ofPart(steps.steps, steps))];
+  const added = (one) => (one.name === "baseline" || one.name === "subject" ? `${number(one.to)} ms` : `${one.to < one.from ? "\u2212" : "+"}${number(Math.abs(one.to - one.from))} ms`);
+  return [head, beside(msBars(steps.steps.map((one) => ({ label: `${label[one.name] || one.name}${signed(steps)}`, from: one.from, to: one.to, ink: ink[one.name], about: added(one) }))),
+    table("The steps", [["Step", (one) => label[one.name] || one.name], ["From, ms", (one) => number(one.from), "number"], ["To, ms", (one) => number(one.to), "number"]], ofPart(steps.steps, steps))),
+  h("p", {}, `Times of ${steps.run ? `run ${steps.run}` : "this run"} alone, in ${steps.compiler}. The program is the replay of both programs in one compiler. `, term("everything else", "Everything else"),
+    " is what is left: tracing, dispatch, another build of XLA, and the error of both.")];
 }
 
+// A row for each compiler and kind of machine.
 function byCompiler({ compilers }, workload) {
-  const head = h("h3", {}, "The ratio of both programs in each compiler");
-  if (!compilers.length) return [head, missing("Its programs were replayed in no compiler.", `make study STUDIES=matrix WORKLOADS=${workload}`)];
-  return [head, forest(compilers, { label: (row) => row.compiler }), table("Ratios by compiler", ratioColumns(["Compiler", (row) => row.compiler, "keep"]), compilers)];
+  const head = h("h3", {}, "The ratio of both programs in each compiler"), rows = compilers.flatMap(({ machines, ...row }) => machines.map((one) => ({ ...row, ...one })));
+  if (!rows.length) return [head, missing("Its programs were replayed in no compiler.", `make study STUDIES=matrix WORKLOADS=${workload}`)];
+  return [head, beside(forest(rows, { label: (row) => [row.compiler, row.machine].filter(Boolean).join(", "), most: BESIDE }), table("Ratios by compiler", filled([
+    ["Compiler", (row) => row.compiler, "keep"], ["Machines of", (row) => row.machine], ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict],
+    ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"]], rows), rows))];
 }
 
-const ratioColumns = (first) => [first, ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict], ["Machine", (row) => row.machine, "wide"],
-  ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"]];
+// What an option of a compiler, or leaving out a pass, does to the gap.
+function switched({ options, compilers }, workload, answers) {
+  const found = answers.filter((row) => row.cures.length), names = compilers.map((row) => row.compiler).slice(0, 2);
+  return [h("h3", {}, "Which pass or option changes it"), options.length || found.length ? h("ul", { class: "verdict" }, options.map((text) => h("li", {}, text)),
+    found.map((row) => h("li", {}, `${[row.compiler, row.other].filter(Boolean).join(" / ")}, ${title(row.subject)}: `, listOf(row.cures.map((flag) => h("code", {}, flag))), sign(row), ". ", link("The answer", ["explained", row.name])))) : null,
+  found.length ? null : missing("No single pass was left out: a search between two frontends edits the programs. Between two compilers it tries passes and options:", `make explain PROGRAM=${workload}${names.length > 1 ? ` COMPILERS=${names.join(",")}` : ""}`)];
+}
 
 function byClass({ classes, subject, baseline }, at) {
   const head = h("h3", {}, "Difference by class of operation");
@@ -61,20 +73,18 @@ function byClass({ classes, subject, baseline }, at) {
   const compilers = classes.map((one) => one.compiler), compiler = oneOf(at, "compiler", compilers), one = classes.find((other) => other.compiler === compiler);
   const kinds = DATA.timeline.classes, signedMs = (ms) => `${ms < 0 ? "\u2212" : "+"}${number(Math.abs(ms))} ms`;
   return [head, h("div", { class: "bar" }, choice("compiler", compilers.map((name) => [name, name]), compiler, (value) => go(at, { compiler: value }))),
-    msBars(one.rows.map((row) => ({ label: `${kinds[row.class].title}${signed(one)}`, from: 0, to: row.difference_ms, ink: kinds[row.class].colour, about: signedMs(row.difference_ms) })), `ms, ${title(subject)} \u2212 ${title(baseline)}`),
-    one.consistent ? null : h("p", {}, "One of the profiled calls differs by more than a tenth from one without the profiler."),
-    table(`A profiled call in ${compiler}${one.run ? `, run ${one.run}` : ""}`, [["Class", (row) => kinds[row.class].title], [`${title(baseline)}, ms`, (row) => number(row.baseline_ms), "number"],
-      [`${title(subject)}, ms`, (row) => number(row.subject_ms), "number"], ["Difference, ms", (row) => number(row.difference_ms), "number"]], ofPart(one.rows, one))];
+    beside(msBars(one.rows.map((row) => ({ label: `${kinds[row.class].title}${signed(one)}`, from: 0, to: row.difference_ms, ink: kinds[row.class].colour, about: signedMs(row.difference_ms) })), `ms, ${title(subject)} \u2212 ${title(baseline)}`),
+      table(`A profiled call in ${compiler}${one.run ? `, run ${one.run}` : ""}`, [["Class", (row) => kinds[row.class].title], [`${title(baseline)}, ms`, (row) => number(row.baseline_ms), "number"],
+      [`${title(subject)}, ms`, (row) => number(row.subject_ms), "number"], ["Difference, ms", (row) => number(row.difference_ms), "number"]], ofPart(one.rows, one))),
+    one.consistent ? null : h("p", {}, "One of the profiled calls differs by more than a tenth from one without the profiler.")];
 }
 
 async function closedBy({ subject, baseline }, workload, answers) {
   const head = h("h3", {}, "What closes the gap"), searched = (await unpack(DATA.causes)).filter((row) => row.workload === workload);
   const command = `make explain PROGRAM=${workload} FRONTENDS=${baseline},${subject}`;
-  const isKnown = answers.length || searched.some((row) => row.verdict);
-  return [head, searched.length ? causeTable("Gaps between replayed programs, and their causes", searched) : h("p", {}, "No two of its programs differ by more than the bound in one compiler."),
-    answers.length ? explainedTable("Answers of make explain, in a measurement of their own", answers) : null,
-    ...answers.filter((row) => row.regions.length).map((row) => regionTable(`Regions that close it in ${[row.compiler, row.other].filter(Boolean).join(" / ")}`, row.regions.map((region) => ({ ...region, reference: row.reference })))),
-    isKnown ? null : missing("Its cause was not searched.", command)];
+  return [head, searched.length ? causeTable("Gaps between replayed programs, and their causes", unnamed(searched).map(({ ratio, low, high, ...row }) => row)) : h("p", {}, "No two of its programs differ by more than the bound in one compiler."),
+    answers.length ? h("p", {}, "Answers of make explain, in a measurement of their own: ", listOf(answers.map((row) => h("span", {}, link([row.title, row.compiler, row.other].filter(Boolean).join(", "), ["explained", row.name]), sign(row)))), ".") : null,
+    answers.length || searched.some((row) => row.verdict) ? null : missing("Its cause was not searched.", command)];
 }
 
 // Of the normalised programs if there are any: they count what is computed, not how it is spelled.
@@ -99,14 +109,17 @@ function longest({ operations: found, not_optimised: reason, subject, baseline }
   table(`The ${found.rows.length} largest operations`, filled([...side("baseline", baseline), ...side("subject", subject), ["Class", classes]], found.rows), found.rows)];
 }
 
-function byRun({ runs, native, subject, baseline }, workload) {
+// The name of a kind of machine, shortened to its rate.
+const kindOf = (machine) => machine.split(", ").at(-1);
+
+function byRun({ runs, subject, baseline }, workload) {
   const head = h("h3", {}, "How noisy this number is");
   if (!runs.rows.length) return [head, missing("No run has rounds of its steady state.", "make paper")];
   const rows = runs.rows.map((row) => ({ ...row, subject, baseline, quantity: "steady" }));
-  return [head, h("p", {}, native ? `The pooled ratio is ${number(native.ratio)} ${interval(native.low, native.high)}, from ${native.rounds || "no"} rounds. ` : "", "Small dots: the ratio of each round. ",
-    runs.predicted ? `Shaded: where one more run on ${runs.on || "this machine"} is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
-  forest(rows, { label: (row) => row.run, single: true, band: runs.predicted }),
-  table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine", (row) => row.machine, "wide"]], rows), rows),
+  return [head, h("p", {}, "Large dots: the steady ratio of each run; small dots: of each round. ",
+    runs.predicted ? `Shaded: where one more run on ${runs.on ? `a machine of ${kindOf(runs.on)}` : "this machine"} is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
+  beside(forest(rows, { label: (row) => row.run, single: true, band: runs.predicted, most: BESIDE }),
+    table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine of", (row) => kindOf(row.machine)]], rows), rows)),
   h("p", {}, link("Every call of it", ["cells"], [["workload", workload]]))];
 }
 
@@ -122,7 +135,7 @@ function others({ frameworks, subject, baseline }) {
 function onTargets({ memory, fits }, workload) {
   const head = h("h3", {}, "Does it fit, and who needs more");
   if (!memory.length) return [head, missing("Its programs were compiled for no target.", `make paper WORKLOADS=${workload}`)];
-  return [head, h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets, MiB", memory)];
+  return [head, noTpuTime(), h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets", unnamed(memory))];
 }
 
 function numbers({ times, subject, baseline }) {
