@@ -28,7 +28,7 @@ from stackwars.study.results import schema
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources, sources
 from stackwars.study.results.folder import FIGURES, Folder, command
-from stackwars.study.results.runs import DamagedRunError
+from stackwars.study.results.runs import DamagedRunError, short_names
 from stackwars.study.results.schema import is_missing
 
 SUFFIX = ".tex.j2"
@@ -142,8 +142,9 @@ def steady_here(datasets: Sources) -> latex.Latex:
 def _accepted(runs: list[dict]) -> dict[str, list[str]]:
     """Return the accepted runs by kind of machine."""
     kinds: dict[str, list[str]] = {}
+    names = short_names(run["machine"] for run in runs)
     for run in runs:
-        kinds.setdefault(run["machine"], []).append(run["run"])
+        kinds.setdefault(names[run["machine"]], []).append(run["run"])
     return kinds
 
 

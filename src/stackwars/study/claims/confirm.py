@@ -96,12 +96,12 @@ class Confirmations:
         inside, outside = self._sums("predictions", "inside", "outside")
         count = len(self._documents)
         text = (
-            f"In {count} {'run' if count == 1 else 'runs'} measured after they had been committed, {held:,} of "
-            f"{len(tested):,} claims and {same:,} of {same + opposite + undecided:,} directions of ratios held; "
-            f"reversed: {refuted:,} and {opposite:,}; the others were not decided. All other results are explored. "
+            f"In {count} {'run' if count == 1 else 'runs'} measured after they were committed, {held:,} of "
+            f"{len(tested):,} claims and {same:,} of {same + opposite + undecided:,} directions of ratios held "
+            f"(reversed: {refuted:,} and {opposite:,}); everything else is explored. "
         )
         if not inside + outside:
-            return text + "No ratio was predicted, because the kind of machine was new."
+            return text + "The kind of machine was new, so no ratio was predicted."
         return f"{text}In the interval predicted for the kind of machine: {inside:,} of {inside + outside:,} ratios."
 
     def _sums(self, name: str, *counts: str) -> list[int]:

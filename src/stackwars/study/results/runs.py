@@ -156,13 +156,12 @@ def by_speed(kinds: Iterable[str]) -> list[str]:
 
 
 def short_names(kinds: Iterable[str]) -> dict[str, str]:
-    """Return kinds of machine by their class of peaks, with the processor if two have one class, or else whole."""
+    """Return kinds of machine by their class of peaks; if two have one, all with their processor, or else whole."""
     ends = {kind: (kind.partition(", ")[0], kind.rpartition(", ")[2]) for kind in kinds}
-    rates = {kind: rate for kind, (_, rate) in ends.items()}
-    for names in (rates, {kind: ", ".join(both) for kind, both in ends.items()}):
-        if len(set(names.values())) == len(names):
-            return names
-    return {kind: kind for kind in ends}
+    if len({rate for _, rate in ends.values()}) == len(ends):
+        return {kind: rate for kind, (_, rate) in ends.items()}
+    names = list(ends.values())
+    return {kind: ", ".join(both) if names.count(both) == 1 else kind for kind, both in ends.items()}
 
 
 def identity(context: dict) -> str:

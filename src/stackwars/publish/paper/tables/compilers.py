@@ -50,7 +50,9 @@ def split_rows(sources: Sources) -> pd.DataFrame:
             continue
         row = {"workload": cells[0]["title"], "compiler": compiler_title(compiler)}
         result.append(row | _factors(by_key, workload, compiler, sources.run.config) | _replays(cells))
-    return frame(result, _worst(replays) + pooled_over(data, table))
+    newest = sorted({cell["run"] for cell in replays.values()} - {""})
+    of_run = f"Times are of the run {', '.join(newest)}, whatever the kind of their line. " if newest else ""
+    return frame(result, of_run + _worst(replays) + pooled_over(data, table))
 
 
 def _worst(replays: dict[tuple, dict]) -> str:

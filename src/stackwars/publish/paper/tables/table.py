@@ -6,7 +6,8 @@ A module of this folder lists its tables in `TABLES`, each a :class:`Table`. `re
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -289,7 +290,7 @@ def render(table: Table, sources: Sources) -> str:
     """Return the float of a table; more rows than a page has continue in further floats of the same number."""
     rows = table.rows(sources)
     columns = table.columns if isinstance(table.columns, tuple) else table.columns(sources)
-    known = [run["machine"] for run in sources.reference.context.get("runs", [])]
+    known = Counter(run["machine"] for run in sources.reference.context.get("runs", []))
     rows = by_kind(rows, [column.value for column in columns], table.group_by, known)
     if missing := [column.value for column in columns if len(rows) and column.value not in rows]:
         raise ValueError(
@@ -315,29 +316,37 @@ def render(table: Table, sources: Sources) -> str:
 
 
 def by_kind(
-    rows: pd.DataFrame, columns: Sequence[str], group_by: str = "", known: Sequence[str] = ()
+    rows: pd.DataFrame, columns: Sequence[str], group_by: str = "", known: Mapping[str, int] | None = None
 ) -> pd.DataFrame:
     """Return the rows with a line for each kind of machine that a row has ratios of, and a note that names the kinds.
 
-    The first column that does not group names a row and, with a letter, its kind. known: kinds that other tables have,
-    so that a kind has the same letter in all of them.
+    The first column that does not group names a row and, with a letter, its kind. known: how many runs each kind has
+    in the reference. A kind has the same letter in all tables. If there are more than two, those with one run have no
+    line: a page has no room for all.
     """
+    known = known or {}
     name = next(column for column in columns if column != group_by)
     every = {kind for value in rows.to_numpy().flat if isinstance(value, Ratio) for kind in value.kinds or ()}
+    left_out = {kind for kind in every if known.get(kind) == 1} if len(every) > 2 else set()
+    names = runs.short_names(every)
     order = zip(runs.by_speed({*known, *every}), string.ascii_uppercase, strict=False)
-    letters = {kind: letter for kind, letter in order if kind in every}
+    letters = {kind: letter for kind, letter in order if kind in every - left_out}
     if len(letters) < 2:
         return rows
     lines = []
     for row in rows.to_dict("records"):
-        own = {kind for value in row.values() if isinstance(value, Ratio) for kind in value.kinds or ()}
+        own = {
+            kind for value in row.values() if isinstance(value, Ratio) for kind in value.kinds or ()
+        } - left_out
         for place, kind in enumerate(sorted(own, key=letters.__getitem__) or [""]):
             line = {column: _on(kind, value, place) for column, value in row.items()}
             named = Latex(f"{escape(row[name])} {letters[kind]}") if kind else row[name]
             lines.append(line | {name: named} | ({group_by: row[group_by]} if group_by else {}))
     result = pd.DataFrame(lines, columns=rows.columns)
-    names = runs.short_names(letters)
     legend = "; ".join(f"{letter}: {escape(names[kind])}" for kind, letter in letters.items())
+    if left_out:
+        one_run = "; ".join(escape(names[kind]) for kind in runs.by_speed(left_out))
+        legend += f"; not shown, with one run (comparisons.csv, report): {one_run}"
     result.attrs["note"] = f"{rows.attrs.get('note', '')} Kinds of machine: {legend}."
     return result
 
