@@ -22,7 +22,7 @@ from stackwars.study.claims import definitions
 from stackwars.study.claims.decide import dataset_of
 from stackwars.study.claims.definitions import Claim, study_of
 from stackwars.study.claims.verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote
-from stackwars.study.claims.votes import Without, judge, votes_for, votes_without
+from stackwars.study.claims.votes import Without, by_unit, judge, row_votes, votes_without
 from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema, verdicts
 from stackwars.study.results.comparisons import EACH_KIND
@@ -267,7 +267,7 @@ def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -
 
 def ballot(claim: Claim, data: Dataset) -> Ballot:
     """Return the votes of a run on a claim."""
-    votes = {str(vote.row): vote for vote in votes_for(claim, data) if not vote.is_silent}
+    votes = {str(vote.row): vote for vote in row_votes(claim, data) if not vote.is_silent}
     return Ballot(votes, votes_without(claim, data))
 
 
@@ -280,7 +280,8 @@ def on_shared(claim: Claim, one: Ballot, other: Ballot) -> tuple[str, str] | Non
     if not shared:
         return None
     first, second = (
-        judge(claim, [side.votes[row] for row in shared], side.without)[0] for side in (one, other)
+        judge(claim, by_unit(claim, [side.votes[row] for row in shared]), side.without)[0]
+        for side in (one, other)
     )
     return first, second
 
