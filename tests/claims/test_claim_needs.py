@@ -98,17 +98,16 @@ def test_a_study_of_other_frameworks_needs_no_more_than_it_has():
 def test_one_claim_is_decided_from_its_cells_alone(tmp_path):
     folder = write_results(tmp_path / "results")
     smoke = config().changed(preset="smoke")
-    for first_ms, verdict in ((50.0, "supported"), (200.0, "contradicted")):
-        for framework, first in (("jax", 100.0), ("torch_xla", first_ms)):
-            cell = Cell(framework, "gemm", "cpu")
+    for compiled, verdict in ((1, "supported"), (0, "contradicted")):
+        for workload in ("resnet50", "bert_base", "gpt2_small"):
+            cell = Cell("torch_xla_pending", workload, "cpu")
             shutil.rmtree(folder / cell.path, ignore_errors=True)
-            rounds = [process(cell, repetition, first_ms=first + repetition) for repetition in range(3)]
-            write_cell(folder, rounds)
-        row = decide_one("gemm_first_pytorch", smoke, Folder(tmp_path / verdict, folder))
+            write_cell(folder, [process(cell, compiles=(1, compiled, 0))])
+        row = decide_one("pending_two_runs", smoke, Folder(tmp_path / verdict, folder))
         assert row["verdict"] == verdict
-        assert format_verdict(row).startswith(
-            f"gemm_first_pytorch: {verdict}, {row['margin']}\n  GEMM's first run"
-        )
+        assert "ResNet-50, BERT-Base, GPT-2 small" in row["evidence"]
+        line = f"pending_two_runs: {verdict}, {row['margin']}\n  With inputs"
+        assert format_verdict(row).startswith(line)
 
 
 def without_torch_xla() -> dict:

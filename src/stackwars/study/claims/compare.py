@@ -28,7 +28,7 @@ from stackwars.study.claims import confirm, definitions
 from stackwars.study.claims.decide import dataset_of, decide
 from stackwars.study.claims.definitions import Claim, is_counted, study_of
 from stackwars.study.claims.verdicts import CLAIM_VERDICTS, CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote
-from stackwars.study.claims.votes import Without, judge, votes_for, votes_without
+from stackwars.study.claims.votes import Without, by_unit, judge, row_votes, votes_without
 from stackwars.study.config import load
 from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema, verdicts
@@ -359,7 +359,7 @@ def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -
 
 def ballot(claim: Claim, data: Dataset) -> Ballot:
     """Return the votes of a run on a claim."""
-    votes = {str(vote.row): vote for vote in votes_for(claim, data) if not vote.is_silent}
+    votes = {str(vote.row): vote for vote in row_votes(claim, data) if not vote.is_silent}
     return Ballot(votes, votes_without(claim, data))
 
 
@@ -372,7 +372,8 @@ def on_shared(claim: Claim, one: Ballot, other: Ballot) -> tuple[str, str] | Non
     if not shared:
         return None
     first, second = (
-        judge(claim, [side.votes[row] for row in shared], side.without)[0] for side in (one, other)
+        judge(claim, by_unit(claim, [side.votes[row] for row in shared]), side.without)[0]
+        for side in (one, other)
     )
     return first, second
 

@@ -56,22 +56,29 @@ Without = dict[str, list[Vote]]
 
 def votes_for(claim: Claim, dataset: Dataset) -> list[Vote]:
     """Return a vote for each row that the claim is about, those without data included; or for each unit."""
+    return by_unit(claim, row_votes(claim, dataset))
+
+
+def row_votes(claim: Claim, dataset: Dataset) -> list[Vote]:
+    """Return a vote for each row that the claim is about, those without data included."""
     query = claim.query
     result = rows_of(claim, dataset)
     limit = None
     if "below" in query:  # the row that others are compared with does not vote itself
         is_limit = matches(result, query["below"])
         limit, result = next(iter(result[is_limit].to_dict("records")), None), result[~is_limit]
-    if "unit" in query:
-        result = result.assign(**{side: result[side].replace(FAMILIES) for side in SIDES if side in result})
     rows = result.to_dict("records")
-    columns = query.get("unit", schema.KEYS[query["table"]])
-    votes = [
-        replace(_vote_on_every_kind(claim, row, limit), title=title, row=identity(row, columns))
-        for row, title in zip(rows, titles(rows, columns), strict=True)
+    keys = schema.KEYS[query["table"]]
+    return [
+        replace(_vote_on_every_kind(claim, row, limit), title=title, row=identity(row, keys))
+        for row, title in zip(rows, titles(rows, query.get("unit", keys)), strict=True)
     ]
-    votes = _units(votes) if "unit" in query else votes
-    labels = query.get("labels", {})
+
+
+def by_unit(claim: Claim, votes: list[Vote]) -> list[Vote]:
+    """Return the votes of the units of some rows, or of the rows, in the claim's own words."""
+    labels = claim.query.get("labels", {})
+    votes = _units(votes, claim.query["unit"]) if "unit" in claim.query else votes
     return [replace(vote, word=labels.get(vote.word, vote.word)) for vote in votes]
 
 
@@ -143,14 +150,15 @@ def _below(name: str, row: Row, limit: Row | None) -> Vote:
     return Vote(vote, word, "", f"{general(row[name])} against {general(limit[name])}", row[name])
 
 
-def _units(votes: list[Vote]) -> list[Vote]:
+def _units(votes: list[Vote], columns: list[str]) -> list[Vote]:
     """Return one vote for all rows of a unit: theirs if they agree, else an open one.
 
-    A row without data says nothing in a unit in which others have some.
+    A row without data says nothing in a unit in which others have some. Variants of a stack stand behind it.
     """
     units: dict[str, list[Vote]] = {}
-    for vote in votes:
-        units.setdefault(str(vote.row), []).append(vote)
+    for vote in sorted(votes, key=lambda vote: bool(FAMILIES.keys() & (vote.row or {}).values())):
+        row = {name: FAMILIES.get(value, value) for name, value in (vote.row or {}).items() if name in columns}
+        units.setdefault(str(row), []).append(replace(vote, row=row))
     merged = []
     for every in units.values():
         said = [vote for vote in every if not vote.is_silent] or every

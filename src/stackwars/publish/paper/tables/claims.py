@@ -20,8 +20,8 @@ from stackwars.study.results.schema import is_missing
 
 EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
 ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "On this CPU, or at our sizes"}
-MOST = 120
-"""Characters of what a claim rests on: two or three lines."""
+MOST = 100
+"""Characters of what a claim rests on: two lines."""
 
 
 def original_rows(sources: Sources) -> pd.DataFrame:
@@ -86,19 +86,18 @@ def need_rows(_: Sources) -> pd.DataFrame:
 
 
 _COLUMNS = (
-    Column("Claim", "sentence", align=rf"{RAGGED}p{{0.36\textwidth}}"),
-    Column("Verdict", "verdict", align=rf"{RAGGED}p{{0.09\textwidth}}"),
-    Column("Votes", "margin", align=rf"{RAGGED}p{{0.14\textwidth}}"),
-    Column("Rests on", "rests_on", align=rf"{RAGGED}p{{0.28\textwidth}}"),
+    Column("Claim", "sentence", align=rf"{RAGGED}p{{0.4\textwidth}}"),
+    Column("Verdict", "verdict"),
+    Column("Votes", "margin", align=rf"{RAGGED}p{{0.19\textwidth}}"),
+    Column("Rests on", "rests_on", align=rf"{RAGGED}p{{0.25\textwidth}}"),
 )
 TABLES = (
     Table(
         name="claims_original",
         caption="Claims of the Original",
         rows=original_rows,
-        columns=(Column("", "of", align=rf"{RAGGED}p{{0.08\textwidth}}"), *_COLUMNS),
+        columns=(Column("", "of", align=rf"{RAGGED}p{{0.06\textwidth}}"), *_COLUMNS),
         group_by="of",
-        loose=True,
         note=r"""Needed: a majority and one more; of a claim about every row, all. Slower, more and the like are said of
         torch\_xla unless the claim names another.""",
         max_rows=32,
@@ -108,7 +107,6 @@ TABLES = (
         caption="Claims of This Paper",
         rows=our_rows,
         columns=_COLUMNS,
-        loose=True,
         max_rows=32,
     ),
     Table(
