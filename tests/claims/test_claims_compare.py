@@ -85,7 +85,7 @@ def test_a_claim_is_compared_on_the_rows_that_both_have(tmp_path):
 
 def test_a_claim_without_shared_rows_is_not_decided_here(tmp_path):
     found = outcome(compared(tmp_path, {"ffn": 2.0}, {"mha": 2.0}))
-    assert (found["run"], found["outcome"]) == ("not testable here", compare.NOT_DECIDED_HERE)
+    assert (found["run"], found["outcome"]) == ("not testable here", compare.NOT_MEASURED_HERE)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from stackwars.core import documents
 from stackwars.core.outcome import Status
 from stackwars.publish.report import compare, tables
 from stackwars.publish.report.gather import CLAIMS, GLOSSARY, against, changes, explained, gather, glossary
-from stackwars.study.claims.compare import NOT_DECIDED_HERE, NOT_REPRODUCED, REPRODUCED
+from stackwars.study.claims.compare import NOT_DECIDED_HERE, NOT_MEASURED_HERE, NOT_REPRODUCED, REPRODUCED
 from stackwars.study.claims.decide import dataset_of
 from stackwars.study.claims.verdicts import NOT_TESTABLE
 from stackwars.study.config import load
@@ -76,7 +76,7 @@ def test_what_contradicts_the_reference_comes_first_and_what_agrees_is_left_out(
         "x": ("supported", REPRODUCED),
         "y": ("not decided", NOT_DECIDED_HERE),
         "z": ("contradicted", NOT_REPRODUCED),
-        "w": (NOT_TESTABLE, NOT_DECIDED_HERE),
+        "w": (NOT_TESTABLE, NOT_MEASURED_HERE),
     }
     ratios = {"near": (3.1, False), "inside": (2.0, True), "unknown": (2.0, None), "far": (0.1, False)}
     document = {

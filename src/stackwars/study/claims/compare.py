@@ -42,6 +42,7 @@ from stackwars.study.results.verdicts import NOT_DECIDED
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_DECIDED_HERE = "not decided here"
+NOT_MEASURED_HERE = "not measured here"
 NOT_DECIDED_THERE = "not decided in the reference"
 _DECIDED = (SUPPORTED, CONTRADICTED)
 OPEN, SPLIT, UNMEASURED = "open", "split", "unmeasured"
@@ -81,6 +82,8 @@ def outcome(reference: str, run: str) -> str:
     """Return what became of a claim's verdict."""
     if reference not in _DECIDED:
         return NOT_DECIDED_THERE
+    if run == NOT_TESTABLE:
+        return NOT_MEASURED_HERE
     if run not in _DECIDED:
         return NOT_DECIDED_HERE
     return REPRODUCED if run == reference else NOT_REPRODUCED
@@ -161,8 +164,9 @@ def summary(document: dict) -> str:
     claims, ratios, cells = (document[name] for name in ("claims", "ratios", "cells"))
     if not ratios and not cells:
         return "Nothing is compared: the shapes of this run differ from those of the reference."
-    reproduced, not_reproduced = (
-        sum(claim["outcome"] == word for claim in claims) for word in (REPRODUCED, NOT_REPRODUCED)
+    reproduced, not_reproduced, open_here, not_measured = (
+        sum(claim["outcome"] == word for claim in claims)
+        for word in (REPRODUCED, NOT_REPRODUCED, NOT_DECIDED_HERE, NOT_MEASURED_HERE)
     )
     decided = sum(claim["reference"] in _DECIDED for claim in claims)
     inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
@@ -170,10 +174,10 @@ def summary(document: dict) -> str:
     same = sum(cell["run"] == cell["reference"] for cell in cells)
     sentences = []
     if claims:
-        left = decided - reproduced - not_reproduced
         sentences += [
             f"Of {decided} claims that the reference decides, {reproduced} are reproduced.",
-            f"Not reproduced: {not_reproduced or 'none'}; not decided here: {left or 'none'}.",
+            f"Not reproduced: {not_reproduced or 'none'}; not decided here: {open_here or 'none'}; without data "
+            f"here: {not_measured or 'none'}.",
         ]
     if inside:
         sentences.append(
