@@ -49,7 +49,7 @@ def test_a_run_with_the_same_results_reproduces_everything(tmp_path):
     assert outcome(document)["outcome"] == compare.REPRODUCED
     assert compare.NOT_REPRODUCED not in {row["outcome"] for row in document["claims"]}
     assert document["summary"] == (
-        "Of 1 claims that the reference decides, 1 are reproduced. Not reproduced: none; not decided here: none. "
+        "Of 1 claims that the reference decides, 1 are reproduced. Not reproduced: none; not decided here: none; without data here: none. "
         "Of 2 ratios, 2 lie where the reference expects this kind of machine. "
         "Of 2 ratios that both decide, 2 have the direction of the reference."
     )
