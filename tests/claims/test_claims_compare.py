@@ -49,7 +49,8 @@ def test_a_run_with_the_same_results_reproduces_everything(tmp_path):
     assert outcome(document)["outcome"] == compare.REPRODUCED
     assert compare.NOT_REPRODUCED not in {row["outcome"] for row in document["claims"]}
     assert document["summary"] == (
-        "Of 1 claims that the reference decides, 1 are reproduced. Not reproduced: none; not decided here: none; without data here: none. "
+        "Of 1 claims that the reference decides, 1 are reproduced. "
+        "Not reproduced: none; not decided here: none; without data here: none. "
         "Of 2 ratios, 2 lie where the reference expects this kind of machine. "
         "Of 2 ratios that both decide, 2 have the direction of the reference."
     )
@@ -95,7 +96,7 @@ def test_a_claim_without_shared_rows_is_not_decided_here(tmp_path):
         ("contradicted", "contradicted", "reproduced"),
         ("supported", "contradicted", "not reproduced"),
         ("supported", "not decided", "not decided here"),
-        ("contradicted", "not testable here", "not decided here"),
+        ("contradicted", "not testable here", "not measured here"),
         ("not decided", "supported", "not decided in the reference"),
     ],
 )
