@@ -126,8 +126,9 @@ def test_a_cause_says_in_words_where_it_is(found, words):
     assert tables.places(*found) == words
 
 
-def test_the_paragraph_about_changed_claims_stands_between_its_markers():
-    assert changes("a\n<!-- changes -->\n\nb `c`\nd\n\n<!-- /changes -->\ne") == "b c d"
+def test_reviews_of_the_claims_are_found_in_their_page():
+    text = "# Claims\n\nA review on 1 May struck\n`a`.\n\nOther.\n\nA review on 2 May added `b`.\n"
+    assert changes(text) == "A review on 1 May struck a. A review on 2 May added b."
     assert changes(CLAIMS.read_text(encoding="utf-8"))
 
 
