@@ -11,6 +11,7 @@ from report_fixture import REFERENCE, RUN, made_document, made_sources
 from snapshots import assert_snapshot
 from stackwars.core import documents
 from stackwars.core.outcome import Status
+from stackwars.explain.answer import LAYOUT
 from stackwars.publish.report import compare, tables
 from stackwars.publish.report.gather import CLAIMS, GLOSSARY, against, changes, explained, gather, glossary
 from stackwars.study.claims.compare import NOT_DECIDED_HERE, NOT_MEASURED_HERE, NOT_REPRODUCED, REPRODUCED
@@ -112,8 +113,22 @@ def test_the_glossary_is_short_and_every_line_of_it_is_a_word():
     assert re.findall(r"^\| ([a-z ]+) \|", text, re.MULTILINE) == ["status", *Status]
 
 
-def test_the_paragraph_about_changed_claims_stands_between_its_markers():
-    assert changes("a\n<!-- changes -->\n\nb `c`\nd\n\n<!-- /changes -->\ne") == "b c d"
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ((LAYOUT, 60, 3), "60 weights, same cause"),
+        ((LAYOUT, 1), "1 weight"),
+        (("operations", 2), "2 places, same cause"),
+        ((f"{LAYOUT} and operations", 3, 2), "3 places, 2 kinds"),
+    ],
+)
+def test_a_cause_says_in_words_where_it_is(found, words):
+    assert tables.places(*found) == words
+
+
+def test_reviews_of_the_claims_are_found_in_their_page():
+    text = "# Claims\n\nA review on 1 May struck\n`a`.\n\nOther.\n\nA review on 2 May added `b`.\n"
+    assert changes(text) == "A review on 1 May struck a. A review on 2 May added b."
     assert changes(CLAIMS.read_text(encoding="utf-8"))
 
 

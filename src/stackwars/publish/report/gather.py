@@ -66,6 +66,7 @@ def gather(sources: Sources) -> Row:
         "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
         "studies": {name: _study(sources, name, compiled) for name in run.config.studies},
         "glossary": glossary(GLOSSARY.read_text(encoding="utf-8")),
+        "claims_changed": changes(CLAIMS.read_text(encoding="utf-8")),
         "reproduction": reproduction.get("summary", ""),
         "against": against(reproduction),
         "frameworks": {name: _framework(name) for name in dict.fromkeys(names)},
@@ -86,7 +87,6 @@ def gather(sources: Sources) -> Row:
         "timeline": timeline,
         "claims": claims(run),
         "checks": format_checks(run),
-        "claims_changed": changes(CLAIMS.read_text(encoding="utf-8")),
         "audits": [
             {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
         ],
@@ -116,9 +116,9 @@ def claims(run: Dataset) -> list[Row]:
 
 
 def changes(text: str) -> str:
-    """Return the paragraph between the markers `changes` of a page: which claims changed after they were first made."""
-    marked = text.partition("<!-- changes -->")[2].partition("<!-- /changes -->")[0]
-    return " ".join(marked.replace("`", "").split())
+    """Return the paragraphs of a page that say what a review of the claims struck, reworded or added."""
+    reviews = [paragraph for paragraph in text.split("\n\n") if paragraph.startswith("A review on ")]
+    return " ".join(" ".join(reviews).replace("`", "").split())
 
 
 def _ballot(run: Dataset, claim: definitions.Claim) -> Row:

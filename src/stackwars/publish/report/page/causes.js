@@ -15,7 +15,8 @@ async function causes(at) {
 
 // The verdict of a search of a cause.
 const verdictOf = (row) => (row.verdict === "cause" ? "cause found" : row.verdict || "not searched");
-const closedShare = (row) => (none(row.closed) ? "" : `${percent(row.closed)} [${percent(row.closed_low)}, ${percent(row.closed_high)}]`);
+const shareText = (share, low, high) => (none(share) ? "" : `${percent(share)}${none(low) ? "" : ` [${percent(low)}, ${percent(high)}]`}`);
+const closedShare = (row) => shareText(row.closed, row.closed_low, row.closed_high);
 
 // A long text, of which only the beginning is open; the two parts make the whole.
 const beginning = (text) => ((text || "").length > 160 ? h("details", {}, h("summary", {}, text.slice(0, 120)), text.slice(120)) : text);

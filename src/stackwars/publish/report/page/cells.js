@@ -150,8 +150,8 @@ const noTpuTime = () => (DATA.cells.some((cell) => cell.device === "tpu" && !non
 
 const compiledTable = (caption, rows, shown = rows) => table(caption, filled([
   ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", (row) => row.variant, "keep"],
-  ["Verdict", (row) => row.verdict || clipped(statusOf(row))], ["Needs, MiB", (row) => mib(row.hbm_bytes), "number"], [`over ${title(DATA.pair.baseline)}`, (row) => factor(row.hbm_ratio), "number"],
+  ["Needs, MiB", (row) => mib(row.hbm_bytes), "number"], [`over ${title(DATA.pair.baseline)}`, (row) => factor(row.hbm_ratio), "number"], ["Verdict", (row) => row.verdict || row.status],
   ["Temporaries, MiB", (row) => mib(row.temp_bytes), "number"], [`temporaries over ${title(DATA.pair.baseline)}`, (row) => factor(row.temp_ratio), "number"], ["Arguments, MiB", (row) => mib(row.argument_bytes), "number"],
   ["Usable, MiB", (row) => mib(row.usable_bytes), "number"], ["Published", (row) => row.published_status], ["Largest batch", (row) => row.largest_batch, "number"], ["Estimated cycles", (row) => number(row.estimated_cycles), "number"],
-  ["Operations", (row) => row.operations, "number"], ["Fusions", (row) => row.fusions, "number"], ["Compile, s", (row) => number(row.compile_s), "number"], ["Run", (row) => row.run, "keep"],
+  ["Operations", (row) => row.operations, "number"], ["Fusions", (row) => row.fusions, "number"], ["Compile, s", (row) => number(row.compile_s), "number"], ["Status", (row) => (row.status === "ok" ? "" : clipped(statusOf(row))), "wide"], ["Run", (row) => row.run, "keep"],
 ], rows), rows, shown);

@@ -84,7 +84,7 @@ const firstOf = ({ sentence: text, kind }) => text.split(/(?<=\.) /).slice(0, ki
 const explainedTable = (caption, rows) => table(caption, filled([
   ["Program", (row) => link(row.title, ["explained", row.name])], ["Compiler", (row) => [row.compiler, row.other].filter(Boolean).join(" / ")], ["Verdict", verdictOf], ["Answer", firstOf, "wide"],
   ["Passes and options that change it", (row) => curesOf(row.cures), "wide"], ["To file", (row) => (row.script ? link("script", ["explained", row.name]) : "")], ["About", (row) => row.kind],
-  ["Share closed", (row) => (none(row.share) ? "" : `${percent(row.share)} [${percent(row.low)}, ${percent(row.high)}]`), "keep"], ["Workload", (row) => (row.workload ? whyLink(row.workload) : "")],
+  ["Share closed", (row) => shareText(row.share, row.low, row.high), "keep"], ["Workload", (row) => (row.workload ? whyLink(row.workload) : "")],
 ], rows), rows);
 
 const regionTable = (caption, regions, more = []) => table(caption, filled([
