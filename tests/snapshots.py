@@ -27,4 +27,6 @@ def assert_snapshot(name: str, text: str) -> None:
     if os.environ.get("SNAPSHOTS") == "write":
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{text.strip()}\n", encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == f"{text.strip()}\n"
+    is_current = path.read_text(encoding="utf-8") == f"{text.strip()}\n"
+    file = path.relative_to(REPOSITORY)
+    assert is_current, f"{file} differs; fix: SNAPSHOTS=write pytest {test}, then read git diff {file}"

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,12 +18,13 @@ from stackwars.core.numbers import percent
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study import config
 from stackwars.study.audits import audit_entries
-from stackwars.study.claims import compare, definitions
+from stackwars.study.claims import compare, decide, definitions
 from stackwars.study.claims.compare import Stability
 from stackwars.study.claims.confirm import Confirmations, label
 from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
+from stackwars.study.results import reference as reference_tables
 from stackwars.study.results import runs, schema, variance
-from stackwars.study.results.folder import MEASURED, REFERENCE, REFERENCE_TABLES, Folder
+from stackwars.study.results.folder import MEASURED, REFERENCE, Folder
 from stackwars.study.results.reference import context
 
 TABLE = Path("docs", "claims.md")
@@ -141,5 +144,17 @@ def write(repository: Path, reference: Path) -> None:
     replace_section(repository / PROTOCOL, "runs", text)
 
 
+def main() -> None:
+    """Pool the accepted runs, decide the claims, and update the pages and the committed copies of both tables."""
+    whole = config.load(source="reference")
+    with tempfile.TemporaryDirectory() as made:
+        folder = Folder(made, REFERENCE)
+        reference_tables.write(whole, folder)
+        decide.write(whole, folder)
+        write(REPOSITORY, folder.results)
+        for name in ("comparisons", "claims"):
+            shutil.copyfile(folder[name], REFERENCE / folder[name].name)
+
+
 if __name__ == "__main__":
-    write(REPOSITORY, REFERENCE_TABLES)
+    main()
