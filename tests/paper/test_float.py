@@ -63,6 +63,7 @@ def test_texts_are_escaped_and_lists_are_words():
     assert escape("--config") == "-{}-config"
     assert series(["a", "b", "c"]) == "a, b and c"
     assert series(["a, x", "b"]) == "a, x; and b"
+    assert series(["a (1, 2)", "b (3, 4)"]) == "a (1, 2) and b (3, 4)"
     for missing in (None, NAN):
         with pytest.raises(ValueError, match="expected a value to print"):
             escape(missing)

@@ -130,6 +130,18 @@ def test_what_holds_on_every_kind_of_machine_is_the_least():
     assert "slower on 1 of 2" in found["detail"]["gemm"] and found["detail"]["ffn"] == ""
 
 
+def test_the_native_verdict_of_a_margin_is_that_of_every_kind_too():
+    words = {"a": "equivalent", "b": "faster"}
+    margin = {"quantity": "margin", "verdict": "the program"}
+    rows = [
+        comparison("gemm", 0.9, machine=kind, native_verdict=word, **margin) for kind, word in words.items()
+    ]
+    table = schema.table("comparisons", rows)
+    assert list(comparisons.over_kinds(table)["native_verdict"]) == ["inconclusive"]
+    alike = table.assign(native_verdict="faster")
+    assert list(comparisons.over_kinds(alike)["native_verdict"]) == ["faster"]
+
+
 def runs(*values: float, kinds: str = "", error: float = 1e-9, rounds: int = 3) -> list[RunValue]:
     """Runs with these values; kinds: a letter a run, each its own by default."""
     names = kinds or "abcdefgh"

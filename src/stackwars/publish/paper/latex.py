@@ -7,6 +7,7 @@ Everything that reaches a page passes through here. A plain string is escaped; o
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 from stackwars.core import numbers
@@ -112,10 +113,13 @@ def scientific(value: float) -> Latex:
 
 
 def series(items: Iterable[object]) -> Latex:
-    """Return ``a, b and c``, each of one item at least escaped; if one has a comma of its own, ``a, b; c; and d``."""
+    """Return ``a, b and c``, each of one item at least escaped; if one has a comma of its own, ``a, b; c; and d``.
+
+    A comma in parentheses is none.
+    """
     words = [escape(item) for item in items]
     if len(words) == 1:
         return words[0]
-    if any("," in word for word in words):
+    if any("," in re.sub(r"\([^)]*\)", "", word) for word in words):
         return Latex("; ".join(words[:-1]) + "; and " + words[-1])
     return Latex(", ".join(words[:-1]) + " and " + words[-1])

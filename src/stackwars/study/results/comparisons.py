@@ -432,6 +432,8 @@ def _least(kinds: list[Row]) -> Row:
         row["detail"] = ", ".join(
             f"{word} on {count} of {len(kinds)} kinds of machine" for word, count in counts.items()
         )
+    if row["native_verdict"]:
+        row["native_verdict"] = verdicts.over_kinds([one["native_verdict"] for one in kinds])
     if row["agreement"]:
         row["agreement"] = verdicts.agreement(row["published_ratio"], verdict)
     return row
