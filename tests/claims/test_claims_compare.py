@@ -128,7 +128,7 @@ def test_a_run_names_its_claims_by_verdict_and_what_would_decide_the_others(tmp_
         ("gemm_first_pytorch", "not decided", 1.0),
         ("longer_first_models", "not decided", 0.0),
         ("memory_jax", "not testable here", None),
-        ("harness_passes", "not testable here", None),
+        ("control_holds", "not testable here", None),
     ]
     rows = [
         {"id": name, "verdict": verdict, "votes_open": open_votes} for name, verdict, open_votes in verdicts
@@ -138,7 +138,7 @@ def test_a_run_names_its_claims_by_verdict_and_what_would_decide_the_others(tmp_
         "Supported here (1): faster_steady. Contradicted here (1): gemm_steady_pytorch. "
         "Not decided, because results are missing or need more rounds (1): gemm_first_pytorch. "
         "Not decided, because the results are split (1): longer_first_models. "
-        "Without data here (1): harness_passes. "
+        "Without data here (1): control_holds. "
         "In studies that this run did not measure (1): make paper STUDIES=targets"
     )
 

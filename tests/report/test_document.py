@@ -159,7 +159,7 @@ def test_two_folders_are_compared_by_a_command_as_text_and_in_a_page(folders, tm
     arguments = ["compare", *map(str, folders), "--output", str(output)]
     monkeypatch.setattr("sys.argv", arguments)
     compare.main()
-    printed = capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())
     assert str(output) in printed and "Of 2 cells, 2 have the same status as in the reference." in printed
     assert '"other":{"name":"2026-02-02 of ' in output.read_text()
     (folders[1] / "cells.csv").unlink()
