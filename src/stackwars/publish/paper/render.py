@@ -170,18 +170,15 @@ def definitions(sources: Sources, is_reference: bool) -> str:
 
     :raises ProseError: for an unknown name, and in the reference for a paragraph whose verdicts differ.
     """
-    numbers, used_names, paragraphs = (
-        values(_in_full(sources.reference)),
-        list(prose.uses()),
-        prose.read_guards(),
-    )
+    reference = _in_full(sources.reference)
+    numbers, used_names, paragraphs = values(reference), list(prose.uses()), prose.read_guards()
     decided_claims = sources.reference.table("claims")
     known = {
         prose.VAL: numbers,
         prose.CLAIM: set(decided_claims["id"]),
         prose.ORIGIN: set(sources.run.config.studies),
     }
-    decided = verdicts(sources.reference)
+    decided = verdicts(reference)
     prose.check_guards(paragraphs, decided)
     prose.check(used_names, known)
     if is_reference:

@@ -157,8 +157,9 @@ def _units(votes: list[Vote], columns: list[str]) -> list[Vote]:
     """
     units: dict[str, list[Vote]] = {}
     for vote in sorted(votes, key=lambda vote: bool(FAMILIES.keys() & (vote.row or {}).values())):
-        row = {name: FAMILIES.get(value, value) for name, value in (vote.row or {}).items() if name in columns}
-        units.setdefault(str(row), []).append(replace(vote, row=row))
+        row = {name: value for name, value in (vote.row or {}).items() if name in columns}
+        unit = str({name: FAMILIES.get(value, value) for name, value in row.items()})
+        units.setdefault(unit, []).append(replace(vote, row=row))
     merged = []
     for every in units.values():
         said = [vote for vote in every if not vote.is_silent] or every

@@ -11,13 +11,14 @@ const claimsOf = (workload) => DATA.claims.filter((claim) => !workload || (claim
 
 const claims = (at) => [
   h("h2", {}, "Claims"),
-  h("p", {}, "What the data say to each claim of the original paper and of this one. ", DATA.claims_changed), h("p", {}, "Whether a verdict changed from the reference to this run: ", link("this run and the reference", ["against"]), "."),
+  h("p", {}, "What the data say to each claim of the original paper and of this one."), h("p", {}, "Whether a verdict changed from the reference to this run: ", link("this run and the reference", ["against"]), "."),
   h("div", { class: "bar" }, choice("workload", [["", "all"], ...unique(DATA.claims.flatMap((claim) => claim.workloads || [])).map((name) => [name, titleOf(name)])], at.query.get("workload") || "",
     (value) => go(at, { workload: value })), filters(DATA.claims, at, "verdict", "origin"), searchBox(at)),
   table("Every claim, its verdict and the evidence", filled([
     ["Claim", (claim) => link(claim.sentence, ["claim", claim.id]), "wide"], ["Origin", (claim) => claim.origin],
     ["Verdict", (claim) => claim.verdict], ["Votes for it", (claim) => claim.margin], ["Evidence", (claim) => claim.evidence],
   ], DATA.claims), matching(wanted(claimsOf(at.query.get("workload")), at, "verdict", "origin"), at, (claim) => [claim.id, claim.sentence, claim.verdict, claim.evidence].join(" "))),
+  h("p", {}, DATA.claims_changed),
 ];
 
 // One claim: the rows that vote on it, each with the view that shows it.
