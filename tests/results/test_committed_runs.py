@@ -19,8 +19,6 @@ ACCEPTED = CONFIG.changed(
 )
 """The configuration with a framework that was dropped on 28 November 2026, as the accepted runs had it."""
 RUNS = runs.read()
-JUDGED = ["judge", "parity_rel_l2", "losses_apart"]
-"""Columns of cells whose outputs were compared with the baseline's when the newest run was accepted."""
 
 
 def recorded(table: pd.DataFrame, run: runs.Run, name: str) -> pd.DataFrame:
@@ -66,8 +64,7 @@ def newest():
 @pytest.fixture(scope="module")
 def again(tmp_path_factory, newest):
     """The tables that follow from the committed measurements of the studies of that run."""
-    # Until 28 November 2026 the first study compiled for targets.
-    names = list(dict.fromkeys([*newest.context["studies"], "targets"]))
+    names = newest.context["studies"]
     config = CONFIG.changed(measure=names, studies={name: CONFIG.studies[name] for name in names})
     found = raw.read(config, REFERENCE)
     made = {"cells": cells.build(config, found)}
@@ -80,12 +77,11 @@ def again(tmp_path_factory, newest):
 @pytest.mark.parametrize("name", ["cells", "programs", "rounds", "comparisons"])
 def test_tables_follow_from_the_committed_measurements(newest, again, name):
     keys = schema.KEYS[name] + (["round", "basis"] if name == "rounds" else [])
-    assert len(again[name]) > 100
-    made = recorded(again[name], newest, name).drop(columns=JUDGED if name == "cells" else [])
-    assert_rows_known(made, newest.table(name), keys)
+    assert len(again[name]) > 40
+    assert_rows_known(recorded(again[name], newest, name), newest.table(name), keys)
 
 
 def test_no_cell_of_the_newest_run_is_without_its_measurements(newest, again):
     known = newest.table("cells")
     kept = known[known["workload"].isin(of_tables(CONFIG).workloads) & known["status"].ne("not run")]
-    assert_rows_known(recorded(kept, newest, "cells").drop(columns=JUDGED), again["cells"], schema.CELL_KEYS)
+    assert_rows_known(recorded(kept, newest, "cells"), again["cells"], schema.CELL_KEYS)
