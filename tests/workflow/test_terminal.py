@@ -134,7 +134,7 @@ def test_the_first_estimate_of_a_full_run_is_by_what_the_reference_cost():
     total = sum(count * terminal.FULL_S[rule] for rule, count in rules.items())
     assert progress.seconds_left() == pytest.approx(total)
     for job in range(8):
-        progress.begin(job, "lower")
+        progress.begin(job, "lower", 1)
         progress.end(job)
     assert progress.seconds_left() == pytest.approx(total, rel=0.1), "eight short jobs tell little"
 
