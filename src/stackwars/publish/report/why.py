@@ -148,12 +148,13 @@ class Pages:
             for kinds in compared[compared["quantity"].isin(quantities)][EACH_KIND]:
                 numbers = tables.records(pd.DataFrame(kinds), shown)
                 key = (is_other, *(kinds[0][name] for name in ("quantity", "workload", "compiler")))
-                result[key] = [
-                    one | {"machine": one.get("machine", "").rpartition(", ")[2]}
-                    for one in numbers
-                    if "ratio" in one
-                ]
-        return result
+                result[key] = [{"machine": "", **one} for one in numbers if "ratio" in one]
+        names = {"": ""} | runs.short_names(
+            {one["machine"] for kinds in result.values() for one in kinds} - {""}
+        )
+        return {
+            key: [one | {"machine": names[one["machine"]]} for one in kinds] for key, kinds in result.items()
+        }
 
     def _on_machines(self, row: Row | None) -> list[Row]:
         """Return the numbers of a comparison on each kind of machine."""

@@ -41,8 +41,11 @@ function overview(matrix) {
 
 // A mark of one of several compilers, told apart by shape and colour.
 const SHAPES = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-3.5-3.5h7v7h-7z", "M0-4.5l4.5 8h-9z", "M0-5l5 5-5 5-5-5z"];
-const mark = (place, x, y, isFilled, text) => s("path", { transform: `translate(${x} ${y})`, d: SHAPES[place % SHAPES.length], fill: isFilled ? roundColour(place) : "#fff", stroke: roundColour(place), "stroke-width": 1.5 },
+const mark = (place, x, y, filled, text) => s("path", { transform: `translate(${x} ${y})`, d: SHAPES[place % SHAPES.length], fill: filled ? roundColour(place) : "#fff", "fill-opacity": filled || 1, stroke: roundColour(place), "stroke-width": 1.5 },
   text ? s("title", {}, text) : null);
+
+// How far a mark is filled, by the kind of machine.
+const FILLED = [1, 0, 0.45];
 
 // The ratio of both programs in each compiler, on each kind of machine; the name of a workload leads to its page.
 function programFigure(rows) {
@@ -60,13 +63,13 @@ function programFigure(rows) {
     compilers.forEach((compiler, at) => (row.compilers[compiler]?.machines || []).forEach((one) => {
       const y = band * place + 4 + line * (at + 0.5);
       if (!none(one.low)) plot.append(s("line", { x1: x(one.low), x2: x(one.high), y1: y, y2: y, stroke: roundColour(at), "stroke-width": 1.5 }));
-      plot.append(mark(at, x(one.ratio), y, one.machine === DATA.machines[0], `${row.title}, ${compiler}${one.machine ? `, ${one.machine}` : ""}: ${number(one.ratio)} ${interval(one.low, one.high)}${signed(row.compilers[compiler])}`));
+      plot.append(mark(at, x(one.ratio), y, FILLED[DATA.machines.indexOf(one.machine)] ?? 0, `${row.title}, ${compiler}${one.machine ? `, ${one.machine}` : ""}: ${number(one.ratio)} ${interval(one.low, one.high)}${signed(row.compilers[compiler])}`));
     }));
   });
   plot.append(words(left, foot + 38, `\u2190 ${names[0]}'s program faster | ${names[1]}'s program faster \u2192`));
-  const [filledOn, ...hollowOn] = DATA.machines.map((machine) => (machine ? `machines of ${machine}` : "this run"));
-  return [h("p", { class: "legend" }, compilers.map((name, place) => h("span", {}, s("svg", { width: 14, height: 12, "aria-hidden": "true" }, mark(place, 7, 6, true)), ` ${name}`)),
-    hollowOn.length ? `Filled: ${filledOn}. Hollow: ${hollowOn.join(", ")}.` : null), plot,
+  const kinds = DATA.machines.map((machine, place) => `${["Filled", "Hollow", "Half"][place] || "Hollow"}: ${machine || "this run"}.`);
+  return [h("p", { class: "legend" }, compilers.map((name, place) => h("span", {}, s("svg", { width: 14, height: 12, "aria-hidden": "true" }, mark(place, 7, 6, 1)), ` ${name}`)),
+    kinds.length > 1 ? kinds.join(" ") : null), plot,
   near.length ? h("p", {}, `Not drawn, near 1 in every compiler: ${near.map((row) => row.title).join(", ")}.`) : null];
 }
 

@@ -109,8 +109,8 @@ function longest({ operations: found, not_optimised: reason, subject, baseline }
   table(`The ${found.rows.length} largest operations`, filled([...side("baseline", baseline), ...side("subject", subject), ["Class", classes]], found.rows), found.rows)];
 }
 
-// The name of a kind of machine, shortened to its rate.
-const kindOf = (machine) => machine.split(", ").at(-1);
+// The name of a kind of machine, shortened to its processor and its rate.
+const kindOf = (machine) => unique([machine.split(", ")[0], machine.split(", ").at(-1)]).join(", ");
 
 function byRun({ runs, subject, baseline }, workload) {
   const head = h("h3", {}, "How noisy this number is");
