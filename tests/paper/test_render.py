@@ -50,7 +50,7 @@ def test_every_name_and_every_guard_of_the_paper_fits_the_reference(definitions)
     used = {use.name for use in prose.uses() if use.command == prose.VAL}
     assert len(used) > 100
     assert all(rf"\csname val@{name}\endcsname" in definitions for name in used)
-    assert len(prose.read_guards()) > 20
+    assert len(prose.read_guards()) >= 25
 
 
 def test_every_reference_of_the_paper_has_its_label():
