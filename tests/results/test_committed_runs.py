@@ -77,7 +77,7 @@ def again(tmp_path_factory, newest):
 @pytest.mark.parametrize("name", ["cells", "programs", "rounds", "comparisons"])
 def test_tables_follow_from_the_committed_measurements(newest, again, name):
     keys = schema.KEYS[name] + (["round", "basis"] if name == "rounds" else [])
-    assert len(again[name]) > 40
+    assert len(again[name]) > (40 if name == "programs" else 100)  # its programs without those of targets
     assert_rows_known(recorded(again[name], newest, name), newest.table(name), keys)
 
 
