@@ -87,8 +87,8 @@ class ToyCheckout:
                 REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".ruff_cache")
             )
         package = folder / "src" / "stackwars"
-        (package / "frameworks" / "toy.py").write_text(FRAMEWORK)
-        (package / "frameworks" / "toy_partner.py").write_text(PARTNER)
+        (package / "measure" / "frameworks" / "toy.py").write_text(FRAMEWORK)
+        (package / "measure" / "frameworks" / "toy_partner.py").write_text(PARTNER)
         self._make_environment()
 
     def _make_environment(self) -> None:
