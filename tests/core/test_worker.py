@@ -130,7 +130,7 @@ def test_a_process_that_hangs_or_crashes_is_replaced(worker: Worker) -> None:
         other.timeout_s = 60
         assert check.check(other, program(), expected()).outcome.status is Status.OK
         assert other.has("x of set 0 as [[8, 4], 'float32']")
-        other._child.send_signal(11)
+        other._child.process.send_signal(11)
         with pytest.raises(Failed, match="SIGSEGV") as failed:
             other.call("add")
         assert failed.value.outcome.status is Status.CRASH

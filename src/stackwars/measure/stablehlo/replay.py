@@ -30,7 +30,7 @@ from stackwars.core.documents import Events
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program_text import not_donated, readable
 from stackwars.measure import workloads
-from stackwars.measure.calls import SINGLES, STEADY, Stream, serve, timed_call
+from stackwars.measure.calls import SINGLES, STEADY, Measurement, Stream, timed_call
 from stackwars.measure.child import keep_memory, run_child, surroundings
 from stackwars.measure.stablehlo import arguments, profile
 from stackwars.measure.stablehlo.arguments import Entry
@@ -280,29 +280,39 @@ def _long(shape: tuple[int, ...]) -> list[int]:
     return [extent for extent in shape if extent != 1]
 
 
-def measure(spec: dict, events: Events, folder: Path) -> None:
-    """Run one process of a replay. spec: a ReplayJob as a dictionary."""
-    events.write("import")
-    keep_memory(spec["workload"])
-    compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])
-    events.write("build", device_kind=compiler.device_kind(), versions=compiler.versions())
-    replay = ReplayProcess(spec, events)
-    replay.load(compiler)
-    gc.collect()
-    gc.disable()
-    events.write("run", **surroundings())
-    streams = replay.streams()
-    serve(streams, alone=(SINGLES, STEADY))
-    gc.enable()
-    replay.verify(replay.fetch({name: stream.outputs for name, stream in streams.items()}))
-    events.write("timed", **surroundings())
-    if spec["repetition"] == 0 and replay.programs:
-        replay.profile()
+class ReplayMeasurement(Measurement):
+    """The process of a replay; see `ReplayJob`."""
+
+    alone = (SINGLES, STEADY)
+
+    def build(self) -> None:
+        """Compile or load the programs and place their arguments."""
+        spec, events = self.spec, self.events
+        events.write("import")
+        keep_memory(spec["workload"])
+        compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])
+        events.write("build", device_kind=compiler.device_kind(), versions=compiler.versions())
+        self._replay = ReplayProcess(spec, events)
+        self._replay.load(compiler)
+        gc.collect()
+        gc.disable()
+        events.write("run", **surroundings())
+        self.streams = self._replay.streams()
+
+    def finish(self) -> None:
+        """Judge the last results, and profile the programs of the first round."""
+        replay = self._replay
+        gc.enable()
+        replay.verify(replay.fetch({name: stream.outputs for name, stream in self.streams.items()}))
+        self.events.write("timed", **surroundings())
+        if self.spec["repetition"] == 0 and replay.programs:
+            replay.profile()
+        self.events.write("end")
 
 
 def main() -> None:
     """Run the process of a replay."""
-    run_child(measure)
+    run_child(ReplayMeasurement)
 
 
 if __name__ == "__main__":
