@@ -219,7 +219,8 @@ def run_child(
 def run_forked(work: Callable[[], None], cap: int, timeout_s: float, log: Path) -> ExitReport:
     """Run a function in a fork of this process to its end and report how it ended; never raises for its fate.
 
-    For many short runs that need the same slow imports. This process must have no threads yet.
+    For many short runs that need the same slow imports. This process must have no threads yet, except those that watch
+    a `Child`.
     """
     kills, parent, start = limits.OomKills(), os.getpid(), time.monotonic()
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The process that times one cell once.
+"""The process that times one cell once: a worker whose commands are those of a `calls.Measurement`.
 
 It runs in the framework's own environment and appends what it has done to an event file, line by
 line, so that whatever ends it, its parent knows how far it came and keeps what was measured.

@@ -1,6 +1,6 @@
-"""The parent of one process: spawns the child, caps it, times it out, records how it ended.
+"""A measured process: a worker (`core.worker`) in surroundings that are random or fixed, and its record.
 
-It always leaves a result, whatever the child does, and it dies with the workflow that started it.
+There always is a record, however the process ends. Two measurements never share the machine (`exclusive`).
 """
 
 from __future__ import annotations
