@@ -13,7 +13,6 @@ from report_fixture import HOSTILE
 from running import python
 from stackwars.core import launch, limits
 from stackwars.core.launch import REPOSITORY
-from stackwars.measure.pipes import Control
 
 MIB = 2**20
 PYTHON = Path("/somewhere/else/jax-0123/bin/python")
@@ -75,15 +74,12 @@ def test_child_over_its_time_or_stopped_on_demand_is_killed(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["no such interpreter", "no such core"])
-def test_child_that_cannot_be_started_is_a_report_and_closes_its_pipes(tmp_path, command):
-    control = Control()
+def test_child_that_cannot_be_started_is_a_report(tmp_path, command):
     python = Path("/nowhere/python") if command == "no such interpreter" else Path(sys.executable)
     cpus = {10**4} if command == "no such core" else None
-    log = tmp_path / "log.txt"
-    report = launch.run_child(python, [], {}, 256 * MIB, 30, log=log, cpus=cpus, control=control)
+    report = launch.run_child(python, [], {}, 256 * MIB, 30, log=tmp_path / "log.txt", cpus=cpus)
     assert report.exit_code is None
     assert str(python) in report.not_started
-    assert control.answer() == ""
 
 
 def test_a_process_that_is_gone():

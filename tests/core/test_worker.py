@@ -1,5 +1,7 @@
 """A worker with a compiler and its client: what it answers, and what its client makes of its end."""
 
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,7 +132,7 @@ def test_a_process_that_hangs_or_crashes_is_replaced(worker: Worker) -> None:
         other.timeout_s = 60
         assert check.check(other, program(), expected()).outcome.status is Status.OK
         assert other.has("x of set 0 as [[8, 4], 'float32']")
-        other._child.send_signal(11)
+        other._child.process.send_signal(11)
         with pytest.raises(Failed, match="SIGSEGV") as failed:
             other.call("add")
         assert failed.value.outcome.status is Status.CRASH
@@ -241,3 +243,43 @@ def test_a_module_that_cannot_start_says_so() -> None:
     ):
         process.ask("facts")
     assert failed.value.outcome.status is Status.CRASH
+
+
+def test_a_python_that_cannot_be_started_is_a_fault_of_ours() -> None:
+    with Process("/nowhere/python", []) as process, pytest.raises(Failed, match="/nowhere/python") as failed:
+        process.ask("facts")
+    assert failed.value.outcome.status is Status.ERROR
+
+
+def test_memory_that_the_kernel_does_not_limit_is_capped() -> None:
+    code = "import mmap, time; m = mmap.mmap(-1, 2**29); [m.write(bytes(2**24)) for _ in range(32)]; time.sleep(60)"
+    with (
+        Process("python3", ["-c", code], cap_gib=0.25, timeout_s=30) as process,
+        pytest.raises(Failed, match="killed at the cap in facts") as failed,
+    ):
+        process.ask("facts")
+    assert failed.value.outcome.status is Status.OOM
+
+
+def test_an_orphan_that_holds_the_pipe_does_not_hide_the_end_of_its_process() -> None:
+    code = "import os, time; os.fork() and os._exit(3); os.setsid(); time.sleep(20)"
+    begun = time.monotonic()
+    with (
+        Process("python3", ["-c", code], timeout_s=60) as process,
+        pytest.raises(Failed, match="exit status 3"),
+    ):
+        process.ask("facts")
+    assert time.monotonic() - begun < 15
+
+
+def test_processes_work_at_once_until_their_answers_are_read() -> None:
+    code = (
+        "import json, time; from types import SimpleNamespace; from stackwars.core import worker;"
+        "worker.serve(SimpleNamespace(wait=lambda seconds: (time.time(), time.sleep(seconds), time.time())))"
+    )
+    with Process(sys.executable, ["-c", code]) as one, Process(sys.executable, ["-c", code]) as other:
+        for process in (one, other):
+            process.send("wait", seconds=3.0)
+        (began, _, ended), (other_began, _, other_ended) = one.answer("wait"), other.answer("wait")
+        assert began < other_ended and other_began < ended
+        assert one.end().exit_code == 0, "no more commands end it"

@@ -31,7 +31,8 @@ def test_every_shape_is_compiled_once_or_all_at_once(framework, tmp_path):
         },
     }  # fmt: skip
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    python("-m", CELL, tmp_path, pins=pins(framework), env=clean_environ({"TMPDIR": str(tmp_path)}))
+    environ = clean_environ({"TMPDIR": str(tmp_path)})
+    python("-m", CELL, tmp_path, pins=pins(framework), env=environ, input='["run", {}]\n')
     lines = (tmp_path / "events.jsonl").read_text().splitlines()
     calls = [one for one in map(json.loads, lines) if one["event"] == "shape"]
     assert [(one["turn"], one["value"]) for one in calls] == [

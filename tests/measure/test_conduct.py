@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from running import python
 from stackwars.measure import conduct, loops
-from stackwars.measure.conduct import IN_TURN, INTERLEAVED, Participant, run_round
+from stackwars.measure.conduct import IN_TURN, INTERLEAVED, Participant
 from stackwars.setup.device import ONE_THREAD
 from toy_checkout import SETTINGS, ToyCheckout
 
@@ -115,59 +115,65 @@ ON_ONE_CORE = SimpleNamespace(device=ONE_THREAD)
 
 
 class Scripted:
-    """The parent's end of a child whose loops take so many ns each."""
+    """The client of a process whose loops take so many ns each."""
 
-    def __init__(self, name: str, said: list[tuple[str, str]], ns: int) -> None:
+    is_running = True
+
+    def __init__(self, name: str, said: list[tuple[str, ...]], ns: int) -> None:
         self.name, self.said, self.ns = name, said, ns
 
-    def answer(self) -> str:
-        return "ready"
+    def send(self, command: str, step: str = "", stream: str = "") -> None:
+        self.said.append((self.name, step or command, stream))
 
-    def command(self, line: str) -> str:
-        self.said.append((self.name, line))
-        return str(self.ns)
-
-    def finish(self) -> None:
-        self.said.append((self.name, "finish"))
+    def answer(self, command: str) -> int:
+        return self.ns
 
 
-def conducted(streams: dict[str, tuple[str, ...]], ns: int = 1, **settings) -> list[tuple[str, str]]:
-    """What is said to the participants of a round, in this order."""
-    said: list[tuple[str, str]] = []
+def conducted(streams: dict[str, tuple[str, ...]], ns: int = 1, **settings) -> list[tuple[str, str, str]]:
+    """The commands to the participants of a round, in this order: participant, step, stream."""
+    said: list[tuple[str, str, str]] = []
     participants = [
         Participant(name, ON_ONE_CORE, Path(), Path(), streams=own) for name, own in streams.items()
     ]
-    controls = {name: Scripted(name, said, ns) for name in streams}
+    processes = {name: Scripted(name, said, ns) for name in streams}
     settings = {"loop_pairs": 3} | settings
-    conduct._Round(participants, settings, random.Random(3), controls).conduct()
+    conduct._Round(participants, settings, random.Random(3), processes).conduct()
     return said
 
 
 def test_streams_take_turns_forwards_and_then_backwards():
     said = conducted({"replay": ("a", "b", "c"), "native": ("",)})
-    looped = [(who, line.removeprefix("loop").strip()) for who, line in said if line.startswith("loop")]
+    looped = [(who, stream) for who, step, stream in said if step == "loop"]
     first, second, third = looped[:4], looped[4:8], looped[8:]
     assert set(first) == {("replay", "a"), ("replay", "b"), ("replay", "c"), ("native", "")}
     assert second == first[::-1] and third == first
-    assert said[-2:] == [("replay", "finish"), ("native", "finish")]
-    assert {line for _, line in said[:4]} == {"singles", "singles a", "singles b", "singles c"}
+    assert said[:2] == [("replay", "build", ""), ("native", "build", "")], "builds overlap"
+    assert said[-2:] == [("replay", "finish", ""), ("native", "finish", "")]
+    singles = [("replay", "singles", stream) for stream in "abc"]
+    assert set(said[2:6]) == {*singles, ("native", "singles", "")}
 
 
 def test_two_pairs_are_enough_where_a_block_takes_over_a_second():
     for ns, pairs in ((10**9 + 1, 2), (10**9 - 1, 5)):
         said = conducted({"one": ("",), "other": ("",)}, ns, loop_pairs=5)
-        assert len([line for _, line in said if line == "loop"]) == 2 * pairs
+        assert len([step for _, step, _ in said if step == "loop"]) == 2 * pairs
 
 
-def test_a_process_of_a_round_has_time_to_wait_for_the_others(monkeypatch, tmp_path):
-    limits_s = []
+def test_a_process_of_a_round_has_time_to_wait_for_the_others(toy):
+    # Each waits while the other takes its steps.
+    records = ran(toy, timeout_s=4, steady_seconds=2.5, steady_max_blocks=10**9, loop_pairs=1)
+    assert {record["status"] for record in records.values()} == {"ok"}
+    assert all(record["wall_s"] > 4 for record in records.values())
 
-    def supervise(job, python, folder, child_module, control, seed, patience):
-        limits_s.append(patience)
-        control.close()
-        return {"status": "error"}
 
-    monkeypatch.setattr(conduct, "supervise", supervise)
-    both = [Participant(name, ON_ONE_CORE, Path(), tmp_path) for name in ("one", "other")]
-    run_round(both, {"loop_pairs": 1}, random.Random(1), 0)
-    assert limits_s == [2, 2]
+def test_a_process_that_hangs_ends_its_round_and_leaves_records(toy):
+    records = ran(toy, subject="sleep", timeout_s=2)
+    assert records["subject"]["status"] == "timeout"
+    assert records["subject"]["status_detail"].endswith("last phase begun or finished: run")
+    assert "end" not in [event["event"] for event in records["subject"]["events"]]
+
+
+def test_a_process_that_ends_early_leaves_the_others_their_turns(toy):
+    records = ran(toy, partner="sigkill", loop_pairs=2)
+    assert (records["subject"]["status"], records["partner"]["status"]) == ("ok", "crash")
+    assert len(loops.loops_of(records["subject"])) == 2

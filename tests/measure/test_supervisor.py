@@ -164,7 +164,7 @@ def test_two_cells_are_never_measured_at_once(toy):
 
 
 def test_child_has_a_cache_of_its_own_and_random_padding(tmp_path):
-    found = supervisor._environ(SimpleNamespace(device="cpu"), tmp_path, None, random.Random(1))
+    found = supervisor._environ(SimpleNamespace(device="cpu"), tmp_path, random.Random(1))
     for name in ("XDG_CACHE_HOME", "TMPDIR", "CUDA_CACHE_PATH"):
         assert found[name] == str(tmp_path)
     assert 0 < len(found["STACKWARS_PADDING"]) < supervisor.PADDING and set(found["STACKWARS_PADDING"]) == {"x"}

@@ -23,7 +23,7 @@ SPEC = {
 def test_cell_whose_operations_run_outside_the_compiler_is_unsupported(framework, torch_xla_python, tmp_path):
     (tmp_path / "spec.json").write_text(json.dumps({**SPEC, "framework": framework}))
     command = (torch_xla_python, *public_inputs.command("stackwars.measure.child"), tmp_path)
-    done = run(*command, env=public_inputs.environ(), check=False)
+    done = run(*command, env=public_inputs.environ(), input='["run", {}]\n', check=False)
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     last = {key: events[-1].get(key) for key in ("event", "type", "message")}
     if framework == "torch_eager":

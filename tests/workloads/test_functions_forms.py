@@ -117,7 +117,7 @@ def test_a_cell_is_measured_and_all_of_its_results_are_right(lowered, path, fram
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     environ = clean_environ({"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU"})
     command = (python(PINS[framework]), "-m", "stackwars.measure.child", tmp_path)
-    done = run(*command, env=environ, check=False)
+    done = run(*command, env=environ, input='["run", {}]\n', check=False)
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     assert events[-1]["event"] == "end", (events[-1], done.stderr[-2000:])
     values, right = np.load(tmp_path / judge.OUTPUTS), judge.read(expected)

@@ -13,7 +13,6 @@ import os
 import re
 import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -33,6 +32,8 @@ from stackwars.core.program import Argument, Graph
 
 _TAIL = 200
 """Characters of the last line that a crashed process printed."""
+_PATIENCE_S = 1.0
+"""Seconds without an answer after which the client looks whether the process still runs."""
 _TRACE_LINES = 1000
 """Lines of a stack trace in which the last line before it is searched."""
 _TIME = re.compile(r"^(F\d{4} [\d:.]+ +\d+ |\d{4}-\d\d-\d\d [\d:.]+: F )")
@@ -49,18 +50,25 @@ class Process:
         cap_gib: float | str = "auto",
         timeout_s: float = 300,
         environ: dict[str, str] | None = None,
+        folder: Path | None = None,
+        cwd: Path | None = None,
+        cpus: set[int] | None = None,
     ) -> None:
-        """python, arguments: the command. cap_gib: of its memory. timeout_s: of one command."""
+        """python, arguments: the command. cap_gib: of its memory. timeout_s: of one command. folder: of its log, which
+        then outlives it. cwd: by default its folder. cpus: the cores that it may use, None for all.
+        """
         self.timeout_s = timeout_s
         self._end = math.inf
-        self.folder = Path(tempfile.mkdtemp(prefix="stackwars-"))
+        self._is_temporary = folder is None
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="stackwars-"))
         self._python, self._arguments, self._environ = Path(python), list(arguments), environ or {}
-        self._cap = limits.cap_bytes(cap_gib)
-        self._child: subprocess.Popen | None = None
+        self._cap, self._cwd, self._cpus = limits.cap_bytes(cap_gib), cwd or self.folder, cpus
+        self._child: launch.Child | None = None
+        self._ended: launch.ExitReport | None = None
         self._answers: int = -1
         self._buffer = b""
 
-    def __enter__(self) -> Process:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -79,35 +87,49 @@ class Process:
 
         :raises Failed: with the outcome of a command that raised, crashed or took too long.
         """
+        self.send(command, **arguments)
+        return self.answer(command)
+
+    def send(self, command: str, **arguments: Any) -> None:
+        """Send a command, whose answer is read later: several processes may work at once."""
         if not self._child:
             self._start()
-        try:
-            self._child.stdin.write(json.dumps([command, arguments]).encode() + b"\n")
-            self._child.stdin.flush()
-        except OSError:
-            raise self._died(command) from None
+        self._child.deadline = min(time.monotonic() + self.timeout_s, self._end)
+        # A process that has ended takes no command: its answer tells.
+        with contextlib.suppress(OSError):
+            if self._child.process:
+                self._child.process.stdin.write(json.dumps([command, arguments]).encode() + b"\n")
+                self._child.process.stdin.flush()
+
+    def answer(self, command: str) -> Any:
+        """Return the result of a command that was sent; raises as `ask`."""
         answer = json.loads(self._line(command))
+        self._child.deadline = math.inf
         if "status" in answer:
             raise Failed(Outcome(Status(answer["status"]), answer["detail"], answer["signature"]))
         return answer["result"]
 
+    def end(self) -> launch.ExitReport:
+        """Send no more commands; wait for the end of the process and return how it ended, or how it has ended."""
+        if self._child:
+            self._close_input()
+            self._ended = self._child.report()
+        return self._ended
+
     def stop(self) -> None:
         """End the process; the next command starts another."""
         if self._child:
-            # Its group too: a compiler may be a process of its own.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._child.pid, signal.SIGKILL)
-            self._child.wait()
-            # A command that a dead process did not take is still in the buffer, and closing would send it.
-            with contextlib.suppress(BrokenPipeError):
-                self._child.stdin.close()
+            self._child.kill()
+            self._ended = self._child.report()
+            self._close_input()
             os.close(self._answers)
             self._child = None
 
     def close(self) -> None:
         """End the process and remove its files."""
         self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._is_temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def log(self, **lines: int) -> str:
         """Return the last lines that the process printed."""
@@ -121,26 +143,31 @@ class Process:
     def _start(self) -> None:
         reader, writer = os.pipe()
         environ = launch.clean_environ({**self._environ, worker.REPLY: str(writer)})
-        with (self.folder / "log.txt").open("wb") as log:
-            self._child = launch.start_child(
-                *(self._python, self._arguments, environ, self._cap),
-                cwd=self.folder,
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                pass_fds=(writer,),
-            )
-        os.close(writer)
         self._answers, self._buffer = reader, b""
+        self._child = launch.Child(
+            *(self._python, self._arguments, environ, self._cap),
+            log=self.folder / "log.txt",
+            cwd=self._cwd,
+            cpus=self._cpus,
+            stdin=subprocess.PIPE,
+            pass_fds=(writer,),
+        )
+        os.close(writer)
+
+    def _close_input(self) -> None:
+        # A command that a dead process did not take is still in the buffer, and closing would send it.
+        with contextlib.suppress(BrokenPipeError):
+            if self._child.process:
+                self._child.process.stdin.close()
 
     def _line(self, command: str) -> bytes:
-        end = min(time.monotonic() + self.timeout_s, self._end)
         while b"\n" not in self._buffer:
-            ready, _, _ = select.select([self._answers], [], [], max(0, end - time.monotonic()))
+            ready, _, _ = select.select([self._answers], [], [], _PATIENCE_S)
             if not ready:
-                self.stop()
-                said = f"no end after {self.timeout_s:g} s in {command}"
-                raise Failed(Outcome(Status.TIMEOUT, said))
+                # A process that its own left behind may hold the pipe.
+                if self._child.has_ended():
+                    raise self._died(command)
+                continue
             part = os.read(self._answers, 1 << 20)
             if not part:
                 raise self._died(command)
@@ -149,10 +176,16 @@ class Process:
         return line
 
     def _died(self, command: str) -> Failed:
-        code = self._child.wait()
-        said = self.last_words()
+        """Return the outcome of a command that ended the process, or during which its limits did."""
+        report, said = self.end(), self.last_words()
         self.stop()
-        return Failed(of_death(code, command, said))
+        if report.not_started:
+            return Failed(Outcome(Status.ERROR, report.not_started))
+        if report.timed_out:
+            return Failed(Outcome(Status.TIMEOUT, f"no end after {self.timeout_s:g} s in {command}"))
+        if report.over_cap:
+            return Failed(Outcome(Status.OOM, f"killed at the cap in {command}", "out of memory"))
+        return Failed(of_death(report.exit_code, command, said))
 
 
 def last_line(log: str) -> str:
@@ -212,9 +245,6 @@ class Worker(Process):
         """The share of the cores' time that other processes had during the last timing, 0 to 1."""
         self._keys: set[str] = set()
         self._types: dict[str, list | None] = {}
-
-    def __enter__(self) -> Worker:
-        return self
 
     def versions(self) -> dict[str, str]:
         return self.ask("facts")["versions"]

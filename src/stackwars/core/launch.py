@@ -1,6 +1,7 @@
 """The launcher of child processes: one memory cap, one time limit, one report of how a child ended.
 
-A child never outlives its parent, nor the workflow that started it, and it always leaves a report.
+A child never outlives its parent, nor the workflow that started it, and it always leaves a report. `Child` is watched
+in a thread while its parent goes on; `run_child` waits for its end.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -123,56 +127,100 @@ def start_child(
     return subprocess.Popen(command, cwd=cwd, env=environ, preexec_fn=enter, **streams)
 
 
+class Child:
+    """A process that a thread watches until it ends, whatever its fate.
+
+    deadline: on the clock of time.monotonic, when it is killed; it may be moved at any time.
+    """
+
+    def __init__(
+        self,
+        python: Path,
+        arguments: Sequence[str],
+        environ: dict[str, str],
+        cap: int,
+        *,
+        log: Path,
+        cwd: Path = REPOSITORY,
+        cpus: set[int] | None = None,
+        deadline: float = math.inf,
+        stop: Callable[[], bool] = lambda: False,
+        **streams: Any,
+    ) -> None:
+        """log: file for its output. stop: it is killed once this is true, asked every POLL_S. See `start_child`."""
+        self.deadline = deadline
+        self._cap, self._log, self._stop = cap, log, stop
+        self._kills, self._start = limits.OomKills(), time.monotonic()
+        self._report: Future[ExitReport] = Future()
+        self.process: subprocess.Popen | None = None
+        with log.open("wb") as file:
+            try:
+                self.process = start_child(
+                    python, arguments, environ, cap, cwd=cwd, cpus=cpus, stdout=file, stderr=file, **streams
+                )
+            except (OSError, subprocess.SubprocessError) as error:
+                why = f"expected {python} to start, got {type(error).__name__}: {error}"
+                self._report.set_result(ExitReport(None, not_started=why))
+                return
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def has_ended(self) -> bool:
+        return self._report.done()
+
+    def report(self) -> ExitReport:
+        """Wait for the end of the process and return how it ended.
+
+        :raises SystemExit: if the workflow that it belonged to is gone.
+        """
+        return self._report.result()
+
+    def kill(self) -> None:
+        """End the process with its group: a compiler may be a process of its own."""
+        if self.process and not self.has_ended():
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def _watch(self) -> None:
+        samples: list[Sample] = []
+
+        def record(resident: int) -> None:
+            if resident:
+                samples.append((time.monotonic() - self._start, resident))
+
+        try:
+            pid = self.process.pid
+            killed = watch(pid, self._cap, lambda: self.deadline, record, self._stop)
+            report = _reap(pid, killed, self._kills, self._start, self._log)
+            self.process.returncode = report.exit_code
+            thin = thinned(samples, MAX_SAMPLES)
+            memory = {"seconds": [round(s, 2) for s, _ in thin], "bytes": [b for _, b in thin]}
+            self._report.set_result(replace(report, memory=memory))
+        except BaseException as error:
+            self._report.set_exception(error)
+
+
 def run_child(
     python: Path,
     arguments: Sequence[str],
     environ: dict[str, str],
     cap: int,
     timeout_s: float,
-    *,
-    log: Path,
-    cwd: Path = REPOSITORY,
-    cpus: set[int] | None = None,
-    control: Any = None,
-    stop: Callable[[], bool] = lambda: False,
+    **more: Any,
 ) -> ExitReport:
-    """Run a child to its end and report how it ended; never raises for its fate.
-
-    log: file for what it prints. control: a `pipes.Control` that talks to the child, which always gets
-    the child, or None if it was not started. stop: the child is killed once this is true; asked every POLL_S.
-    """
-    kills, start = limits.OomKills(), time.monotonic()
-    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL}
-    if control:
-        streams = {"stdin": subprocess.PIPE, "pass_fds": (control.writer,)}
-    child = None
-    with log.open("wb") as file:
-        try:
-            child = start_child(
-                python, arguments, environ, cap, cwd=cwd, cpus=cpus, stdout=file, stderr=file, **streams
-            )
-        except (OSError, subprocess.SubprocessError) as error:
-            why = f"expected {python} to start, got {type(error).__name__}: {error}"
-            return ExitReport(None, not_started=why)
-        finally:
-            if control:
-                control.attach(child)
-    samples: list[Sample] = []
-
-    def record(resident: int) -> None:
-        if resident:
-            samples.append((time.monotonic() - start, resident))
-
-    report = _reap(child.pid, watch(child.pid, cap, start + timeout_s, record, stop), kills, start, log)
-    child.returncode = report.exit_code
-    thin = thinned(samples, MAX_SAMPLES)
-    return replace(report, memory={"seconds": [round(s, 2) for s, _ in thin], "bytes": [b for _, b in thin]})
+    """Run a child to its end and report how it ended; never raises for its fate. more: see `Child`."""
+    deadline = time.monotonic() + timeout_s
+    child = Child(python, arguments, environ, cap, deadline=deadline, stdin=subprocess.DEVNULL, **more)
+    try:
+        return child.report()
+    finally:
+        child.kill()
 
 
 def run_forked(work: Callable[[], None], cap: int, timeout_s: float, log: Path) -> ExitReport:
     """Run a function in a fork of this process to its end and report how it ended; never raises for its fate.
 
-    For many short runs that need the same slow imports. This process must have no threads yet.
+    For many short runs that need the same slow imports. This process must have no threads yet, except those that watch
+    a `Child`.
     """
     kills, parent, start = limits.OomKills(), os.getpid(), time.monotonic()
     sys.stdout.flush()
@@ -180,7 +228,7 @@ def run_forked(work: Callable[[], None], cap: int, timeout_s: float, log: Path) 
     pid = os.fork()
     if not pid:
         _work(work, cap, parent, log)
-    return _reap(pid, watch(pid, cap, start + timeout_s), kills, start, log)
+    return _reap(pid, watch(pid, cap, lambda: start + timeout_s), kills, start, log)
 
 
 def _reap(
@@ -222,22 +270,22 @@ def _work(work: Callable[[], None], cap: int, parent: int, log: Path) -> NoRetur
 def watch(
     pid: int,
     cap: int,
-    deadline: float,
+    deadline: Callable[[], float],
     record: Callable[[int], None] = lambda resident: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[bool, bool, bool]:
     """Wait until the child can be reaped; kill it for its memory, its time, a dead workflow, or `stop`.
 
-    cap: bytes. deadline: on the clock of time.monotonic. record: gets the resident bytes every POLL_S. Returns
-    whether it was killed for its time, for its memory, and because of `stop`.
+    cap: bytes. deadline: returns a time on the clock of time.monotonic. record: gets the resident bytes every POLL_S.
+    Returns whether it was killed for its time, for its memory, and because of `stop`.
     """
-    runner = int(os.environ.get(RUNNER, os.getppid()))
+    runner = int(os.environ.get(RUNNER, os.getpid()))
     timed_out = over_cap = stopped = False
     while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         resident = limits.resident_bytes(pid)
         record(resident)
         over_cap = resident > cap
-        timed_out = time.monotonic() > deadline
+        timed_out = time.monotonic() > deadline()
         if not limits.alive(runner):
             os.killpg(pid, signal.SIGKILL)
             sys.exit("the workflow that asked for this cell is gone: the cell was stopped")

@@ -14,8 +14,9 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from stackwars.core import compilers, evaluate, types
 from stackwars.core.contention import Meter
@@ -32,14 +33,20 @@ SLOW = 10
 """Factor by which a timing may exceed its seconds to have enough rounds."""
 
 
-def serve(commands: Any, otherwise: Status = Status.UNSUPPORTED) -> None:
+def serve(
+    commands: Any,
+    otherwise: Status = Status.UNSUPPORTED,
+    fatal: Callable[[BaseException], None] | None = None,
+) -> None:
     """Answer commands until standard input ends.
 
     commands: has a method for each command; arguments and result are JSON. What a method raises is the answer, as the
     outcome that it means. otherwise: the status of an exception whose type has none: what a compiler raises against a
-    program has no type that says so.
+    program has no type that says so. fatal: gets the exception instead, and ends the process; its parent reads how it
+    ended elsewhere.
     """
-    reply, lines = os.fdopen(int(os.environ[REPLY]), "w"), os.fdopen(os.dup(0))
+    # Without a parent the answers go to standard output: a command can be given in a shell.
+    reply, lines = os.fdopen(int(os.environ.get(REPLY, "1")), "w"), os.fdopen(os.dup(0))
     # A program that reads standard input would take the next command.
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
@@ -50,15 +57,23 @@ def serve(commands: Any, otherwise: Status = Status.UNSUPPORTED) -> None:
             answer = {"result": getattr(commands, name)(**arguments)}
         except (Exception, SystemExit) as error:
             traceback.print_exc()
+            if fatal:
+                fatal(error)
+                _exit(1)
             status = Status.ERROR if isinstance(error, OURS) else otherwise
             found = of_exception(type(error).__name__, str(error), status)
             answer = {"status": found.status, "detail": found.detail[:SAID], "signature": found.signature}
         reply.write(json.dumps(answer) + "\n")
         reply.flush()
-    with contextlib.suppress(BaseException):
-        sys.stderr.flush()
+    _exit(0)
+
+
+def _exit(code: int) -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BaseException):
+            stream.flush()
     # The frameworks' teardown can crash after the work is done.
-    os._exit(0)
+    os._exit(code)
 
 
 class Commands:

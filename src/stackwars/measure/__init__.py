@@ -1,4 +1,4 @@
-"""Measuring: the parent that starts and limits a process, the process that times, and the statistics.
+"""Measuring: the process that times, a worker of core; the order of its commands; and the statistics.
 
 It reads a job (framework, workload, sizes, settings) and writes a cell: in each of its rounds a fresh process and one
 of its baseline, which take turns (`conduct`) and whose loops alternate (`loops`). The statistics take values of

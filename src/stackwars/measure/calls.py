@@ -7,19 +7,20 @@ program that a compiler of StableHLO loaded.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from stackwars.core.contention import Meter, Usage
 from stackwars.core.documents import Events
-from stackwars.measure import pages, pipes
+from stackwars.measure import pages
 from stackwars.measure.loops import LONG_S, run_loop
 
 SINGLES, STEADY, DISPATCH, THROUGHPUT = "singles", "steady", "dispatch", "throughput"
 LOOP = "loop"
 """What a parent may ask of a program: the names of methods of its `Stream`."""
 ALONE = (SINGLES, STEADY, DISPATCH)
-"""What a process does that has no parent to ask."""
+"""Steps of a process that takes no turns with others."""
 DISPATCHED = 32
 DISPATCH_S = 0.2
 """Maximum of steady calls of which it is said when they returned, and of seconds in which they begin."""
@@ -30,6 +31,10 @@ THROUGHPUT_CALL_S = 0.05
 """Throughput is measured where a call takes less: the fence is no part of a longer one."""
 LONG_BLOCKS = 2
 """Steady blocks that are enough where a call takes over LONG_S."""
+REST_S = 0.05
+STEP_S = 0.001
+IDLE_SHARE = 0.2
+"""A process is at rest if it used less than this share of a core during a step."""
 
 
 def timed_call(session: Any, which: int) -> tuple[Any, int, int]:
@@ -224,17 +229,57 @@ class Stream:
         return max(ns)
 
 
-def serve(streams: Mapping[str, Stream], alone: Sequence[str] = ALONE) -> None:
-    """Take the steps that the parent asks for, until it asks for no more.
+class Measurement:
+    """The commands of a process that measures, one command after the other by the order of its parent.
 
-    streams: by the name of their program, "" where there is but one. alone: the steps of each where no parent asks.
+    Commands: `build`, then `perform` for each step, then `finish`; or `run` for all of them with the steps `alone`. The
+    numbers go into the event file, which the parent reads after the process has ended.
     """
-    if pipes.has_parent():
-        pipes.obey(lambda step, program: streams[program].perform(step))
-        return
-    for stream in streams.values():
-        for step in alone:
-            stream.perform(step)
+
+    alone: Sequence[str] = ALONE
+    """Steps of each stream in a process that no others take turns with."""
+
+    def __init__(self, spec: dict, events: Events, folder: Path) -> None:
+        """spec: the job as a dictionary. folder: for the files of the process."""
+        self.spec, self.events, self.folder = spec, events, folder
+        self.streams: dict[str, Any] = {}
+        """Streams by the name of their program, "" for the only one; filled by `build`."""
+
+    def build(self) -> None:
+        """Do everything that comes before the first call."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Do everything that comes after the last timed call."""
+        raise NotImplementedError
+
+    def perform(self, step: str, stream: str) -> int:
+        """Take one step of a stream; return the ns of its longest block once the process is at rest."""
+        longest_ns = self.streams[stream].perform(step)
+        rest()
+        return longest_ns
+
+    def run(self) -> None:
+        """Measure without turns."""
+        self.build()
+        for stream in self.streams.values():
+            for step in self.alone:
+                stream.perform(step)
+        self.finish()
+
+
+def rest() -> None:
+    """Wait until no thread of this process works any more, REST_S at most.
+
+    PyTorch's OpenMP threads look for more work for about 4 ms after a call (libgomp, on two cores), which
+    would be taken from the other process's turn.
+    """
+    end = time.perf_counter() + REST_S
+    while time.perf_counter() < end:
+        used, start = time.process_time(), time.perf_counter()
+        time.sleep(STEP_S)
+        if time.process_time() - used < IDLE_SHARE * (time.perf_counter() - start):
+            return
 
 
 def _counters(session: Any) -> Any:

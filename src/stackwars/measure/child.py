@@ -1,4 +1,4 @@
-"""The process that times one cell once.
+"""The process that times one cell once: a worker whose commands are those of a `calls.Measurement`.
 
 It runs in the framework's own environment and appends what it has done to an event file, line by
 line, so that whatever ends it, its parent knows how far it came and keeps what was measured.
@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.core import documents, judge, program_text
+from stackwars.core import documents, judge, program_text, worker
 from stackwars.core.documents import EVENTS, Events
 from stackwars.measure import FORMS, pages, workloads
-from stackwars.measure.calls import Stream, serve, single_call, timed_call
+from stackwars.measure.calls import Measurement, Stream, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
 from stackwars.measure.frameworks import each
 from stackwars.measure.workloads.base import Workload
@@ -85,85 +85,106 @@ def fetched(session: Any, output: Any, call: str, spec: dict) -> tuple[np.ndarra
     return values if spec["expected"] else tuple(checked(one, call) for one in values)
 
 
-def measure(spec: dict, events: Events, folder: Path) -> None:
-    """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
-    settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
-    events.write("import")
-    keep_memory(spec["workload"])
-    session, workload, build = opened(spec)
-    versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
-    events.write("build", device_kind=session.device_kind(), versions=versions)
-    session.build(build, sizes, seed, workload.input_sets(sizes, seed))
-    session.settle()
-    gc.collect()
-    gc.disable()
-    events.write("run", **surroundings())
-    samples, judged = [], {}
+class CellMeasurement(Measurement):
+    """The process of a cell: one framework's session, and one stream; see `supervisor.ProcessJob`."""
 
-    def keep(which: int, output: Any) -> None:
+    def build(self) -> None:
+        """Open the framework, build the workload and wait until it has arrived on the device."""
+        spec, events = self.spec, self.events
+        sizes, seed = spec["sizes"], spec["settings"]["seed"]
+        events.write("import")
+        keep_memory(spec["workload"])
+        session, self._workload, build = opened(spec)
+        versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
+        events.write("build", device_kind=session.device_kind(), versions=versions)
+        session.build(build, sizes, seed, self._workload.input_sets(sizes, seed))
+        session.settle()
+        gc.collect()
+        gc.disable()
+        events.write("run", **surroundings())
+        self._session = session
+        self._samples: list[np.ndarray] = []
+        self._judged: dict[str, np.ndarray] = {}
+        self._stream = Stream(session, events, spec["settings"], after=self._keep)
+        self.streams = {"": self._stream}
+
+    def _keep(self, which: int, output: Any) -> None:
         """Keep values of one of the first two calls."""
+        spec, session, workload = self.spec, self._session, self._workload
         refuse_outside_compiler(session, workload)
         if which == 0 or hasattr(workload, "STATE"):
             values = fetched(session, output, ("first", "second")[which], spec)
         if which == 0:
-            judged.update(
+            self._judged.update(
                 {f"first/{key}": np.array(one) for key, one in judge.output_values(values, 0).items()}
             )
         if hasattr(workload, "STATE"):
             # What later calls give depends on how many there were.
-            state = session.state()
-            samples.append(np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)]))
+            state, seed = session.state(), spec["settings"]["seed"]
+            self._samples.append(
+                np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)])
+            )
             if which == 0:
-                judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
+                self._judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
         if which == 1 and hasattr(workload, "losses_rel") and spec["writes_files"] and not spec["repetition"]:
-            follow_losses(session, events, stream.outputs)
+            follow_losses(session, self.events, self._stream.outputs)
 
-    stream = Stream(session, events, settings, after=keep)
-    serve({"": stream})
-    last = [fetched(session, output, "last", spec) for output in stream.outputs]
-    gc.enable()
-    if not samples:
-        samples = [sample(one, seed) for values in last for one in values]
-        for which, values in enumerate(last):
-            judged |= {f"last/{key}": one for key, one in judge.output_values(values, which).items()}
-    np.save(folder / "output.npy", np.concatenate(samples))
-    events.write(
-        "timed",
-        subnormals=sum(subnormals(one) for values in last for one in values),
-        huge_page_bytes=pages.huge_page_bytes(),
-        **(session.generated() if hasattr(session, "generated") else {}),
-        **surroundings(),
-    )
-    if spec["expected"] and spec["writes_files"]:
-        np.savez(folder / judge.OUTPUTS, **judged)
-    if not spec["writes_files"] or spec["repetition"] not in EXTRACTED:
-        return
-    # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
-    program_text.write(folder / "stablehlo.mlir.gz", session.stablehlo())
-    if spec["forms"] and hasattr(session, "forms"):
-        (folder / FORMS).mkdir()
-        for name, text in _forms(session).items():
-            program_text.write(folder / FORMS / f"{name}.txt.gz", text)
+    def finish(self) -> None:
+        """Write samples of the last outputs, the values to judge, and the program."""
+        spec, session, samples, folder = self.spec, self._session, self._samples, self.folder
+        last = [fetched(session, output, "last", spec) for output in self._stream.outputs]
+        gc.enable()
+        if not samples:
+            samples = [sample(one, spec["settings"]["seed"]) for values in last for one in values]
+            for which, values in enumerate(last):
+                self._judged |= {f"last/{key}": one for key, one in judge.output_values(values, which).items()}
+        np.save(folder / "output.npy", np.concatenate(samples))
+        self.events.write(
+            "timed",
+            subnormals=sum(subnormals(one) for values in last for one in values),
+            huge_page_bytes=pages.huge_page_bytes(),
+            **(session.generated() if hasattr(session, "generated") else {}),
+            **surroundings(),
+        )
+        if spec["expected"] and spec["writes_files"]:
+            np.savez(folder / judge.OUTPUTS, **self._judged)
+        if spec["writes_files"] and spec["repetition"] in EXTRACTED:
+            self._write_program()
+        self.events.write("end")
+
+    def _write_program(self) -> None:
+        # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
+        session, folder = self._session, self.folder
+        program_text.write(folder / "stablehlo.mlir.gz", session.stablehlo())
+        if self.spec["forms"] and hasattr(session, "forms"):
+            (folder / FORMS).mkdir()
+            for name, text in _forms(session).items():
+                program_text.write(folder / FORMS / f"{name}.txt.gz", text)
 
 
-def measure_shapes(spec: dict, events: Events, folder: Path) -> None:
-    """Call one workload with several shapes in turn, twice, and tell what each call compiled.
+class ShapesMeasurement(Measurement):
+    """One workload with several shapes in turn, twice, and what each call compiled.
 
-    spec: of a ProcessJob whose settings have `size` and `values`.
+    Its job is a ProcessJob whose settings have `size` and `values`; its one command is `run`.
     """
-    settings, sizes = spec["settings"], spec["sizes"]
-    events.write("import")
-    session, workload, build = opened(spec)
-    events.write("build", device_kind=session.device_kind(), versions=session.versions())
-    sets = [
-        workload.inputs(sizes | {settings["size"]: value}, settings["seed"]) for value in settings["values"]
-    ]
-    session.build(build, sizes, settings["seed"], sets)
-    session.settle()
-    events.write("run")
-    for turn in range(TURNS):
-        for which, value in enumerate(settings["values"]):
-            single_call(session, events, "shape", which, turn=turn, value=value)
+
+    def run(self) -> None:
+        """Call every shape."""
+        spec, events = self.spec, self.events
+        settings, sizes = spec["settings"], spec["sizes"]
+        events.write("import")
+        session, workload, build = opened(spec)
+        events.write("build", device_kind=session.device_kind(), versions=session.versions())
+        sets = [
+            workload.inputs(sizes | {settings["size"]: value}, settings["seed"]) for value in settings["values"]
+        ]
+        session.build(build, sizes, settings["seed"], sets)
+        session.settle()
+        events.write("run")
+        for turn in range(TURNS):
+            for which, value in enumerate(settings["values"]):
+                single_call(session, events, "shape", which, turn=turn, value=value)
+        events.write("end")
 
 
 def _forms(session: Any) -> dict[str, str]:
@@ -187,29 +208,29 @@ def _models_library() -> dict[str, str]:
     return result
 
 
-def run_child(measure: Callable[[dict, Events, Path], None]) -> None:
-    """`python -m <the child's module> FOLDER`: read FOLDER/spec.json, measure, write beside it."""
+def run_child(kind: Callable[[dict, Events, Path], Measurement]) -> None:
+    """Read FOLDER/spec.json, serve the commands of a measurement and write beside it: `python -m MODULE FOLDER`.
+
+    An exception ends the process: its event, and not an answer, decides the status of the process.
+    """
     folder = Path(sys.argv[1])
     events = Events(folder / EVENTS)
-    spec = documents.read(folder / "spec.json")
-    try:
-        measure(spec, events, folder)
-        events.write("end")
-    except BaseException as error:
+
+    def record(error: BaseException) -> None:
         compiles = getattr(error, "compiles", None)
         message = workloads.user_line(error) + str(error)[-4000:]
         events.write("raised", type=type(error).__name__, message=message, compiles=compiles)
-        raise
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    # Nothing is left to clean up, and the frameworks' own teardown can crash after the work is done.
-    os._exit(0)
+
+    worker.serve(kind(documents.read(folder / "spec.json"), events, folder), fatal=record)
 
 
 def main() -> None:
     """Run the process of a cell, or of several shapes."""
-    run_child(lambda spec, *rest: (measure_shapes if "values" in spec["settings"] else measure)(spec, *rest))
+    run_child(
+        lambda spec, *rest: (ShapesMeasurement if "values" in spec["settings"] else CellMeasurement)(
+            spec, *rest
+        )
+    )
 
 
 if __name__ == "__main__":

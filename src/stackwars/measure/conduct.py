@@ -15,16 +15,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from stackwars.core import limits
+from stackwars.core.client import Process
+from stackwars.core.outcome import Failed
 from stackwars.measure import calls
 from stackwars.measure.loops import LONG_S
-from stackwars.measure.pipes import Control
-from stackwars.measure.supervisor import CELL, not_measured, supervise
+from stackwars.measure.supervisor import CELL, MeasuredProcess, not_measured
 
 STEPS = (calls.SINGLES, calls.STEADY)
 """The steps before the loops of whoever is only compared with."""
@@ -33,13 +34,15 @@ INTERLEAVED, IN_TURN = "interleaved", "in turn"
 """How a round went: with alternating loops, or one process after the other."""
 LONG_PAIRS = 2
 """Pairs of loops where a block takes over LONG_S."""
+FAILED = -1
+"""In the place of nanoseconds, if the process has ended."""
 
 
 @dataclass(frozen=True)
 class Participant:
     """A process of a round.
 
-    job: what its child module reads, see `supervisor.supervise`. python: of its environment. folder: made afresh.
+    job: what its child module reads, see `supervisor.MeasuredProcess`. python: of its environment. folder: made afresh.
     streams: the names of its programs. steps: what each stream does before the loops.
     """
 
@@ -55,7 +58,7 @@ class Participant:
 def run_round(
     participants: Sequence[Participant], settings: dict, rng: random.Random, expected_bytes: int
 ) -> dict[str, dict]:
-    """Run one round; return {name: process record, as of `supervisor.supervise`, with `order` and `basis`}.
+    """Run one round; return {name: process record, as of `supervisor.MeasuredProcess`, with `order` and `basis`}.
 
     settings: `loop_pairs`. expected_bytes: what all processes may need together; if that much memory
     is not free, or one of several runs out of memory, the processes run one after the other, in the order given, and
@@ -78,24 +81,32 @@ def run_round(
 
 @dataclass
 class _Round:
-    """The participants of a round, and the streams of those that still run."""
+    """The participants of a round, and their processes."""
 
     participants: Sequence[Participant]
     settings: dict
     rng: random.Random
-    controls: dict[str, Control] = field(default_factory=dict)
+    processes: dict[str, Process]
     order: dict[str, list[str]] = field(default_factory=dict)
 
     def conduct(self) -> None:
         """Give every process its turns, until the round is over or none runs any more."""
+        for process in self.processes.values():
+            process.send("build")
+        running = [one for one in self.participants if self._answer(one, "build") is not FAILED]
+        for step in dict.fromkeys(step for one in self.participants for step in one.steps):
+            self._each([one for one in running if step in one.steps], step)
+        self._loops(running)
+        for process in self.processes.values():
+            if process.is_running:
+                process.send("finish")
+
+    def _answer(self, one: Participant, command: str) -> Any:
+        """Return the answer to a command, FAILED if it ended the process: its record says how."""
         try:
-            running = [one for one in self.participants if self.controls[one.name].answer()]
-            for step in dict.fromkeys(step for one in self.participants for step in one.steps):
-                self._each([one for one in running if step in one.steps], step)
-            self._loops(running)
-        finally:
-            for control in self.controls.values():
-                control.finish()
+            return self.processes[one.name].answer(command)
+        except Failed:
+            return FAILED
 
     def _drawn(self, step: str, participants: Sequence[Participant]) -> list[tuple[Participant, str]]:
         """The streams of participants in a random order, which the record keeps."""
@@ -109,8 +120,12 @@ class _Round:
             self._turn(one, step, stream)
 
     def _turn(self, one: Participant, step: str, stream: str) -> int:
-        """Return the ns of the longest block of a step; -1 if its process has ended."""
-        return int(self.controls[one.name].command(f"{step} {stream}".strip()) or -1)
+        """Return the ns of the longest block of a step; FAILED if its process has ended."""
+        process = self.processes[one.name]
+        if not process.is_running:
+            return FAILED
+        process.send("perform", step=step, stream=stream)
+        return self._answer(one, step)
 
     def _loops(self, participants: Sequence[Participant]) -> None:
         """A B B A A B ...: whoever has ended drops out, and the others go on."""
@@ -120,7 +135,7 @@ class _Round:
             for turn in list(order):
                 ns = self._turn(turn[0], calls.LOOP, turn[1])
                 longest = max(longest, ns)
-                if ns < 0:
+                if ns == FAILED:
                     order = [other for other in order if other[0] is not turn[0]]
             rounds += 1
             order = order[::-1]
@@ -138,29 +153,18 @@ def _together(participants: Sequence[Participant], settings: dict, rng: random.R
 
     A process waits while the others work, so each has as many times the time limit as there are processes.
     """
-    this = _Round(participants, settings, rng, {one.name: Control() for one in participants})
     seeds = {one.name: rng.getrandbits(32) for one in participants}
-
-    def one_record(one: Participant) -> dict:
-        control = this.controls[one.name]
-        try:
-            return supervise(
-                one.job, one.python, one.folder, one.child_module, control,
-                seed=seeds[one.name], patience=len(participants),
-            )  # fmt: skip
-        finally:
-            control.close()  # else a child that was never started would leave the conductor waiting
-
-    with ThreadPoolExecutor(len(participants) + 1) as pool:
-        records = {one.name: pool.submit(one_record, one) for one in participants}
-        conductor = pool.submit(this.conduct)
-        try:
-            result = {name: record.result() for name, record in records.items()}
-            conductor.result()
-        except (
-            BaseException
-        ):  # an interrupt, for instance: the pool waits for its threads, and they for the children
-            for control in this.controls.values():
-                control.is_cancelled.set()
-            raise
-    return {name: {**record, "order": this.order, "basis": INTERLEAVED} for name, record in result.items()}
+    with ExitStack() as stack:
+        processes = {
+            one.name: stack.enter_context(
+                MeasuredProcess(
+                    one.job, one.python, one.folder, one.child_module,
+                    seed=seeds[one.name], patience=len(participants),
+                )
+            )
+            for one in participants
+        }  # fmt: skip
+        this = _Round(participants, settings, rng, processes)
+        this.conduct()
+        records = {name: process.record() for name, process in processes.items()}
+    return {name: {**record, "order": this.order, "basis": INTERLEAVED} for name, record in records.items()}

@@ -1,6 +1,6 @@
-"""The parent of one process: spawns the child, caps it, times it out, records how it ended.
+"""A measured process: a worker (`core.worker`) in surroundings that are random or fixed, and its record.
 
-It always leaves a result, whatever the child does, and it dies with the workflow that started it.
+There always is a record, however the process ends. Two measurements never share the machine (`exclusive`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import fcntl
 import random
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import import_module
@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stackwars.core import documents, judge, launch, limits, machine
+from stackwars.core.client import Process
 from stackwars.core.documents import read_events
-from stackwars.core.launch import REPOSITORY, clean_environ
-from stackwars.core.outcome import status
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Failed, status
 from stackwars.measure import nodes, progress
-from stackwars.measure.pipes import REPLY, Control
 from stackwars.setup import device
 from stackwars.setup.environments import Unavailable, ensure
 
@@ -59,66 +59,80 @@ class ProcessJob:
     writes_files: bool = True
 
 
-def supervise(
-    job: Any,
-    python: Path,
-    folder: Path,
-    child_module: str = CELL,
-    control: Control | None = None,
-    seed: int | None = None,
-    patience: int = 1,
-) -> dict:
-    """Run the child in `folder` (made afresh) and return the process result; never raises for its fate.
+class MeasuredProcess(Process):
+    """A process that measures, in a folder that is made afresh: its commands, and its record once it has ended.
 
-    job: a ProcessJob, or another dataclass with settings that the child module understands. The folder then
-    holds spec.json, events.jsonl, log.txt and, where the child came that far, what it writes itself.
-    control: of a child whose turns a parent gives. seed: of what is random about its surroundings, by default the
-    system's. patience: how many times its time limit it may take, for it may have to wait for others.
+    The folder then holds spec.json, events.jsonl, log.txt and, if the process came that far, its files.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    # An empty cache folder for each process: a first run must not find what another one compiled.
-    cache = (folder / "cache").resolve()
-    cache.mkdir(parents=True)
-    documents.write(folder / "spec.json", asdict(job))
-    started, cap = datetime.now(UTC), limits.cap_bytes(job.settings["memory_cap_gib"])
-    report = launch.run_child(
-        python, ["-m", child_module, str(folder.resolve())],
-        _environ(job, cache, control, random.Random(seed)), cap, patience * job.settings["timeout_s"],
-        log=folder / "log.txt", cpus=device.cores(job.device), control=control,
-        stop=control.is_cancelled.is_set if control else lambda: False,
-    )  # fmt: skip
-    events = read_events(folder)
-    result_status, detail = status(report, events, python.parents[1].name)
-    return {
-        **_record(job, result_status, detail, started),
-        "wall_s": report.wall_s,
-        "peak_rss_bytes": report.peak_rss_bytes,
-        "memory": report.memory,
-        "log_tail": launch.portable_log(folder / "log.txt", python, result_status == "ok"),
-        "events": events,
-        "environment": python.parents[1].name,
-        "repeated": True,
-        "values": _judged(job, folder),
-    }
 
+    def __init__(
+        self,
+        job: Any,
+        python: Path,
+        folder: Path,
+        child_module: str = CELL,
+        seed: int | None = None,
+        patience: int = 1,
+    ) -> None:
+        """job: a ProcessJob, or another dataclass with settings that the child module understands. seed: of its random
+        surroundings, by default the system's. patience: factor of its time limit, for it may wait for others.
+        """
+        shutil.rmtree(folder, ignore_errors=True)
+        # An empty cache folder for each process: a first run must not find what another one compiled.
+        cache = (folder / "cache").resolve()
+        cache.mkdir(parents=True)
+        documents.write(folder / "spec.json", asdict(job))
+        super().__init__(
+            python,
+            ["-m", child_module, str(folder.resolve())],
+            cap_gib=job.settings["memory_cap_gib"],
+            environ=_environ(job, cache, random.Random(seed)),
+            folder=folder,
+            cwd=REPOSITORY,
+            cpus=device.cores(job.device),
+        )
+        self._job, self._started = job, datetime.now(UTC)
+        self.allow(patience * job.settings["timeout_s"])
 
-def _environ(job: Any, cache: Path, control: Control | None, rng: random.Random) -> dict[str, str]:
-    return clean_environ(
-        {
-            "HF_HUB_OFFLINE": "1",
-            "TRANSFORMERS_VERBOSITY": "error",
-            "XDG_CACHE_HOME": str(cache),
-            "TMPDIR": str(cache),
-            "CUDA_CACHE_PATH": str(cache),
-            "TF_CPP_MIN_LOG_LEVEL": "1",
-            # The size of the environment moves the stack, and with it the speed of a process
-            # (Mytkowicz et al., ASPLOS 2009), and hashes order sets: at random, so that it is noise and no bias.
-            "STACKWARS_PADDING": "x" * rng.randrange(PADDING),
-            "PYTHONHASHSEED": str(rng.randrange(2**32)),
-            **device.variables(job.device),
-            **({REPLY: str(control.writer)} if control else {}),
+    def record(self) -> dict:
+        """Wait for the end of the process and return its record, whatever its fate."""
+        report, events, environment = self.end(), read_events(self.folder), self._python.parents[1].name
+        result_status, detail = status(report, events, environment)
+        return {
+            **_record(self._job, result_status, detail, self._started),
+            "wall_s": report.wall_s,
+            "peak_rss_bytes": report.peak_rss_bytes,
+            "memory": report.memory,
+            "log_tail": launch.portable_log(self.folder / "log.txt", self._python, result_status == "ok"),
+            "events": events,
+            "environment": environment,
+            "repeated": True,
+            "values": _judged(self._job, self.folder),
         }
-    )
+
+
+def supervise(job: Any, python: Path, folder: Path, child_module: str = CELL) -> dict:
+    """Run one process alone and return its record; see `MeasuredProcess`. A module without commands just runs."""
+    with MeasuredProcess(job, python, folder, child_module) as process:
+        with suppress(Failed):
+            process.ask("run")
+        return process.record()
+
+
+def _environ(job: Any, cache: Path, rng: random.Random) -> dict[str, str]:
+    return {
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_VERBOSITY": "error",
+        "XDG_CACHE_HOME": str(cache),
+        "TMPDIR": str(cache),
+        "CUDA_CACHE_PATH": str(cache),
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        # The size of the environment moves the stack, and with it the speed of a process
+        # (Mytkowicz et al., ASPLOS 2009), and hashes order sets: at random, so that it is noise and no bias.
+        "STACKWARS_PADDING": "x" * rng.randrange(PADDING),
+        "PYTHONHASHSEED": str(rng.randrange(2**32)),
+        **device.variables(job.device),
+    }
 
 
 def _record(job: Any, status_: str, detail: str, started: datetime) -> dict:

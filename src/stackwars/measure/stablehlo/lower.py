@@ -198,9 +198,6 @@ class Lowering(Process):
         )
         self._pins, self._job, self._program_s = pins, job, timeout_s
 
-    def __enter__(self) -> Lowering:
-        return self
-
     def __call__(self, sizes: dict[str, int], folder: Path) -> Path:
         """Write the program with these sizes and its arguments.json into a folder; return the program's file.
 

@@ -30,7 +30,7 @@ from stackwars.core.documents import Events
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program_text import not_donated, readable
 from stackwars.measure import workloads
-from stackwars.measure.calls import SINGLES, STEADY, Stream, serve, timed_call
+from stackwars.measure.calls import SINGLES, STEADY, Measurement, Stream, timed_call
 from stackwars.measure.child import keep_memory, run_child, surroundings
 from stackwars.measure.stablehlo import arguments, profile
 from stackwars.measure.stablehlo.arguments import Entry
@@ -78,15 +78,44 @@ class Silent:
         return 0
 
 
-class ReplayProcess:
-    """The programs of one process that are not refused."""
+class ReplayProcess(Measurement):
+    """The process of a replay, see `ReplayJob`; `programs` are those that are not refused."""
 
-    def __init__(self, spec: dict, events: Events) -> None:
-        self.spec = spec
-        self.events = events
+    alone = (SINGLES, STEADY)
+
+    def __init__(self, spec: dict, events: Events, folder: Path) -> None:
+        super().__init__(spec, events, folder)
         self.names = list(spec["programs"])
         self.programs: dict[str, Any] = {}
         self.documents: dict[str, dict] = {}
+
+    def build(self) -> None:
+        """Compile or load the programs and place their arguments."""
+        spec, events = self.spec, self.events
+        events.write("import")
+        keep_memory(spec["workload"])
+        # It lives as long as its programs.
+        self._compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])
+        events.write("build", device_kind=self._compiler.device_kind(), versions=self._compiler.versions())
+        self.load(self._compiler)
+        gc.collect()
+        gc.disable()
+        events.write("run", **surroundings())
+        self.streams = {
+            name: Stream(self.programs[name], events, spec["settings"], name)
+            if name in self.programs
+            else Silent()
+            for name in self.names
+        }
+
+    def finish(self) -> None:
+        """Judge the last results, and profile the programs of the first round."""
+        gc.enable()
+        self.verify(self.fetch({name: stream.outputs for name, stream in self.streams.items()}))
+        self.events.write("timed", **surroundings())
+        if self.spec["repetition"] == 0 and self.programs:
+            self.profile()
+        self.events.write("end")
 
     def refuse(self, name: str, detail: str, status: str = "invalid") -> None:
         """Drop a program, and record the reason."""
@@ -168,15 +197,6 @@ class ReplayProcess:
             except Failed as error:
                 self.refuse(name, str(error))
         return result
-
-    def streams(self) -> dict[str, Stream | Silent]:
-        """Return the stream of each program."""
-        return {
-            name: Stream(self.programs[name], self.events, self.spec["settings"], name)
-            if name in self.programs
-            else Silent()
-            for name in self.names
-        }
 
     def verify(self, outputs: dict[str, list[dict[str, np.ndarray]]]) -> None:
         """Compare the last results of each program with the expected values; refuse wrong programs."""
@@ -280,29 +300,9 @@ def _long(shape: tuple[int, ...]) -> list[int]:
     return [extent for extent in shape if extent != 1]
 
 
-def measure(spec: dict, events: Events, folder: Path) -> None:
-    """Run one process of a replay. spec: a ReplayJob as a dictionary."""
-    events.write("import")
-    keep_memory(spec["workload"])
-    compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])
-    events.write("build", device_kind=compiler.device_kind(), versions=compiler.versions())
-    replay = ReplayProcess(spec, events)
-    replay.load(compiler)
-    gc.collect()
-    gc.disable()
-    events.write("run", **surroundings())
-    streams = replay.streams()
-    serve(streams, alone=(SINGLES, STEADY))
-    gc.enable()
-    replay.verify(replay.fetch({name: stream.outputs for name, stream in streams.items()}))
-    events.write("timed", **surroundings())
-    if spec["repetition"] == 0 and replay.programs:
-        replay.profile()
-
-
 def main() -> None:
     """Run the process of a replay."""
-    run_child(measure)
+    run_child(ReplayProcess)
 
 
 if __name__ == "__main__":
