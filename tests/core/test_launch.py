@@ -73,6 +73,16 @@ def test_child_over_its_time_or_stopped_on_demand_is_killed(tmp_path):
     assert report.stopped and report.exit_code == -9 and not report.timed_out
 
 
+def test_the_group_of_a_child_ends_with_it(tmp_path):
+    code = "import subprocess; print(subprocess.Popen(['sleep', '60']).pid, flush=True); raise SystemExit(3)"
+    report, printed = launched(tmp_path, code)
+    assert report.exit_code == 3
+    end = time.monotonic() + 10
+    while limits.alive(int(printed)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not limits.alive(int(printed))
+
+
 @pytest.mark.parametrize("command", ["no such interpreter", "no such core"])
 def test_child_that_cannot_be_started_is_a_report(tmp_path, command):
     python = Path("/nowhere/python") if command == "no such interpreter" else Path(sys.executable)

@@ -1,6 +1,7 @@
 """A worker with a compiler and its client: what it answers, and what its client makes of its end."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from stackwars.core.judge import Expected
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Argument, Program, fixed
 from stackwars.core.types import DTYPES
+from stackwars.core.worker import REPLY
 from stackwars.setup.environments import ensure
 
 pytestmark = pytest.mark.env
@@ -78,6 +80,12 @@ func.func private @step(%x: tensor<4x8xf32>, %b: tensor<8x8xf32>) -> tensor<4x8x
   return %0 : tensor<4x8xf32>
 }
 """
+
+
+SLEEPER = (
+    "import json, time; from types import SimpleNamespace; from stackwars.core import worker;"
+    "worker.serve(SimpleNamespace(wait=lambda seconds: (time.time(), time.sleep(seconds), time.time())))"
+)
 
 
 def spec(pins: str, module: str = "xla") -> CompilerSpec:
@@ -273,13 +281,34 @@ def test_an_orphan_that_holds_the_pipe_does_not_hide_the_end_of_its_process() ->
 
 
 def test_processes_work_at_once_until_their_answers_are_read() -> None:
-    code = (
-        "import json, time; from types import SimpleNamespace; from stackwars.core import worker;"
-        "worker.serve(SimpleNamespace(wait=lambda seconds: (time.time(), time.sleep(seconds), time.time())))"
-    )
-    with Process(sys.executable, ["-c", code]) as one, Process(sys.executable, ["-c", code]) as other:
+    with Process(sys.executable, ["-c", SLEEPER]) as one, Process(sys.executable, ["-c", SLEEPER]) as other:
         for process in (one, other):
             process.send("wait", seconds=3.0)
         (began, _, ended), (other_began, _, other_ended) = one.answer("wait"), other.answer("wait")
         assert began < other_ended and other_began < ended
         assert one.end().exit_code == 0, "no more commands end it"
+
+
+def test_a_process_that_outlives_its_input_is_ended_at_its_limit() -> None:
+    code = (
+        f"import os, time; os.write(int(os.environ['{REPLY}']), b'{{\"result\": 1}}\\n');"
+        "os.fork() or (os.setsid(), time.sleep(30)); time.sleep(30)"
+    )
+    with Process(sys.executable, ["-c", code], timeout_s=5) as process:
+        assert process.ask("facts") == 1
+        begun = time.monotonic()
+        assert process.end().timed_out
+    assert time.monotonic() - begun < 20
+
+
+def test_limits_hold_while_another_process_is_waited_for() -> None:
+    hog = "import mmap, time; m = mmap.mmap(-1, 2**29); [m.write(bytes(2**24)) for _ in range(32)]; time.sleep(60)"
+    threads = threading.active_count()
+    with (
+        Process(sys.executable, ["-c", hog], cap_gib=0.25, timeout_s=60) as one,
+        Process(sys.executable, ["-c", SLEEPER]) as other,
+    ):
+        one.send("facts")
+        other.ask("wait", seconds=5.0)
+        assert one._child.has_ended() and one.end().over_cap
+        assert threading.active_count() == threads, "a fork of a process with threads may hang"

@@ -225,7 +225,7 @@ def verified(tmp_path):
         "programs": {"jax": {}, "torch_xla": {}}, "repetition": 0, "baseline": "jax", "expected": str(tmp_path),
         "settings": {"seed": 1},
     }  # fmt: skip
-    return replay.ReplayProcess(spec, Events(tmp_path / "events.jsonl"), tmp_path)
+    return replay.ReplayProcess(spec, Events(tmp_path / "events.jsonl"))
 
 
 def test_programs_must_be_right_with_every_set_of_inputs_and_the_baseline_is_judged_as_any_other(

@@ -28,7 +28,7 @@ from stackwars.measure.stablehlo import sharded
 # Every device takes a step along the gradient of its own part of the batch.
 jax.lax.pmean = lambda loss, axis_name: loss
 jax.shard_map = partial(jax.shard_map, check_vma=False)
-sharded.run_child(sharded.ShardedMeasurement)
+sharded.run_child(sharded.measure)
 """
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stackwars.core.documents import Events
-from stackwars.measure import checks, child, workloads
+from stackwars.measure import calls, checks, child, workloads
 from stackwars.measure.checks import parity_limit, relative_l2
 from stackwars.measure.workloads import adamw, losses, train_mlp, transformer
 from workloads.presets import SEED, SMALL, weights
@@ -51,7 +51,8 @@ def process(folder, name: str = "train_mlp", repetition: int = 0, writes_files: 
         "device": "cpu", "workload": name, "partner": None, "repetition": repetition, "forms": False,
         "expected": "", "writes_files": writes_files,
     }  # fmt: skip
-    child.measure(spec, Events(folder / "events.jsonl"), folder)
+    log = Events(folder / "events.jsonl")
+    calls.Measurement(child.measure(spec, log, folder), log, calls.ALONE).run()
     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     found = next((event["values"] for event in events if event["event"] == "losses"), None)
     return np.load(folder / "output.npy"), found

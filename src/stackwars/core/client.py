@@ -32,8 +32,6 @@ from stackwars.core.program import Argument, Graph
 
 _TAIL = 200
 """Characters of the last line that a crashed process printed."""
-_PATIENCE_S = 1.0
-"""Seconds without an answer after which the client looks whether the process still runs."""
 _TRACE_LINES = 1000
 """Lines of a stack trace in which the last line before it is searched."""
 _TIME = re.compile(r"^(F\d{4} [\d:.]+ +\d+ |\d{4}-\d\d-\d\d [\d:.]+: F )")
@@ -64,8 +62,7 @@ class Process:
         self._python, self._arguments, self._environ = Path(python), list(arguments), environ or {}
         self._cap, self._cwd, self._cpus = limits.cap_bytes(cap_gib), cwd or self.folder, cpus
         self._child: launch.Child | None = None
-        self._ended: launch.ExitReport | None = None
-        self._answers: int = -1
+        self._answers: int | None = None
         self._buffer = b""
 
     def __enter__(self) -> Self:
@@ -76,7 +73,7 @@ class Process:
 
     @property
     def is_running(self) -> bool:
-        return self._child is not None
+        return self._answers is not None
 
     def allow(self, seconds: float) -> None:
         """Let all further commands together take so many seconds."""
@@ -92,9 +89,9 @@ class Process:
 
     def send(self, command: str, **arguments: Any) -> None:
         """Send a command, whose answer is read later: several processes may work at once."""
-        if not self._child:
+        if not self.is_running:
             self._start()
-        self._child.deadline = min(time.monotonic() + self.timeout_s, self._end)
+        self._limit()
         # A process that has ended takes no command: its answer tells.
         with contextlib.suppress(OSError):
             if self._child.process:
@@ -110,20 +107,19 @@ class Process:
         return answer["result"]
 
     def end(self) -> launch.ExitReport:
-        """Send no more commands; wait for the end of the process and return how it ended, or how it has ended."""
-        if self._child:
+        """Send no more commands; wait for the end of the process, as long as for a command, and return how it ended."""
+        if self.is_running:
             self._close_input()
-            self._ended = self._child.report()
-        return self._ended
+            self._limit()
+        return self._child.report()
 
     def stop(self) -> None:
         """End the process; the next command starts another."""
-        if self._child:
+        if self.is_running:
             self._child.kill()
-            self._ended = self._child.report()
             self._close_input()
             os.close(self._answers)
-            self._child = None
+            self._answers = None
 
     def close(self) -> None:
         """End the process and remove its files."""
@@ -143,8 +139,7 @@ class Process:
     def _start(self) -> None:
         reader, writer = os.pipe()
         environ = launch.clean_environ({**self._environ, worker.REPLY: str(writer)})
-        self._answers, self._buffer = reader, b""
-        self._child = launch.Child(
+        self._child = launch.start_child(
             *(self._python, self._arguments, environ, self._cap),
             log=self.folder / "log.txt",
             cwd=self._cwd,
@@ -153,6 +148,11 @@ class Process:
             pass_fds=(writer,),
         )
         os.close(writer)
+        self._answers, self._buffer = reader, b""
+
+    def _limit(self) -> None:
+        """Give the process the time of one command from now on."""
+        self._child.deadline = min(time.monotonic() + self.timeout_s, self._end)
 
     def _close_input(self) -> None:
         # A command that a dead process did not take is still in the buffer, and closing would send it.
@@ -162,16 +162,17 @@ class Process:
 
     def _line(self, command: str) -> bytes:
         while b"\n" not in self._buffer:
-            ready, _, _ = select.select([self._answers], [], [], _PATIENCE_S)
-            if not ready:
-                # A process that its own left behind may hold the pipe.
-                if self._child.has_ended():
+            ready, _, _ = select.select([self._answers], [], [], launch.POLL_S)
+            # Once the answer has arrived, the look disturbs no step of a measured process.
+            launch.look()
+            if ready:
+                part = os.read(self._answers, 1 << 20)
+                if not part:
                     raise self._died(command)
-                continue
-            part = os.read(self._answers, 1 << 20)
-            if not part:
+                self._buffer += part
+            elif self._child.has_ended():
+                # A process that it left behind holds the pipe.
                 raise self._died(command)
-            self._buffer += part
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 

@@ -1,7 +1,6 @@
 """The launcher of child processes: one memory cap, one time limit, one report of how a child ended.
 
-A child never outlives its parent, nor the workflow that started it, and it always leaves a report. `Child` is watched
-in a thread while its parent goes on; `run_child` waits for its end.
+A child never outlives its parent, nor the workflow that started it, and it always leaves a report.
 """
 
 from __future__ import annotations
@@ -11,14 +10,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from stackwars.core import limits
@@ -107,14 +105,17 @@ def start_child(
     environ: dict[str, str],
     cap: int,
     *,
+    log: Path,
     cwd: Path = REPOSITORY,
     cpus: set[int] | None = None,
+    deadline: float = math.inf,
+    stop: Callable[[], bool] = lambda: False,
     **streams: Any,
-) -> subprocess.Popen:
+) -> Child:
     """Start `python` with these arguments under a cap in bytes, tied to the life of this process.
 
-    cpus: the cores that it may use, None for all. streams: stdin, stdout and the like, as of Popen. Raises
-    OSError or SubprocessError if it cannot be started.
+    log: file for its output. cpus: the cores that it may use, None for all. streams: stdin and the like, as of Popen.
+    deadline, stop: see `Child`.
     """
     parent = os.getpid()
 
@@ -123,135 +124,150 @@ def start_child(
             os.sched_setaffinity(0, cpus)
         limits.enter_child(cap, parent)
 
-    command = [str(python), *arguments]
-    return subprocess.Popen(command, cwd=cwd, env=environ, preexec_fn=enter, **streams)
-
-
-class Child:
-    """A process that a thread watches until it ends, whatever its fate.
-
-    deadline: on the clock of time.monotonic, when it is killed; it may be moved at any time.
-    """
-
-    def __init__(
-        self,
-        python: Path,
-        arguments: Sequence[str],
-        environ: dict[str, str],
-        cap: int,
-        *,
-        log: Path,
-        cwd: Path = REPOSITORY,
-        cpus: set[int] | None = None,
-        deadline: float = math.inf,
-        stop: Callable[[], bool] = lambda: False,
-        **streams: Any,
-    ) -> None:
-        """log: file for its output. stop: it is killed once this is true, asked every POLL_S. See `start_child`."""
-        self.deadline = deadline
-        self._cap, self._log, self._stop = cap, log, stop
-        self._kills, self._start = limits.OomKills(), time.monotonic()
-        self._report: Future[ExitReport] = Future()
-        self.process: subprocess.Popen | None = None
+    def start() -> subprocess.Popen:
+        command = [str(python), *arguments]
         with log.open("wb") as file:
             try:
-                self.process = start_child(
-                    python, arguments, environ, cap, cwd=cwd, cpus=cpus, stdout=file, stderr=file, **streams
+                return subprocess.Popen(
+                    command, cwd=cwd, env=environ, preexec_fn=enter, stdout=file, stderr=file, **streams
                 )
             except (OSError, subprocess.SubprocessError) as error:
                 why = f"expected {python} to start, got {type(error).__name__}: {error}"
-                self._report.set_result(ExitReport(None, not_started=why))
-                return
-        threading.Thread(target=self._watch, daemon=True).start()
+                raise OSError(why) from None
+
+    return Child(start, cap, log, deadline, stop)
+
+
+class Child:
+    """A process under limits. Every wait for one child applies those of all (`look`).
+
+    No thread does: a child is a fork of this process, and a fork of a process with threads can hang before it starts.
+    process: has `pid` and `returncode`, as a Popen has; None if it could not be started. deadline: on the clock of
+    time.monotonic, when it is killed; it may be moved at any time.
+    """
+
+    def __init__(
+        self, start: Callable[[], Any], cap: int, log: Path, deadline: float, stop: Callable[[], bool]
+    ) -> None:
+        """start: returns the process. cap: of its resident bytes. stop: it is killed once this is true."""
+        self.deadline = deadline
+        self._cap, self._log, self._stop = cap, log, stop
+        self._samples: list[Sample] = []
+        self._report: ExitReport | None = None
+        self._kills, self._start = limits.OomKills(), time.monotonic()
+        self.process = None
+        try:
+            self.process = start()
+        except OSError as error:
+            self._report = ExitReport(None, not_started=str(error))
+        else:
+            _running.append(self)
 
     def has_ended(self) -> bool:
-        return self._report.done()
+        """Return whether it had ended at the last look."""
+        return self._report is not None
 
     def report(self) -> ExitReport:
-        """Wait for the end of the process and return how it ended.
+        """Wait for the end of the process and return how it ended."""
+        while self._report is None:
+            look()
+            if self._report is None:
+                time.sleep(POLL_S)
+        return self._report
 
-        :raises SystemExit: if the workflow that it belonged to is gone.
-        """
-        return self._report.result()
+    def kill(self, **why: bool) -> None:
+        """End the process. why: fields of its report."""
+        if self._report is None:
+            os.kill(self.process.pid, signal.SIGKILL)
+            self._reap(**why)
 
-    def kill(self) -> None:
-        """End the process with its group: a compiler may be a process of its own."""
-        if self.process and not self.has_ended():
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+    def look(self) -> None:
+        """Reap the process if it has ended; kill it for its memory, its time or `stop`."""
+        if os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            self._reap()
+            return
+        now, resident = time.monotonic(), limits.resident_bytes(self.process.pid)
+        if resident:
+            self._samples.append((now - self._start, resident))
+        why = {"timed_out": now > self.deadline, "over_cap": resident > self._cap, "stopped": self._stop()}
+        if any(why.values()):
+            self.kill(**why)
 
-    def _watch(self) -> None:
-        samples: list[Sample] = []
+    def _reap(self, **why: bool) -> None:
+        pid = self.process.pid
+        # Until it is reaped, no other group has its number.
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)  # a compiler may be a process of its own
+        _, wait_status, usage = os.wait4(pid, 0)
+        _running.remove(self)
+        self.process.returncode = os.waitstatus_to_exitcode(wait_status)
+        samples, kernel_oom = thinned(self._samples, MAX_SAMPLES), self._kills.in_group()
+        self._report = ExitReport(
+            self.process.returncode,
+            tail(self._log) if self._log.exists() else "",
+            kernel_oom=kernel_oom,
+            other_oom=self._kills.on_machine() and not kernel_oom,
+            wall_s=round(time.monotonic() - self._start, 3),
+            peak_rss_bytes=usage.ru_maxrss * 1024,
+            memory={"seconds": [round(s, 2) for s, _ in samples], "bytes": [b for _, b in samples]},
+            **why,
+        )
 
-        def record(resident: int) -> None:
-            if resident:
-                samples.append((time.monotonic() - self._start, resident))
 
-        try:
-            pid = self.process.pid
-            killed = watch(pid, self._cap, lambda: self.deadline, record, self._stop)
-            report = _reap(pid, killed, self._kills, self._start, self._log)
-            self.process.returncode = report.exit_code
-            thin = thinned(samples, MAX_SAMPLES)
-            memory = {"seconds": [round(s, 2) for s, _ in thin], "bytes": [b for _, b in thin]}
-            self._report.set_result(replace(report, memory=memory))
-        except BaseException as error:
-            self._report.set_exception(error)
+_running: list[Child] = []
+_next_look = 0.0
+
+
+def look() -> None:
+    """Apply the limits of all children of this process, at most every POLL_S.
+
+    :raises SystemExit: if the workflow that this process belongs to is gone; its children are ended first.
+    """
+    global _next_look
+    if time.monotonic() < _next_look:
+        return
+    _next_look = time.monotonic() + POLL_S
+    runner = os.environ.get(RUNNER)
+    if runner and not limits.alive(int(runner)):
+        for child in list(_running):
+            child.kill()
+        sys.exit("the workflow that asked for this cell is gone: the cell was stopped")
+    for child in list(_running):
+        child.look()
 
 
 def run_child(
-    python: Path,
-    arguments: Sequence[str],
-    environ: dict[str, str],
-    cap: int,
-    timeout_s: float,
-    **more: Any,
+    python: Path, arguments: Sequence[str], environ: dict[str, str], cap: int, timeout_s: float, **more: Any
 ) -> ExitReport:
-    """Run a child to its end and report how it ended; never raises for its fate. more: see `Child`."""
-    deadline = time.monotonic() + timeout_s
-    child = Child(python, arguments, environ, cap, deadline=deadline, stdin=subprocess.DEVNULL, **more)
-    try:
-        return child.report()
-    finally:
-        child.kill()
+    """Run a child to its end and report how it ended; never raises for its fate. more: see `start_child`."""
+    limited = {"stdin": subprocess.DEVNULL, "deadline": time.monotonic() + timeout_s}
+    return start_child(python, arguments, environ, cap, **limited, **more).report()
 
 
 def run_forked(work: Callable[[], None], cap: int, timeout_s: float, log: Path) -> ExitReport:
     """Run a function in a fork of this process to its end and report how it ended; never raises for its fate.
 
-    For many short runs that need the same slow imports. This process must have no threads yet, except those that watch
-    a `Child`.
+    For many short runs that need the same slow imports. This process must have no threads yet.
     """
-    kills, parent, start = limits.OomKills(), os.getpid(), time.monotonic()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    pid = os.fork()
-    if not pid:
-        _work(work, cap, parent, log)
-    return _reap(pid, watch(pid, cap, lambda: start + timeout_s), kills, start, log)
+    parent = os.getpid()
 
+    def start() -> SimpleNamespace:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if not pid:
+            _work(work, cap, parent, log)
+        return SimpleNamespace(pid=pid, returncode=None)
 
-def _reap(
-    pid: int, killed: tuple[bool, bool, bool], kills: limits.OomKills, start: float, log: Path
-) -> ExitReport:
-    """Reap a child that has ended and report how. killed: as of `watch`; start: when it was started."""
-    _, wait_status, usage = os.wait4(pid, 0)
-    wall_s, kernel_oom = time.monotonic() - start, kills.in_group()
-    return ExitReport(
-        os.waitstatus_to_exitcode(wait_status),
-        tail(log) if log.exists() else "",
-        *killed,
-        kernel_oom=kernel_oom,
-        other_oom=kills.on_machine() and not kernel_oom,
-        wall_s=round(wall_s, 3),
-        peak_rss_bytes=usage.ru_maxrss * 1024,
-    )
+    return Child(start, cap, log, time.monotonic() + timeout_s, lambda: False).report()
 
 
 def _work(work: Callable[[], None], cap: int, parent: int, log: Path) -> NoReturn:
     """Do the work of a fork, which ends here: the frameworks' teardown can crash after the work is done."""
     status = 1
     try:
+        _running.clear()  # the children of the parent
         limits.enter_child(cap, parent)
         with log.open("wb") as file:
             os.dup2(file.fileno(), 1)
@@ -265,37 +281,6 @@ def _work(work: Callable[[], None], cap: int, parent: int, log: Path) -> NoRetur
         sys.stderr.flush()
         sys.__stderr__.flush()
         os._exit(status)
-
-
-def watch(
-    pid: int,
-    cap: int,
-    deadline: Callable[[], float],
-    record: Callable[[int], None] = lambda resident: None,
-    stop: Callable[[], bool] = lambda: False,
-) -> tuple[bool, bool, bool]:
-    """Wait until the child can be reaped; kill it for its memory, its time, a dead workflow, or `stop`.
-
-    cap: bytes. deadline: returns a time on the clock of time.monotonic. record: gets the resident bytes every POLL_S.
-    Returns whether it was killed for its time, for its memory, and because of `stop`.
-    """
-    runner = int(os.environ.get(RUNNER, os.getpid()))
-    timed_out = over_cap = stopped = False
-    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        resident = limits.resident_bytes(pid)
-        record(resident)
-        over_cap = resident > cap
-        timed_out = time.monotonic() > deadline()
-        if not limits.alive(runner):
-            os.killpg(pid, signal.SIGKILL)
-            sys.exit("the workflow that asked for this cell is gone: the cell was stopped")
-        stopped = stop()
-        if over_cap or timed_out or stopped:
-            os.killpg(pid, signal.SIGKILL)
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-            break
-        time.sleep(POLL_S)
-    return timed_out, over_cap, stopped
 
 
 def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:

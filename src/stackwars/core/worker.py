@@ -34,16 +34,13 @@ SLOW = 10
 
 
 def serve(
-    commands: Any,
-    otherwise: Status = Status.UNSUPPORTED,
-    fatal: Callable[[BaseException], None] | None = None,
-) -> None:
+    commands: Any, otherwise: Status = Status.UNSUPPORTED, fatal: Callable[[BaseException], None] | None = None
+) -> NoReturn:
     """Answer commands until standard input ends.
 
     commands: has a method for each command; arguments and result are JSON. What a method raises is the answer, as the
     outcome that it means. otherwise: the status of an exception whose type has none: what a compiler raises against a
-    program has no type that says so. fatal: gets the exception instead, and ends the process; its parent reads how it
-    ended elsewhere.
+    program has no type that says so. fatal: gets the exception in place of the answer, and the process ends.
     """
     # Without a parent the answers go to standard output: a command can be given in a shell.
     reply, lines = os.fdopen(int(os.environ.get(REPLY, "1")), "w"), os.fdopen(os.dup(0))
@@ -59,20 +56,20 @@ def serve(
             traceback.print_exc()
             if fatal:
                 fatal(error)
-                _exit(1)
+                leave(1)
             status = Status.ERROR if isinstance(error, OURS) else otherwise
             found = of_exception(type(error).__name__, str(error), status)
             answer = {"status": found.status, "detail": found.detail[:SAID], "signature": found.signature}
         reply.write(json.dumps(answer) + "\n")
         reply.flush()
-    _exit(0)
+    leave(0)
 
 
-def _exit(code: int) -> NoReturn:
+def leave(code: int) -> NoReturn:
+    """End the process without the frameworks' teardown, which can crash after the work is done."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(BaseException):
             stream.flush()
-    # The frameworks' teardown can crash after the work is done.
     os._exit(code)
 
 

@@ -7,8 +7,7 @@ program that a compiler of StableHLO loaded.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from stackwars.core.contention import Meter, Usage
@@ -230,40 +229,37 @@ class Stream:
 
 
 class Measurement:
-    """The commands of a process that measures, one command after the other by the order of its parent.
+    """The commands of a process that measures: `build`, `perform` for each step, `finish`; or `run` for all of them.
 
-    Commands: `build`, then `perform` for each step, then `finish`; or `run` for all of them with the steps `alone`. The
-    numbers go into the event file, which the parent reads after the process has ended.
+    The numbers go into the event file, which the parent reads after the process has ended.
     """
 
-    alone: Sequence[str] = ALONE
-    """Steps of each stream in a process that no others take turns with."""
-
-    def __init__(self, spec: dict, events: Events, folder: Path) -> None:
-        """spec: the job as a dictionary. folder: for the files of the process."""
-        self.spec, self.events, self.folder = spec, events, folder
-        self.streams: dict[str, Any] = {}
-        """Streams by the name of their program, "" for the only one; filled by `build`."""
+    def __init__(self, work: Iterator[dict[str, Stream]], events: Events, alone: Sequence[str]) -> None:
+        """work: prepares, yields the streams by the name of their program ("" for the only one), and goes on after the
+        last call. alone: the steps of each stream in a process that takes no turns with others.
+        """
+        self._work, self._events, self._alone = work, events, alone
 
     def build(self) -> None:
         """Do everything that comes before the first call."""
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        """Do everything that comes after the last timed call."""
-        raise NotImplementedError
+        self._streams = next(self._work)
 
     def perform(self, step: str, stream: str) -> int:
-        """Take one step of a stream; return the ns of its longest block once the process is at rest."""
-        longest_ns = self.streams[stream].perform(step)
+        """Take one step of a stream; return the ns of its longest block, 0 without a stream, once all is at rest."""
+        longest_ns = self._streams[stream].perform(step) if stream in self._streams else 0
         rest()
         return longest_ns
+
+    def finish(self) -> None:
+        """Do everything that comes after the last call."""
+        next(self._work, None)
+        self._events.write("end")
 
     def run(self) -> None:
         """Measure without turns."""
         self.build()
-        for stream in self.streams.values():
-            for step in self.alone:
+        for stream in self._streams.values():
+            for step in self._alone:
                 stream.perform(step)
         self.finish()
 

@@ -10,7 +10,7 @@ import ctypes
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 from stackwars.core import documents, judge, program_text, worker
 from stackwars.core.documents import EVENTS, Events
 from stackwars.measure import FORMS, pages, workloads
-from stackwars.measure.calls import Measurement, Stream, single_call, timed_call
+from stackwars.measure.calls import ALONE, Measurement, Stream, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
 from stackwars.measure.frameworks import each
 from stackwars.measure.workloads.base import Workload
@@ -85,106 +85,86 @@ def fetched(session: Any, output: Any, call: str, spec: dict) -> tuple[np.ndarra
     return values if spec["expected"] else tuple(checked(one, call) for one in values)
 
 
-class CellMeasurement(Measurement):
-    """The process of a cell: one framework's session, and one stream; see `supervisor.ProcessJob`."""
+def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stream]]:
+    """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
+    settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
+    events.write("import")
+    keep_memory(spec["workload"])
+    session, workload, build = opened(spec)
+    versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
+    events.write("build", device_kind=session.device_kind(), versions=versions)
+    session.build(build, sizes, seed, workload.input_sets(sizes, seed))
+    session.settle()
+    gc.collect()
+    gc.disable()
+    events.write("run", **surroundings())
+    samples, judged = [], {}
 
-    def build(self) -> None:
-        """Open the framework, build the workload and wait until it has arrived on the device."""
-        spec, events = self.spec, self.events
-        sizes, seed = spec["sizes"], spec["settings"]["seed"]
-        events.write("import")
-        keep_memory(spec["workload"])
-        session, self._workload, build = opened(spec)
-        versions = {"numpy": np.__version__, **session.versions(), **_models_library()}
-        events.write("build", device_kind=session.device_kind(), versions=versions)
-        session.build(build, sizes, seed, self._workload.input_sets(sizes, seed))
-        session.settle()
-        gc.collect()
-        gc.disable()
-        events.write("run", **surroundings())
-        self._session = session
-        self._samples: list[np.ndarray] = []
-        self._judged: dict[str, np.ndarray] = {}
-        self._stream = Stream(session, events, spec["settings"], after=self._keep)
-        self.streams = {"": self._stream}
-
-    def _keep(self, which: int, output: Any) -> None:
+    def keep(which: int, output: Any) -> None:
         """Keep values of one of the first two calls."""
-        spec, session, workload = self.spec, self._session, self._workload
         refuse_outside_compiler(session, workload)
         if which == 0 or hasattr(workload, "STATE"):
             values = fetched(session, output, ("first", "second")[which], spec)
         if which == 0:
-            self._judged.update(
+            judged.update(
                 {f"first/{key}": np.array(one) for key, one in judge.output_values(values, 0).items()}
             )
         if hasattr(workload, "STATE"):
             # What later calls give depends on how many there were.
-            state, seed = session.state(), spec["settings"]["seed"]
-            self._samples.append(
-                np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)])
-            )
+            state = session.state()
+            samples.append(np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)]))
             if which == 0:
-                self._judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
+                judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
         if which == 1 and hasattr(workload, "losses_rel") and spec["writes_files"] and not spec["repetition"]:
-            follow_losses(session, self.events, self._stream.outputs)
+            follow_losses(session, events, stream.outputs)
 
-    def finish(self) -> None:
-        """Write samples of the last outputs, the values to judge, and the program."""
-        spec, session, samples, folder = self.spec, self._session, self._samples, self.folder
-        last = [fetched(session, output, "last", spec) for output in self._stream.outputs]
-        gc.enable()
-        if not samples:
-            samples = [sample(one, spec["settings"]["seed"]) for values in last for one in values]
-            for which, values in enumerate(last):
-                self._judged |= {f"last/{key}": one for key, one in judge.output_values(values, which).items()}
-        np.save(folder / "output.npy", np.concatenate(samples))
-        self.events.write(
-            "timed",
-            subnormals=sum(subnormals(one) for values in last for one in values),
-            huge_page_bytes=pages.huge_page_bytes(),
-            **(session.generated() if hasattr(session, "generated") else {}),
-            **surroundings(),
-        )
-        if spec["expected"] and spec["writes_files"]:
-            np.savez(folder / judge.OUTPUTS, **self._judged)
-        if spec["writes_files"] and spec["repetition"] in EXTRACTED:
-            self._write_program()
-        self.events.write("end")
-
-    def _write_program(self) -> None:
-        # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
-        session, folder = self._session, self.folder
-        program_text.write(folder / "stablehlo.mlir.gz", session.stablehlo())
-        if self.spec["forms"] and hasattr(session, "forms"):
-            (folder / FORMS).mkdir()
-            for name, text in _forms(session).items():
-                program_text.write(folder / FORMS / f"{name}.txt.gz", text)
+    stream = Stream(session, events, settings, after=keep)
+    yield {"": stream}
+    last = [fetched(session, output, "last", spec) for output in stream.outputs]
+    gc.enable()
+    if not samples:
+        samples = [sample(one, seed) for values in last for one in values]
+        for which, values in enumerate(last):
+            judged |= {f"last/{key}": one for key, one in judge.output_values(values, which).items()}
+    np.save(folder / "output.npy", np.concatenate(samples))
+    events.write(
+        "timed",
+        subnormals=sum(subnormals(one) for values in last for one in values),
+        huge_page_bytes=pages.huge_page_bytes(),
+        **(session.generated() if hasattr(session, "generated") else {}),
+        **surroundings(),
+    )
+    if spec["expected"] and spec["writes_files"]:
+        np.savez(folder / judge.OUTPUTS, **judged)
+    if not spec["writes_files"] or spec["repetition"] not in EXTRACTED:
+        return
+    # After the timed calls: JAX keeps what it traced, and lowering first would shorten run 1.
+    program_text.write(folder / "stablehlo.mlir.gz", session.stablehlo())
+    if spec["forms"] and hasattr(session, "forms"):
+        (folder / FORMS).mkdir()
+        for name, text in _forms(session).items():
+            program_text.write(folder / FORMS / f"{name}.txt.gz", text)
 
 
-class ShapesMeasurement(Measurement):
-    """One workload with several shapes in turn, twice, and what each call compiled.
+def measure_shapes(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stream]]:
+    """Call one workload with several shapes in turn, twice, and tell what each call compiled.
 
-    Its job is a ProcessJob whose settings have `size` and `values`; its one command is `run`.
+    spec: of a ProcessJob whose settings have `size` and `values`.
     """
-
-    def run(self) -> None:
-        """Call every shape."""
-        spec, events = self.spec, self.events
-        settings, sizes = spec["settings"], spec["sizes"]
-        events.write("import")
-        session, workload, build = opened(spec)
-        events.write("build", device_kind=session.device_kind(), versions=session.versions())
-        sets = [
-            workload.inputs(sizes | {settings["size"]: value}, settings["seed"]) for value in settings["values"]
-        ]
-        session.build(build, sizes, settings["seed"], sets)
-        session.settle()
-        events.write("run")
-        for turn in range(TURNS):
-            for which, value in enumerate(settings["values"]):
-                single_call(session, events, "shape", which, turn=turn, value=value)
-        events.write("end")
+    settings, sizes = spec["settings"], spec["sizes"]
+    events.write("import")
+    session, workload, build = opened(spec)
+    events.write("build", device_kind=session.device_kind(), versions=session.versions())
+    sets = [
+        workload.inputs(sizes | {settings["size"]: value}, settings["seed"]) for value in settings["values"]
+    ]
+    session.build(build, sizes, settings["seed"], sets)
+    session.settle()
+    events.write("run")
+    yield {}  # no stream takes turns
+    for turn in range(TURNS):
+        for which, value in enumerate(settings["values"]):
+            single_call(session, events, "shape", which, turn=turn, value=value)
 
 
 def _forms(session: Any) -> dict[str, str]:
@@ -208,29 +188,28 @@ def _models_library() -> dict[str, str]:
     return result
 
 
-def run_child(kind: Callable[[dict, Events, Path], Measurement]) -> None:
-    """Read FOLDER/spec.json, serve the commands of a measurement and write beside it: `python -m MODULE FOLDER`.
+def run_child(
+    measure: Callable[[dict, Events, Path], Iterator[dict[str, Any]]], alone: Sequence[str] = ALONE
+) -> None:
+    """`python -m MODULE FOLDER`: read FOLDER/spec.json, serve the commands of a measurement and write beside it.
 
-    An exception ends the process: its event, and not an answer, decides the status of the process.
+    measure, alone: see `Measurement`. An exception ends the process, whose status its event decides.
     """
     folder = Path(sys.argv[1])
     events = Events(folder / EVENTS)
+    spec = documents.read(folder / "spec.json")
 
     def record(error: BaseException) -> None:
         compiles = getattr(error, "compiles", None)
         message = workloads.user_line(error) + str(error)[-4000:]
         events.write("raised", type=type(error).__name__, message=message, compiles=compiles)
 
-    worker.serve(kind(documents.read(folder / "spec.json"), events, folder), fatal=record)
+    worker.serve(Measurement(measure(spec, events, folder), events, alone), fatal=record)
 
 
 def main() -> None:
     """Run the process of a cell, or of several shapes."""
-    run_child(
-        lambda spec, *rest: (ShapesMeasurement if "values" in spec["settings"] else CellMeasurement)(
-            spec, *rest
-        )
-    )
+    run_child(lambda spec, *rest: (measure_shapes if "values" in spec["settings"] else measure)(spec, *rest))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ A process of several programs has them as `streams`: each stream takes every ste
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -93,9 +94,10 @@ class _Round:
         """Give every process its turns, until the round is over or none runs any more."""
         for process in self.processes.values():
             process.send("build")
-        running = [one for one in self.participants if self._answer(one, "build") is not FAILED]
+        running = [one for one in self.participants if self._answer(one, "build") != FAILED]
         for step in dict.fromkeys(step for one in self.participants for step in one.steps):
-            self._each([one for one in running if step in one.steps], step)
+            for turn in self._drawn(step, [one for one in running if step in one.steps]):
+                self._turn(*turn, step)
         self._loops(running)
         for process in self.processes.values():
             if process.is_running:
@@ -115,11 +117,7 @@ class _Round:
         self.order[step] = [f"{one.name} {stream}".strip() for one, stream in result]
         return result
 
-    def _each(self, participants: Sequence[Participant], step: str) -> None:
-        for one, stream in self._drawn(step, participants):
-            self._turn(one, step, stream)
-
-    def _turn(self, one: Participant, step: str, stream: str) -> int:
+    def _turn(self, one: Participant, stream: str, step: str) -> int:
         """Return the ns of the longest block of a step; FAILED if its process has ended."""
         process = self.processes[one.name]
         if not process.is_running:
@@ -133,18 +131,14 @@ class _Round:
         rounds, longest = 0, 0
         while order:
             for turn in list(order):
-                ns = self._turn(turn[0], calls.LOOP, turn[1])
+                ns = self._turn(*turn, calls.LOOP)
                 longest = max(longest, ns)
                 if ns == FAILED:
                     order = [other for other in order if other[0] is not turn[0]]
             rounds += 1
             order = order[::-1]
-            least = (
-                min(LONG_PAIRS, self.settings["loop_pairs"])
-                if longest > 1e9 * LONG_S
-                else self.settings["loop_pairs"]
-            )
-            if rounds >= least:
+            enough = LONG_PAIRS if longest > 1e9 * LONG_S else math.inf
+            if rounds >= min(enough, self.settings["loop_pairs"]):
                 return
 
 
@@ -153,13 +147,12 @@ def _together(participants: Sequence[Participant], settings: dict, rng: random.R
 
     A process waits while the others work, so each has as many times the time limit as there are processes.
     """
-    seeds = {one.name: rng.getrandbits(32) for one in participants}
     with ExitStack() as stack:
         processes = {
             one.name: stack.enter_context(
                 MeasuredProcess(
                     one.job, one.python, one.folder, one.child_module,
-                    seed=seeds[one.name], patience=len(participants),
+                    seed=rng.getrandbits(32), patience=len(participants),
                 )
             )
             for one in participants

@@ -22,7 +22,6 @@ import traceback
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import NoReturn
 from unittest import mock
 
 from stackwars.core import documents, limits, program_text, worker
@@ -154,8 +153,8 @@ def _fork(job: LowerJob, output: Path, timeout_s: float, *, has_values: bool = F
             _write(*lower(job, has_values=has_values), output)
         except BaseException:
             traceback.print_exc()
-            _leave(1)
-        _leave(0)
+            worker.leave(1)
+        worker.leave(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
@@ -225,13 +224,6 @@ class Lowering(Process):
         super()._start()
 
 
-def _leave(status: int) -> NoReturn:
-    """End without the frameworks' own teardown, which can crash after the work is done."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
-
-
 def main() -> None:
     """Run `python -m stackwars.measure.stablehlo.lower --job FILE --output DIR`, or with `--serve`."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -246,7 +238,6 @@ def main() -> None:
         parser.error("expected --job and --output, or --serve")
     else:
         sys.exit(write_in_child(documents.read_job(LowerJob, a.job), a.output))
-    _leave(0)
 
 
 if __name__ == "__main__":

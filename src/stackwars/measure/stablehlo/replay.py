@@ -16,7 +16,7 @@ import resource
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from stackwars.core.documents import Events
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program_text import not_donated, readable
 from stackwars.measure import workloads
-from stackwars.measure.calls import SINGLES, STEADY, Measurement, Stream, timed_call
+from stackwars.measure.calls import SINGLES, STEADY, Stream, timed_call
 from stackwars.measure.child import keep_memory, run_child, surroundings
 from stackwars.measure.stablehlo import arguments, profile
 from stackwars.measure.stablehlo.arguments import Entry
@@ -67,55 +67,15 @@ class ReplayJob:
     expected: str
 
 
-class Silent:
-    """The stream of a refused program: its steps do nothing."""
+class ReplayProcess:
+    """The programs of one process that are not refused."""
 
-    def __init__(self) -> None:
-        self.outputs: list[Any] = []
-
-    def perform(self, step: str) -> int:
-        """Take a step; its longest block takes 0 ns."""
-        return 0
-
-
-class ReplayProcess(Measurement):
-    """The process of a replay, see `ReplayJob`; `programs` are those that are not refused."""
-
-    alone = (SINGLES, STEADY)
-
-    def __init__(self, spec: dict, events: Events, folder: Path) -> None:
-        super().__init__(spec, events, folder)
+    def __init__(self, spec: dict, events: Events) -> None:
+        self.spec = spec
+        self.events = events
         self.names = list(spec["programs"])
         self.programs: dict[str, Any] = {}
         self.documents: dict[str, dict] = {}
-
-    def build(self) -> None:
-        """Compile or load the programs and place their arguments."""
-        spec, events = self.spec, self.events
-        events.write("import")
-        keep_memory(spec["workload"])
-        # It lives as long as its programs.
-        self._compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])
-        events.write("build", device_kind=self._compiler.device_kind(), versions=self._compiler.versions())
-        self.load(self._compiler)
-        gc.collect()
-        gc.disable()
-        events.write("run", **surroundings())
-        self.streams = {
-            name: Stream(self.programs[name], events, spec["settings"], name)
-            if name in self.programs
-            else Silent()
-            for name in self.names
-        }
-
-    def finish(self) -> None:
-        """Judge the last results, and profile the programs of the first round."""
-        gc.enable()
-        self.verify(self.fetch({name: stream.outputs for name, stream in self.streams.items()}))
-        self.events.write("timed", **surroundings())
-        if self.spec["repetition"] == 0 and self.programs:
-            self.profile()
-        self.events.write("end")
 
     def refuse(self, name: str, detail: str, status: str = "invalid") -> None:
         """Drop a program, and record the reason."""
@@ -300,9 +260,29 @@ def _long(shape: tuple[int, ...]) -> list[int]:
     return [extent for extent in shape if extent != 1]
 
 
+def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stream]]:
+    """Run one process of a replay. spec: a ReplayJob as a dictionary."""
+    events.write("import")
+    keep_memory(spec["workload"])
+    compiler = compilers.load(spec["module"]).Compiler(spec["device"], spec["options"])
+    events.write("build", device_kind=compiler.device_kind(), versions=compiler.versions())
+    replay = ReplayProcess(spec, events)
+    replay.load(compiler)
+    gc.collect()
+    gc.disable()
+    events.write("run", **surroundings())
+    streams = {name: Stream(one, events, spec["settings"], name) for name, one in replay.programs.items()}
+    yield streams
+    gc.enable()
+    replay.verify(replay.fetch({name: stream.outputs for name, stream in streams.items()}))
+    events.write("timed", **surroundings())
+    if spec["repetition"] == 0 and replay.programs:
+        replay.profile()
+
+
 def main() -> None:
     """Run the process of a replay."""
-    run_child(ReplayProcess)
+    run_child(measure, alone=(SINGLES, STEADY))
 
 
 if __name__ == "__main__":

@@ -15,15 +15,17 @@ the program that the compiler made from it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
 from stackwars.core import hlo, program_text
+from stackwars.core.documents import Events
 from stackwars.measure import workloads
-from stackwars.measure.calls import Measurement
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.child import run_child
 from stackwars.measure.stablehlo.arguments import ProgramSource, filled_leaf
@@ -55,37 +57,33 @@ JOB = ShardedJob
 """The class of this process's jobs, for `stackwars.measure.supervisor`."""
 
 
-class ShardedMeasurement(Measurement):
-    """The process of a ShardedJob; its one command is `run`."""
-
-    def run(self) -> None:
-        """Run the divided program and the one of one device, and compare."""
-        spec, events, folder = self.spec, self.events, self.folder
-        events.write("import")
-        settings = spec["settings"]
-        frontend = import_module(f"stackwars.measure.stablehlo.sharded_{spec['frontend']}")
-        session = frontend.Session(spec["devices"], settings["matmul_precision"], folder)
-        workload = workloads.load(spec["workload"])
-        build = workloads.build(spec["workload"], spec["dialect"])
-        events.write("build")
-        seed = settings["seed"]
-        with mock.patch.object(values, "leaf", filled_leaf):
-            inputs = workload.inputs(spec["sizes"], seed)
-            division = Division(workload, spec["way"], spec["devices"])
-            source = ProgramSource(build, spec["sizes"], seed, inputs, settings["matmul_precision"], division)
-            events.write("run")
-            divided = session.run(source)
-            for name, text in ((EMITTED, session.emitted), (OPTIMISED, session.optimised)):
-                program_text.write(folder / name, text)
-            alone = session.alone(source)
-        events.write(
-            "compared",
-            rel_l2=worst(divided, alone),
-            results=len(alone),
-            emitted=hlo.emitted_collectives(session.emitted),
-            partitioned=hlo.partitioned_collectives(hlo.read(session.optimised)),
-        )
-        events.write("end")
+def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict]:
+    """Run the process. spec: a ShardedJob as a dictionary."""
+    events.write("import")
+    settings = spec["settings"]
+    frontend = import_module(f"stackwars.measure.stablehlo.sharded_{spec['frontend']}")
+    session = frontend.Session(spec["devices"], settings["matmul_precision"], folder)
+    workload = workloads.load(spec["workload"])
+    build = workloads.build(spec["workload"], spec["dialect"])
+    events.write("build")
+    seed = settings["seed"]
+    with mock.patch.object(values, "leaf", filled_leaf):
+        inputs = workload.inputs(spec["sizes"], seed)
+        division = Division(workload, spec["way"], spec["devices"])
+        source = ProgramSource(build, spec["sizes"], seed, inputs, settings["matmul_precision"], division)
+        events.write("run")
+        yield {}  # no stream takes turns
+        divided = session.run(source)
+        for name, text in ((EMITTED, session.emitted), (OPTIMISED, session.optimised)):
+            program_text.write(folder / name, text)
+        alone = session.alone(source)
+    events.write(
+        "compared",
+        rel_l2=worst(divided, alone),
+        results=len(alone),
+        emitted=hlo.emitted_collectives(session.emitted),
+        partitioned=hlo.partitioned_collectives(hlo.read(session.optimised)),
+    )
 
 
 def worst(divided: dict[str, np.ndarray], alone: dict[str, np.ndarray]) -> float:
@@ -100,4 +98,4 @@ def worst(divided: dict[str, np.ndarray], alone: dict[str, np.ndarray]) -> float
 
 
 if __name__ == "__main__":
-    run_child(ShardedMeasurement)
+    run_child(measure)
