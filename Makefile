@@ -1,12 +1,13 @@
 # make paper        sets up, then builds paper.pdf and report.html from cells measured here: the original's study
-#                   (STUDIES=stacks,matrix,beyond adds studies; WORKLOADS=gemm,mha measures these workloads alone)
+#                   (STUDIES=stacks,matrix,beyond adds studies; WORKLOADS=gemm,mha measures these workloads alone;
+#                   MINUTES=15 measures the part that fits into them, and a later run with more adds to it)
 # make study        STUDIES=matrix: measures these studies alone, as a run of its own with tables and no paper
 # make smoke        runs seven of the eleven studies with tiny shapes, to show that everything works (WORKLOADS too)
 # make releases     PROGRAM=x.py (or slow.mlir, or mha): which release of XLA or IREE made it faster, slower or wrong
 #                   (ORDER=all, or RELEASES="0.8.3, 0.7.2 --xla_flag=value": these of jaxlib alone)
 # make reference    builds paper.pdf and report.html from the committed runs, without measuring
 # make report       builds report.html alone, of the full run made here (or RESULTS=reference)
-# make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES)
+# make plan         prints what a run would measure here, and its time, memory and disk (PRESET, STUDIES, MINUTES)
 # make audits       checks the harness for the run made here: fences, mutants, A/A, power; the next paper shows it
 # make explain      PROGRAM=softmax.py: in which frontend and compiler it is slow, wrong or fails, and why
 #                   (or A=slow.mlir B=fast.mlir; COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz)
@@ -35,7 +36,8 @@ CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 quoted = $(if $(value $1),$2'$(subst ','\'',$(value $1))')
 EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--frontends=) $(call quoted,BOUND,--bound=) \
     $(call quoted,INPUTS,--inputs=) -- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B)
-CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
+LIMIT = $(if $(MINUTES),minutes=$(MINUTES))
+CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS) $(LIMIT))
 
 .PHONY: help paper study explain audits smoke test test-fast releases reference report accept archive compare plan debian cluster lint set-up
 
@@ -57,7 +59,7 @@ explain: set-up
 	@.venv/bin/python -m stackwars.study.workflow.explain $(EXPLAINED) || [ $$? -lt 3 ]
 
 audits: set-up
-	$(SNAKEMAKE) audits
+	$(SNAKEMAKE) audits $(if $(LIMIT),--config $(LIMIT))
 
 releases: set-up
 	$(if $(value PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
@@ -70,7 +72,7 @@ accept: set-up
 	.venv/bin/python -m stackwars.publish.accept $(RUN)
 
 report: set-up
-	$(SNAKEMAKE) report.html $(if $(RESULTS),--config source=$(RESULTS))
+	$(SNAKEMAKE) report.html $(if $(RESULTS)$(LIMIT),--config $(if $(RESULTS),source=$(RESULTS)) $(LIMIT))
 
 # The same revision gives the same bytes.
 archive: NAME = stack-wars-$(shell git rev-parse --short=12 HEAD)
@@ -84,7 +86,7 @@ compare: set-up
 	@.venv/bin/python -m stackwars.publish.report.compare $(RUN) $(WITH)
 
 plan: set-up
-	@.venv/bin/python -m stackwars.study.workflow.plan --preset $(PRESET) --studies $(ASKED_STUDIES)
+	@.venv/bin/python -m stackwars.study.workflow.plan --preset $(PRESET) --minutes $(or $(MINUTES),0) --studies $(ASKED_STUDIES)
 
 debian: set-up
 	.venv/bin/python tests/debian/try_smoke.py

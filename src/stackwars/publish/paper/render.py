@@ -15,14 +15,18 @@ from typing import Any
 import jinja2
 
 from stackwars.core import documents
+from stackwars.core.outcome import Status
 from stackwars.measure import workloads
 from stackwars.publish.paper import latex, prose
 from stackwars.publish.paper.prose import PAPER, ProseError, Stale
 from stackwars.publish.paper.tables import claims, faults
 from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.publish.paper.values import BASELINE, SUBJECT, values, verdicts
+from stackwars.setup.device import CPUS
+from stackwars.study import budget
 from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.study.keys import Config
+from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, Sources, sources
 from stackwars.study.results.folder import FIGURES, Folder, command
 from stackwars.study.results.runs import DamagedRunError
@@ -100,6 +104,7 @@ def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[st
         "is_full_size": is_full_size(config),
         "has_prose": has_prose(config),
         "context": datasets.run.context,
+        "part": budget.sentence(config, _rounds(datasets.run)) if config.minutes else "",
         "reproduction": documents.read(folder["reproduction"])["summary"],
         "audits": claims.audit_state(datasets),
         "accepted": _accepted(datasets.reference.context["runs"]),
@@ -113,6 +118,13 @@ def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[st
             if (folder["compiler_figures"] / f"graph-{name}.pdf").exists()
         },
     }
+
+
+def _rounds(run: Dataset) -> list[float]:
+    """Return the rounds of every cell of a run on the CPU that has a result."""
+    cells = run.table("cells")
+    own = cells[(cells["mode"] == schema.NATIVE) & cells["device"].isin(CPUS) & (cells["status"] == Status.OK)]
+    return list(own["rounds"])
 
 
 def _accepted(runs: list[dict]) -> dict[str, list[str]]:
