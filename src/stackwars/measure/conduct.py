@@ -33,6 +33,8 @@ INTERLEAVED, IN_TURN = "interleaved", "in turn"
 """How a round went: with alternating loops, or one process after the other."""
 LONG_PAIRS = 2
 """Pairs of loops where a block takes over LONG_S."""
+FIRST_ROUNDS = {calls.STEADY: 2, calls.DISPATCH: 1, calls.THROUGHPUT: 1}
+"""Steps that only so many first rounds take; a later round warms up in place of the undisturbed series."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Participant:
     """A process of a round.
 
     job: what its child module reads, see `supervisor.supervise`. python: of its environment. folder: made afresh.
-    streams: the names of its programs. steps: what each stream does before the loops.
+    streams: the names of its programs. steps: what each stream does before the loops, in the first round.
     """
 
     name: str
@@ -50,6 +52,13 @@ class Participant:
     child_module: str = CELL
     streams: tuple[str, ...] = ("",)
     steps: tuple[str, ...] = STEPS
+
+    @property
+    def steps_of_round(self) -> tuple[str, ...]:
+        """The steps that it takes in the round of its job: the number alone decides, not how many rounds follow."""
+        number = self.job.repetition
+        due = [step for step in self.steps if number < FIRST_ROUNDS.get(step, number + 1)]
+        return tuple(due) if calls.STEADY in due else (*due, calls.WARM)
 
 
 def run_round(
@@ -90,8 +99,9 @@ class _Round:
         """Give every process its turns, until the round is over or none runs any more."""
         try:
             running = [one for one in self.participants if self.controls[one.name].answer()]
-            for step in dict.fromkeys(step for one in self.participants for step in one.steps):
-                self._each([one for one in running if step in one.steps], step)
+            steps = {one.name: one.steps_of_round for one in self.participants}
+            for step in dict.fromkeys(step for taken in steps.values() for step in taken):
+                self._each([one for one in running if step in steps[one.name]], step)
             self._loops(running)
         finally:
             for control in self.controls.values():
