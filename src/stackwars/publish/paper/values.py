@@ -287,16 +287,20 @@ def _overhead(data: Dataset) -> Named:
 
 
 def _machines(data: Dataset) -> Named:
-    """Yield the rates of the kinds of machine that the original's study ran on, the fastest first, and what share of a
-    replay ratio YNN removes on each.
+    """Yield the processors and rates of the kinds of machine that the original's study ran on, the fastest first, and
+    what share of a replay ratio YNN removes on each.
     """
     of: dict[str, list[float]] = {}
+    processors = set()
     for run in runs.read():
         if "tables" in run.context["studies"]:
             of.setdefault(run.machine, []).append(run.context["peaks"][CPU]["gflop_per_s"])
+            maker, family = run.context["machine"]["cpu_model"].replace("(R)", "").split()[:2]
+            processors.add(f"{maker} {family}")
     rates = sorted((f"{statistics.median(some):.0f}" for some in of.values()), key=int, reverse=True)
     yield "machines/rates", listed(rates)
     yield "machines/count", len(rates)
+    yield "machines/processors", listed(sorted(processors))
     table = data.comparisons(quantity=schema.REPLAY, device=CPU)
     ratios: dict[tuple[str, str], dict[str, float]] = {
         (row["workload"], row["compiler"]): {one["machine"]: one["ratio"] for one in row[EACH_KIND]}
