@@ -194,7 +194,9 @@ def definitions(sources: Sources, is_reference: bool) -> str:
     if is_reference:
         prose.require(paragraphs, decided)
     used = {command: sorted({use.name for use in used_names if use.command == command}) for command in known}
-    lines = [_define("val", name, numbers[name]) for name in used[prose.VAL]]
+    # The report of another run has that run's rows, and the text has the reference's numbers.
+    lines = [_define("val", name, latex.linked(*value) if is_reference else value.text)
+             for name in used[prose.VAL] for value in (numbers[name],)]  # fmt: skip
     lines += [_define("origin", study, origin(sources, study)) for study in used[prose.ORIGIN]]
     lines += [_define("claim", row["id"], box(row, _of_run(sources, row["id"], is_reference)))
               for row in decided_claims.to_dict("records")]  # fmt: skip

@@ -2,7 +2,7 @@
 async function releases(at) {
   const every = await unpack(DATA.releases);
   if (!every.length) return [h("h2", {}, "Releases"), missing("No releases of compilers were compared.", "make study STUDIES=releases")];
-  const shown = at.query.get("shown") || "", keys = ["workload", "framework", "project", "change", "status"];
+  const shown = at.query.get("shown") || "", keys = ["workload", "framework", "project", "version", "change", "status"];
   const rows = wanted(every.filter((row) => shown || row.change), at, ...keys), { shown: page, pager } = paged(rows, at);
   const drawn = wanted(every, at, "workload", "framework", "project");
   return [
