@@ -1,11 +1,10 @@
 """The numbers of the reference as LaTeX, by key: what \\val{...} prints in the prose, and links to.
 
 steady/bert_base/torch_xla          a ratio (`comparison_key`); .../interval
-n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../max, .../runs
+n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../runs
 n/tables/steady/torch_xla/slower/names  the titles of their workloads
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay; with the
                                     name of an accelerator, on that
-returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
 unfenced/gemm                       the ratio of 16 calls with one fence, on each kind of machine; fenced/gemm: fenced
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
 change/jaxlib/mha/jax/0.8.3         time in a release over that in the one before it, where it changed
@@ -143,11 +142,8 @@ def _tallies(data: Dataset) -> Named:
                 row = _compared(first, verdict=str(word), **where)
                 yield f"{key}/{word}", str(len(decided)), row
                 yield f"{key}/{word}/names", latex.series(decided["title"].drop_duplicates()), row
-            largest = rows["ratio"].max()
-            yield f"{key}/max", None if is_missing(largest) else latex.number(largest), address
-            for name in ("runs", "machines"):
-                most = rows[name].max()
-                yield f"{key}/{name}", None if is_missing(most) else f"{most:.0f}", address
+            most = rows["runs"].max()
+            yield f"{key}/runs", None if is_missing(most) else f"{most:.0f}", address
 
 
 def _times(data: Dataset) -> Named:
@@ -161,8 +157,6 @@ def _times(data: Dataset) -> Named:
                 for stage in schema.STAGES:
                     value = row[f"{stage}_ms"]
                     yield f"ms/{key}/{stage}", None if is_missing(value) else latex.duration(value), address
-                share = row["returned_share"]
-                yield f"returned/{key}", None if is_missing(share) else latex.percent(share), address
 
 
 def _unfenced(data: Dataset) -> Named:
@@ -565,9 +559,6 @@ def _audits(data: Dataset) -> Counted:
         key = f"audits/power/{size['percent']}"
         yield f"{key}/found", size["workloads"]["count"]
         yield f"{key}/trials", size["workloads"]["trials"]
-    if shares := figures["power"].get("found"):
-        yield "audits/power/found", shares["all"]["count"]
-        yield "audits/power/trials", shares["all"]["trials"]
     audited = next(run for run in runs.read() if run.identity == found.run).table("comparisons")
     audited = audited.query("quantity == @schema.STEADY and subject == @SUBJECT and baseline == @BASELINE")
     audited = audited[audited["device"] == CPU]
