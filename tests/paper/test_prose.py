@@ -129,7 +129,8 @@ def test_numbers_of_the_tables_by_key(tmp_path, monkeypatch):
         profile=[where | {"device": "cpu", "compiler": "jaxlib-0.7.1", "class": "products", "ms": 1.5}],
     )
     # The others are of files and of the accepted runs.
-    names = ("_ratios", "_tallies", "_times", "_profiles", "_releases", "_votes", "_values")
+    names = ("_ratios", "_tallies", "_times", "_profiles", "_releases", "_votes", "_aggregates")
+    monkeypatch.setattr(values, "AGGREGATES", {values._values: values.view("values")})
     monkeypatch.setattr(values, "GROUPS", [getattr(values, name) for name in names])
     assert_snapshot(
         "values.txt",
