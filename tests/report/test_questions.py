@@ -155,7 +155,6 @@ def test_the_report_answers(question, browser, reports):
     assert browser.errors == []
 
 
-@pytest.mark.slow
 def test_every_number_and_figure_of_the_paper_links_to_rows_of_the_report(browser, reports, reference_tables):
     numbers = values(sources(load(source="reference"), reference_tables).run)
     links = {use.name: numbers[use.name] for use in prose.uses() if use.command == prose.VAL}
