@@ -69,8 +69,6 @@ VOTES = ("for", "against", "open")
 SMALL_FACTOR = 1.2
 WITH_LIBRARY, WITHOUT_LIBRARY = "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn"
 """The compilers that differ by YNN alone."""
-UNRESOLVED = 0.1
-"""Page 1 names the workloads on which the audited run could not have found a difference of this size."""
 
 
 class Value(NamedTuple):
@@ -544,34 +542,29 @@ def _memory(data: Dataset) -> Counted:
 
 
 def _audits(data: Dataset) -> Counted:
-    """Yield the figures of the reference's audits: A/A and power."""
+    """Yield the figures of the reference's audits."""
     found = audit_entries.read(runs.REFERENCE / MEASURED["audits"])
-    outcomes = [one["verdict"] for one in found.entries]
-    yield "audits/passed", outcomes.count(audit_entries.PASS)
-    yield "audits/total", outcomes.count(audit_entries.PASS) + outcomes.count(audit_entries.FAIL)
-    figures = {one["id"]: one["figures"] for one in found.entries}
-    if figures["aa"]:
+    judged = [one for one in found.entries if one["verdict"] != audit_entries.NOT_RUN]
+    yield "audits/total", len(judged)
+    yield "audits/passed", sum(one["verdict"] == audit_entries.PASS for one in judged)
+    figures = {one["id"]: one["figures"] for one in judged}
+    if "aa" in figures:
         total = figures["aa"]["groups"]["all"]
         yield "audits/aa/claimed", total["claims"]["count"]
         yield "audits/aa/intervals", total["intervals"]["count"]
         yield "audits/aa/trials", total["claims"]["trials"]
-    for size in figures["power"].get("sizes", []):
-        key = f"audits/power/{size['percent']}"
-        yield f"{key}/found", size["workloads"]["count"]
-        yield f"{key}/trials", size["workloads"]["trials"]
-    audited = next(run for run in runs.read() if run.identity == found.run).table("comparisons")
-    audited = audited.query("quantity == @schema.STEADY and subject == @SUBJECT and baseline == @BASELINE")
-    audited = audited[audited["device"] == CPU]
-    unresolved = audited[audited["detectable"] > UNRESOLVED]
-    if len(unresolved):
-        yield "audits/unresolved", latex.series(unresolved["title"].drop_duplicates())
-    yield "audits/limit", latex.percent(UNRESOLVED)
-    if quotients := figures["mixed"].get("quotients"):
-        worst = max(quotients, key=lambda one: abs(math.log(one["ratio"])))
+    if "power" in figures:
+        shares = figures["power"]["found"]["all"]
+        yield "audits/power/found", shares["count"]
+        yield "audits/power/trials", shares["trials"]
+        medians = pd.DataFrame(figures["power"]["trials"]).groupby("workload")["detectable"].median()
+        yield "audits/power/workload", latex.escape(medians.idxmax())
+        yield "audits/power/largest", latex.percent(medians.max())
+    if "mixed" in figures:
+        worst = max(figures["mixed"]["quotients"], key=lambda one: one["off"])
         yield "audits/mixed/worst", latex.number(worst["ratio"])
         yield "audits/mixed/interval", f"[{latex.number(worst['low'])}, {latex.number(worst['high'])}]"
-        title = audited.set_index("workload")["title"].get(worst["name"].rpartition("-")[2], worst["name"])
-        yield "audits/mixed/workload", latex.escape(title)
+        yield "audits/mixed/workload", latex.escape(worst["workload"])
 
 
 def _held_out(data: Dataset) -> Counted:
