@@ -106,6 +106,7 @@ def find(
     return replace(found, seconds=round(time.monotonic() - start, 1))
 
 
+@np.errstate(all="ignore")
 def _find(
     worker: Worker, programs: tuple[Program, Program], folder: Path, end: float, say: Callable[[str], None]
 ) -> Parting:
@@ -498,13 +499,9 @@ class Hypotheses:
                 further = [one for one in (op.reads if op else ()) if one not in seen]
                 seen.update(further)
                 left += [one for one in further if one not in stop]
-                for one in further:
-                    is_known = one in stop or one in graph.arguments
-                    if (
-                        is_known
-                        and self._aligned.is_number(side, one)
-                        and size(types[one]) == size(types[value])
-                    ):
+                known = [one for one in further if one in stop or one in graph.arguments]
+                for one in known:
+                    if self._aligned.is_number(side, one) and size(types[one]) == size(types[value]):
                         yield value, one
 
     def _front_ops(self, side: int) -> list[Op]:
@@ -512,20 +509,20 @@ class Hypotheses:
         return [maker[value] for value in self._aligned.front[side] if value in maker]
 
 
+@np.errstate(all="ignore")
 def term(y: np.ndarray, x: np.ndarray) -> tuple[str, str]:
     """Return what makes y of x, as (kind, words); TERM without words if nothing simple does."""
     sample = (x.reshape(-1)[:SAMPLE], y.reshape(-1)[:SAMPLE])
     for name, form in ACTIVATIONS.items():
         if _equal(form(sample[0]), sample[1]):
             return ACTIVATION, name
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratios, differences = y / x, y - x
-        is_same = np.abs(differences) <= 1e-9 * np.abs(x)
-    dropped = (y == 0) & (x != 0)
-    rest, share = ratios[~dropped & (x != 0)], float(dropped.mean())
+    ratios, differences = y / x, y - x
+    is_same = np.abs(differences) <= 1e-9 * np.abs(x)
+    live = x != 0
+    rest, share = ratios[live & (y != 0)], float((y[live] == 0).mean())
     if 0 < share < 1 and rest.size and np.ptp(rest) <= 1e-6 * abs(rest[0]) and rest[0] > 1:
         rate = 1 - 1 / float(rest[0])
-        if abs(share - rate) <= 5 * math.sqrt(rate * (1 - rate) / x.size) + 1 / x.size:
+        if abs(share - rate) <= 5 * math.sqrt(rate * (1 - rate) / live.sum()) + 1 / live.sum():
             return DROPOUT, f"{share:.2g} of the elements set to zero and the others divided by {1 - rate:.3g}"
     share = float(1 - is_same.mean())
     if 0 < share < 1 and _is_mask(y[~is_same], x, is_same):
