@@ -281,7 +281,7 @@ def parting_text(found: Parting) -> str:
     if not head:
         return f"Where {found.a} and {found.b} part: {found.verdict}. {found.detail}"
     names = [text.partition(" ")[0].rpartition(".")[2] for text in (found.value_a, found.value_b)]
-    error = f" by {percent(found.error)} of the largest value" if found.error is not None else ""
+    error = f" by {found.error:.1e} of the largest value" if found.error is not None else ""
     parts = [f"{head}.", f"The first values that differ, {listed(names)}, do so{error}."]
     if found.verdict == CLASSIFIED:
         rest = "all results are equal" if found.is_all else "results still differ further on"

@@ -60,15 +60,11 @@ Values = Callable[[int], np.ndarray]
 """Returns an array in a set of inputs."""
 
 
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return 0.5 * (1 + np.tanh(0.5 * x))
-
-
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "GELU by erf": lambda x: 0.5 * x * (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))),
     "GELU by tanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
-    "GELU by sigmoid": lambda x: x * _sigmoid(1.702 * x),
-    "SiLU": lambda x: x * _sigmoid(x),
+    "GELU by sigmoid": lambda x: x / (1 + np.exp(-1.702 * x)),
+    "SiLU": lambda x: x / (1 + np.exp(-x)),
     "ReLU": lambda x: np.maximum(x, 0),
 }
 
@@ -166,7 +162,7 @@ class Alignment:
         self,
         worker: Worker,
         graphs: tuple[Graph, Graph],
-        arguments: tuple[dict[int, Argument], dict[int, Argument]],
+        arguments: Sequence[Mapping[int, Argument]],
         folder: Path,
     ) -> None:
         self.graphs, self._worker = graphs, worker
@@ -312,10 +308,9 @@ class Hypotheses:
         self._aligned, self._graphs, self._labels = aligned, aligned.graphs, labels
 
     def __iter__(self) -> Iterator[Hypothesis]:
-        first = (self._rounding, self._padding, self._activations, self._constants)
-        for make in (*first, self._arrangements, self._offsets, self._terms):
-            for side in (0, 1):
-                yield from make(side)
+        makers = (self._rounding, self._padding, self._activations, self._constants)
+        for make, side in product((*makers, self._arrangements, self._offsets, self._terms), (0, 1)):
+            yield from make(side)
 
     def _against(self, side: int, here: object, there: object) -> str:
         """Return what both programs have, A's first."""
@@ -363,16 +358,15 @@ class Hypotheses:
     def _activations(self, side: int) -> Iterator[Hypothesis]:
         """Replace an activation function by another."""
         for value, source in self._derived(side):
-            x, y = (self._sample(side, one) for one in (source, value))
+            x, y = (
+                self._aligned.array(side, one).reshape(-1)[:SAMPLE].astype(float) for one in (source, value)
+            )
             here = next((name for name, form in ACTIVATIONS.items() if _equal(form(x), y)), "")
             for there, form in ACTIVATIONS.items() if here else ():
                 if here != there:
                     kind = GELU if here.startswith("GELU") and there.startswith("GELU") else ACTIVATION
                     arrays = {value: partial(self._applied, side, source, value, form)}
                     yield Hypothesis(side, value, kind, self._against(side, here, there), arrays)
-
-    def _sample(self, side: int, value: int) -> np.ndarray:
-        return self._aligned.array(side, value).reshape(-1)[:SAMPLE].astype(np.float64)
 
     def _applied(self, side: int, source: int, value: int, form: Callable, which: int) -> np.ndarray:
         return form(self._moved(side, source, shape(self._graphs[side].types[value]), which).astype(np.float64))
@@ -382,7 +376,9 @@ class Hypotheses:
         mine, theirs = (self._numbers(one) for one in (side, 1 - side))
         here, there = mine.keys() - theirs.keys() or mine.keys(), theirs.keys() - mine.keys() or theirs.keys()
         pairs = [pair for pair in product(here, there) if pair[0] != pair[1]]
-        for a, b in sorted(pairs, key=lambda pair: abs(np.subtract(*map(_magnitude, pair))))[:MOST_CONSTANTS]:
+        # Numbers of one purpose are rarely far apart.
+        pairs.sort(key=lambda pair: abs(math.log((abs(pair[0]) or 1e-30) / (abs(pair[1]) or 1e-30))))
+        for a, b in pairs[:MOST_CONSTANTS]:
             edits = {op.number: _changed(op, _NUMBER, rf"\g<1>{b:.9e}") for op in mine[a]}
             value, kind = self._role(side, mine[a][0], max(abs(a), abs(b)))
             words = self._against(side, f"{a:.6g}", f"{b:.6g}")
@@ -564,10 +560,6 @@ def _shift(ahead: np.ndarray, behind: np.ndarray) -> int:
 
 def _equal(found: np.ndarray, expected: np.ndarray) -> bool:
     return bool(np.isfinite(found).all()) and is_close(found, expected)
-
-
-def _magnitude(number: float) -> float:
-    return math.log10(abs(number) or 1e-30)
 
 
 def _paddings(op: Op, graph: Graph) -> list[tuple[int, int]]:
