@@ -23,7 +23,7 @@ PORTS = sorted((REPOSITORY / "tests" / "explain" / "ports").glob("*.py"))
 
 
 def kind(path: Path) -> str | None:
-    """Return the kind of a port's difference; "" if it is of no known kind, None if there is none."""
+    """Return the kind of a port's difference; "" if no kind is known, None without a difference."""
     spec = spec_from_file_location(path.stem, path)
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
