@@ -1,7 +1,8 @@
 """The answer of `explain`: what is known of every program in every compiler, and why.
 
 explain.json, cause.json and fault.json are these classes as JSON; console, page, Markdown, report and tables render
-them. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1 had right, refused, hang and failed.
+them. Schema 3: an answer says where two programs part. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1
+had right, refused, hang and failed.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from stackwars.core.check import Timing
 from stackwars.core.outcome import Status
 from stackwars.core.ratio import Estimate
 
-SCHEMA = 2
+SCHEMA = 3
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
 NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
 """Verdicts of a search for the cause of a gap."""
 REDUCED, NOT_REDUCED, RIGHT = "reduced", "not reduced", "right"
 """Verdicts of a search for a fault, besides FAILED. RIGHT: in all further tries, so that it was seen once."""
+CLASSIFIED, NOT_CLASSIFIED, NOT_LOCATED = "classified", "not classified", "not located"
+"""Verdicts of a search for where two programs part, besides FAILED."""
 NATIVE = "itself"
 """In the place of a compiler, for what has no StableHLO: eager PyTorch, TorchInductor and NumPy."""
 LAYOUT, OPERATIONS = "argument layout", "operations"
@@ -202,6 +205,32 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Parting:
+    """Where programs a and b of one computation begin to compute different things.
+
+    verdict: one of those above. detail: the difference in words, or why there is none. kind: of the difference, see
+    `parting`; "" unless CLASSIFIED. value_a, value_b: the operations of the first values that differ, with types;
+    line_a, line_b: their places. error: between the two values, over the largest. matched: tensors of both programs.
+    is_all: whether all results are equal once the difference is undone.
+    """
+
+    a: str
+    b: str
+    verdict: str
+    detail: str = ""
+    kind: str = ""
+    value_a: str = ""
+    value_b: str = ""
+    line_a: str = ""
+    line_b: str = ""
+    error: float | None = None
+    matched: int = 0
+    is_all: bool = False
+    seconds: float = 0.0
+    schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
 class Cell:
     """A program in a compiler, or in a framework without StableHLO (compiler is NATIVE).
 
@@ -280,7 +309,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Answer:
-    """All that is known of some programs. causes, faults: in the order of the table's questions."""
+    """All that is known of some programs.
+
+    causes, faults: in the order of the table's questions. parting: of programs that compute different things.
+    """
 
     name: str
     title: str
@@ -295,6 +327,7 @@ class Answer:
     table: Table
     causes: list[Cause] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    parting: Parting | None = None
     schema: int = SCHEMA
 
 

@@ -9,7 +9,21 @@ from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.lines import fold
 from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import CAUSE, NATIVE, REDUCED, Cause, Cell, Fault, Option, Region, Share, Table
+from stackwars.explain.answer import (
+    CAUSE,
+    CLASSIFIED,
+    NATIVE,
+    NOT_CLASSIFIED,
+    REDUCED,
+    Cause,
+    Cell,
+    Fault,
+    Option,
+    Parting,
+    Region,
+    Share,
+    Table,
+)
 from stackwars.explain.search import MOST_SHARE
 from stackwars.explain.table import native_gaps as gaps_of_natives
 
@@ -142,8 +156,10 @@ def not_tried(table: Table) -> list[str]:
     return [f"Not tried: {'; '.join(parts)}."] if parts else []
 
 
-def paragraph(answer: Cause | Fault) -> str:
-    """Return one short paragraph on a cause or a fault."""
+def paragraph(answer: Cause | Fault | Parting) -> str:
+    """Return one short paragraph on a cause, a fault or a parting."""
+    if isinstance(answer, Parting):
+        return parting_text(answer)
     return fault_text(answer) if isinstance(answer, Fault) else cause_text(answer)
 
 
@@ -245,6 +261,36 @@ def reduced_text(fault: Fault, at: str = "") -> str:
     if after < before:
         return f"{before} operations reduce to {after}{at}: {names}"
     return f"{f'all {before} operations are' if before > 1 else 'its one operation is'} needed{at}: {names}"
+
+
+def parting_headline(found: Parting) -> str:
+    """Return where two programs part and the kind of the difference; "" if that is not known."""
+    if found.verdict not in (CLASSIFIED, NOT_CLASSIFIED):
+        return ""
+    places = [
+        f"{line} ({name})" if line else name
+        for line, name in ((found.line_a, found.a), (found.line_b, found.b))
+    ]
+    what = f"{found.kind}: {found.detail}" if found.kind else found.verdict
+    return f"{found.a} and {found.b} compute different things from {listed(places)} on: {what}"
+
+
+def parting_text(found: Parting) -> str:
+    """Return where two programs part in sentences."""
+    head = parting_headline(found)
+    if not head:
+        return f"Where {found.a} and {found.b} part: {found.verdict}. {found.detail}"
+    names = [text.partition(" ")[0].rpartition(".")[2] for text in (found.value_a, found.value_b)]
+    error = f" by {found.error:.1e} of the largest value" if found.error is not None else ""
+    parts = [f"{head}.", f"The first values that differ, {listed(names)}, do so{error}."]
+    if found.verdict == CLASSIFIED:
+        rest = "all results are equal" if found.is_all else "results still differ further on"
+        parts.append(f"With this undone {rest}.")
+    elif found.detail:
+        parts.append(f"{found.detail[0].upper()}{found.detail[1:]}.")
+    else:
+        parts.append("No hypothesis reproduces the difference.")
+    return " ".join(parts)
 
 
 def operations(texts: list[str]) -> str:

@@ -24,9 +24,20 @@ from stackwars.core.outcome import Failed, Outcome, Status, of_exception
 from stackwars.core.program import GraphError, Program
 from stackwars.core.program_text import refusal
 from stackwars.explain import answer as answers
-from stackwars.explain import cause, console, fault, page
+from stackwars.explain import cause, console, fault, page, parting
 from stackwars.explain import table as tables
-from stackwars.explain.answer import FAILED, NATIVE, Answer, Cause, Cell, Fault, Question, Table
+from stackwars.explain.answer import (
+    FAILED,
+    NATIVE,
+    NOT_LOCATED,
+    Answer,
+    Cause,
+    Cell,
+    Fault,
+    Parting,
+    Question,
+    Table,
+)
 from stackwars.explain.headline import headline
 from stackwars.explain.kept import Kept, digest
 from stackwars.explain.task import Lower, Settings, Task
@@ -101,13 +112,17 @@ class Explanation:
 
     def answer(self) -> Answer:
         """Try all programs, search what the table raises, and print and write each answer when it is known."""
-        table = self._table()
+        expected = self._expected_values() if self.expected is None else self.expected
+        table = self._table(expected)
         answers.write(self.output / "table.json", table)
         self.say("\n" + console.wrapped(console.lines(table)))
         known = Answer(
             *(self.name, self.title, self.command, self.workload, self.sizes, self.seed, self.inputs),
             *(self._write_programs(), "", 0, table),
+            parting=self._parting(table, expected),
         )
+        if known.parting:
+            self.say("\n" + console.wrapped([console.paragraph(known.parting)]))
         is_pair = not self.workload and len(self.programs) == 2
         for question in (None, *table.questions):
             if question:
@@ -122,8 +137,7 @@ class Explanation:
         self.say("\n" + console.wrapped([known.headline, *page.written(self.output)]))
         return known
 
-    def _table(self) -> Table:
-        expected = self._expected_values() if self.expected is None else self.expected
+    def _table(self, expected: Mapping[str, Expected]) -> Table:
         columns: dict[str, Column] = {}
         for label, column in self._columns(expected):
             columns[label] = column
@@ -270,6 +284,39 @@ class Explanation:
         answers.write(folder / f"{question.kind}.json", result)
         return result
 
+    def _parting(self, table: Table, expected: Mapping[str, Expected]) -> Parting | None:
+        """Return where two programs part that are not of one computation by their own operations; None if all are.
+
+        A value that a compiler has wrong is not asked about: nothing here looks at what a compiler returned.
+        """
+        programs = [one for one in self.programs if not one.missing and one.label not in self.unavailable]
+        odd = {label for values in expected.values() for label in values.odd}
+        others = [one for one in programs if one.label not in odd]
+        if self.expected is None:
+            is_apart = bool(table.differ)
+        else:
+            is_apart = bool(odd) or any(values.disputed for values in expected.values())
+        found, suspects = None, [one for one in programs if one.label in odd] or others[1:]
+        for other in suspects if is_apart and others else ():
+            pair = (others[0], other)
+            keys = [(self._keys[one.label], one.sources) for one in pair]
+            key = digest(VERSION, "parting", keys, self.evaluator, replace(self.settings, questions=0))
+            self.say(f"\nsearching where {pair[0].label} and {other.label} part")
+            found = self._once(Parting, key, partial(self._parted, pair), _is_broken)
+            if found.verdict != NOT_LOCATED:
+                break
+        return found
+
+    def _parted(self, pair: tuple[Program, Program]) -> Parting:
+        labels = [program.label for program in pair]
+        if outcome := self.unavailable.get(self.evaluator.name):
+            return Parting(*labels, FAILED, f"{outcome.status}: {outcome.detail}")
+        try:
+            return parting.find(pair, self.evaluator, self.settings, self.say)
+        except Exception as error:
+            self.say(traceback.format_exc())
+            return Parting(*labels, FAILED, f"{BROKEN}{type(error).__name__}: {error}"[:500])
+
     def _write_programs(self) -> dict[str, str]:
         """Write the programs that do not lie in the output folder; return {label: path}."""
         result = {}
@@ -342,7 +389,7 @@ def _has_error(column: Column) -> bool:
     return any(cell.status is Status.ERROR for cell in column.cells)
 
 
-def _is_broken(found: Cause | Fault) -> bool:
+def _is_broken(found: Cause | Fault | Parting) -> bool:
     return found.verdict == FAILED and found.detail.startswith((BROKEN, Status.ERROR))
 
 

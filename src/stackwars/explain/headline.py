@@ -36,7 +36,8 @@ def headline(answer: Answer) -> str:
     with its cause, or against a framework without StableHLO if that is larger; a gap without a cause; a fault that did
     not show again; right or not judged, with what was tried.
     """
-    text = answer.table.differ or _bad(answer) or _gap(answer) or _seen_once(answer) or _end(answer)
+    differ = (answer.parting and console.parting_headline(answer.parting)) or answer.table.differ
+    text = differ or _bad(answer) or _gap(answer) or _seen_once(answer) or _end(answer)
     return f"{text}."
 
 

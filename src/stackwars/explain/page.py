@@ -13,7 +13,17 @@ from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
 from stackwars.explain import table as tables
-from stackwars.explain.answer import NATIVE, NO_GAP, NOT_SEPARABLE, Answer, Cause, Fault, Question, Table
+from stackwars.explain.answer import (
+    NATIVE,
+    NO_GAP,
+    NOT_SEPARABLE,
+    Answer,
+    Cause,
+    Fault,
+    Parting,
+    Question,
+    Table,
+)
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
 """Exit statuses of `stackwars explain`."""
@@ -124,7 +134,7 @@ def markdown(answer: Answer) -> str:
         "",
         *fenced([f"$ {answer.command}", *console.grid(table), *_wrapped(console.below(table))]),
     ]
-    for result in (*answer.causes, *answer.faults):
+    for result in filter(None, (answer.parting, *answer.causes, *answer.faults)):
         body += ["", *fenced([*_wrapped([console.paragraph(result)]), *_regions(result)])]
     versions = "; ".join(
         f"{name}: {', '.join(f'{package} {version}' for package, version in packages.items())}"
@@ -159,9 +169,9 @@ def _wrapped(texts: list[str]) -> list[str]:
     return console.wrapped(texts).splitlines()
 
 
-def _regions(answer: Cause | Fault) -> list[str]:
+def _regions(answer: Cause | Fault | Parting) -> list[str]:
     """Return the operations of a cause's first regions side by side."""
-    if isinstance(answer, Fault) or not answer.regions:
+    if not isinstance(answer, Cause) or not answer.regions:
         return []
     result = [""]
     for region in answer.regions[:MOST_REGIONS]:
