@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.lines import fold
-from stackwars.core.numbers import count, digits, milliseconds, percent, percent_interval, ratio
+from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import (
     CAUSE,
@@ -346,13 +346,13 @@ def calls_lines(answer: Answer) -> list[str]:
 
 
 def call_text(call: Call | None) -> str:
-    """Return the last stage of a call, how often it went through it, and the seconds of the call."""
+    """Return the last stage of a call, how often it went through it, and the time of the call."""
     if call is None or call.seconds is None:
         return call.status.value if call else "-"
     stage = next((stage for stage in ("compiled", "lowered", "traced") if getattr(call, stage)), "reused")
     count = getattr(call, stage, 1)
     wrong = " wrong" if call.status is Status.WRONG else ""
-    return f"{stage}{f' {count}x' if count > 1 else ''} {digits(call.seconds)} s{wrong}"
+    return f"{stage}{f' {count}x' if count > 1 else ''} {milliseconds(1e3 * call.seconds)} ms{wrong}"
 
 
 def call_note(sequence: CallSequence, call: Call) -> str:
@@ -363,7 +363,7 @@ def call_note(sequence: CallSequence, call: Call) -> str:
     split = f" It goes back to Python in {call.splits} place{'s' * (call.splits > 1)}." if call.splits else ""
     if not call.cause:
         return f"{head}:{split}" if split else ""
-    said = f" {display_name(sequence.framework)} says: {call.reasons[0]}." if call.reasons else ""
+    said = f" {display_name(sequence.framework)} says: {call.reasons[0].rstrip(':.')}." if call.reasons else ""
     return (
         f"{head}, against call {call.against}: {call_cause(call)} ({'; '.join(call.differences)}).{split}{said}"
     )

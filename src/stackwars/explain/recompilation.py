@@ -249,8 +249,10 @@ class Search:
         against = min(earlier, key=lambda one: (len(differences(arguments[one], arguments[number])), -one))
         kinds = differences(arguments[against], arguments[number])
         texts = [
-            f"{name}: {described(arguments[number][name])} after {described(arguments[against][name])}"
-            for name in kinds
+            f"{name}: other values"
+            if kind == VALUES
+            else f"{name}: {described(arguments[number][name])} after {described(arguments[against][name])}"
+            for name, kind in kinds.items()
         ]
         call = replace(call, against=against, differences=texts)
         if not kinds:
