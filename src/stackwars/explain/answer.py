@@ -1,8 +1,8 @@
 """The answer of `explain`: what is known of every program in every compiler, and why.
 
 explain.json, cause.json and fault.json are these classes as JSON; console, page, Markdown, report and tables render
-them. Schema 3: an answer says where two programs part. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1
-had right, refused, hang and failed.
+them. Schema 3: an answer says where two programs part, and has calls and sequences. Schema 2: outcomes have the words
+of `stackwars.core.outcome`; 1 had right, refused, hang and failed.
 """
 
 from __future__ import annotations
@@ -29,6 +29,26 @@ NATIVE = "itself"
 """In the place of a compiler, for what has no StableHLO: eager PyTorch, TorchInductor and NumPy."""
 LAYOUT, OPERATIONS = "argument layout", "operations"
 """Differences of a region."""
+SHAPE, TYPE, WEAK_TYPE, SCALAR, VALUES = "shape", "element type", "weak type", "Python scalar", "values"
+"""Differences between the arguments of two calls, and causes of a compilation."""
+FOLDED, SHARED, FIRST_VALUE = "constant", "equal scalars", "first value"
+SAME, TOGETHER, NOT_DECIDED = "same arguments", "together", "not decided"
+"""Further causes: what a program holds of a Python scalar, and those that name no argument alone."""
+CAUSES = {
+    SHAPE: "a shape is part of the program: {}",
+    TYPE: "a type is part of the program: {}",
+    f"{SHAPE} and {TYPE}": "shape and type are part of the program: {}",
+    WEAK_TYPE: "a Python scalar, whose type is weak, and an array have other programs: {}",
+    VALUES: "values choose the program: {}",
+    SCALAR: "it is not decided whether the value of a Python scalar is part of the program: {}",
+    FOLDED: "a Python scalar is part of the program: {}",
+    SHARED: "equal Python scalars are one argument of the program, and others are equal: {}",
+    FIRST_VALUE: "a Python scalar was a constant of the earlier program and is an argument now: {}",
+    SAME: "it compiles again with the same arguments",
+    TOGETHER: "no difference alone, but together: {}",
+    NOT_DECIDED: "not decided",
+}
+"""Why a call compiled again, in words, by the cause of a `Call`."""
 T = TypeVar("T")
 
 
@@ -308,10 +328,54 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """All that is known of some programs.
+class Call:
+    """A call in a framework.
 
-    causes, faults: in the order of the table's questions. parting: of programs that compute different things.
+    traced to splits: how often it did so; None if it does not count it. programs: that ran. splits: places where the
+    call went back to Python. against: the earlier call with the fewest other arguments, which are the differences.
+    cause: why it compiled again, and the parameters that cause it. reasons: in the framework's own words.
+    """
+
+    number: int
+    status: Status
+    detail: str = ""
+    traced: int | None = None
+    lowered: int | None = None
+    compiled: int | None = None
+    programs: int | None = None
+    splits: int | None = None
+    seconds: float | None = None
+    trace_s: float | None = None
+    compile_s: float | None = None
+    reasons: list[str] = field(default_factory=list)
+    against: int | None = None
+    differences: list[str] = field(default_factory=list)
+    cause: str = ""
+    parameters: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class CallSequence:
+    """The calls of a program file's calls() in a framework. processes: that the search started."""
+
+    framework: str
+    calls: list[Call]
+    processes: int
+    seconds: float
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def compiling(self) -> int:
+        """The number of calls that compiled."""
+        return sum(bool(call.compiled) for call in self.calls)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All that is known of some programs. causes, faults: in the order of the table's questions.
+
+    parting: of programs that compute different things. calls: the arguments of each call of calls() by parameter, in
+    words; sequences: the calls in each framework.
     """
 
     name: str
@@ -328,6 +392,8 @@ class Answer:
     causes: list[Cause] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     parting: Parting | None = None
+    calls: list[dict[str, str]] = field(default_factory=list)
+    sequences: list[CallSequence] = field(default_factory=list)
     schema: int = SCHEMA
 
 

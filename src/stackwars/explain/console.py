@@ -11,10 +11,14 @@ from stackwars.core.numbers import count, milliseconds, percent, percent_interva
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import (
     CAUSE,
+    CAUSES,
     CLASSIFIED,
     NATIVE,
     NOT_CLASSIFIED,
     REDUCED,
+    Answer,
+    Call,
+    CallSequence,
     Cause,
     Cell,
     Fault,
@@ -321,17 +325,22 @@ def grid(table: Table) -> list[str]:
     }
     result: list[str] = []
     for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):
-        rows = [
-            row
-            for row in zip(names, *(texts[column] for column in block), strict=True)
-            if set(row[1:]) != {"-"}
-        ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        result += [
-            GAP.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        result += aligned(
+            [
+                row
+                for row in zip(names, *(texts[column] for column in block), strict=True)
+                if set(row[1:]) != {"-"}
+            ]
+        )
     return result
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of texts with their columns aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        GAP.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 def _blocks(widths: dict[str, int], first: int) -> Iterator[list[str]]:
@@ -343,3 +352,57 @@ def _blocks(widths: dict[str, int], first: int) -> Iterator[list[str]]:
             block = []
         block = [*block, column]
     yield block
+
+
+def calls_lines(answer: Answer) -> list[str]:
+    """Return the arguments of each call, what each framework did in it, and a sentence for each cause."""
+    changed = [
+        [f"{name} {text}" for name, text in after.items() if before.get(name) != text]
+        for before, after in zip([{}, *answer.calls], answer.calls, strict=False)
+    ]
+    rows = [["call", *(sequence.framework for sequence in answer.sequences)]]
+    for number in range(len(answer.calls)):
+        found = [next((call for call in one.calls if call.number == number), None) for one in answer.sequences]
+        rows.append([str(number), *map(call_text, found)])
+    return [
+        f"{answer.name}: {answer.title}",
+        *(f"call {number}: {', '.join(texts) or 'the same types'}" for number, texts in enumerate(changed)),
+        *aligned(rows),
+        *(
+            text
+            for sequence in answer.sequences
+            for call in sequence.calls
+            if (text := call_note(sequence, call))
+        ),
+        f"Judged by {answer.table.judge}."
+        if answer.table.judge
+        else f"Not judged: {answer.table.judge_reason}.",
+    ]
+
+
+def call_text(call: Call | None) -> str:
+    """Return the last stage of a call, how often it went through it, and the time of the call."""
+    if call is None or call.seconds is None:
+        return call.status.value if call else "-"
+    stage = next((stage for stage in ("compiled", "lowered", "traced") if getattr(call, stage)), "reused")
+    count = getattr(call, stage, 1)
+    wrong = " wrong" if call.status is Status.WRONG else ""
+    return f"{stage}{f' {count}x' if count > 1 else ''} {milliseconds(1e3 * call.seconds)} ms{wrong}"
+
+
+def call_note(sequence: CallSequence, call: Call) -> str:
+    """Return why a call compiled again, where it went back to Python, or why it did not run; "" for other calls."""
+    head = f"{display_name(sequence.framework)}, call {call.number}"
+    if call.seconds is None or call.status is Status.WRONG:
+        return f"{head}: {call.status}: {call.detail}"
+    split = f" It goes back to Python in {call.splits} place{'s' * (call.splits > 1)}." if call.splits else ""
+    if not call.cause:
+        return f"{head}:{split}" if split else ""
+    said = f" {display_name(sequence.framework)} says: {call.reasons[0].rstrip(':.')}." if call.reasons else ""
+    return (
+        f"{head}, against call {call.against}: {call_cause(call)} ({'; '.join(call.differences)}).{split}{said}"
+    )
+
+
+def call_cause(call: Call) -> str:
+    return CAUSES[call.cause].format(listed(call.parameters))

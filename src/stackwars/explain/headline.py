@@ -16,6 +16,7 @@ from stackwars.explain.answer import (
     REDUCED,
     RIGHT,
     Answer,
+    CallSequence,
     Cause,
     Cell,
     Fault,
@@ -32,13 +33,40 @@ MOST_DETAIL = 160
 
 
 def headline(answer: Answer) -> str:
-    """Return the first of these that holds: programs compute different things; a wrong value, crash or timeout; a gap
-    with its cause, or against a framework without StableHLO if that is larger; a gap without a cause; a fault that did
-    not show again; right or not judged, with what was tried.
+    """Return the first of these that holds: how often frameworks compile, of calls; programs compute different things;
+    a wrong value, crash or timeout; a gap with its cause, or against a framework without StableHLO if that is larger; a
+    gap without a cause; a fault that did not show again; right or not judged, with what was tried.
     """
     differ = (answer.parting and console.parting_headline(answer.parting)) or answer.table.differ
-    text = differ or _bad(answer) or _gap(answer) or _seen_once(answer) or _end(answer)
+    found = _calls(answer) or differ or _bad(answer) or _gap(answer)
+    text = found or _seen_once(answer) or _end(answer)
     return f"{text}."
+
+
+# Calls
+
+
+def _calls(answer: Answer) -> str:
+    """Return how each framework fared with the calls: a failure first, then the one that compiles most often."""
+    bad = [
+        f"{console.display_name(one.framework)} {STATES.get(call.status, f'is {call.status}')} in call {call.number}: "
+        f"{_short(call.detail)}"
+        for one in answer.sequences
+        for call in one.calls
+        if call.seconds is None or call.status is Status.WRONG
+    ]
+    ran = [one for one in answer.sequences if any(call.seconds is not None for call in one.calls)]
+    return "; ".join([*bad[:1], *map(_compiling, sorted(ran, key=lambda one: -one.compiling))])
+
+
+def _compiling(sequence: CallSequence) -> str:
+    """Return in how many calls a framework compiles, why, and in how many it goes back to Python."""
+    calls, name = sequence.calls, console.display_name(sequence.framework)
+    causes = list(dict.fromkeys(console.call_cause(call) for call in calls if call.cause))
+    split = sum(bool(call.splits) for call in calls)
+    back = f", and goes back to Python in {split}" if split else ""
+    why = f": {'; '.join(causes)}" if causes else ""
+    return f"{name} compiles in {sequence.compiling} of {len(calls)} calls{back}{why}"
 
 
 # Faults

@@ -127,12 +127,15 @@ def markdown(answer: Answer) -> str:
     table = answer.table
     sizes = ", ".join(f"{name} {value}" for name, value in answer.sizes.items())
     inputs = f", with the values of {answer.inputs}" if answer.inputs else ""
+    outcomes = [*console.grid(table), *_wrapped(console.below(table))]
+    if answer.sequences:
+        outcomes = _wrapped(console.calls_lines(answer))
     body = [
         escaped(f"# {answer.name}: {answer.headline}"),
         "",
         escaped(f"{answer.title}{f' ({sizes})' if sizes else ''}{inputs}"),
         "",
-        *fenced([f"$ {answer.command}", *console.grid(table), *_wrapped(console.below(table))]),
+        *fenced([f"$ {answer.command}", *outcomes]),
     ]
     for result in filter(None, (answer.parting, *answer.causes, *answer.faults)):
         body += ["", *fenced([*_wrapped([console.paragraph(result)]), *_regions(result)])]

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from stackwars.core.launch import RUNNER
-from stackwars.explain import driver, files
+from stackwars.explain import driver, files, recompilation
 from stackwars.explain.__main__ import STATUSES, Parser, end_with, not_negative
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import SUFFIXES, BadInput, stem
 from stackwars.explain.task import Settings
 from stackwars.measure import frameworks, stablehlo, workloads
+from stackwars.measure.call_sequence import SESSIONS
 from stackwars.study.config import ConfigError, load
 from stackwars.study.keys import Config
 from stackwars.study.workflow import program_files, start
@@ -107,6 +108,8 @@ def explain(request: Request) -> Answer:
     """
     with ExitStack() as stack:
         session = program_files.Session(request, stack)
+        if not request.program.endswith(SUFFIXES) and session.calls:
+            return _calls(session)
         details = _files(session) if request.program.endswith(SUFFIXES) else _workload(session)
         details.setdefault("not_tried", {})["compilers"] = [
             name for name in request.config.compilers if name not in request.compilers
@@ -160,6 +163,38 @@ def _workload(session: program_files.Session) -> dict[str, Any]:
         "sizes": session.sizes,
         "source": session.source_digest,
     }
+
+
+def _calls(session: program_files.Session) -> Answer:
+    """Return the answer about the calls that a program file asks for."""
+    request, workload = session.request, session.workload
+    shown = [
+        name
+        for name in request.frontends
+        if name in SESSIONS and workload.function(frameworks.load(name).DIALECT)
+    ]
+    if not shown:
+        expected = f"a function jax or torch beside calls(), for {', '.join(SESSIONS)}"
+        raise BadInput(f"{request.program}: expected {expected}, got none; fix: write it, or FRONTENDS")
+    return recompilation.explain(
+        session.calls,
+        {name: session.caller(name) for name in shown},
+        session.unavailable,
+        output=request.output,
+        budget_s=request.settings.budget_s,
+        say=request.say,
+        key=session.source_digest,
+        not_tried={"frontends": [name for name in SESSIONS if name not in shown]},
+        bound=request.settings.bound,
+        name=request.name,
+        title=workload.TITLE,
+        command=request.command,
+        workload=request.program,
+        sizes=session.sizes,
+        seed=session.seed,
+        inputs="",
+        programs={},
+    )
 
 
 def explain_program_file(options: argparse.Namespace, say: Say) -> Answer:
