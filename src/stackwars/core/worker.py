@@ -12,12 +12,13 @@ import gc
 import json
 import os
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
 from typing import Any
 
-from stackwars.core import compilers, evaluate, types
+from stackwars.core import buffers, compilers, evaluate, types
 from stackwars.core.contention import Meter
 from stackwars.core.outcome import Status, of_exception
 from stackwars.core.program_text import not_donated, readable
@@ -168,6 +169,20 @@ class Commands:
     def hlo(self, name: str) -> str:
         """Return the optimised program."""
         return self._programs[name].optimised_hlo()
+
+    def buffers(self, path: str) -> dict[str, str]:
+        """Return XLA's buffer assignment of the program of a file, and the optimised program.
+
+        Donated arguments stay donated, since nothing is called.
+        """
+        data = Path(path).read_bytes()
+        with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+            module = compilers.load(self._module)
+            compiler = module.Compiler(self._device, {**self._options, "xla_dump_to": folder})
+            program = data if data.startswith(compilers.ARTIFACT) else readable(data.decode())
+            optimised = compiler.compile(program).optimised_hlo()
+            dumped = sorted(Path(folder).glob(f"*{buffers.FILE}"))
+            return {"assignment": dumped[0].read_text(), "optimised": optimised}
 
     def save(self, name: str, path: str) -> None:
         """Write a compiled program, which another process on this machine can load."""

@@ -1,8 +1,8 @@
 """The answer of `explain`: what is known of every program in every compiler, and why.
 
 explain.json, cause.json and fault.json are these classes as JSON; console, page, Markdown, report and tables render
-them. Schema 3: an answer says where two programs part, and has calls and sequences. Schema 2: outcomes have the words
-of `stackwars.core.outcome`; 1 had right, refused, hang and failed.
+them. Schema 3: an answer says where two programs part, has calls and sequences, and tables and causes say what was
+asked. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1 had right, refused, hang and failed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from stackwars.core import documents
 from stackwars.core.check import Timing
 from stackwars.core.outcome import Status
 from stackwars.core.ratio import Estimate
+from stackwars.explain.task import TIME
 
 SCHEMA = 3
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
-NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
+NO_GAP, DIFFERENT, FAILED, NOT_DECIDED = "no gap", "different values", "failed", "not decided"
 """Verdicts of a search for the cause of a gap."""
 REDUCED, NOT_REDUCED, RIGHT = "reduced", "not reduced", "right"
 """Verdicts of a search for a fault, besides FAILED. RIGHT: in all further tries, so that it was seen once."""
@@ -146,7 +147,8 @@ class Cause:
     other: the other compiler; NATIVE if a takes longer than b, a framework without StableHLO, in which no region can be
     timed: then shares are of the time of all regions of a. verdict: one of those above; detail: in words. closed: the
     share of the gap that the regions close together; between compilers, that they make up. left_ms: what of the gap is
-    left. ratio: of fresh processes; table_ratio: of the table, if it is outside of that interval.
+    left. ratio: of fresh processes; table_ratio: of the table, if it is outside of that interval. ask: the objective;
+    a_bytes, b_bytes: of a gap in memory.
     """
 
     name: str
@@ -166,6 +168,9 @@ class Cause:
     tried: Tried | None = None
     seconds: float = 0.0
     table_ratio: float | None = None
+    ask: str = TIME
+    a_bytes: int | None = None
+    b_bytes: int | None = None
     schema: int = SCHEMA
 
     @property
@@ -251,11 +256,38 @@ class Parting:
 
 
 @dataclass(frozen=True)
+class Buffer:
+    """A buffer that lives at the peak. kind: argument, output, constant or temporary. operation: that makes it."""
+
+    kind: str
+    bytes: int
+    operation: str
+    shape: str
+    line: str = ""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that XLA assigned to a program. alias: outputs in arguments' memory. peak: buffers, the largest first."""
+
+    argument: int
+    output: int
+    constant: int
+    temporary: int
+    alias: int
+    peak: list[Buffer] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return self.argument + self.output + self.constant + self.temporary - self.alias
+
+
+@dataclass(frozen=True)
 class Cell:
     """A program in a compiler, or in a framework without StableHLO (compiler is NATIVE).
 
     detail, operation: of a compiler that refuses it. is_emitted: whether there is a program. wrong, total: elements.
-    ratio: of its time to the best of the table.
+    ratio: of its cost to the best of the table.
     """
 
     program: str
@@ -274,10 +306,16 @@ class Cell:
     compile_s: float | None = None
     timing: Timing | None = None
     ratio: float | None = None
+    memory: Memory | None = None
 
     @property
     def ms(self) -> float | None:
         return self.timing and self.timing.ms
+
+    @property
+    def cost(self) -> float | None:
+        """What is compared: bytes if they were asked for, otherwise ms; None if there is neither."""
+        return self.memory.total if self.memory else self.ms
 
 
 @dataclass(frozen=True)
@@ -325,6 +363,7 @@ class Table:
     versions: dict[str, dict[str, str]]
     machine: dict[str, Any]
     source: dict[str, Any]
+    ask: str = TIME
 
 
 @dataclass(frozen=True)

@@ -86,13 +86,14 @@ class Verdict(Exception):
         self.verdict, self.detail = verdict, detail
 
 
-def find(task: Task, say: Say, kept: Kept | None = None) -> Cause:
+def find(task: Task, say: Say, kept: Kept | None = None, make: type[Finder] | None = None) -> Cause:
     """Return the cause of a gap; its verdict is FAILED if a compiler does not take a program, or a program fails.
 
     kept: measurements of a search that was killed, which are not taken again.
+    make: of the search between two programs.
     """
     start = time.monotonic()
-    finder = Finder(task, say, kept or Kept())
+    finder = (make or Finder)(task, say, kept or Kept())
     try:
         if missing := next((p.missing for p in (task.a, task.b) if p and p.missing), ""):
             raise Verdict(FAILED, missing)
@@ -160,7 +161,7 @@ class Finder:
         self.start = time.monotonic()
         self.programs: tuple[Program, Program] = (task.a, task.b)
         b, other = task.b and task.b.label, task.other and task.other.name
-        self.cause = Cause(task.name, task.compiler.name, task.a.label, b, other, "", "")
+        self.cause = Cause(task.name, task.compiler.name, task.a.label, b, other, "", "", ask=self.settings.ask)
 
     def run(self) -> Cause:
         with Worker(self.task.compiler, **self.settings.limits) as worker:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.lines import fold
-from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
+from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio, size
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import (
     CAUSE,
@@ -17,6 +17,7 @@ from stackwars.explain.answer import (
     NOT_CLASSIFIED,
     REDUCED,
     Answer,
+    Buffer,
     Call,
     CallSequence,
     Cause,
@@ -30,6 +31,7 @@ from stackwars.explain.answer import (
 )
 from stackwars.explain.search import MOST_SHARE
 from stackwars.explain.table import native_gaps as gaps_of_natives
+from stackwars.explain.task import MEMORY, TIME
 
 WIDTH = 76
 """Columns: a run of the workflow indents by four."""
@@ -37,6 +39,8 @@ GAP = "  "
 MOST_NAMES = 3
 MOST_REGIONS = 4
 """Operations of a region that are named."""
+MOST_BUFFERS = 3
+"""Buffers of a peak that are named."""
 NAMES = {"jax": "JAX", "torch_eager": "eager PyTorch", "numpy": "NumPy", "torch_inductor": "TorchInductor"}
 """Names of frameworks in sentences."""
 ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
@@ -44,7 +48,7 @@ ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
 
 def lines(table: Table) -> list[str]:
     """Return the lines of a table, each of at most WIDTH columns or a sentence that is to be wrapped."""
-    return [f"{table.name}: {table.title}", *grid(table), *below(table)]
+    return [f"{table.name}: {table.title}", *grid(table), *bytes_grid(table), *below(table)]
 
 
 def below(table: Table) -> list[str]:
@@ -52,7 +56,7 @@ def below(table: Table) -> list[str]:
     differ = [f"{table.differ}."] if table.differ else []
     return [
         *(judged(table), *busy(table), *differ, *slow_everywhere(table)),
-        *(*notes(table), *not_tried(table)),
+        *(*peaks(table), *notes(table), *not_tried(table)),
     ]
 
 
@@ -114,6 +118,9 @@ def cell_text(cell: Cell | None) -> str:
     """Return what a cell of the table shows."""
     if cell is None:
         return "-"
+    if cell.memory:
+        factor = f" {ratio(cell.ratio)}x" if cell.ratio is not None else ""
+        return f"{size(cell.memory.total)}{factor}{'' if cell.status is Status.OK else '?'}"
     if cell.timing:
         factor = f" {ratio(cell.ratio)}x" if cell.ratio is not None else ""
         return f"{milliseconds(cell.ms)} ms{factor}{'' if cell.status is Status.OK else '?'}"
@@ -135,10 +142,12 @@ def place(cell: Cell) -> str:
 
 def judged(table: Table) -> str:
     """Return what the outcomes were compared with."""
+    is_bytes = table.ask == MEMORY
     if table.judge:
-        ms = "A time means that all elements are right; the ratio is to the best of the table."
-        return f"Judged by {table.judge}. {ms}"
-    return f"Not judged: {table.judge_reason}. A time with a ? belongs to values that nothing vouches for."
+        means = "Bytes mean" if is_bytes else "A time means"
+        return f"Judged by {table.judge}. {means} that all elements are right; the ratio is to the best of the table."
+    belongs = "Bytes with a ? belong" if is_bytes else "A time with a ? belongs"
+    return f"Not judged: {table.judge_reason}. {belongs} to values that nothing vouches for."
 
 
 def notes(table: Table) -> list[str]:
@@ -168,13 +177,15 @@ def paragraph(answer: Cause | Fault | Parting) -> str:
 
 
 def cause_text(cause: Cause) -> str:
-    """Return the cause of a difference in time in sentences."""
+    """Return the cause of a difference in time or memory in sentences."""
     factor = cause.ratio and cause.ratio.value
-    head = f"{gap_text(cause.program, cause.compiler, cause.b, cause.other, factor)}: "
+    head = f"{gap_text(cause.program, cause.compiler, cause.b, cause.other, factor, cause.ask)}: "
     if cause.verdict != CAUSE:
         if cause.detail.startswith(f"{cause.verdict} "):
             return head + cause.detail
         return f"{head}{cause.verdict}. {cause.detail.removeprefix(cause.verdict).lstrip(':. ')}"
+    if cause.ask == MEMORY and not cause.regions:
+        return f"{head}{cause.detail}."
     places, kinds = sum(region.count for region in cause.regions), len(cause.regions)
     moved = f"{ratio(cause.table_ratio)}x in the table, which times one process." if cause.table_ratio else ""
     parts = [
@@ -188,8 +199,15 @@ def cause_text(cause: Cause) -> str:
     return head + " ".join(filter(None, parts))
 
 
-def gap_text(a: str, compiler: str, b: str | None, other: str | None, factor: float | None) -> str:
-    """Return which program is slower than what. b: the faster program; None if `other` is the faster compiler."""
+def gap_text(
+    a: str, compiler: str, b: str | None, other: str | None, factor: float | None, ask: str = TIME
+) -> str:
+    """Return which program is slower, or needs more memory, than what. b: the better program; None if `other` is the
+    faster compiler.
+    """
+    if ask == MEMORY:
+        needs = f"{ratio(factor)} times the memory of" if factor else "more memory than"
+        return f"{a} needs {needs} {b} in {compiler}"
     # The fastest cell of a framework that has no compiler is the other side.
     if other == NATIVE:
         return f"{a} takes longer in {compiler} than {display_name(b or '')}"
@@ -325,14 +343,45 @@ def grid(table: Table) -> list[str]:
     }
     result: list[str] = []
     for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):
-        result += aligned(
-            [
-                row
-                for row in zip(names, *(texts[column] for column in block), strict=True)
-                if set(row[1:]) != {"-"}
-            ]
-        )
+        rows = [
+            row
+            for row in zip(names, *(texts[column] for column in block), strict=True)
+            if set(row[1:]) != {"-"}
+        ]
+        result += aligned(rows)
     return result
+
+
+def bytes_grid(table: Table) -> list[str]:
+    """Return the bytes of each program by kind, a block for each compiler; nothing if they were not asked for."""
+    result: list[str] = []
+    for compiler in table.compilers:
+        known = [cell for cell in table.cells if cell.compiler == compiler and cell.memory]
+        rows = [[compiler, "arguments", "outputs", "temporary", "constant", "donated"]] if known else []
+        for cell in known:
+            memory = cell.memory
+            parts = (memory.argument, memory.output, memory.temporary, memory.constant, memory.alias)
+            rows.append([cell.program, *map(size, parts)])
+        result += aligned(rows)
+    return result
+
+
+def peaks(table: Table) -> list[str]:
+    """Return a sentence on the buffers that live at the peak of each program, the largest first."""
+    result = []
+    for cell in table.cells:
+        if cell.memory and cell.memory.peak:
+            shown = "; ".join(map(buffer_text, cell.memory.peak[:MOST_BUFFERS]))
+            more = len(cell.memory.peak) - MOST_BUFFERS
+            result.append(f"At the peak of {place(cell)}: {shown}{f'; and {more} more' if more > 0 else ''}.")
+    return result
+
+
+def buffer_text(buffer: Buffer) -> str:
+    """Return a buffer's size, what it is, and the operation and line that make it."""
+    made = f" of {buffer.operation}" if buffer.operation else ""
+    line = f" ({buffer.line})" if buffer.line else ""
+    return f"{size(buffer.bytes)} {buffer.kind} {buffer.shape}{made}{line}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -24,7 +24,7 @@ from stackwars.core.outcome import Failed, Outcome, Status, of_exception
 from stackwars.core.program import GraphError, Program
 from stackwars.core.program_text import refusal
 from stackwars.explain import answer as answers
-from stackwars.explain import cause, console, fault, page, parting
+from stackwars.explain import cause, console, fault, memory, page, parting
 from stackwars.explain import table as tables
 from stackwars.explain.answer import (
     FAILED,
@@ -40,7 +40,7 @@ from stackwars.explain.answer import (
 )
 from stackwars.explain.headline import headline
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.task import Lower, Settings, Task
+from stackwars.explain.task import MEMORY, TIME, Lower, Settings, Task
 
 VERSION = 2
 """Number of the protocol by which steps are done; another one redoes all of them."""
@@ -99,6 +99,11 @@ class Explanation:
     source: str = ""
 
     def __post_init__(self) -> None:
+        if self.settings.ask == MEMORY:
+            # Others assign no buffers that could be read.
+            others = [*(spec.name for spec in self.compilers if not spec.is_xla), *self.natives]
+            self.compilers, self.natives = [spec for spec in self.compilers if spec.is_xla], {}
+            self.not_tried = {**self.not_tried, "without a buffer assignment": others}
         self._kept = Kept(self.output)
         inputs = file_digest(Path(self.inputs)) if self.inputs else ""
         self._keys = {
@@ -164,6 +169,7 @@ class Explanation:
             versions={label: column.versions for label, column in columns.items()},
             machine=machine.record(),
             source=machine.revision(),
+            ask=self.settings.ask,
         )
 
     def _once(self, kind: type[T], key: str, make: Callable[[], T], is_ours: Callable[[T], bool]) -> T:
@@ -213,6 +219,8 @@ class Explanation:
         """Yield the cells of each compiler, then those of each native."""
         judged_by = {label: expected_digest(values) for label, values in expected.items()}
         shared = (self.settings.seconds, self.settings.timeout_s, self.settings.memory_cap_gib)
+        if self.settings.ask != TIME:
+            shared = (*shared, self.settings.ask)
         for spec in self.compilers:
             programs = [(self._keys[program.label], judged_by[program.label]) for program in self.programs]
             key = digest(VERSION, spec, programs, shared)
@@ -229,12 +237,19 @@ class Explanation:
             if (outcome := self.unavailable.get(program.label) or self.unavailable.get(spec.name))
         }
         programs = [program for program in self.programs if program.label not in excused]
-        checked, versions = excused, {}
+        checked, versions, uses = excused, {}, {}
         if programs:
             with Worker(spec, **self.settings.limits) as worker:
-                checked |= outcomes(worker, programs, expected, self.settings.seconds)
+                if self.settings.ask == MEMORY:
+                    checked |= outcomes(worker, programs, expected)
+                    uses = memory.uses(worker, [one for one in programs if checked[one.label].ran])
+                else:
+                    checked |= outcomes(worker, programs, expected, self.settings.seconds)
                 versions = _versions(worker)
-        cells = [tables.cell(program.label, spec.name, checked[program.label]) for program in self.programs]
+        cells = [
+            tables.cell(program.label, spec.name, checked[program.label], uses.get(program.label))
+            for program in self.programs
+        ]
         return Column(cells, versions)
 
     def _native(self, name: str, worker: Worker, expected: Expected) -> Column:
@@ -342,22 +357,28 @@ def search(kind: str, task: Task, folder: Path, unavailable: Outcome | None = No
         try:
             if unavailable:
                 raise Failed(unavailable)
-            return fault.find(task, folder, say) if kind == "fault" else cause.find(task, say, Kept(folder))
+            if kind == "fault":
+                return fault.find(task, folder, say)
+            find = memory.find if task.settings.ask == MEMORY else cause.find
+            return find(task, say, Kept(folder))
         except Exception as error:
             traceback.print_exc(file=log)
             detail = f"{BROKEN}{type(error).__name__}: {' '.join(str(error).split())}"[:500]
     if kind == "fault":
         return Fault(task.name, task.a.label, task.compiler.name, task.suspect, FAILED, detail)
     other = task.other and task.other.name
-    return Cause(task.name, task.compiler.name, task.a.label, task.b and task.b.label, other, FAILED, detail)
+    b = task.b and task.b.label
+    return Cause(
+        *(task.name, task.compiler.name, task.a.label, b, other, FAILED, detail), ask=task.settings.ask
+    )
 
 
 def outcomes(
-    worker: Worker, programs: Sequence[Program], expected: Mapping[str, Expected], seconds: float
+    worker: Worker, programs: Sequence[Program], expected: Mapping[str, Expected], seconds: float = 0
 ) -> dict[str, Checked]:
-    """Return how each program ends in a worker, by label; those that run are timed together."""
+    """Return how each program ends in a worker, by label; those that run are timed together, unless seconds are 0."""
     checked = {program.label: _checked(worker, program, expected[program.label]) for program in programs}
-    timed = [program for program in programs if checked[program.label].ran]
+    timed = [program for program in programs if seconds and checked[program.label].ran]
     times = {}
     try:
         times = check.time_together(worker, timed, seconds) if timed else {}

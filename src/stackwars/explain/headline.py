@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from stackwars.core.numbers import percent, ratio_interval
+from stackwars.core.numbers import percent, ratio_interval, size
 from stackwars.core.outcome import Status
 from stackwars.explain import console
 from stackwars.explain.answer import (
@@ -23,7 +23,8 @@ from stackwars.explain.answer import (
     Region,
 )
 from stackwars.explain.page import gaps, has_no_gap
-from stackwars.explain.table import CALL_MS
+from stackwars.explain.table import CALL_MS, PAGE
+from stackwars.explain.task import MEMORY
 
 BAD = (Status.WRONG, Status.CRASH, Status.TIMEOUT)
 """Outcomes that accuse a compiler or a program, most urgent first."""
@@ -146,7 +147,7 @@ def _gap(answer: Answer) -> str:
         texts = list(_unexplained(answer))[:1]
     if not texts:
         return ""
-    unjudged = any(cell.timing and cell.status is Status.NOT_JUDGED for cell in answer.table.cells)
+    unjudged = any(cell.cost and cell.status is Status.NOT_JUDGED for cell in answer.table.cells)
     return "; ".join([*texts, *(["values are not judged"] if unjudged else [])])
 
 
@@ -161,11 +162,15 @@ def _question(answer: Answer, cause: Cause) -> str:
 
 
 def _takes(answer: Answer, compiler: str, program: str, b: str | None, other: str | None, factor: float) -> str:
-    return console.gap_text(_subject(answer, program), compiler, _other(answer, b), other, factor)
+    return console.gap_text(
+        _subject(answer, program), compiler, _other(answer, b), other, factor, answer.table.ask
+    )
 
 
 def cause_text(cause: Cause) -> str:
     """Return the regions of a cause in words, and the share of the gap that they close."""
+    if cause.ask == MEMORY and not cause.regions:
+        return cause.detail
     shown = ", ".join(map(_region, cause.regions[:2]))
     more = len(cause.regions) - 2
     rest = f" and {more} more kinds" if more > 0 else ""
@@ -197,14 +202,14 @@ def _end(answer: Answer) -> str:
         cell
         for cell in table.cells
         if cell.compiler != NATIVE
-        and (cell.timing or cell.status in (Status.OK, Status.NOT_JUDGED, Status.INVALID))
+        and (cell.cost or cell.status in (Status.OK, Status.NOT_JUDGED, Status.INVALID))
     ]
     right = [cell for cell in ran if cell.status is Status.OK]
     others = _others(cell for cell in table.cells if cell not in ran and cell.status is not Status.OK)
     if not ran:
         said = next((f" ({_short(cell.detail)})" for cell in table.cells if cell.detail), "")
         return f"Nothing ran in a compiler: {others}{said}" if others else "Nothing was tried"
-    timed = [cell for cell in ran if cell.timing]
+    timed = [cell for cell in ran if cell.cost]
     gap = _no_gap(answer) if len(timed) > 1 else ""
     rest = f"; {others}" if others else ""
     if len(right) < len(ran):
@@ -225,7 +230,10 @@ def _no_gap(answer: Answer) -> str:
         ratio = ratio_interval(cause.ratio.value, cause.ratio.low, cause.ratio.high)
         programs = _takes(answer, cause.compiler, cause.program, cause.b, cause.other, cause.ratio.value)
         return f"; not separable from noise: {programs}, {ratio}"
-    return f", no gap beyond {percent(answer.table.bound)} and {CALL_MS} ms"
+    least = f"of memory beyond {percent(answer.table.bound)} and {size(PAGE)}"
+    if answer.table.ask != MEMORY:
+        least = f"beyond {percent(answer.table.bound)} and {CALL_MS} ms"
+    return f", no gap {least}"
 
 
 def _others(cells: Iterable[Cell]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stackwars.core import machine
 from stackwars.core.lines import wrote
-from stackwars.core.numbers import milliseconds, percent, ratio
+from stackwars.core.numbers import milliseconds, percent, ratio, size
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
@@ -99,7 +99,7 @@ def html(answer: Answer) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters |= {"ms": milliseconds, "ratio": ratio, "percent": percent}
+    jinja.filters |= {"ms": milliseconds, "ratio": ratio, "percent": percent, "size": size}
     table = answer.table
     return jinja.get_template(TEMPLATE).render(
         answer=answer,
@@ -116,10 +116,10 @@ def html(answer: Answer) -> str:
 
 
 def slowest(table: Table) -> float:
-    """Return the longest time in a compiler, of which the bars are shares: eager PyTorch's can be far above."""
-    timed = [cell for cell in table.cells if cell.timing]
+    """Return the largest cost in a compiler, of which the bars are shares: eager PyTorch's can be far above."""
+    timed = [cell for cell in table.cells if cell.cost]
     compiled = [cell for cell in timed if cell.compiler != NATIVE]
-    return max((cell.ms for cell in compiled or timed), default=1.0)
+    return max((cell.cost for cell in compiled or timed), default=1.0)
 
 
 def markdown(answer: Answer) -> str:
@@ -127,7 +127,7 @@ def markdown(answer: Answer) -> str:
     table = answer.table
     sizes = ", ".join(f"{name} {value}" for name, value in answer.sizes.items())
     inputs = f", with the values of {answer.inputs}" if answer.inputs else ""
-    outcomes = [*console.grid(table), *_wrapped(console.below(table))]
+    outcomes = [*console.grid(table), *console.bytes_grid(table), *_wrapped(console.below(table))]
     if answer.sequences:
         outcomes = _wrapped(console.calls_lines(answer))
     body = [
