@@ -109,9 +109,10 @@ def explain(request: Request) -> Answer:
     """
     with ExitStack() as stack:
         session = program_files.Session(request, stack)
-        if not request.program.endswith(SUFFIXES) and session.calls:
+        is_stablehlo = request.program.endswith(SUFFIXES)
+        if not is_stablehlo and request.settings.ask == TIME and session.calls:
             return _calls(session)
-        details = _files(session) if request.program.endswith(SUFFIXES) else _workload(session)
+        details = _files(session) if is_stablehlo else _workload(session)
         details.setdefault("not_tried", {})["compilers"] = [
             name for name in request.config.compilers if name not in request.compilers
         ]
