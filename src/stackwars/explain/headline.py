@@ -51,8 +51,8 @@ def headline(answer: Answer) -> str:
 def _calls(answer: Answer) -> str:
     """Return the first call that failed, then in how many calls each framework compiles, the most first."""
     bad = [
-        f"{console.display_name(one.framework)} {STATES.get(call.status, f'is {call.status}')} in call {call.number}: "
-        f"{_short(call.detail)}"
+        f"{console.display_name(one.framework)} {STATES.get(call.status, f'has the outcome {call.status}')} "
+        f"in call {call.number}: {_short(call.detail)}"
         for one in answer.sequences
         for call in one.calls
         if call.seconds is None or call.status is Status.WRONG
