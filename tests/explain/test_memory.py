@@ -97,7 +97,7 @@ def test_a_planted_difference_has_its_bytes_its_lines_and_the_region_that_closes
     assert abs(found.a_bytes - found.b_bytes - planted) < 0.05 * planted
     assert 0.9 <= found.closed.share <= 1.1 and found.ask == MEMORY
     assert operation in " ".join(text for region in found.regions for text in region.a)
-    uses = memory.uses(worker, [Program("a", a, file="a.mlir")])["a"]
+    uses = memory.use(worker, Program("a", a, file="a.mlir"))
     assert uses.total == found.a_bytes
     largest = next(buffer for buffer in uses.peak if buffer.kind == "temporary")
     assert largest.bytes == planted and re.fullmatch(r"a\.mlir:\d+", largest.line)

@@ -26,7 +26,7 @@ from stackwars.explain.answer import (
     VALUES,
     WEAK_TYPE,
 )
-from stackwars.explain.recompilation import Calls, Search, described, is_scalar, moved
+from stackwars.explain.recompilation import Calls, Search, described, is_scalar, other_number
 
 X, LONG = np.ones(3, np.float32), np.ones(5, np.float32)
 
@@ -192,9 +192,11 @@ def test_a_call_that_fails_ends_no_other_call():
 
 def test_moved_scalars_stay_equal_or_different_and_constants_stay():
     values = [0, 1, 2, 3, -1, -2, 0.0, 1.0, 0.25, 0.5, 1.5, 2.0, -0.5, -2.0]
-    assert len({(type(moved(one)), moved(one)) for one in values}) == len(values)
-    assert [moved(one) for one in (0, 1, True, 0.0, 1.0)] == [0, 1, True, 0.0, 1.0]
-    assert all(moved(one) != one and moved(one) not in (0, 1) for one in values if one not in (0, 1))
+    assert len({(type(other_number(one)), other_number(one)) for one in values}) == len(values)
+    assert [other_number(one) for one in (0, 1, True, 0.0, 1.0)] == [0, 1, True, 0.0, 1.0]
+    assert all(
+        other_number(one) != one and other_number(one) not in (0, 1) for one in values if one not in (0, 1)
+    )
 
 
 @pytest.fixture

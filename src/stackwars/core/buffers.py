@@ -39,7 +39,7 @@ class Buffers:
 
 @dataclass(frozen=True)
 class Value:
-    """One value in an allocation. name: of the instruction that makes it, "{1}" behind it for a part of a tuple."""
+    """One value in an allocation. name: its instruction, followed by "{1}" for a part of a tuple."""
 
     name: str
     bytes: int
@@ -83,8 +83,8 @@ class Assignment:
         return sum(one.bytes for one in self.allocations if one.kind == kind)
 
     def alive(self) -> Iterator[tuple[str, Value]]:
-        """Yield (kind, value) of all that lives at the peak: the largest value of each allocation that stays during a
-        call, and the temporaries of the peak.
+        """Yield (kind, value) of everything alive at the peak: the largest value of each allocation that stays during a
+        call, then the temporaries at the peak.
         """
         for one in self.allocations:
             if one.kind != TEMPORARY and one.values:
@@ -99,8 +99,8 @@ class Assignment:
             yield TEMPORARY, value
 
     def peak(self) -> list[Value]:
-        """Return the temporaries that live when most bytes of them do, the largest first; of values that share memory
-        the largest.
+        """Return the temporaries at the moment when those alive have the most bytes, the largest first; of values that
+        share memory, the largest.
         """
         values = [
             (number, value, self.ranges.get(value.name) or self.ranges.get(value.instruction))

@@ -181,7 +181,8 @@ class Commands:
             compiler = module.Compiler(self._device, {**self._options, "xla_dump_to": folder})
             program = data if data.startswith(compilers.ARTIFACT) else readable(data.decode())
             optimised = compiler.compile(program).optimised_hlo()
-            dumped = sorted(Path(folder).glob(f"*{buffers.FILE}"))
+            if not (dumped := sorted(Path(folder).glob(f"*{buffers.FILE}"))):
+                raise FileNotFoundError("expected XLA to dump its buffer assignment, got no file")
             return {"assignment": dumped[0].read_text(), "optimised": optimised}
 
     def save(self, name: str, path: str) -> None:

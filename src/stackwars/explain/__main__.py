@@ -29,7 +29,8 @@ CANNOT = 3
 STOPPED = "stopped; what was measured is kept; run the same command again"
 STATUSES = """Exit status: 0 if every program is right and there is no gap beyond the bound; 1 if a program is wrong,
 crashes, does not end, is refused or is not judged, or if they compute different things; 2 if there is a gap (of two
-StableHLO files: if the first is slower); 3 if there is no answer."""
+StableHLO files: if the first is slower), or a framework compiles in more than one call; 3 if there is no
+answer."""
 LOADERS = "stackwars.program_files"
 """Entry points that explain a program file: functions of (options, say) that return an answer."""
 

@@ -21,7 +21,7 @@ from stackwars.explain.task import TIME
 SCHEMA = 3
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
 NO_GAP, DIFFERENT, FAILED, NOT_DECIDED = "no gap", "different values", "failed", "not decided"
-"""Verdicts of a search for the cause of a gap."""
+"""Verdicts of a search for the cause of a gap; NOT_DECIDED also of one for the cause of a compilation."""
 REDUCED, NOT_REDUCED, RIGHT = "reduced", "not reduced", "right"
 """Verdicts of a search for a fault, besides FAILED. RIGHT: in all further tries, so that it was seen once."""
 CLASSIFIED, NOT_CLASSIFIED, NOT_LOCATED = "classified", "not classified", "not located"
@@ -33,21 +33,21 @@ LAYOUT, OPERATIONS = "argument layout", "operations"
 SHAPE, TYPE, WEAK_TYPE, SCALAR, VALUES = "shape", "element type", "weak type", "Python scalar", "values"
 """Differences between the arguments of two calls, and causes of a compilation."""
 FOLDED, SHARED, FIRST_VALUE = "constant", "equal scalars", "first value"
-SAME, TOGETHER, NOT_DECIDED = "same arguments", "together", "not decided"
-"""Further causes: what a program holds of a Python scalar, and those that name no argument alone."""
+SAME, TOGETHER = "same arguments", "together"
+"""Further causes, besides NOT_DECIDED: how a program holds a Python scalar, and those that name no argument alone."""
 CAUSES = {
     SHAPE: "a shape is part of the program: {}",
     TYPE: "a type is part of the program: {}",
     f"{SHAPE} and {TYPE}": "shape and type are part of the program: {}",
-    WEAK_TYPE: "a Python scalar, whose type is weak, and an array have other programs: {}",
+    WEAK_TYPE: "a Python scalar, whose type is weak, and an array need different programs: {}",
     VALUES: "values choose the program: {}",
     SCALAR: "it is not decided whether the value of a Python scalar is part of the program: {}",
     FOLDED: "a Python scalar is part of the program: {}",
-    SHARED: "equal Python scalars are one argument of the program, and others are equal: {}",
+    SHARED: "equal Python scalars are one argument of the program, and different ones are equal now: {}",
     FIRST_VALUE: "a Python scalar was a constant of the earlier program and is an argument now: {}",
     SAME: "it compiles again with the same arguments",
-    TOGETHER: "no difference alone, but together: {}",
-    NOT_DECIDED: "not decided",
+    TOGETHER: "no argument alone, but all that differ together: {}",
+    NOT_DECIDED: "the cause is not decided",
 }
 """Why a call compiled again, in words, by the cause of a `Call`."""
 T = TypeVar("T")

@@ -169,10 +169,8 @@ class Finder:
         return replace(self.cause, verdict=verdict, detail=detail)
 
     def _search(self, worker: Worker) -> tuple[str, str]:
-        # To evaluate a whole model is one command.
-        patient = {"timeout_s": max(self.settings.timeout_s, self.settings.budget_s)}
         with (
-            Worker(self.task.evaluator, **(self.settings.limits | patient)) as reader,
+            Worker(self.task.evaluator, **self.settings.evaluator_limits) as reader,
             tempfile.TemporaryDirectory(prefix="stackwars-") as folder,
         ):
             graphs = self._graphs(reader)

@@ -333,36 +333,43 @@ def columns(table: Table) -> list[str]:
 
 
 def grid(table: Table) -> list[str]:
-    """Return the table, in as many blocks of columns as the width needs."""
+    """Return the table of outcomes, in as many blocks of columns as the width needs."""
     cells = {(cell.program, cell.compiler): cell for cell in table.cells}
-    names = ["program", *table.programs]
-    first = max(map(len, names))
     texts = {
         column: [column, *(cell_text(cells.get((program, column))) for program in table.programs)]
         for column in columns(table)
     }
-    result: list[str] = []
+    return blocks(["program", *table.programs], texts)
+
+
+def blocks(names: Sequence[str], texts: dict[str, list[str]]) -> list[str]:
+    """Return columns with the names of their rows, in as many blocks as the width needs, without rows of "-" alone."""
+    first, result = max(map(len, names)), []
     for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):
         rows = [
             row
             for row in zip(names, *(texts[column] for column in block), strict=True)
             if set(row[1:]) != {"-"}
         ]
-        result += aligned(rows)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        result += [
+            GAP.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
     return result
 
 
 def bytes_grid(table: Table) -> list[str]:
     """Return the bytes of each program by kind, a block for each compiler; nothing if they were not asked for."""
+    fields = {"arguments": "argument", "outputs": "output", "donated": "alias"}
     result: list[str] = []
     for compiler in table.compilers:
-        known = [cell for cell in table.cells if cell.compiler == compiler and cell.memory]
-        rows = [[compiler, "arguments", "outputs", "temporary", "constant", "donated"]] if known else []
-        for cell in known:
-            memory = cell.memory
-            parts = (memory.argument, memory.output, memory.temporary, memory.constant, memory.alias)
-            rows.append([cell.program, *map(size, parts)])
-        result += aligned(rows)
+        if known := [cell for cell in table.cells if cell.compiler == compiler and cell.memory]:
+            texts = {
+                title: [title, *(size(getattr(cell.memory, fields.get(title, title))) for cell in known)]
+                for title in ("arguments", "outputs", "temporary", "constant", "donated")
+            }
+            result += blocks([compiler, *(cell.program for cell in known)], texts)
     return result
 
 
@@ -384,14 +391,6 @@ def buffer_text(buffer: Buffer) -> str:
     return f"{size(buffer.bytes)} {buffer.kind} {buffer.shape}{made}{line}"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows of texts with their columns aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        GAP.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-
-
 def _blocks(widths: dict[str, int], first: int) -> Iterator[list[str]]:
     block: list[str] = []
     for column, width in widths.items():
@@ -409,14 +408,15 @@ def calls_lines(answer: Answer) -> list[str]:
         [f"{name} {text}" for name, text in after.items() if before.get(name) != text]
         for before, after in zip([{}, *answer.calls], answer.calls, strict=False)
     ]
-    rows = [["call", *(sequence.framework for sequence in answer.sequences)]]
-    for number in range(len(answer.calls)):
-        found = [next((call for call in one.calls if call.number == number), None) for one in answer.sequences]
-        rows.append([str(number), *map(call_text, found)])
+    numbers = range(len(answer.calls))
+    texts = {}
+    for sequence in answer.sequences:
+        made = {call.number: call for call in sequence.calls}
+        texts[sequence.framework] = [sequence.framework, *(call_text(made.get(number)) for number in numbers)]
     return [
         f"{answer.name}: {answer.title}",
-        *(f"call {number}: {', '.join(texts) or 'the same types'}" for number, texts in enumerate(changed)),
-        *aligned(rows),
+        *(f"call {number}: {', '.join(names) or 'the same types'}" for number, names in enumerate(changed)),
+        *blocks(["call", *map(str, numbers)], texts),
         *(
             text
             for sequence in answer.sequences
@@ -426,6 +426,7 @@ def calls_lines(answer: Answer) -> list[str]:
         f"Judged by {answer.table.judge}."
         if answer.table.judge
         else f"Not judged: {answer.table.judge_reason}.",
+        *not_tried(answer.table),
     ]
 
 
@@ -435,8 +436,8 @@ def call_text(call: Call | None) -> str:
         return call.status.value if call else "-"
     stage = next((stage for stage in ("compiled", "lowered", "traced") if getattr(call, stage)), "reused")
     count = getattr(call, stage, 1)
-    wrong = " wrong" if call.status is Status.WRONG else ""
-    return f"{stage}{f' {count}x' if count > 1 else ''} {milliseconds(1e3 * call.seconds)} ms{wrong}"
+    mark = {Status.WRONG: " wrong", Status.NOT_JUDGED: "?"}.get(call.status, "")
+    return f"{stage}{f' {count}x' if count > 1 else ''} {milliseconds(1e3 * call.seconds)} ms{mark}"
 
 
 def call_note(sequence: CallSequence, call: Call) -> str:
@@ -447,11 +448,13 @@ def call_note(sequence: CallSequence, call: Call) -> str:
     split = f" It goes back to Python in {call.splits} place{'s' * (call.splits > 1)}." if call.splits else ""
     if not call.cause:
         return f"{head}:{split}" if split else ""
-    said = f" {display_name(sequence.framework)} says: {call.reasons[0].rstrip(':.')}." if call.reasons else ""
-    return (
-        f"{head}, against call {call.against}: {call_cause(call)} ({'; '.join(call.differences)}).{split}{said}"
+    reason = (
+        f" {display_name(sequence.framework)} says: {call.reasons[0].rstrip(':.')}." if call.reasons else ""
     )
+    differ = f" ({'; '.join(call.differences)})" if call.differences else ""
+    return f"{head}, against call {call.against}: {call_cause(call)}{differ}.{split}{reason}"
 
 
 def call_cause(call: Call) -> str:
+    """Return why a call compiled again."""
     return CAUSES[call.cause].format(listed(call.parameters))

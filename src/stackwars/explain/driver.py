@@ -240,11 +240,15 @@ class Explanation:
         checked, versions, uses = excused, {}, {}
         if programs:
             with Worker(spec, **self.settings.limits) as worker:
-                if self.settings.ask == MEMORY:
-                    checked |= outcomes(worker, programs, expected)
-                    uses = memory.uses(worker, [one for one in programs if checked[one.label].ran])
-                else:
-                    checked |= outcomes(worker, programs, expected, self.settings.seconds)
+                is_timed = self.settings.ask == TIME
+                checked |= outcomes(worker, programs, expected, self.settings.seconds if is_timed else 0)
+                for program in programs:
+                    if not is_timed and checked[program.label].ran:
+                        try:
+                            uses[program.label] = memory.use(worker, program)
+                        except Failed as failed:
+                            seconds = checked[program.label].compile_s
+                            checked[program.label] = check.refused(failed, compile_s=seconds)
                 versions = _versions(worker)
         cells = [
             tables.cell(program.label, spec.name, checked[program.label], uses.get(program.label))

@@ -29,12 +29,13 @@ from stackwars.explain.task import MEMORY
 BAD = (Status.WRONG, Status.CRASH, Status.TIMEOUT)
 """Outcomes that accuse a compiler or a program, most urgent first."""
 STATES = {Status.WRONG: "is wrong", Status.CRASH: "crashes", Status.TIMEOUT: "does not end in time"}
+UNJUDGED = "values are not judged"
 MOST_DETAIL = 160
 """Characters of a detail."""
 
 
 def headline(answer: Answer) -> str:
-    """Return the first of these that holds: how often frameworks compile, of calls; programs compute different things;
+    """Return the first of these that holds: in how many calls frameworks compile; programs compute different things;
     a wrong value, crash or timeout; a gap with its cause, or against a framework without StableHLO if that is larger; a
     gap without a cause; a fault that did not show again; right or not judged, with what was tried.
     """
@@ -48,16 +49,19 @@ def headline(answer: Answer) -> str:
 
 
 def _calls(answer: Answer) -> str:
-    """Return how each framework fared with the calls: a failure first, then the one that compiles most often."""
+    """Return the first call that failed, then in how many calls each framework compiles, the most first."""
     bad = [
-        f"{console.display_name(one.framework)} {STATES.get(call.status, f'is {call.status}')} in call {call.number}: "
-        f"{_short(call.detail)}"
+        f"{console.display_name(one.framework)} {STATES.get(call.status, f'has the outcome {call.status}')} "
+        f"in call {call.number}: {_short(call.detail)}"
         for one in answer.sequences
         for call in one.calls
         if call.seconds is None or call.status is Status.WRONG
     ]
     ran = [one for one in answer.sequences if any(call.seconds is not None for call in one.calls)]
-    return "; ".join([*bad[:1], *map(_compiling, sorted(ran, key=lambda one: -one.compiling))])
+    texts = [*bad[:1], *map(_compiling, sorted(ran, key=lambda one: -one.compiling))]
+    if any(call.status is Status.NOT_JUDGED for one in answer.sequences for call in one.calls):
+        texts.append(UNJUDGED)
+    return "; ".join(texts)
 
 
 def _compiling(sequence: CallSequence) -> str:
@@ -148,7 +152,7 @@ def _gap(answer: Answer) -> str:
     if not texts:
         return ""
     unjudged = any(cell.cost and cell.status is Status.NOT_JUDGED for cell in answer.table.cells)
-    return "; ".join([*texts, *(["values are not judged"] if unjudged else [])])
+    return "; ".join([*texts, *([UNJUDGED] if unjudged else [])])
 
 
 def _ratio(cause: Cause) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackwars.core import buffers, hlo
+from stackwars.core.buffers import Buffers
 from stackwars.core.client import Worker
 from stackwars.core.numbers import percent, size
 from stackwars.core.outcome import Failed
@@ -37,6 +38,7 @@ from stackwars.explain.answer import (
 )
 from stackwars.explain.bench import Bench, ClosedShare
 from stackwars.explain.cause import Finder, Say, check_results, pair
+from stackwars.explain.console import MOST_NAMES, operations
 from stackwars.explain.hybrids import A, B, CutProgram, CyclicChoiceError, Hybrids, RegionKind
 from stackwars.explain.kept import Kept, digest
 from stackwars.explain.matching import without_coincidences
@@ -44,22 +46,22 @@ from stackwars.explain.regions import CauseRegions
 from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE, Choice, Findings, KindTime, Search
 from stackwars.explain.task import Task
 
-MOST_NAMES = 3
-"""Operations of a fusion that are named."""
 _LINE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
 _FRAME = re.compile(r"stack_frame_id=(\d+)")
 
 
-def uses(worker: Worker, programs: Sequence[Program]) -> dict[str, Memory]:
-    """Return the memory of each program, by label, that XLA assigns buffers for."""
-    result = {}
-    for program in programs:
-        try:
-            found = worker.buffers(program.text)
-        except Failed:
-            continue
-        result[program.label] = of_texts(found["assignment"], found["optimised"], program)
-    return result
+def use(worker: Worker, program: Program) -> Memory:
+    """Return the memory that XLA assigns to a program.
+
+    :raises Failed: if XLA does not compile it.
+    """
+    found = worker.buffers(program.text)
+    return of_texts(found["assignment"], found["optimised"], program)
+
+
+def assigned(worker: Worker, text: str | bytes) -> Buffers:
+    """Return the bytes that XLA assigns to a program, as `use` does, without the buffers at the peak."""
+    return buffers.read(worker.buffers(text)["assignment"]).buffers
 
 
 def of_texts(assignment: str, optimised: str, program: Program) -> Memory:
@@ -78,21 +80,21 @@ def of_texts(assignment: str, optimised: str, program: Program) -> Memory:
             continue
         line = next(filter(None, map(frames.place, [made, *module.inside(made)[::-1]])), "")
         peak.append(Buffer(kind, value.bytes, _operation(module, made), shape, program.place(line)))
-    bytes_of = {kind: found.of_kind(kind) for kind in (buffers.ARGUMENT, buffers.OUTPUT, buffers.CONSTANT)}
-    alias = found.buffers.alias
+    used = found.buffers
     return Memory(
-        bytes_of[buffers.ARGUMENT],
-        bytes_of[buffers.OUTPUT] + alias,
-        bytes_of[buffers.CONSTANT],
+        used.argument,
+        used.output,
+        found.of_kind(buffers.CONSTANT),
         found.of_kind(buffers.TEMPORARY),
-        alias,
+        used.alias,
         sorted(peak, key=lambda buffer: -buffer.bytes),
     )
 
 
 def scheduled(module: hlo.Module) -> dict[str, tuple[int, int]]:
-    """Return the first and the last place of the entry's schedule that need the result of each instruction; results in
-    the body of a loop, a branch or a call live during all of it.
+    """Return the first and last place in the entry's schedule that need the result of each instruction.
+
+    Results in the body of a loop, a branch or a call live as long as the whole operation.
     """
     entry = module.computations[module.entry].instructions
     result = {name: (place, place) for place, name in enumerate(entry)}
@@ -110,18 +112,17 @@ def scheduled(module: hlo.Module) -> dict[str, tuple[int, int]]:
 
 
 def _operation(module: hlo.Module, made: hlo.Instruction) -> str:
-    """Return the operation that makes a value; of a fusion, those in it."""
+    """Return the operation that makes a value, or the operations of a fusion."""
     if made.opcode not in ("fusion", "call"):
         return made.opcode
     names = dict.fromkeys(
         one.opcode for one in module.inside(made) if one.opcode not in (*hlo.FORWARDS, "fusion")
     )
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join([*names][:MOST_NAMES]) + more or made.opcode
+    return operations([*names]) if names else made.opcode
 
 
 class Frames:
-    """Places of instructions; newer releases write them once, in tables before the first computation."""
+    """Source lines of instructions. Newer releases write them once, in tables before the first computation."""
 
     def __init__(self, text: str) -> None:
         head = text[: text.find("\n%") if "\n%" in text else text.find("\nENTRY")]
@@ -182,21 +183,18 @@ class MemorySearch(Search):
         :raises Failed: if XLA does not compile it.
         """
         worker = self.bench.worker
-
-        def read() -> int:
-            return buffers.read(worker.buffers(program.text)["assignment"]).buffers.hbm
-
-        return self.kept.once(digest("bytes", worker.spec, program.text), read)
+        key = digest("bytes", worker.spec, program.text)
+        return self.kept.once(key, lambda: assigned(worker, program.text).hbm)
 
 
 class MemoryRegions(CauseRegions):
-    """The regions of a cause of memory: they have no times."""
+    """The regions of a cause of a difference in memory, which have no times."""
 
     def __init__(self, search: MemorySearch, programs: tuple[Program, Program]) -> None:
         self._search, self._hybrids, self._programs = search, search.hybrids, programs
 
     def by_share(self, findings: Findings) -> list[Region]:
-        """Return a region of each kind of the cause with the share that it closes alone, the largest first."""
+        """Return one region of each kind of the cause, with the share that it closes alone; the largest comes first."""
         rows = []
         for choice in findings.choices:
             found = self._search.closed([choice])
@@ -212,18 +210,17 @@ class MemoryFinder(Finder):
     """One search between two programs, of which the first needs more memory."""
 
     def _search(self, worker: Worker) -> tuple[str, str]:
-        patient = {"timeout_s": max(self.settings.timeout_s, self.settings.budget_s)}
         with (
-            Worker(self.task.evaluator, **(self.settings.limits | patient)) as reader,
+            Worker(self.task.evaluator, **self.settings.evaluator_limits) as reader,
             tempfile.TemporaryDirectory(prefix="stackwars-") as folder,
         ):
             graphs = self._graphs(reader)
-            a, b = (self._memory(worker, program.text) for program in self.programs)
-            gap = a.total - b.total
+            a, b = (assigned(worker, program.text) for program in self.programs)
+            gap = a.hbm - b.hbm
             self.cause = replace(
-                self.cause, a_bytes=a.total, b_bytes=b.total, ratio=Interval(a.total / max(1, b.total))
+                self.cause, a_bytes=a.hbm, b_bytes=b.hbm, ratio=Interval(a.hbm / max(1, b.hbm))
             )
-            self.say(f"A {a.total} bytes, B {b.total} bytes")
+            self.say(f"A {a.hbm} bytes, B {b.hbm} bytes")
             if found := donated(a, b, gap, self.programs) or other_arguments(a, b, gap, graphs, self.programs):
                 share, detail = found
                 self.cause = replace(self.cause, closed=Share(share))
@@ -235,13 +232,14 @@ class MemoryFinder(Finder):
             tried = Tried([len(graph.ops) for graph in graphs], len(hybrids.classes), len(hybrids.kinds))
             self.cause = replace(self.cause, tried=tried)
             # Hybrids have no donated arguments, so both ends of the difference have none.
-            sizes = tuple(
-                self._memory(worker, _without_donation(program.text)).total for program in self.programs
-            )
+            texts = [program.text for program in self.programs]
+            plain = [not_donated(text) if isinstance(text, str) else text for text in texts]
+            sizes = tuple(assigned(worker, text).hbm for text in plain)
             if sizes[A] - sizes[B] < ENOUGH * gap:
                 return (
                     NOT_DECIDED,
-                    f"not decided: {size(gap)} of it are {size(sizes[A] - sizes[B])} without donation",
+                    f"not decided: without donation {self.programs[A].label} needs {sizes[A] - sizes[B]:,} bytes more, "
+                    f"not {gap:,}",
                 )
             found = self._decided(bench, hybrids, sizes)
             closed = self.cause.closed
@@ -255,10 +253,6 @@ class MemoryFinder(Finder):
                 found = self._decided(bench, Hybrids(graphs, classes), sizes)
             return found
 
-    def _memory(self, worker: Worker, text: str | bytes) -> Memory:
-        found = worker.buffers(text)
-        return of_texts(found["assignment"], found["optimised"], self.programs[A])
-
     def _decided(self, bench: Bench, hybrids: Hybrids, sizes: tuple[int, int]) -> tuple[str, str]:
         end = self.start + 0.8 * self.settings.budget_s
         search = MemorySearch(bench, hybrids, 0.0, end, self.say, self.kept, sizes)
@@ -266,8 +260,14 @@ class MemoryFinder(Finder):
         curve = {str(count): round(share, 4) for count, share in findings.curve.items()}
         self.cause = replace(self.cause, tried=replace(self.cause.tried, curve=curve))
         if not findings.choices:
-            most = max([*findings.curve.values(), findings.most])
-            return NOT_DECIDED, f"not decided: all regions from {self.programs[B].label} close {percent(most)}"
+            if findings.most < ENOUGH:
+                what, most = f"all regions from {self.programs[B].label} close", findings.most
+            else:
+                what, most = (
+                    "the regions that were tried close at most",
+                    max(findings.curve.values(), default=0.0),
+                )
+            return NOT_DECIDED, f"not decided: {what} {percent(most)}"
         families = {hybrids.family(choice.kind) for choice in findings.choices}
         if len(families) > MOST_KINDS:
             return SPREAD, f"no single region: the difference is spread over {findings.kinds} kinds"
@@ -278,12 +278,12 @@ class MemoryFinder(Finder):
         return CAUSE, f"{percent(closed.value)} of the difference of {size(sizes[A] - sizes[B])}"
 
 
-def donated(a: Memory, b: Memory, gap: int, programs: Sequence[Program]) -> tuple[float, str] | None:
+def donated(a: Buffers, b: Buffers, gap: int, programs: Sequence[Program]) -> tuple[float, str] | None:
     """Return the share of a difference that donation makes up and a sentence, if that is enough."""
     share = (b.alias - a.alias) / gap
     if share < ENOUGH:
         return None
-    first = f"{size(a.alias)}" if a.alias else "none"
+    first = size(a.alias) if a.alias else "none"
     return share, (
         f"donated arguments make up {percent(share)} of the difference: results of {programs[B].label} are in "
         f"{size(b.alias)} of its arguments' memory, those of {programs[A].label} in {first}"
@@ -291,7 +291,7 @@ def donated(a: Memory, b: Memory, gap: int, programs: Sequence[Program]) -> tupl
 
 
 def other_arguments(
-    a: Memory, b: Memory, gap: int, graphs: tuple[Graph, Graph], programs: Sequence[Program]
+    a: Buffers, b: Buffers, gap: int, graphs: tuple[Graph, Graph], programs: Sequence[Program]
 ) -> tuple[float, str] | None:
     """Return the share of a difference that arguments make up and a sentence, if that is enough."""
     share = (a.argument - b.argument) / gap
@@ -302,10 +302,6 @@ def other_arguments(
         f"{f'{count} x ' * (count > 1)}{kind}" for kind, count in [*(types[A] - types[B]).items()][:MOST_NAMES]
     )
     return share, f"arguments make up {percent(share)} of the difference: only {programs[A].label} has {more}"
-
-
-def _without_donation(text: str | bytes) -> str | bytes:
-    return not_donated(text) if isinstance(text, str) else text
 
 
 def find(task: Task, say: Say, kept: Kept | None = None) -> Cause:

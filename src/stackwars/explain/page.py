@@ -54,7 +54,7 @@ def write(folder: Path, answer: Answer) -> None:
 def written(folder: Path) -> list[str]:
     """Return a line for each file that a reader wants to open."""
     looks = {
-        "explain.html": "the times, then the cause of each gap and fault",
+        "explain.html": "the outcomes, then the cause of each gap and fault",
         "explain.md": "the same as text, to paste into an issue",
         REPRODUCER: "shows the first fault by itself",
     }

@@ -39,15 +39,15 @@ MASK, BIAS, SCALE, TERM, DROPOUT = "missing mask", "missing bias", "scale", "mis
 STATE, CONSTANT = "initialised state", "constant"
 """Kinds of a difference."""
 WHOLE, FIRST = 300, 40
-"""A program with so many open values is computed again whole, a larger one up to so many."""
+"""A program with at most WHOLE open values is computed again entirely; of a larger one, the first FIRST values."""
 LEAST_CLASSES = 3
-"""Tensors that get a partner, if results are not among them, before a difference counts as the one undone."""
+"""Tensors that must get a partner before a difference counts as undone, unless all results do."""
 MOST_SHIFT, MOST_PADDINGS, MOST_CONSTANTS, MOST_VALUES = 8, 24, 48, 24
-"""Tries of each kind."""
+"""Most hypotheses or values that are tried for each kind of difference."""
 SMALL = 0.1
-"""The largest epsilon."""
+"""A larger added number is not called an epsilon."""
 SAMPLE = 4096
-"""Elements by which an activation function is known."""
+"""Elements that are compared to recognise an activation function."""
 NEW = -1
 """The value that an edited operation reads in place of an operand."""
 _PADDING = re.compile(r"padding = dense<([^>]*)> : tensor<(\d+)x2xi64>")
@@ -73,8 +73,8 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 class Hypothesis:
     """One difference, and an edit of the program of a side that undoes it.
 
-    value: whose operation has the difference. kind: "" for a term, which is described once it is undone.
-    source: the value in place of a term. arrays: in place of values. ops: in place of operations. new: the type of NEW.
+    value: its operation has the difference. kind: "" for a term, which is described once it is undone.
+    source: the value that replaces a term. arrays: replace values. ops: replace operations. new: the type of NEW.
     """
 
     side: int
@@ -92,13 +92,16 @@ def find(
 ) -> Parting:
     """Return where two programs part; its verdict is FAILED if one of them cannot be evaluated."""
     start = time.monotonic()
-    # To evaluate a whole model is one command.
-    limits = settings.limits | {"timeout_s": max(settings.timeout_s, settings.budget_s)}
     try:
-        with Worker(evaluator, **limits) as worker, tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+        with (
+            Worker(evaluator, **settings.evaluator_limits) as worker,
+            tempfile.TemporaryDirectory(prefix="stackwars-") as folder,
+        ):
             found = _find(worker, programs, Path(folder), start + settings.budget_s, say)
     except (Failed, GraphError, ElementTypeError, MemoryError) as error:
-        found = Parting(*(one.label for one in programs), FAILED, " ".join(str(error).split())[:300])
+        # The status says whether it is an error of the harness.
+        detail = f"{error.outcome.status}: {error}" if isinstance(error, Failed) else str(error)
+        found = Parting(*(one.label for one in programs), FAILED, " ".join(detail.split())[:300])
     return replace(found, seconds=round(time.monotonic() - start, 1))
 
 
@@ -369,7 +372,9 @@ class Hypotheses:
                     yield Hypothesis(side, value, kind, self._against(side, here, there), arrays)
 
     def _applied(self, side: int, source: int, value: int, form: Callable, which: int) -> np.ndarray:
-        return form(self._moved(side, source, shape(self._graphs[side].types[value]), which).astype(np.float64))
+        return form(
+            self._reshaped(side, source, shape(self._graphs[side].types[value]), which).astype(np.float64)
+        )
 
     def _constants(self, side: int) -> Iterator[Hypothesis]:
         """Replace a number by one of the other program."""
@@ -423,7 +428,7 @@ class Hypotheses:
             kind = self._graphs[side].types[operand]
             extents = shape(kind)
             moves: list[tuple[str, Values]] = [
-                (f"as {self._labels[other]} reads it", partial(self._moved, other, one, extents))
+                (f"as {self._labels[other]} reads it", partial(self._reshaped, other, one, extents))
                 for one in found.maps[other]
             ]
             moves += [
@@ -439,7 +444,7 @@ class Hypotheses:
                     kinds = TRANSPOSED if is_argument else AXES
                     yield Hypothesis(side, op.results[0], kinds, words, {NEW: values}, edits, kind)
 
-    def _moved(self, side: int, value: int, extents: tuple[int, ...], which: int) -> np.ndarray:
+    def _reshaped(self, side: int, value: int, extents: tuple[int, ...], which: int) -> np.ndarray:
         return self._aligned.array(side, value, which).reshape(extents)
 
     def _swapped(self, side: int, value: int, i: int, j: int, which: int) -> np.ndarray:
@@ -463,13 +468,13 @@ class Hypotheses:
                 if shift := _shift(ahead, behind):
                     further = f"{shift} further on in {self._labels[1 - one]}"
                     words = f"places along axis {axis} of {pair[0].shape} are {further}"
-                    arrays = {a: partial(self._moved, 1, b, shape(self._graphs[0].types[a]))}
+                    arrays = {a: partial(self._reshaped, 1, b, shape(self._graphs[0].types[a]))}
                     yield Hypothesis(0, a, OFFSET, words, arrays)
 
     def _terms(self, side: int) -> Iterator[Hypothesis]:
         """Put a matched value in place of one that is computed from it: leave out what is between."""
         for value, source in self._derived(side):
-            arrays = {value: partial(self._moved, side, source, shape(self._graphs[side].types[value]))}
+            arrays = {value: partial(self._reshaped, side, source, shape(self._graphs[side].types[value]))}
             yield Hypothesis(side, value, arrays=arrays, source=source)
 
     def described(self, hypothesis: Hypothesis) -> tuple[str, str]:
@@ -478,7 +483,7 @@ class Hypotheses:
             return hypothesis.kind, hypothesis.words
         side, value = hypothesis.side, hypothesis.value
         y = self._aligned.array(side, value).astype(np.float64)
-        kind, words = term(y, self._moved(side, hypothesis.source, y.shape, 0).astype(np.float64))
+        kind, words = term(y, self._reshaped(side, hypothesis.source, y.shape, 0).astype(np.float64))
         if not words:
             between = self._graphs[side].needed([value], self._aligned.stop[side])
             names = [op.name.rpartition(".")[2] for op in between if op.name != "stablehlo.constant"]
@@ -539,7 +544,7 @@ def term(y: np.ndarray, x: np.ndarray) -> tuple[str, str]:
 
 
 def _is_mask(masked: np.ndarray, x: np.ndarray, is_same: np.ndarray) -> bool:
-    """Return whether elements were set to one value or moved far down, and not by how large they are."""
+    """Return whether elements were set to one value or moved far down regardless of their size."""
     far = 1e3 * (float(np.abs(x).max()) or 1.0)
     is_one = np.unique(masked).size == 1 or bool((masked <= -far).all())
     low, high = x[~is_same], x[is_same]
@@ -547,12 +552,12 @@ def _is_mask(masked: np.ndarray, x: np.ndarray, is_same: np.ndarray) -> bool:
 
 
 def _shift(ahead: np.ndarray, behind: np.ndarray) -> int:
-    """Return by how many places an array is ahead of another along the first axis; 0 if by none.
+    """Return the number of places by which an array is ahead of another along the first axis, or 0.
 
-    Most of the places must be of both, and the array must not be equal to itself so far on.
+    Both must share most places, and the array must differ from itself when it is shifted by as much.
     """
     for shift in range(1, min(MOST_SHIFT, len(ahead) // 2) + 1):
-        # One place tells most arrays apart.
+        # Comparing one place rules out most shifts cheaply.
         if _equal(ahead[0], behind[shift]) and _equal(ahead[:-shift], behind[shift:]):
             return 0 if _equal(behind[:-shift], behind[shift:]) else shift
     return 0

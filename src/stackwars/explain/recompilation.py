@@ -12,9 +12,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
@@ -78,12 +78,12 @@ def explain(
 ) -> Answer:
     """Return the answer about calls in frameworks, and write it.
 
-    processes: the Python of each framework, and a function that starts its process. budget_s: of a framework. key: of
-    what decides the computation. known: fields of the answer and its table.
+    processes: the Python of each framework, and a function that starts its process. budget_s: for each framework.
+    key: a digest of what decides the computation. known: fields of the answer and its table.
     """
     kept, sequences = Kept(output), []
     for framework, (python, start) in processes.items():
-        content = digest(VERSION, key, framework, python, list(map(_identity, calls.arguments)))
+        content = digest(VERSION, key, framework, python, budget_s, list(map(_identity, calls.arguments)))
         if (value := kept.get(content)) is None:
             say(f"{framework}: {len(calls.arguments)} calls, and those that tell why it compiles")
             found = Search(framework, calls, start, budget_s, unavailable.get(framework)).run()
@@ -91,16 +91,24 @@ def explain(
             if all(call.status is not Status.ERROR for call in found.calls):
                 kept.put(content, value)
         sequences.append(answers.parse(CallSequence, value))
-    cells = [_cell(sequence) for sequence in sequences]
-    judged = next((one for one in calls.expected if one.reason), calls.expected[0])
+    reference = next((one for one in calls.expected if one.reason), calls.expected[0])
     table = Table(
-        *(known["name"], known["title"], list(processes), [], judged.judge, judged.reason, "", cells, []),
-        *(known.pop("not_tried"), known.pop("bound")),
+        name=known["name"],
+        title=known["title"],
+        programs=list(processes),
+        compilers=[],
+        judge=reference.judge,
+        judge_reason=reference.reason,
+        differ="",
+        cells=list(map(_cell, sequences)),
+        questions=[],
+        not_tried=known.pop("not_tried"),
+        bound=known.pop("bound"),
         versions={sequence.framework: sequence.versions for sequence in sequences},
         machine=machine.record(),
         source=machine.revision(),
     )
-    arguments = list(map(described_all, calls.arguments))
+    arguments = [{name: described(value) for name, value in one.items()} for one in calls.arguments]
     result = Answer(**known, headline="", exit_status=0, table=table, calls=arguments, sequences=sequences)
     result = replace(result, headline=headline(result), exit_status=_exit_status(sequences))
     page.write(output, result)
@@ -134,14 +142,11 @@ def described(value: Any) -> str:
     return f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
 
 
-def described_all(arguments: Arguments) -> dict[str, str]:
-    return {name: described(value) for name, value in arguments.items()}
-
-
 def _identity(arguments: Arguments) -> list[Any]:
-    """Return what is equal for equal arguments, for a key."""
+    """Return a key of arguments: equal for equal arguments."""
     values = (
-        (one, 0) if is_scalar(one) else (described(one), crc32(one.tobytes())) for one in arguments.values()
+        one if is_scalar(one) else (described(one), sha256(one.tobytes()).hexdigest())
+        for one in arguments.values()
     )
     return list(zip(arguments, values, strict=True))
 
@@ -164,8 +169,8 @@ def _difference(earlier: Any, later: Any) -> str:
     return "" if earlier.tobytes() == later.tobytes() else VALUES
 
 
-def moved(value: Any) -> Any:
-    """Return another number; 0, 1 and Booleans, which frameworks treat as constants, stay."""
+def other_number(value: Any) -> Any:
+    """Return a different number; 0, 1 and Booleans, which frameworks treat as constants, are returned as they are."""
     if isinstance(value, bool) or value in (0, 1):
         return value
     if isinstance(value, int):
@@ -173,21 +178,23 @@ def moved(value: Any) -> Any:
     return value * (0.75 if 0 < value < 1 else 1.25)
 
 
-def _moved(arguments: Arguments, names: Iterable[str]) -> Request:
-    """Return other numbers for scalars: equal ones stay equal, and no others become equal."""
+def _changed_scalars(arguments: Arguments, names: Iterable[str]) -> Request:
+    """Return different numbers for scalars. Equal scalars stay equal, and no others become equal."""
     others: dict[str, Any] = {}
     taken = [value for name, value in arguments.items() if is_scalar(value) and name not in names]
     for value in (arguments[name] for name in names):
         key = repr(value)
-        others.setdefault(key, moved(value))
+        others.setdefault(key, other_number(value))
         while others[key] != value and [*taken, *others.values()].count(others[key]) > 1:
-            others[key] = moved(others[key])
+            others[key] = other_number(others[key])
     return {name: {"value": others[repr(arguments[name])]} for name in names}
 
 
-def _pattern(arguments: Arguments) -> list[tuple[str, str]]:
-    """Return the pairs of parameters that have equal Python scalars."""
-    scalars = [(name, value) for name, value in arguments.items() if is_scalar(value) and moved(value) != value]
+def _equal_scalars(arguments: Arguments) -> list[tuple[str, str]]:
+    """Return the pairs of parameters with equal Python scalars, of those that frameworks do not hold as constants."""
+    scalars = [
+        (name, value) for name, value in arguments.items() if is_scalar(value) and other_number(value) != value
+    ]
     return [(one, other) for one, a in scalars for other, b in scalars if one < other and repr(a) == repr(b)]
 
 
@@ -211,15 +218,15 @@ class Search:
 
     def run(self) -> CallSequence:
         start = time.monotonic()
-        made = self._made(
+        made = self._make_calls(
             list(map(self._calls.request, range(len(self._calls.arguments)))), self._calls.expected
         )
-        calls = [self._explained(call, made) if call.compiled else call for call in made.values()]
+        calls = [self._with_cause(call, made) if call.compiled else call for call in made.values()]
         seconds = round(time.monotonic() - start, 1)
         return CallSequence(self._framework, calls, self._processes, seconds, self._versions)
 
-    def _made(self, requests: Sequence[Request], expected: Sequence[Expected] = ()) -> dict[int, Call]:
-        """Make calls one after another in a fresh process; return them by place. A process that died makes no more."""
+    def _make_calls(self, requests: Sequence[Request], expected: Sequence[Expected] = ()) -> dict[int, Call]:
+        """Make calls in order in a fresh process, up to one that ends it; return them by place."""
         if self._unavailable:
             return {0: Call(0, self._unavailable.status, self._unavailable.detail)}
         made: dict[int, Call] = {}
@@ -240,8 +247,8 @@ class Search:
                 made[number] = Call(number, status, detail, **row)
         return made
 
-    def _explained(self, call: Call, made: Mapping[int, Call]) -> Call:
-        """Return a call that compiled with its cause; without one if no call before it ran."""
+    def _with_cause(self, call: Call, made: Mapping[int, Call]) -> Call:
+        """Return a call that compiled, with its cause unless it is the first call that ran."""
         arguments, number = self._calls.arguments, call.number
         earlier = [one for one in range(number) if made[one].compiled is not None]
         if not earlier:
@@ -262,7 +269,7 @@ class Search:
         for name in kinds:
             if time.monotonic() > self._end:
                 return replace(call, cause=NOT_DECIDED)
-            tried = self._made([*before, repeat, {**repeat, name: {"call": number}}])
+            tried = self._make_calls([*before, repeat, {**repeat, name: {"call": number}}])
             control, changed = tried.get(number), tried.get(number + 1)
             if not control or not changed or control.compiled is None or changed.compiled is None:
                 return replace(call, cause=NOT_DECIDED)
@@ -280,27 +287,29 @@ class Search:
         )
 
     def _scalar(self, number: int, against: int, names: Sequence[str]) -> str:
-        """Return what a program holds of Python scalars whose values made it compile again."""
+        """Return how a program depends on Python scalars whose values made it compile again."""
         before = list(map(self._calls.request, range(number)))
         later, earlier = self._calls.arguments[number], self._calls.arguments[against]
-        equal = {one for pair in _pattern(later) if set(pair) & set(names) for one in pair}
+        equal = {one for pair in _equal_scalars(later) if set(pair) & set(names) for one in pair}
         request = self._calls.request(number)
-        if all(moved(later[name]) == later[name] for name in names):
+        if all(other_number(later[name]) == later[name] for name in names):
             return FOLDED
-        # Scalars that are equal move together, in case that they are one argument.
+        # Equal scalars change together, in case they are one argument.
         for moving in (equal | set(names), set(names)):
-            made = self._made([*before, request, request | _moved(later, moving)]).get(number + 1)
+            made = self._make_calls([*before, request, request | _changed_scalars(later, moving)]).get(
+                number + 1
+            )
             if not made or made.compiled is None:
                 return SCALAR
             if not made.compiled:
                 break
         else:
             return FOLDED
-        if _pattern(later) == _pattern(earlier):
+        if _equal_scalars(later) == _equal_scalars(earlier):
             return FIRST_VALUE
-        # If the program of the earlier call takes other numbers too, the values are no part of either.
-        shifted = _moved(earlier, [name for name, value in earlier.items() if is_scalar(value)])
-        made = self._made([*before, self._calls.request(against) | shifted]).get(number)
+        # If the earlier call's program takes other numbers too, neither program holds the values.
+        shifted = _changed_scalars(earlier, [name for name, value in earlier.items() if is_scalar(value)])
+        made = self._make_calls([*before, self._calls.request(against) | shifted]).get(number)
         if not made or made.compiled is None:
             return SCALAR
         return FIRST_VALUE if made.compiled else SHARED

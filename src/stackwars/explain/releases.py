@@ -39,7 +39,7 @@ from stackwars.explain.kept import Kept, digest
 SCHEMA = 2
 """Schema 1 had `ok` for what is `not judged` now, and lists for the ratios of changes."""
 ALL, BISECT = ORDERS = ("all", "bisect")
-SAME_HLO = "; the optimised program is the same: the runtime or a kernel library differs"
+SAME_HLO = "; the optimised program is the same: code generation, the runtime or a kernel library differs"
 OTHER_HLO = "; the optimised program differs too, so the compiler may be the cause, or the runtime"
 FIRST = 4
 """Releases with which the order `bisect` begins."""

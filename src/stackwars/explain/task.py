@@ -43,6 +43,11 @@ class Settings:
         """The limits of a `Worker`."""
         return {"cap_gib": self.memory_cap_gib, "timeout_s": self.timeout_s}
 
+    @property
+    def evaluator_limits(self) -> dict[str, Any]:
+        """The limits of a `Worker` that evaluates a whole model in one command."""
+        return self.limits | {"timeout_s": max(self.timeout_s, self.budget_s)}
+
 
 @dataclass(frozen=True)
 class Task:

@@ -47,8 +47,8 @@ def arguments(workload: Workload, seed: int) -> list[dict[str, Any]]:
     try:
         returned = function()
     except Exception as problem:
-        said = f"calls() failed: {type(problem).__name__}: {problem}"
-        raise ProgramFileError(f"{workload.path.name}:{line(function)}: {said}; fix: that line") from problem
+        got = f"calls() failed: {type(problem).__name__}: {problem}"
+        raise ProgramFileError(f"{workload.path.name}:{line(function)}: {got}; fix: that line") from problem
     if not isinstance(returned, list | tuple) or not all(isinstance(one, dict) for one in returned):
         expected = 'calls() to return a list such as [{}, {"x": (16, 3)}, {"scale": 0.5}]'
         raise workload.error(CALLS, expected, repr(returned)[:80], "return what differs in each call")
@@ -70,12 +70,12 @@ def is_scalar(value: Any) -> bool:
     return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
-def _value(name: str, given: Any, seed: int) -> Any:
-    return given if is_scalar(given) else program_inputs.draw(name, program_inputs.spec(name, given), seed)
+def _value(name: str, value: Any, seed: int) -> Any:
+    return value if is_scalar(value) else program_inputs.draw(name, program_inputs.spec(name, value), seed)
 
 
 def _further(workload: Functions) -> dict[str, Any]:
-    """Return {name: default} of the parameters behind the inputs that every function of a file has."""
+    """Return {name: default} of the parameters after the inputs that every function of a file has."""
     found = []
     for function in filter(None, map(workload.function, FORMS)):
         parameters = [*inspect.signature(function).parameters.values()][len(workload.INPUTS) :]
@@ -86,7 +86,7 @@ def _further(workload: Functions) -> dict[str, Any]:
 
 
 class Jax(jax.Session):
-    """JAX's session, which calls a function on given arguments and counts the stages of a call."""
+    """JAX's session, which calls a function on chosen arguments and counts the stages of a call."""
 
     def __init__(self, device: str, precision: str) -> None:
         self._events: Counter[str] = Counter()
@@ -104,14 +104,14 @@ class Jax(jax.Session):
         return self._function(*inputs, **scalars)
 
     def stages(self) -> dict[str, int]:
-        """Return how often it traced, lowered and compiled, since it was started."""
+        """Return how often JAX traced, lowered and compiled since the session started."""
         return {
             stage: self._events[f"/jax/core/compile/{event}_duration"] for stage, event in JAX_EVENTS.items()
         }
 
 
 class _Torch:
-    """The same of the sessions of PyTorch."""
+    """Hold and call a function in a session of PyTorch."""
 
     def hold(self, function: Callable) -> None:
         # Dynamo then splits the function where it reads back, as it does for a user.
@@ -150,7 +150,7 @@ SESSIONS = {"jax": Jax, "torch_xla": TorchXla, "torch_inductor": TorchInductor}
 
 
 class Reasons(logging.Handler):
-    """Collect why a framework traces again, in its own words."""
+    """Collects why a framework traces again, in its own words."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -166,11 +166,18 @@ class Commands:
     """The command of the process: one call."""
 
     def __init__(self, framework: str, program: str, seed: int, precision: str) -> None:
-        self._name, self._precision = framework, precision
+        self._name, self._program, self._seed, self._precision = framework, program, seed, precision
         self._dialect = "jax" if framework == "jax" else "torch"
-        self._workload = workloads.load(program)
-        self._calls = arguments(self._workload, seed)
         self._reasons = Reasons()
+
+    # Loaded by the first command, whose answer has what they raise.
+    @cached_property
+    def _workload(self) -> Workload:
+        return workloads.load(self._program)
+
+    @cached_property
+    def _calls(self) -> list[dict[str, Any]]:
+        return arguments(self._workload, self._seed)
 
     @cached_property
     def _session(self) -> Any:
