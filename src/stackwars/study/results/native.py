@@ -264,7 +264,7 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
         "cache_hits_first": max(one["cache_hits"] for one in calls["first"]),
         **_first_split(calls["first"]),
         **_slow_runs(calls["second"], usual, warmup),
-        **_returned(calls["dispatch"], row["steady_ms"]),
+        **_returned(calls["dispatch"], len(processes), row["steady_ms"]),
         "items_per_s": workload.items(result["sizes"]) / (row["steady_ms"] / 1e3),
     }
 
@@ -330,12 +330,13 @@ def _slow_runs(second: list[dict], steady_class: str, warmup: float) -> dict[str
     return {"slow_runs": verdicts.slow_runs(by_compiles, by_times), "slow_runs_by_compiles": by_compiles}
 
 
-def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
+def _returned(events: list[dict], processes: int, steady_ms: float) -> dict[str, float]:
     """Return how soon a steady call returns, as a share of the time until it is done and of the steady state.
 
-    Medians over the processes of the median of their calls. Nothing if none has measured it.
+    Medians over the processes of the median of their calls. Nothing unless the first process has measured it, or in
+    older cells each: of calls near a second, some have not.
     """
-    if not events:
+    if len(events) not in (1, processes):
         return {}
     returned = [statistics.median(one["returned_ns"]) for one in events]
     done = [statistics.median(one["total_ns"]) for one in events]
