@@ -2,13 +2,15 @@
 #                   without measuring
 # make explain      PROGRAM=softmax.py: in which frontend and compiler it is
 #                   slow, wrong or fails, and why (or A=slow.mlir B=fast.mlir;
-#                   COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz)
+#                   COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz, ASK=memory)
 # make paper        paper.pdf and report.html from cells measured here: the
 #                   original's study (STUDIES=stacks,matrix,beyond adds studies;
-#                   WORKLOADS=gemm,mha measures these workloads alone)
+#                   WORKLOADS=gemm,mha measures these workloads alone;
+#                   MINUTES=15 the part that fits into them, and more minutes
+#                   later add to it)
 # make test         lint and all tests
 # make plan         what a run would measure here, and its time, memory and disk
-#                   (PRESET, STUDIES)
+#                   (PRESET, STUDIES, MINUTES)
 # make smoke        seven of the eleven studies with tiny shapes, to show that
 #                   everything works (WORKLOADS too)
 # make study        STUDIES=matrix: measures these studies alone, as a run of its
@@ -48,9 +50,10 @@ CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 # Options of make explain: the program, and some of the configuration's frontends and compilers.
 # A file's name may have any character: `value` leaves the dollar signs, and the shell gets it in quotes.
 quoted = $(if $(value $1),$2'$(subst ','\'',$(value $1))')
-EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--frontends=) $(call quoted,BOUND,--bound=) \
+EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--frontends=) $(call quoted,BOUND,--bound=) $(call quoted,ASK,--ask=) \
     $(call quoted,INPUTS,--inputs=) -- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B)
-CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS))
+LIMIT = $(if $(MINUTES),minutes=$(MINUTES))
+CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS) $(LIMIT))
 
 .PHONY: help paper study explain audits smoke test test-fast releases reference report accept archive compare plan debian cluster lint set-up
 
@@ -73,7 +76,7 @@ explain: set-up
 	@.venv/bin/python -m stackwars.study.workflow.explain $(EXPLAINED) || [ $$? -lt 3 ]
 
 audits: set-up
-	$(SNAKEMAKE) audits
+	$(SNAKEMAKE) audits $(if $(LIMIT),--config $(LIMIT))
 
 releases: set-up
 	$(if $(value PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
@@ -86,7 +89,7 @@ accept: set-up
 	.venv/bin/python -m stackwars.publish.accept $(call quoted,RUN)
 
 report: set-up
-	$(SNAKEMAKE) report.html $(if $(RESULTS),--config source=$(RESULTS))
+	$(SNAKEMAKE) report.html $(if $(RESULTS)$(LIMIT),--config $(if $(RESULTS),source=$(RESULTS)) $(LIMIT))
 
 # The same revision gives the same bytes.
 archive: NAME = stack-wars-$(shell git rev-parse --short=12 HEAD)
@@ -102,7 +105,7 @@ compare: set-up
 	@.venv/bin/python -m stackwars.publish.report.compare $(call quoted,RUN) $(call quoted,WITH)
 
 plan: set-up
-	@.venv/bin/python -m stackwars.study.workflow.plan --preset $(PRESET) --studies $(ASKED_STUDIES)
+	@.venv/bin/python -m stackwars.study.workflow.plan --preset $(PRESET) --minutes $(or $(MINUTES),0) --studies $(ASKED_STUDIES)
 
 debian: set-up
 	.venv/bin/python tests/debian/try_smoke.py

@@ -6,6 +6,7 @@ from stackwars.core.check import Checked, Timing
 from stackwars.core.outcome import Outcome, Status
 from stackwars.explain.answer import (
     CAUSE,
+    CLASSIFIED,
     LAYOUT,
     NATIVE,
     OPERATIONS,
@@ -16,6 +17,7 @@ from stackwars.explain.answer import (
     Fault,
     Interval,
     Option,
+    Parting,
     Question,
     Rate,
     Reason,
@@ -120,6 +122,12 @@ FLAW = Fault(
               Variant("-fusion", "xla_disable_hlo_passes=fusion", "wrong", None, 0.03, False)],
     reproduced=True, reduced=PROGRAM, script=SCRIPT,
 )  # fmt: skip
+PARTED = Parting(
+    "jax", "torch_xla", CLASSIFIED, "1e-06 in jax against 1e-05 in torch_xla", "epsilon",
+    "stablehlo.add : tensor<64x1xf32>", "stablehlo.batch_norm_training : tensor<1x64x96xf32>",
+    "linen/normalization.py:242", "ports/layer_norm.py:19", error=0.09, matched=7, is_all=True, seconds=2.1,
+)  # fmt: skip
+"""Two programs that do not compute one thing."""
 ANSWER = Answer(
     "mha", "Multi-head attention", "make explain PROGRAM=mha", "mha", {"batch": 2, "sequence": 64}, 2025, "",
     {"torch_xla": "explain/mha/programs/torch_xla/program.mlir.gz"},

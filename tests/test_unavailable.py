@@ -47,7 +47,7 @@ def no_wheel(monkeypatch):
 
 def measured(job, folder) -> dict:
     """The cell of a job that cannot be measured."""
-    return cell.measure(job, PINS, None, folder)
+    return cell.measure(job, 1, PINS, None, folder)
 
 
 def test_cell_is_unsupported(tmp_path, capsys):
@@ -74,7 +74,7 @@ def test_replay_is_unsupported(tmp_path):
     job = replace(replay_job(config, replays(config)[0]), check=str(check_file))
     unsupported = check.outcome(Checked(Outcome(Status.UNSUPPORTED, WHY)))
     check_file.write_text(json.dumps({"judge": "", "programs": dict.fromkeys(job.programs, unsupported)}))
-    records, rounds = replay_cell.measure(job, PINS, tmp_path)
+    records, rounds = replay_cell.measure(job, 1, PINS, tmp_path)
     assert rounds is None
     replay_cell.write(replay_cell.ReplayCellJob(job, {}), records, None, None, tmp_path)
     found = json.loads((tmp_path / "replay.json").read_text())

@@ -68,7 +68,6 @@ SETTINGS = {
     "matmul_precision": "highest",
     "memory_cap_gib": 0.5,
     "timeout_s": 30,
-    "rounds": 2,
     "block_calls": 1,
     "steady_min_blocks": 4,
     "steady_max_blocks": 4,
@@ -148,9 +147,9 @@ class ToyCheckout:
         output = ["--output", str(self.output(repetition))]
         return [sys.executable, "-m", "stackwars.measure.supervisor", *arguments, *output]
 
-    def cell_command(self, pins: str = "envs/toy.txt", **job: object) -> list[str]:
+    def cell_command(self, pins: str = "envs/toy.txt", rounds: int = 2, **job: object) -> list[str]:
         """The command of the workflow's rule for a cell."""
-        arguments = ["--job", self.job(**job), "--pins", pins]
+        arguments = ["--job", self.job(**job), "--rounds", str(rounds), "--pins", pins]
         if job.get("partner"):
             arguments += ["--partner-pins", "envs/toy.txt"]
         output = ["--output", str(self.cell())]
@@ -166,8 +165,10 @@ class ToyCheckout:
         result = self.output(repetition) / "process.json"
         return self._run(self.command(repetition, **job), self.environ(toy), result)
 
-    def measure_cell(self, toy: str, partner: str, **job: object) -> dict:
-        """Run a cell to its end, likewise. partner: how its partner behaves."""
+    def measure_cell(self, toy: str, partner: str, resumes: bool = False, **job: object) -> dict:
+        """Run a cell to its end, likewise. partner: how its partner behaves. resumes: after the rounds that it has."""
+        if not resumes:
+            shutil.rmtree(self.folder / self.cell() / "rounds", ignore_errors=True)
         return self._run(
             self.cell_command(partner=True, **job),
             self.environ(toy, STACKWARS_TOY_PARTNER=partner),

@@ -34,7 +34,7 @@ def job(rows: tuple[int, int] = (42, 40), **changes: object) -> PairJob:
 def record(process: ProcessJob, **changes: object) -> dict:
     """A process whose calls take 0.1 ms for each row, 1 % more in alternating loops."""
     ns = 1e5 * process.sizes["m"]
-    series = [("steady", 1.0), ("loop", 1.01), ("loop", 1.01)]
+    series = [("steady", 1.0)] * (process.repetition < 2) + [("loop", 1.01), ("loop", 1.01)]
     events = [{"event": name, "calls": 1, "ns": [ns * factor] * 4, "dropped": 1} for name, factor in series]
     source = {"git_revision": "abc", "git_dirty": False}
     return {
@@ -66,6 +66,13 @@ def test_a_round_has_both_ratios(started, tmp_path):
     assert (found["subject"], found["baseline"], found["rounds"]) == ("jax", "jax", 2)
     assert found["revisions"] == ["abc"]
     assert json.loads(json.dumps(found)) == found
+
+
+def test_every_trial_has_the_rounds_of_a_cell_from_the_first(started, tmp_path):
+    found = paired.measure(job(trials=2, rounds=3), tmp_path)
+    assert [one[0].job.repetition for one in started] == [0, 1, 2] * 2
+    assert found["undisturbed"] == [pytest.approx(1.05), pytest.approx(1.05), None] * 2
+    assert found["ratios"] == pytest.approx([1.05] * 6)
 
 
 def test_the_two_roles_take_the_steps_of_a_cell(started, tmp_path):

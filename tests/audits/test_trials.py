@@ -74,6 +74,14 @@ def test_undisturbed_series_on_the_other_side_of_one_prevent_a_claim():
     assert not any(trial.claimed for trial in trials([contrary]))
 
 
+def test_a_round_without_a_series_says_nothing_of_the_undisturbed_ratio():
+    one = pair(ratio=1.2)
+    series = [None if number % 5 >= 2 else ratio for number, ratio in enumerate(one["undisturbed"])]
+    first, other = trials([one])[0], trials([{**one, "undisturbed": series}])[0]
+    assert other.undisturbed == pytest.approx(math.log(series[0] * series[1]) / 2)
+    assert (other.ratio, other.rounds) == (first.ratio, first.rounds)
+
+
 def test_quotients_of_two_trials_contain_what_they_differ_by():
     one, other = (trials([pair(ratio=ratio, noise=0.005)]) for ratio in (1.6 * 1.05, 1.6))
     (first, *_) = quotients(one, other)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from explain_fixture import BETWEEN, FLAW, FOUND, NEW, OLD, TABLE, cell, ended, right
+from explain_fixture import BETWEEN, FLAW, FOUND, NEW, OLD, PARTED, TABLE, cell, ended, right
 from snapshots import assert_snapshot
 from stackwars.core.outcome import Status
 from stackwars.explain import console
@@ -16,7 +16,10 @@ def test_the_table_and_a_paragraph_for_each_answer():
         replace(FLAW, reproduced=False),
         replace(FLAW, verdict="not reduced", detail="no time is left"),
     )
-    paragraphs = [console.paragraph(one) for one in (FOUND, BETWEEN, FLAW, unseen, unreduced)]
+    unknown = replace(PARTED, verdict="not classified", kind="", detail="", error=None, is_all=False)
+    nowhere = replace(unknown, verdict="failed", detail="jax draws random numbers (stablehlo.rng)")
+    answers = (FOUND, BETWEEN, FLAW, unseen, unreduced, PARTED, unknown, nowhere)
+    paragraphs = [console.paragraph(one) for one in answers]
     assert_snapshot("console.txt", console.wrapped("\n".join([*console.lines(TABLE), *paragraphs]).split("\n")))
     assert "a differs." in console.below(replace(TABLE, differ="a differs"))
 

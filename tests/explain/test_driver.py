@@ -12,7 +12,7 @@ from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program, fixed
 from stackwars.explain import answer as answers
 from stackwars.explain import driver
-from stackwars.explain.answer import Answer, Cause, Fault
+from stackwars.explain.answer import CLASSIFIED, NOT_LOCATED, Answer, Cause, Fault, Parting
 from stackwars.explain.task import Settings
 
 XLA, IREE = CompilerSpec("jaxlib-1"), CompilerSpec("iree-1", "iree")
@@ -84,6 +84,7 @@ def fakes(monkeypatch):
     monkeypatch.setattr(driver, "Worker", FakeWorker)
     monkeypatch.setattr(driver.cause, "find", find_cause)
     monkeypatch.setattr(driver.fault, "find", find_fault)
+    monkeypatch.setattr(driver.parting, "find", lambda *_: pytest.fail("no programs of other computations"))
     return searched
 
 
@@ -205,9 +206,14 @@ def test_files_are_judged_by_their_own_operations_and_compared(tmp_path, monkeyp
         return replace(RIGHT, values=values, certain={"output0": np.array([True, False, True])}), False
 
     monkeypatch.setattr(driver.Explanation, "_evaluated", evaluated)
+    monkeypatch.setattr(driver.parting, "find", parted)
     found, _ = explain(tmp_path, {"a": "1", "b": "2"}, expected=None)
+    assert found.parting == Parting("a", "b", CLASSIFIED) and found.headline.startswith(
+        "a and b compute different"
+    )
     assert found.table.differ.startswith("b and a compute different things: output0: 2 of 3 elements wrong")
     monkeypatch.setattr(driver.Explanation, "_evaluated", lambda *_: pytest.fail("evaluated again"))
+    monkeypatch.setattr(driver.parting, "find", lambda *_: pytest.fail("searched again"))
     again, _ = explain(tmp_path, {"a": "1", "b": "2"}, expected=None)
     assert again == found
 
@@ -234,3 +240,44 @@ def test_a_kill_while_values_are_written_leaves_none_of_another_program(tmp_path
         driver.write_expected(tmp_path, other, "another")
     for key in ("key", "another"):
         assert driver.read_expected(tmp_path, key) is None
+
+
+def parted(programs, evaluator, settings, say) -> Parting:
+    """Say that two programs part, unless the second is alike."""
+    a, b = (program.label for program in programs)
+    return Parting(a, b, NOT_LOCATED if b == "alike" else CLASSIFIED)
+
+
+@pytest.mark.parametrize(
+    ("found", "pair"),
+    [
+        ({"disputed": True, "reason": "not of one computation"}, ("a", "b")),
+        ({"odd": {"a": "a is the odd one"}}, ("alike", "a")),
+        ({"reason": "it draws random numbers"}, None),
+        ({}, None),
+    ],
+)
+def test_programs_part_if_their_own_operations_give_other_values(tmp_path, monkeypatch, found, pair):
+    """A wrong value of a compiler is none of these: the last case, in which the fixture lets no search begin."""
+    if pair:
+        monkeypatch.setattr(driver.parting, "find", parted)
+    texts = {"a": "1 wrong", "alike": "1", "b": "1"}
+    answer, _ = explain(tmp_path, texts, expected=dict.fromkeys(texts, replace(RIGHT, **found)))
+    assert (answer.parting and (answer.parting.a, answer.parting.b)) == pair
+    if not found:
+        assert statuses(answer)["a jaxlib-1"] == "wrong" and answer.headline.startswith("a is wrong")
+
+
+def test_a_search_for_where_programs_part_that_raises_is_an_answer_and_is_not_kept(tmp_path, monkeypatch):
+    calls = []
+
+    def broken(programs, *_):
+        calls.append(programs)
+        raise RuntimeError("no idea")
+
+    monkeypatch.setattr(driver.parting, "find", broken)
+    disputed = replace(RIGHT, disputed=True, reason="not of one computation")
+    for count in (1, 2):
+        answer, _ = explain(tmp_path, {"a": "1", "b": "1"}, expected=dict.fromkeys("ab", disputed))
+        assert answer.parting.detail.endswith("RuntimeError: no idea") and len(calls) == count
+        assert "compute different things" not in answer.headline

@@ -14,6 +14,7 @@ from explain_fixture import (
     FLAW,
     FOUND,
     NEW,
+    PARTED,
     PROGRAM,
     SCRIPT,
     TABLE,
@@ -37,7 +38,7 @@ def written(tmp_path):
 
 
 def test_the_page_has_the_table_the_causes_the_faults_and_options_and_fetches_nothing(written):
-    text = page.html(replace(ANSWER, causes=[FOUND, BETWEEN]))
+    text = page.html(replace(ANSWER, causes=[FOUND, BETWEEN], parting=PARTED))
     assert_snapshot("page.txt", text)
     assert not re.search(r"(src|href)=|url\(|<script|@import", text)
 
@@ -66,6 +67,8 @@ def test_the_reproducer_of_the_first_fault_is_beside_the_page_and_does_not_outli
 
 def test_an_answer_is_read_as_it_was_written(written):
     assert answers.read(Answer, written / "explain.json") == ANSWER
+    page.write(written, replace(ANSWER, parting=PARTED))
+    assert answers.read(Answer, written / "explain.json").parting == PARTED
     document = json.loads((written / "explain.json").read_text())
     with pytest.raises(ValueError, match="headline"):
         answers.parse(Answer, {name: value for name, value in document.items() if name != "headline"})

@@ -74,6 +74,7 @@ def test_a_program_with_chlo_is_read_called_and_right_in_old_releases(worker, pr
         assert row.total and not row.wrong and "interpreter" in row.judge
         assert row.ms > 0 and row.compile_s > 0
         assert len(row.times) == len(row.cores) == len(row.compile_rounds_s) == 2
+        assert bool(row.hlo) == (project == "jaxlib")
     if project == "jaxlib":
         assert [row.versions["jaxlib"] for row in document.releases] == versions
 

@@ -5,7 +5,16 @@ from collections.abc import Sequence
 import pytest
 
 from stackwars.core.outcome import Status
-from stackwars.explain.releases import Release, Releases, ReleaseSettings, Search, chained, spread, summarise
+from stackwars.explain.releases import (
+    Release,
+    Releases,
+    ReleaseSettings,
+    Search,
+    chained,
+    digest_of_hlo,
+    spread,
+    summarise,
+)
 from stackwars.study.releases import console
 
 VERSIONS = [str(number) for number in range(15, 0, -1)]
@@ -158,3 +167,68 @@ def test_the_console_says_the_change_or_that_there_is_none():
     assert "not exclude" not in text({"rest": 1.0})
     assert text({"rest": 1.0, "15": 2.0}).splitlines()[-1].startswith("15 takes 2.00 times as long as 14")
     assert text({"rest": 1.0}, "the program was not written").splitlines()[-1] == "the program was not written"
+
+
+# Compiler or runtime
+
+PRODUCT = """HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[3]{0})->f32[3]{0}}
+
+%fused (p: f32[3]) -> f32[3] {
+  %p = f32[3]{0} parameter(0)
+  ROOT %multiply.1 = f32[3]{0} multiply(f32[3]{0} %p, f32[3]{0} %p), metadata={op_name="jit(f)/mul{x}" source_line=3}
+}
+
+ENTRY %main (x: f32[3]) -> f32[3] {
+  %x = f32[3]{0} parameter(0), metadata={op_name="x"}
+  ROOT %fusion = f32[3]{0} fusion(f32[3]{0} %x), kind=kLoop, calls=%fused, backend_config={"outer":["2"]}
+}
+"""
+RENAMED = """HloModule main.7, is_scheduled=true
+
+FileNames
+1 "/tmp/f.py"
+
+%fused_computation.3 (param_0.1: f32[3]) -> f32[3] {
+  %param_0.1 = f32[3]{0} parameter(0)
+  ROOT %mul.9 = f32[3]{0} multiply(%param_0.1, %param_0.1), metadata={op_name="mul" stack_frame_id=4}
+}
+
+ENTRY %entry (a: f32[3]) -> f32[3] {
+  %a = f32[3]{0} parameter(0)
+  ROOT %f = f32[3]{0} fusion(%a), kind=kLoop, calls=%fused_computation.3, backend_config={"outer":["2"]}
+}
+"""
+
+
+def test_the_digest_of_a_program_has_neither_names_nor_metadata():
+    assert digest_of_hlo(PRODUCT) == digest_of_hlo(RENAMED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("multiply(%param_0.1, %param_0.1)", "add(%param_0.1, %param_0.1)"),
+        ("f32[3]{0} fusion", "f32[3]{0:T(128)} fusion"),
+        ('"outer":["2"]', '"outer":["1"]'),
+        ("fusion(%a)", "fusion(%f)"),
+        ("ROOT %f", "%f"),
+    ],
+)
+def test_the_digest_of_another_program_is_another(old, new):
+    assert old in RENAMED and digest_of_hlo(RENAMED.replace(old, new)) != digest_of_hlo(PRODUCT)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "same", "said"),
+    [
+        ("a", "a", True, "the runtime or a kernel library differs"),
+        ("b", "a", False, "the compiler may be the cause, or the runtime"),
+        ("", "a", None, "slower"),
+        ("", "", None, "slower"),
+    ],
+)
+def test_a_slower_release_says_whether_the_compiler_or_the_runtime_differs(newer, older, same, said):
+    slow, fast = timed("2", [2.0, 2.02, 1.98]), timed("1", [1.0, 1.01, 0.99])
+    slow.hlo, fast.hlo = newer, older
+    change = changed(slow, fast)
+    assert change.same_hlo is same and change.sentence.endswith(said)

@@ -14,6 +14,7 @@ from explain_fixture import (
     IREE,
     NEW,
     OLD,
+    PARTED,
     TABLE,
     cell,
     ended,
@@ -54,6 +55,10 @@ UNJUDGED = [cell("jax", compiler, TIMED) for compiler in (OLD, NEW)]
 AMPLIFIES = {"judge": "", "judge_reason": "this program amplifies rounding by 900"}
 HEADLINES = {
     "different things come first": replace(ANSWER, table=replace(TABLE, differ="a and b differ")),
+    "where they part comes before that": replace(ANSWER, parting=PARTED),
+    "programs that part nowhere": replace(
+        ANSWER, parting=replace(PARTED, verdict="not located"), table=replace(TABLE, differ="a and b differ")
+    ),
     "a reduced fault, others counted": ANSWER,
     "a crash of a file": answer(cell("suspect", OLD, ended(Status.CRASH, "SIGSEGV in call")), workload=""),
     "a fault seen once": answer(WRONG, FAST, faults=[ONCE]),

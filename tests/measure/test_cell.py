@@ -144,14 +144,27 @@ def test_every_round_is_a_process_and_its_partner(toy):
     for one in cell["processes"]:
         partner = one["partner"]
         assert (partner["status"], partner["framework"], one["basis"]) == ("ok", "toy_partner", INTERLEAVED)
-        assert {"first", "second", "steady", "throughput", "loop"} <= {
-            event["event"] for event in partner["events"]
-        }
+        assert {"first", "second", "steady", "loop"} <= {event["event"] for event in partner["events"]}
         assert one["round_s"] >= max(one["wall_s"], partner["wall_s"]) - 0.1
     assert cell["wall_s"] == pytest.approx(sum(one["round_s"] for one in cell["processes"]))
     files = {path.name for path in (toy.folder / toy.cell()).iterdir()}
-    assert files == {"cell.json", "stablehlo.mlir.gz", "output.npy", "forms"}, "no rounds"
+    assert files == {"cell.json", "stablehlo.mlir.gz", "output.npy", "forms", "rounds"}
     assert "toy gemm cpu process 2: ok: first " in cell["printed"]
+
+
+def test_later_rounds_add_to_the_first_and_take_fewer_steps(toy):
+    first = toy.measure_cell("ok", partner="ok")
+    more = toy.measure_cell("ok", partner="ok", rounds=3, resumes=True)
+    assert [one["started_s"] for one in more["processes"]][:2] == [
+        one["started_s"] for one in first["processes"]
+    ]
+    assert more["run_seed"] == first["run_seed"]
+    for one, steps in zip(more["processes"], (3, 1, 0), strict=True):
+        names = {event["event"] for event in one["events"]}
+        assert {"first", "second", "loop"} <= names
+        assert len(names & {"steady", "dispatch", "throughput"}) == steps
+    assert pair_counts(more) == [SETTINGS["loop_pairs"]] * 3, "loops begin warm in the last round too"
+    assert "toy gemm cpu process 3: ok: first " in more["printed"] and ", loop " in more["printed"]
 
 
 def test_partner_that_dies_leaves_the_subject_its_numbers_with_no_pair(toy):
@@ -277,12 +290,11 @@ def whole_cell(tmp_path, partner: dict | None = None) -> dict:
             (tmp_path / name).write_text("")
     programs = {f: {key: str(tmp_path / p) for key, p in paths.items()} for f, paths in REPLAYED.items()}
     partner = {"framework": "jax", "dialect": "jax"} | (partner or {"writes_files": True, "forms": False})
-    settings = SETTINGS | {"rounds": 3}
-    job = ProcessJob("torch_xla", "torch", "ffn", "cpu", "smoke", 0, FFN, settings, partner=partner)
+    job = ProcessJob("torch_xla", "torch", "ffn", "cpu", "smoke", 0, FFN, SETTINGS, partner=partner)
     replay = replace(replay_job(), programs=programs)
     pins = tmp_path / "pins.txt"
     pins.write_text("")
-    cell = cell_module.measure(job, pins, pins, tmp_path / "cell", beside, replay, pins)
+    cell = cell_module.measure(job, 3, pins, pins, tmp_path / "cell", beside, replay, pins)
     rounds = beside / "rounds.json"
     return {
         "cell": cell,
@@ -336,8 +348,9 @@ def test_a_baseline_s_cell_is_taken_over_once(ran, tmp_path, monkeypatch):
     beside = whole_cell(tmp_path)["baseline"].parent
     job = tmp_path / "job.json"
     job.write_text(json.dumps({"the job": "is not read"}))
-    arguments = ["cell", "--job", job, "--pins", job, "--output", tmp_path / "own", "--taken", beside]
-    monkeypatch.setattr("sys.argv", [str(one) for one in [*arguments, "--beside", tmp_path / "its"]])
+    arguments = ["cell", "--job", job, "--rounds", 3, "--pins", job, "--output", tmp_path / "own"]
+    arguments += ["--taken", beside, "--beside", tmp_path / "its"]
+    monkeypatch.setattr("sys.argv", [str(one) for one in arguments])
     cell_module.main()
     assert json.loads((tmp_path / "own" / "cell.json").read_text())["framework"] == "jax"
     assert (tmp_path / "its").is_dir(), "an output of the rule"

@@ -110,8 +110,7 @@ def test_processes_that_run_out_of_memory_together_run_in_turn(toy):
     assert records["partner"]["status"] == "oom"
 
 
-ON_ONE_CORE = SimpleNamespace(device=ONE_THREAD)
-"""A job of a device without a second core to measure the distance of."""
+ON_ONE_CORE = SimpleNamespace(device=ONE_THREAD, repetition=0)
 
 
 class Scripted:

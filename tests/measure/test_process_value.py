@@ -63,6 +63,14 @@ def test_value_of_a_process_is_that_of_its_events():
     assert found == replace(expected, loops_ms=3.0)
 
 
+def test_a_round_without_a_series_has_the_value_of_its_loops_alone():
+    later = process(repetition=1, loops_ms=(4.0,))
+    later["events"] = [event for event in later["events"] if event["event"] != "steady"]
+    first, second = process_value.of_processes([process(), later]).values()
+    assert (second.kept, second.kind, second.warmup, second.loops_ms) == (None, None, None, 4.0)
+    assert first == process_value.of_processes([process()])[0]
+
+
 def test_blocks_of_loops_tell_too_whether_a_process_is_steady():
     steady = (2.0,) * 20
     one = process(steady_ms=steady, loops_ms=(3.0,) * 20, second_ms=2.0)

@@ -17,6 +17,12 @@ def test_ok_result_tells_its_latencies(capsys):
         "series 1.250 ms (3 calls) [12.3 s]\n")  # fmt: skip
 
 
+def test_round_without_a_series_tells_its_last_loop():
+    result = ended("gemm", 3.0, loops_ms=(1.0, 3.0))
+    result["events"] = [event for event in result["events"] if event["event"] != "steady"]
+    assert progress.summary(result) == "ok: first 100.000 ms, second 2.000 ms, loop 4.000 ms (2 calls)"
+
+
 def test_bad_result_tells_the_first_line_of_its_detail_cut():
     bad = process(status=("error", "RuntimeError: no\nTraceback ..."))
     assert progress.summary(bad) == "error: RuntimeError: no"

@@ -1,4 +1,4 @@
-"""The rounds of a job: each is measured once, and a job that was killed goes on after those that it had finished."""
+"""The rounds of a job: each is measured once, and a job that runs again goes on after those that had finished."""
 
 import random
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from stackwars.core import machine
-from stackwars.measure.rounds import Rounds
+from stackwars.measure.rounds import Rounds, finished
 
 
 @dataclass(frozen=True)
 class Job:
-    rounds: int = 3
+    calls: int = 3
 
 
 class Measured:
@@ -46,8 +46,18 @@ def test_finished_rounds_of_the_same_job_are_not_measured_again(tmp_path, pins):
     # What the third round draws does not depend on whether the first two were measured now.
     third = again.run(2, measure)
     assert third["drawn"] == random.Random(f"{rounds.seed} 2").random()
-    again.remove()
-    assert not again.folder.exists()
+
+
+def test_more_rounds_are_added_to_those_that_are_there_and_fewer_drop_none(tmp_path, pins):
+    measure = Measured()
+
+    def ran(count: int) -> list[dict]:
+        rounds = Rounds(tmp_path / "cell", Job(), [pins])
+        return [rounds.run(number, measure) for number in rounds.numbers(count)]
+
+    first, more, fewer = ran(2), ran(5), ran(3)
+    assert more[:2] == first and fewer == more and measure.rounds == 5
+    assert finished(tmp_path / "cell") == 5 and finished(tmp_path) == 0
 
 
 def test_a_round_that_was_cut_off_is_measured_again(tmp_path, pins):
@@ -76,7 +86,7 @@ def test_rounds_of_another_job_pins_or_machine_are_measured_anew_from_another_se
         pins.write_text("numpy==2")
     if changed == "machine":
         monkeypatch.setattr(machine, "record", lambda: {"node": "n2"})
-    other = Rounds(tmp_path / "cell", Job(rounds=5) if changed == "job" else Job(), [pins])
+    other = Rounds(tmp_path / "cell", Job(calls=5) if changed == "job" else Job(), [pins])
     other.run(0, measure)
     assert measure.rounds == 2 and other.seed != rounds.seed
 

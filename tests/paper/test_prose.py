@@ -129,10 +129,12 @@ def test_numbers_of_the_tables_by_key(tmp_path, monkeypatch):
         profile=[where | {"device": "cpu", "compiler": "jaxlib-0.7.1", "class": "products", "ms": 1.5}],
     )
     # The others are of files and of the accepted runs.
-    names = ("_ratios", "_tallies", "_times", "_profiles", "_releases", "_votes", "_values")
+    names = ("_ratios", "_tallies", "_times", "_profiles", "_releases", "_votes", "_aggregates")
+    monkeypatch.setattr(values, "AGGREGATES", {values._values: values.view("values")})
     monkeypatch.setattr(values, "GROUPS", [getattr(values, name) for name in names])
     assert_snapshot(
-        "values.txt", "\n".join(f"{key}: {text}" for key, text in sorted(values.values(data).items()))
+        "values.txt",
+        "\n".join(f"{key}: {text} <{address}>" for key, (text, address) in sorted(values.values(data).items())),
     )
 
 
@@ -166,7 +168,7 @@ def test_short_calls_have_their_verdicts_on_one_core(tmp_path, ms, named):
 
 
 def test_settings_are_those_of_the_configuration(tmp_path):
-    assert values.values(dataset(tmp_path, settings={"rounds": 4}))["setting/rounds"] == "4"
+    assert values.values(dataset(tmp_path, settings={"rounds": 4}))["setting/rounds"].text == "4"
 
 
 def test_a_check_counts_the_rows_that_pass_it_and_a_guard_can_name_it(tmp_path):

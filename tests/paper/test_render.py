@@ -112,7 +112,7 @@ def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(reference_ta
     context = json.loads(reference_tables["context"].read_text())
     context |= {"preset": "smoke", "date_utc": "2020-01-01T00:00:00+00:00"}
     made["context"].write_text(json.dumps(context))
-    render.build(load(preset="smoke"), made)
+    render.build(load(preset="smoke").changed(minutes=9), made)
     main, report = ((made["latex"] / f"{name}.tex").read_text() for name in ("main", "replication"))
     assert r"\input{replication}" in main and r"\input{sections/" not in main and "Replication" in main
     assert r"\claimbox{training_slower}" in report and r"\input{tables/I}" in report
@@ -121,6 +121,7 @@ def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(reference_ta
     assert "SMOKE RUN" in box
     assert r"\textbf{Audits.} The harness was not audited with this run" in box
     assert r"This run: " in text_of([made["latex"] / "values.tex"])
+    assert "Limited to 9 min, this run has 0 rounds of" in box
 
 
 def test_only_a_preset_with_the_sizes_of_the_study_makes_the_paper():

@@ -8,13 +8,20 @@ import pytest
 import chromium
 from chromium import Chromium
 from report_fixture import made_document
+from stackwars.core.launch import REPOSITORY
+from stackwars.publish.paper import prose
+from stackwars.publish.paper.values import Value, values
 from stackwars.publish.report.gather import CLAIMS, changes
 from stackwars.publish.report.write import page
+from stackwars.study.config import load
+from stackwars.study.results import schema
+from stackwars.study.results.dataset import sources
 
 pytestmark = pytest.mark.skipif(chromium.BINARY is None, reason=chromium.WITHOUT)
 MOST_CLICKS = 2
 FAULT = "openxla/xla 49176: rows shifted down by one"
 TIMES = "\N{MULTIPLICATION SIGN}"
+NUMBER = r"\d+(?:\.\d+)?"
 INTERVAL = r"\[[\d.]+, [\d.]+\]"
 CHANGED = re.escape(changes(CLAIMS.read_text(encoding="utf-8")))
 REFERENCE, RUN = "reference", "run"
@@ -22,7 +29,7 @@ QUESTIONS = {
     "who is slower on BERT, by how much?": (
         REFERENCE,
         [],
-        [rf"BERT-Baseslower[\d.]+{TIMES} {INTERVAL}", r"weight layout, \d+ weights, \d+ %"],
+        [rf"BERT-Baseslowerweight layout, \d+ weights, \d+ %[\d.]+{TIMES} {INTERVAL}"],
     ),
     "why?": (
         REFERENCE,
@@ -76,6 +83,11 @@ QUESTIONS = {
         ["Needs, MiBover JAX", rf"Furthest apart: .* torch_xla needs [\d.]+{TIMES} the memory of JAX"],
     ),
     "which claims changed?": (REFERENCE, ["Claims"], [CHANGED]),
+    "which claims did a later run confirm?": (
+        REFERENCE,
+        ["Claims"],
+        ["Explored or confirmed", r"supportedconfirmed by \d+"],
+    ),
     "what on a TPU?": (
         REFERENCE,
         ["ViT-B/16"],
@@ -103,6 +115,14 @@ QUESTIONS = {
     ),
 }
 """The report that is asked, the links that are followed, and patterns of the answer."""
+SHOWN_AT = """(() => {
+  const controls = Object.fromEntries([...MAIN.querySelectorAll("select")].map(
+    (one) => [one.dataset.name, one.value]));
+  const filters = [...place().query].filter(([name]) => name in controls);
+  const isInEffect = filters.every(([name, value]) => controls[name] === value);
+  return [MAIN.querySelectorAll("tbody tr").length, isInEffect, MAIN.textContent];
+})()"""
+"""The number of rows of a view, whether its controls show the filters of the address, and its text."""
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +153,29 @@ def test_the_report_answers(question, browser, reports):
     for one in expected:
         assert re.search(one, text), one
     assert browser.errors == []
+
+
+def test_every_number_and_figure_of_the_paper_links_to_rows_of_the_report(browser, reports, reference_tables):
+    numbers = values(sources(load(source="reference"), reference_tables).run)
+    links = {use.name: numbers[use.name] for use in prose.uses() if use.command == prose.VAL}
+    figures = re.findall(r"\\href\{([^}]*)\}\{\\includegraphics", "\n".join(prose.texts().values()))
+    links |= {address: Value("", address.replace("\\", "")) for address in figures}
+    assert len(links) > 200 and len(figures) > 8
+    browser.open(reports / f"{REFERENCE}.html")
+    wrong, views = [], {}
+    for key, (text, address) in links.items():
+        name, _, view = address.partition("#")
+        if not view:
+            assert (REPOSITORY / name).is_file(), key
+            continue
+        assert name == "report.html"
+        if view not in views:
+            browser.visit(view)
+            views[view] = browser.evaluate(SHOWN_AT)
+        rows, is_in_effect, shown = views[view]
+        is_of_a_row = key.partition("/")[0] in (*schema.QUANTITIES, "ms", "claim") and not key.endswith("/next")
+        number = re.search(NUMBER, text) if is_of_a_row else None
+        rounded = {f"{float(one):.3g}" for one in re.findall(NUMBER, shown)}
+        if not rows or not is_in_effect or (number and f"{float(number[0]):.3g}" not in rounded):
+            wrong.append(f"{key}: {text} <{address}>")
+    assert wrong == []

@@ -58,12 +58,24 @@ def test_cores_of_loops_are_the_median_over_the_processes():
     assert derived(used(1.0), used(1.5), used(9.0))["cores"] == pytest.approx(1.5)
 
 
-def test_throughput_is_a_call_of_the_median_batch_if_every_process_has_one():
+def test_throughput_is_a_call_of_the_median_batch_of_the_processes_that_have_one():
     batches = {"event": "throughput", "at_s": 1005.0, "ns": [16_000_000, 32_000_000, 99_000_000], "calls": 16}
     with_it = process()
     with_it["events"].insert(6, batches)
     assert derived(with_it, with_it)["throughput_ms"] == pytest.approx(2.0)
-    assert "throughput_ms" not in derived(with_it, process())
+    assert derived(with_it, process())["throughput_ms"] == pytest.approx(2.0)
+    assert "throughput_ms" not in derived(process(), process())
+
+
+def test_rounds_without_a_series_count_for_the_times_alone():
+    later = process(first_ms=400.0, steady_ms=(4.0,) * 20, second_ms=4.0)
+    later["events"] = [event for event in later["events"] if event["event"] != "steady"]
+    first = process(steady_ms=(1.0,) * 20, second_ms=1.0, wait=0.0)
+    found, alone = derived(first, first, later), derived(first, first)
+    same = ("kept_share", "gated", "steady_class", "warmup_points", "compiles_steady")
+    assert [found[name] for name in same] == [alone[name] for name in same]
+    assert found["first_ms"] == pytest.approx(4e6 ** (1 / 3)) and found["steady_max_ms"] == pytest.approx(4.0)
+    assert found["steady_processes"] == 3
 
 
 def test_warm_up_is_cut_off_and_what_most_processes_are_gives_the_class():
@@ -142,5 +154,6 @@ def test_when_a_call_returned_is_the_median_of_the_medians():
     assert found["returned_share"] == pytest.approx(0.2)
     assert found["returned_over_steady"] == pytest.approx(0.4)
     assert derived(dispatched((3.0,), (4.0,)))["returned_over_steady"] == 1.0
-    # One process was not asked.
-    assert "returned_share" not in derived(dispatched((0.1,), (1.0,)), process())
+    # Rounds after the first do not say it.
+    assert derived(dispatched((0.1,), (1.0,)), process())["returned_share"] == pytest.approx(0.1)
+    assert "returned_share" not in derived(process())

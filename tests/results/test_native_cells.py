@@ -15,7 +15,13 @@ from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.results import cells as table_of_cells
 from stackwars.study.results import raw, schema
-from stackwars.study.results.native import losses_apart, majority, majority_distances, relative_error
+from stackwars.study.results.native import (
+    LEFT_OUT,
+    losses_apart,
+    majority,
+    majority_distances,
+    relative_error,
+)
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
 OUTPUT = np.linspace(1, 2, 64, dtype=np.float32)
@@ -52,6 +58,17 @@ def test_one_row_for_each_asked_cell_in_order(results):
     rows = [Cell(r.framework, r.workload, r.device) for r in table.itertuples()]
     assert rows == cells.asked(config())
     assert list(table.columns) == list(schema.CELLS)
+
+
+def test_cell_without_rounds_is_left_out_whatever_the_folder_has(results):
+    pair(results)
+    smoke = config().chosen.changed(rounds={"torch_xla": 0})
+    changes = {"presets": {**config().presets, "smoke": smoke}}
+    left_out = row(results, TORCH, **changes)
+    assert (left_out["status"], left_out["status_detail"], left_out["rounds"]) == ("not run", LEFT_OUT, 0)
+    assert row(results, **changes)["status"] == "ok" and row(results, TORCH)["status"] == "ok"
+    rows = [Cell(r.framework, r.workload, r.device) for r in native(results, **changes).itertuples()]
+    assert rows == cells.asked(config()), "the tables show that it is missing"
 
 
 def test_cell_that_was_not_run_says_why(results):

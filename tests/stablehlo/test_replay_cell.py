@@ -30,7 +30,7 @@ from stackwars.study.results.raw import Raw
 PINS = REPOSITORY / "envs" / "xla-0.7.1.txt"
 NATIVES = {"jax": "jax", "torch_xla": "torch"}
 SETTINGS = {
-    "seed": handmade.SEED, "matmul_precision": "highest", "memory_cap_gib": 4, "timeout_s": 120, "rounds": 3,
+    "seed": handmade.SEED, "matmul_precision": "highest", "memory_cap_gib": 4, "timeout_s": 120,
     "steady_min_blocks": 3, "steady_max_blocks": 5, "steady_seconds": 0.0, "block_calls": 1, "loop_pairs": 2,
     "side_by_side": True,
 }  # fmt: skip
@@ -78,12 +78,12 @@ def started(monkeypatch):
 
 
 def test_a_replay_of_its_own_has_no_other_process_in_its_rounds_until_one_is_not_ok(job, started, tmp_path):
-    records, _ = replay_cell.measure(job, PINS, tmp_path / "replay")
+    records, _ = replay_cell.measure(job, 3, PINS, tmp_path / "replay")
     assert started() == [["replay"]] * 3
     assert [one["replay"]["repetition"] for one in records] == [0, 1, 2]
     assert len(set(started.seeds)) == 3
     started.ends["replay"] = "timeout"
-    records, _ = replay_cell.measure(job, PINS, tmp_path / "bad")
+    records, _ = replay_cell.measure(job, 3, PINS, tmp_path / "bad")
     assert len(records) == 1 and len(started()) == 3 + 1
 
 
@@ -92,14 +92,14 @@ def test_a_killed_job_goes_on_after_its_finished_rounds_and_takes_over_none_of_o
 ):
     started.killed_in = 2
     with pytest.raises(KeyboardInterrupt):
-        replay_cell.measure(job, PINS, tmp_path / "replay")
-    records, done = replay_cell.measure(job, PINS, tmp_path / "replay")
+        replay_cell.measure(job, 3, PINS, tmp_path / "replay")
+    records, done = replay_cell.measure(job, 3, PINS, tmp_path / "replay")
     assert len(started()) == 2 + 2 and len(records) == 3
     # The round that was killed is drawn as it was.
     assert started.seeds[1] == started.seeds[2] != started.seeds[3]
     assert done.seed == json.loads((tmp_path / "replay" / "rounds" / "job.json").read_text())["seed"]
     (REPOSITORY / job.programs["jax"]["program"]).write_bytes(b"another")
-    replay_cell.measure(job, PINS, tmp_path / "replay")
+    replay_cell.measure(job, 3, PINS, tmp_path / "replay")
     assert len(started()) == 4 + 3
 
 
@@ -118,11 +118,11 @@ def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path)
     with ThreadPoolExecutor() as pool:
         folders = [tmp_path / "programs" / name for name in NATIVES]
         programs = dict(zip(NATIVES, pool.map(lowered, folders, NATIVES), strict=True))
-    replay = asked(tmp_path, programs, SIZES, rounds=2)
+    replay = asked(tmp_path, programs, SIZES)
     partner = {"framework": "jax", "dialect": "jax", "writes_files": True}
     job = ProcessJob("torch_xla", "torch", "gemm", "cpu", "smoke", 0, SIZES, replay.settings, partner)
     pins = [REPOSITORY / "envs" / f"{name}.txt" for name in ("torch_xla", "jax")]
-    subject = measure_cell(job, *pins, tmp_path / "cell", tmp_path / "beside", replay, PINS)
+    subject = measure_cell(job, 2, *pins, tmp_path / "cell", tmp_path / "beside", replay, PINS)
     assert subject["status"] == "ok"
     records = {"torch_xla": subject, "jax": documents.read(tmp_path / "beside" / "baseline" / "cell.json")}
     rounds_ = documents.read(tmp_path / "beside" / "rounds.json")

@@ -95,7 +95,7 @@ def test_a_gap_is_searched_and_its_answer_is_written(job, tmp_path, monkeypatch)
     assert task.compiler.python.endswith("envs/x.txt") and task.compiler.options == {"an_option": ""}
     assert task.settings == Settings(seconds=0.1, bound=0.1)
     [gap] = document["gaps"]
-    assert gap["cause"]["verdict"] == "spread" and gap["cause"]["schema"] == 2
+    assert gap["cause"]["verdict"] == "spread" and gap["cause"]["schema"] == Cause.schema
     assert documents.read(tmp_path / "torch_xla-jax" / "cause.json") == gap["cause"]
     assert (document["status"], document["compiler"], document["workload"]) == ("ok", OLD, "gemm")
     table = rows(document)

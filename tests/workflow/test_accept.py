@@ -196,6 +196,15 @@ def test_the_forms_that_a_run_did_not_make_stay(tmp_path):
     }
 
 
+def test_rounds_of_a_cell_stay_where_they_were_measured(tmp_path):
+    run, reference = full(tmp_path / "run"), accepted(tmp_path)
+    rounds = run / "cpu/jax/gemm/rounds/0/subject"
+    rounds.mkdir(parents=True)
+    (rounds / "stablehlo.mlir.gz").touch()
+    accept.accept(run, reference)
+    assert not (reference / "cpu/jax/gemm/rounds").exists() and (rounds / "stablehlo.mlir.gz").exists()
+
+
 def test_the_answers_of_make_explain_stay(tmp_path):
     run, reference = full(tmp_path / "run"), accepted(tmp_path)
     (reference / "explain").mkdir()

@@ -46,66 +46,55 @@ COMMANDS = {
 NO_FILE = "expected a file, got none; fix: the path"
 BESIDE = "expected a StableHLO file beside"
 BOUND = "argument --bound: expected a number of at least 0, got"
-TYPED = [
-    # make explain
-    ("explain", "", CANNOT, "the following arguments are required: PROGRAM"),
-    ("explain", "no.py", CANNOT, f"no.py: {NO_FILE}"),
-    ("explain", "no.mlir", CANNOT, f"no.mlir: {NO_FILE}"),
-    ("explain", "no.mlir.gz", CANNOT, f"no.mlir.gz: {NO_FILE}"),
-    ("explain", "dangling.mlir", CANNOT, f"dangling.mlir: {NO_FILE}"),
-    ("explain", "folder.py", CANNOT, "folder.py: expected a file, got a folder; fix: the path"),
-    ("explain", "folder.mlir", CANNOT, "folder.mlir: expected a file, got a folder; fix: the path"),
-    ("explain", "gem", CANNOT, "workload: expected one of gemm, ffn,"),
-    ("explain", "a.txt", CANNOT, "a.txt: expected a file of .py, .mlir, .mlir.gz, .mlirbc or the name of a workload"),
-    ("explain", "../slow", CANNOT, "../slow: expected a file of .py, .mlir"),
-    ("explain", "jax.mlir.txt", CANNOT, "jax.mlir.txt: expected a file of .py, .mlir"),
-    ("explain", "' '", CANNOT, "workload: expected one of gemm, ffn,"),
-    ("explain", "a.mlir --inputs folder.py", CANNOT, "folder.py: expected a file, got a folder"),
-    ("explain", "a.mlir no.mlir", CANNOT, f"no.mlir: {NO_FILE}"),
-    ("explain", "a.mlir --inputs no.npz", CANNOT, f"no.npz: {NO_FILE}"),
-    ("explain", "a.mlir a.mlir a.mlir", CANNOT, "unrecognized arguments: a.mlir"),
-    ("explain", "twice.py a.mlir", CANNOT, f"twice.py: {BESIDE} a.mlir, got a program file"),
-    ("explain", "twice.py --inputs x.npz", CANNOT, f"twice.py: {BESIDE} x.npz, got a program file"),
-    ("explain", "gemm --inputs x.npz", CANNOT, f"gemm: {BESIDE} x.npz, got a program file or a workload"),
-    ("explain", "gemm mha", CANNOT, f"gemm: {BESIDE} mha, got a program file or a workload"),
-    ("explain", "gemm --compilers gcc", CANNOT, "got gcc; fix: COMPILERS=<names>"),
-    ("explain", "gemm --compilers jaxlib-0.10.2,gcc", CANNOT, "got gcc; fix: COMPILERS=<names>"),
-    ("explain", "gemm --frontends flax", CANNOT, "got flax; fix: FRONTENDS=<names>"),
-    ("explain", "gemm --bound ten", CANNOT, f"{BOUND} ten; fix: 0.1"),
-    ("explain", "gemm --bound=-1", CANNOT, f"{BOUND} -1; fix: 0.1"),
-    ("explain", "gemm --bound nan", CANNOT, f"{BOUND} nan; fix: 0.1"),
-    ("explain", "gemm --bound inf", CANNOT, f"{BOUND} inf; fix: 0.1"),
-    ("explain", "gemm --bound '10 %'", CANNOT, f"{BOUND} 10 %; fix: 0.1"),
-    ("explain", "gemm --preset huge", CANNOT, 'config: preset: expected one of full, smoke, got "huge"'),
-    ("explain", "gemm --name ../x", CANNOT, "'../x': expected the name of a folder, got this; fix: rename"),
-    ("explain", "gemm --name ..", CANNOT, "'..': expected the name of a folder"),
-    ("explain", f"{LONG}.py", CANNOT, "expected a name of at most 80 bytes, got this; fix: rename"),
-    ("explain", "'two\nlines.py'", CANNOT, r"'two\nlines': expected a name of printable characters"),
-    ("explain", "empty.py", CANNOT, "empty.py:1: expected a function inputs(), got none; fix: def inputs"),
-    ("explain", "half.py", CANNOT, "half.py:2: expected a file that can be imported"),
-    ("explain", "exits.py", CANNOT, "exits.py:1: expected a file that loads and draws its inputs, got SystemExit"),
-    ("explain", "binary.py", CANNOT, "binary.py:1: expected a file that can be imported"),
-    # stackwars explain
-    ("stackwars", "", CANNOT, "the following arguments are required: explain"),
-    ("stackwars", "explode a.mlir", CANNOT, "invalid choice: 'explode'"),
-    ("stackwars", "explain", CANNOT, "the following arguments are required: A"),
-    ("stackwars", "explain no.mlir", CANNOT, f"no.mlir: {NO_FILE}"),
-    ("stackwars", "explain folder.mlir", CANNOT, "folder.mlir: expected a file, got a folder"),
-    ("stackwars", "explain a.mlir no.mlir", CANNOT, f"no.mlir: {NO_FILE}"),
-    ("stackwars", "explain a.mlir --inputs no.npz", CANNOT, f"no.npz: {NO_FILE}"),
-    ("stackwars", "explain a.mlir --bound -1", CANNOT, f"{BOUND} -1"),
-    ("stackwars", "explain no.py", CANNOT, f"no.py: {NO_FILE}"),
-    # make releases
-    ("releases", "no.mlir", CANNOT, f"no.mlir: {NO_FILE}"),
-    ("releases", "folder.mlir", CANNOT, "folder.mlir: expected a file, got a folder"),
-    ("releases", "no.py", CANNOT, f"no.py: {NO_FILE}"),
-    ("releases", "a.txt", CANNOT, "a.txt: expected a file of .py, .mlir"),
-    ("releases", "gem", CANNOT, "workload: expected one of gemm, ffn,"),
-    ("releases", f"{LONG}.mlir", CANNOT, "expected a name of at most 80 bytes"),
-    ("releases", "a.mlir --releases 0.3.0", CANNOT, "got 0.3.0; fix: .venv/bin/python envs/lock_releases.py"),
-    ("releases", "a.mlir --releases 0.10.2,newest", CANNOT, "got newest; fix: .venv/bin/python envs/lock"),
+EXPLAIN = ("explain", "stackwars explain")
+EVERY = (*EXPLAIN, "releases")
+FILES = [
+    (EVERY, "no.py", f"no.py: {NO_FILE}"),
+    (EVERY, "no.mlir", f"no.mlir: {NO_FILE}"),
+    (EVERY, "folder.mlir", "folder.mlir: expected a file, got a folder; fix: the path"),
+    (EXPLAIN, "a.mlir no.mlir", f"no.mlir: {NO_FILE}"),
+    (EXPLAIN, "a.mlir --inputs no.npz", f"no.npz: {NO_FILE}"),
+    (EXPLAIN, "a.mlir --bound=-1", f"{BOUND} -1"),
+    (("explain", "releases"), "a.txt", "a.txt: expected a file of .py, .mlir, .mlir.gz, .mlirbc or the name of a work"),
+    (("explain", "releases"), "gem", "workload: expected one of gemm, ffn,"),
+    (("explain", "releases"), f"{LONG}.mlir", "expected a name of at most 80 bytes, got this; fix: rename"),
+    (("stackwars",), "", "the following arguments are required: explain"),
+    (("stackwars",), "explode a.mlir", "invalid choice: 'explode'"),
+    (("stackwars explain",), "", "the following arguments are required: A"),
+    (("explain",), "", "the following arguments are required: PROGRAM"),
+    (("explain",), "no.mlir.gz", f"no.mlir.gz: {NO_FILE}"),
+    (("explain",), "dangling.mlir", f"dangling.mlir: {NO_FILE}"),
+    (("explain",), "folder.py", "folder.py: expected a file, got a folder; fix: the path"),
+    (("explain",), "../slow", "../slow: expected a file of .py, .mlir"),
+    (("explain",), "jax.mlir.txt", "jax.mlir.txt: expected a file of .py, .mlir"),
+    (("explain",), "' '", "workload: expected one of gemm, ffn,"),
+    (("explain",), "a.mlir --inputs folder.py", "folder.py: expected a file, got a folder"),
+    (("explain",), "a.mlir a.mlir a.mlir", "unrecognized arguments: a.mlir"),
+    (("explain",), "twice.py a.mlir", f"twice.py: {BESIDE} a.mlir, got a program file"),
+    (("explain",), "twice.py --inputs x.npz", f"twice.py: {BESIDE} x.npz, got a program file"),
+    (("explain",), "gemm --inputs x.npz", f"gemm: {BESIDE} x.npz, got a program file or a workload"),
+    (("explain",), "gemm mha", f"gemm: {BESIDE} mha, got a program file or a workload"),
+    (("explain",), "gemm --compilers gcc", "got gcc; fix: COMPILERS=<names>"),
+    (("explain",), "gemm --compilers jaxlib-0.10.2,gcc", "got gcc; fix: COMPILERS=<names>"),
+    (("explain",), "gemm --frontends flax", "got flax; fix: FRONTENDS=<names>"),
+    (("explain",), "gemm --bound ten", f"{BOUND} ten; fix: 0.1"),
+    (("explain",), "gemm --bound nan", f"{BOUND} nan; fix: 0.1"),
+    (("explain",), "gemm --bound inf", f"{BOUND} inf; fix: 0.1"),
+    (("explain",), "gemm --bound '10 %'", f"{BOUND} 10 %; fix: 0.1"),
+    (("explain",), "gemm --preset huge", 'config: preset: expected one of full, smoke, got "huge"'),
+    (("explain",), "gemm --name ../x", "'../x': expected the name of a folder, got this; fix: rename"),
+    (("explain",), "gemm --name ..", "'..': expected the name of a folder"),
+    (("explain",), "'two\nlines.py'", r"'two\nlines': expected a name of printable characters"),
+    (("explain",), "empty.py", "empty.py:1: expected a function inputs(), got none; fix: def inputs"),
+    (("explain",), "half.py", "half.py:2: expected a file that can be imported"),
+    (("explain",), "exits.py", "exits.py:1: expected a file that loads and draws its inputs, got SystemExit"),
+    (("explain",), "binary.py", "binary.py:1: expected a file that can be imported"),
+    (("releases",), "a.mlir --releases 0.3.0", "got 0.3.0; fix: .venv/bin/python envs/lock_releases.py"),
+    (("releases",), "a.mlir --releases 0.10.2,newest", "got newest; fix: .venv/bin/python envs/lock"),
+]  # fmt: skip
+"""Commands that explain or compare programs, what follows them, and what is printed."""
+TYPED = [(command, words, CANNOT, printed) for commands, words, printed in FILES for command in commands] + [
     ("releases", "a.mlir --order newest", 2, "argument --order: invalid choice: 'newest'"),
-    # make compare, accept, plan, set-up
     ("compare", "nowhere run", 1, "nowhere: expected the tables of a run, got no cells.csv"),
     ("compare", "run nowhere", 1, "nowhere: expected the tables of a run, got no cells.csv"),
     ("compare", "folder.py run", 1, "folder.py: expected the tables of a run, got no cells.csv"),
@@ -142,9 +131,10 @@ def folder(monkeypatch, tmp_path):
 
 def typed(command: str, words: str, monkeypatch, capsys) -> tuple[int, str]:
     """Return the exit status of a command, and what it prints to standard error."""
-    monkeypatch.setattr(sys, "argv", [command, *shlex.split(words)])
+    name, *rest = command.split()
+    monkeypatch.setattr(sys, "argv", [name, *rest, *shlex.split(words)])
     with pytest.raises(SystemExit) as ended:
-        COMMANDS[command]()
+        COMMANDS[name]()
     code = ended.value.code
     said = capsys.readouterr().err
     code, said = (1, said + code) if isinstance(code, str) else (code, said)

@@ -167,3 +167,10 @@ def test_the_rule_passes_what_the_configuration_chooses():
     assert chosen == "--compilers a,b --frontends jax --bound 0.2" and explain.chosen({}) == ""
     found = options("x", *chosen.split())
     assert (found.compilers, found.frontends, found.bound) == ("a,b", "jax", 0.2)
+
+
+def test_another_objective_has_a_folder_of_its_own_and_is_in_the_command():
+    found = request("mha", "--ask", "memory")
+    assert (found.settings.ask, found.name, found.output.name) == ("memory", "mha-memory", "mha-memory")
+    assert found.command == "make explain PROGRAM=mha ASK=memory"
+    assert (request("mha").settings.ask, request("mha").name) == ("time", "mha")

@@ -333,6 +333,10 @@ class Worker(Process):
         """Return the optimised program. XLA only."""
         return self.ask("hlo", name=name)
 
+    def buffers(self, program: str | bytes) -> dict[str, str]:
+        """Return the texts of the buffer assignment and of the optimised program. XLA only."""
+        return self.ask("buffers", path=self._write(program))
+
     def save(self, name: str, path: Path) -> None:
         """Write a compiled program, which another process on this machine can load."""
         self.ask("save", name=name, path=str(path.resolve()))

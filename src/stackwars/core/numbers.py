@@ -109,6 +109,18 @@ def count(value: int) -> str:
     return f"{value / 1000:.0f}k" if value < 10_000_000 else f"{value / 1e6:.0f}M"
 
 
+def size(count: int) -> str:
+    """Return bytes in the largest unit of which there is one, with three significant digits.
+
+    >>> [size(value) for value in (12, 4096, 3_355_443, 8 << 30)]
+    ['12 B', '4.00 KiB', '3.20 MiB', '8.00 GiB']
+    """
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count >= 1 << power:
+            return f"{significant(count / (1 << power))} {unit}"
+    return f"{count} B"
+
+
 def duration(seconds: float) -> str:
     """Return a time in the unit that a reader would say it in.
 

@@ -12,13 +12,14 @@ import gc
 import json
 import os
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stackwars.core import compilers, evaluate, types
+from stackwars.core import buffers, compilers, evaluate, types
 from stackwars.core.contention import Meter
 from stackwars.core.outcome import Status, of_exception
 from stackwars.core.program_text import not_donated, readable
@@ -180,6 +181,21 @@ class Commands:
     def hlo(self, name: str) -> str:
         """Return the optimised program."""
         return self._programs[name].optimised_hlo()
+
+    def buffers(self, path: str) -> dict[str, str]:
+        """Return XLA's buffer assignment of the program of a file, and the optimised program.
+
+        Donated arguments stay donated, since nothing is called.
+        """
+        data = Path(path).read_bytes()
+        with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+            module = compilers.load(self._module)
+            compiler = module.Compiler(self._device, {**self._options, "xla_dump_to": folder})
+            program = data if data.startswith(compilers.ARTIFACT) else readable(data.decode())
+            optimised = compiler.compile(program).optimised_hlo()
+            if not (dumped := sorted(Path(folder).glob(f"*{buffers.FILE}"))):
+                raise FileNotFoundError("expected XLA to dump its buffer assignment, got no file")
+            return {"assignment": dumped[0].read_text(), "optimised": optimised}
 
     def save(self, name: str, path: str) -> None:
         """Write a compiled program, which another process on this machine can load."""

@@ -22,14 +22,15 @@ from typing import NoReturn
 from stackwars.core.client import CompilerSpec
 from stackwars.explain import driver, files
 from stackwars.explain.answer import Answer
-from stackwars.explain.files import BadInput, stem
-from stackwars.explain.task import Settings
+from stackwars.explain.files import BadInput
+from stackwars.explain.task import ASKS, TIME, Settings
 
 CANNOT = 3
 STOPPED = "stopped; what was measured is kept; run the same command again"
 STATUSES = """Exit status: 0 if every program is right and there is no gap beyond the bound; 1 if a program is wrong,
 crashes, does not end, is refused or is not judged, or if they compute different things; 2 if there is a gap (of two
-StableHLO files: if the first is slower); 3 if there is no answer."""
+StableHLO files: if the first is slower), or a framework compiles in more than one call; 3 if there is no
+answer."""
 LOADERS = "stackwars.program_files"
 """Entry points that explain a program file: functions of (options, say) that return an answer."""
 
@@ -48,6 +49,13 @@ def not_negative(text: str) -> float:
         if 0 <= float(text) < math.inf:
             return float(text)
     raise argparse.ArgumentTypeError(f"expected a number of at least 0, got {text}; fix: 0.1 for a gap of 10 %")
+
+
+def objective(text: str) -> str:
+    """Return the objective that an option names, for argparse."""
+    if text in ASKS:
+        return text
+    raise argparse.ArgumentTypeError(f"expected {' or '.join(ASKS)}, got {text}; fix: {ASKS[0]} is the default")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -73,6 +81,9 @@ def parser() -> argparse.ArgumentParser:
         "--bound", type=not_negative, default=0.1, help="the gap that is worth explaining (default 0.1: 10 %%)"
     )
     explain.add_argument(
+        "--ask", type=objective, default=TIME, help="time: of a call (default); memory: bytes that XLA assigns"
+    )
+    explain.add_argument(
         "--json", action="store_true", help="print explain.json, and all else to standard error"
     )
     explain.add_argument("--output", type=Path, help="folder to write into (default explain/<name>)")
@@ -91,13 +102,14 @@ def explain_files(options: argparse.Namespace, say: Callable[[str], None]) -> An
         compiler = CompilerSpec(f"jaxlib-{metadata.version('jaxlib')}")
     except metadata.PackageNotFoundError:
         raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
-    name = options.name or "-".join(dict.fromkeys(map(stem, paths)))
+    name = options.name or files.name_of(paths, options.ask)
     files.check_name(name)
     command = [
         "stackwars",
         "explain",
         *map(str, paths),
         *(["--inputs", str(options.inputs)] if options.inputs else []),
+        *(["--ask", options.ask] if options.ask != TIME else []),
     ]
     return driver.explain(
         files.load(paths, compiler, options.inputs or ""),
@@ -106,7 +118,7 @@ def explain_files(options: argparse.Namespace, say: Callable[[str], None]) -> An
         title=" and ".join(map(str, paths)),
         command=shlex.join(command),
         evaluator=compiler,
-        settings=Settings(bound=options.bound),
+        settings=Settings(bound=options.bound, ask=options.ask),
         output=options.output or Path("explain", name),
         say=say,
         seed=files.SEED,

@@ -1,7 +1,8 @@
 """The answer of `explain`: what is known of every program in every compiler, and why.
 
 explain.json, cause.json and fault.json are these classes as JSON; console, page, Markdown, report and tables render
-them. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1 had right, refused, hang and failed.
+them. Schema 3: an answer says where two programs part, has calls and sequences, and tables and causes say what was
+asked. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1 had right, refused, hang and failed.
 """
 
 from __future__ import annotations
@@ -15,17 +16,40 @@ from stackwars.core import documents
 from stackwars.core.check import Timing
 from stackwars.core.outcome import Status
 from stackwars.core.ratio import Estimate
+from stackwars.explain.task import TIME
 
-SCHEMA = 2
+SCHEMA = 3
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
-NO_GAP, DIFFERENT, FAILED = "no gap", "different values", "failed"
-"""Verdicts of a search for the cause of a gap."""
+NO_GAP, DIFFERENT, FAILED, NOT_DECIDED = "no gap", "different values", "failed", "not decided"
+"""Verdicts of a search for the cause of a gap; NOT_DECIDED also of one for the cause of a compilation."""
 REDUCED, NOT_REDUCED, RIGHT = "reduced", "not reduced", "right"
 """Verdicts of a search for a fault, besides FAILED. RIGHT: in all further tries, so that it was seen once."""
+CLASSIFIED, NOT_CLASSIFIED, NOT_LOCATED = "classified", "not classified", "not located"
+"""Verdicts of a search for where two programs part, besides FAILED."""
 NATIVE = "itself"
 """In the place of a compiler, for what has no StableHLO: eager PyTorch, TorchInductor and NumPy."""
 LAYOUT, OPERATIONS = "argument layout", "operations"
 """Differences of a region."""
+SHAPE, TYPE, WEAK_TYPE, SCALAR, VALUES = "shape", "element type", "weak type", "Python scalar", "values"
+"""Differences between the arguments of two calls, and causes of a compilation."""
+FOLDED, SHARED, FIRST_VALUE = "constant", "equal scalars", "first value"
+SAME, TOGETHER = "same arguments", "together"
+"""Further causes, besides NOT_DECIDED: how a program holds a Python scalar, and those that name no argument alone."""
+CAUSES = {
+    SHAPE: "a shape is part of the program: {}",
+    TYPE: "a type is part of the program: {}",
+    f"{SHAPE} and {TYPE}": "shape and type are part of the program: {}",
+    WEAK_TYPE: "a Python scalar, whose type is weak, and an array need different programs: {}",
+    VALUES: "values choose the program: {}",
+    SCALAR: "it is not decided whether the value of a Python scalar is part of the program: {}",
+    FOLDED: "a Python scalar is part of the program: {}",
+    SHARED: "equal Python scalars are one argument of the program, and different ones are equal now: {}",
+    FIRST_VALUE: "a Python scalar was a constant of the earlier program and is an argument now: {}",
+    SAME: "it compiles again with the same arguments",
+    TOGETHER: "no argument alone, but all that differ together: {}",
+    NOT_DECIDED: "the cause is not decided",
+}
+"""Why a call compiled again, in words, by the cause of a `Call`."""
 T = TypeVar("T")
 
 
@@ -123,7 +147,8 @@ class Cause:
     other: the other compiler; NATIVE if a takes longer than b, a framework without StableHLO, in which no region can be
     timed: then shares are of the time of all regions of a. verdict: one of those above; detail: in words. closed: the
     share of the gap that the regions close together; between compilers, that they make up. left_ms: what of the gap is
-    left. ratio: of fresh processes; table_ratio: of the table, if it is outside of that interval.
+    left. ratio: of fresh processes; table_ratio: of the table, if it is outside of that interval. ask: the objective;
+    a_bytes, b_bytes: of a gap in memory.
     """
 
     name: str
@@ -143,6 +168,9 @@ class Cause:
     tried: Tried | None = None
     seconds: float = 0.0
     table_ratio: float | None = None
+    ask: str = TIME
+    a_bytes: int | None = None
+    b_bytes: int | None = None
     schema: int = SCHEMA
 
     @property
@@ -202,11 +230,64 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Parting:
+    """Where programs a and b of one computation begin to compute different things.
+
+    verdict: one of those above. detail: the difference in words, or why there is none. kind: of the difference, see
+    `parting`; "" unless CLASSIFIED. value_a, value_b: the operations of the first values that differ, with types;
+    line_a, line_b: their places. error: between the two values, over the largest. matched: tensors of both programs.
+    is_all: whether all results are equal once the difference is undone.
+    """
+
+    a: str
+    b: str
+    verdict: str
+    detail: str = ""
+    kind: str = ""
+    value_a: str = ""
+    value_b: str = ""
+    line_a: str = ""
+    line_b: str = ""
+    error: float | None = None
+    matched: int = 0
+    is_all: bool = False
+    seconds: float = 0.0
+    schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A buffer that lives at the peak. kind: argument, output, constant or temporary. operation: that makes it."""
+
+    kind: str
+    bytes: int
+    operation: str
+    shape: str
+    line: str = ""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that XLA assigned to a program. alias: outputs in arguments' memory. peak: buffers, the largest first."""
+
+    argument: int
+    output: int
+    constant: int
+    temporary: int
+    alias: int
+    peak: list[Buffer] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return self.argument + self.output + self.constant + self.temporary - self.alias
+
+
+@dataclass(frozen=True)
 class Cell:
     """A program in a compiler, or in a framework without StableHLO (compiler is NATIVE).
 
     detail, operation: of a compiler that refuses it. is_emitted: whether there is a program. wrong, total: elements.
-    ratio: of its time to the best of the table.
+    ratio: of its cost to the best of the table.
     """
 
     program: str
@@ -225,10 +306,16 @@ class Cell:
     compile_s: float | None = None
     timing: Timing | None = None
     ratio: float | None = None
+    memory: Memory | None = None
 
     @property
     def ms(self) -> float | None:
         return self.timing and self.timing.ms
+
+    @property
+    def cost(self) -> float | None:
+        """What is compared: bytes if they were asked for, otherwise ms; None if there is neither."""
+        return self.memory.total if self.memory else self.ms
 
 
 @dataclass(frozen=True)
@@ -276,11 +363,59 @@ class Table:
     versions: dict[str, dict[str, str]]
     machine: dict[str, Any]
     source: dict[str, Any]
+    ask: str = TIME
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call in a framework.
+
+    traced to splits: how often it did so; None if it does not count it. programs: that ran. splits: places where the
+    call went back to Python. against: the earlier call with the fewest other arguments, which are the differences.
+    cause: why it compiled again, and the parameters that cause it. reasons: in the framework's own words.
+    """
+
+    number: int
+    status: Status
+    detail: str = ""
+    traced: int | None = None
+    lowered: int | None = None
+    compiled: int | None = None
+    programs: int | None = None
+    splits: int | None = None
+    seconds: float | None = None
+    trace_s: float | None = None
+    compile_s: float | None = None
+    reasons: list[str] = field(default_factory=list)
+    against: int | None = None
+    differences: list[str] = field(default_factory=list)
+    cause: str = ""
+    parameters: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class CallSequence:
+    """The calls of a program file's calls() in a framework. processes: that the search started."""
+
+    framework: str
+    calls: list[Call]
+    processes: int
+    seconds: float
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def compiling(self) -> int:
+        """The number of calls that compiled."""
+        return sum(bool(call.compiled) for call in self.calls)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """All that is known of some programs. causes, faults: in the order of the table's questions."""
+    """All that is known of some programs. causes, faults: in the order of the table's questions.
+
+    parting: of programs that compute different things. calls: the arguments of each call of calls() by parameter, in
+    words; sequences: the calls in each framework.
+    """
 
     name: str
     title: str
@@ -295,6 +430,9 @@ class Answer:
     table: Table
     causes: list[Cause] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    parting: Parting | None = None
+    calls: list[dict[str, str]] = field(default_factory=list)
+    sequences: list[CallSequence] = field(default_factory=list)
     schema: int = SCHEMA
 
 

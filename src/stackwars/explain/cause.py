@@ -86,13 +86,14 @@ class Verdict(Exception):
         self.verdict, self.detail = verdict, detail
 
 
-def find(task: Task, say: Say, kept: Kept | None = None) -> Cause:
+def find(task: Task, say: Say, kept: Kept | None = None, make: type[Finder] | None = None) -> Cause:
     """Return the cause of a gap; its verdict is FAILED if a compiler does not take a program, or a program fails.
 
     kept: measurements of a search that was killed, which are not taken again.
+    make: of the search between two programs.
     """
     start = time.monotonic()
-    finder = Finder(task, say, kept or Kept())
+    finder = (make or Finder)(task, say, kept or Kept())
     try:
         if missing := next((p.missing for p in (task.a, task.b) if p and p.missing), ""):
             raise Verdict(FAILED, missing)
@@ -160,7 +161,7 @@ class Finder:
         self.start = time.monotonic()
         self.programs: tuple[Program, Program] = (task.a, task.b)
         b, other = task.b and task.b.label, task.other and task.other.name
-        self.cause = Cause(task.name, task.compiler.name, task.a.label, b, other, "", "")
+        self.cause = Cause(task.name, task.compiler.name, task.a.label, b, other, "", "", ask=self.settings.ask)
 
     def run(self) -> Cause:
         with Worker(self.task.compiler, **self.settings.limits) as worker:
@@ -168,10 +169,8 @@ class Finder:
         return replace(self.cause, verdict=verdict, detail=detail)
 
     def _search(self, worker: Worker) -> tuple[str, str]:
-        # To evaluate a whole model is one command.
-        patient = {"timeout_s": max(self.settings.timeout_s, self.settings.budget_s)}
         with (
-            Worker(self.task.evaluator, **(self.settings.limits | patient)) as reader,
+            Worker(self.task.evaluator, **self.settings.evaluator_limits) as reader,
             tempfile.TemporaryDirectory(prefix="stackwars-") as folder,
         ):
             graphs = self._graphs(reader)

@@ -143,9 +143,7 @@ class _Finder:
         self._specs: Sequence[CompilerSpec] = [spec for spec in (task.compiler, task.other) if spec]
 
     def run(self) -> answer.Cause:
-        # To evaluate a whole model is one command.
-        patient = {"timeout_s": max(self._settings.timeout_s, self._settings.budget_s)}
-        with Worker(self._task.evaluator, **(self._settings.limits | patient)) as evaluator:
+        with Worker(self._task.evaluator, **self._settings.evaluator_limits) as evaluator:
             self._graph = evaluator.graph(self._task.a.text)
             arguments = bench.arguments_of(self._task.a, self._graph)
             self._arrays = [

@@ -7,11 +7,31 @@ from typing import NamedTuple
 
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.lines import fold
-from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio
+from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio, size
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import CAUSE, NATIVE, REDUCED, Cause, Cell, Fault, Option, Region, Share, Table
+from stackwars.explain.answer import (
+    CAUSE,
+    CAUSES,
+    CLASSIFIED,
+    NATIVE,
+    NOT_CLASSIFIED,
+    REDUCED,
+    Answer,
+    Buffer,
+    Call,
+    CallSequence,
+    Cause,
+    Cell,
+    Fault,
+    Option,
+    Parting,
+    Region,
+    Share,
+    Table,
+)
 from stackwars.explain.search import MOST_SHARE
 from stackwars.explain.table import native_gaps as gaps_of_natives
+from stackwars.explain.task import MEMORY, TIME
 
 WIDTH = 76
 """Columns: a run of the workflow indents by four."""
@@ -19,6 +39,8 @@ GAP = "  "
 MOST_NAMES = 3
 MOST_REGIONS = 4
 """Operations of a region that are named."""
+MOST_BUFFERS = 3
+"""Buffers of a peak that are named."""
 NAMES = {"jax": "JAX", "torch_eager": "eager PyTorch", "numpy": "NumPy", "torch_inductor": "TorchInductor"}
 """Names of frameworks in sentences."""
 ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
@@ -26,7 +48,7 @@ ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
 
 def lines(table: Table) -> list[str]:
     """Return the lines of a table, each of at most WIDTH columns or a sentence that is to be wrapped."""
-    return [f"{table.name}: {table.title}", *grid(table), *below(table)]
+    return [f"{table.name}: {table.title}", *grid(table), *bytes_grid(table), *below(table)]
 
 
 def below(table: Table) -> list[str]:
@@ -34,7 +56,7 @@ def below(table: Table) -> list[str]:
     differ = [f"{table.differ}."] if table.differ else []
     return [
         *(judged(table), *busy(table), *differ, *slow_everywhere(table)),
-        *(*notes(table), *not_tried(table)),
+        *(*peaks(table), *notes(table), *not_tried(table)),
     ]
 
 
@@ -96,6 +118,9 @@ def cell_text(cell: Cell | None) -> str:
     """Return what a cell of the table shows."""
     if cell is None:
         return "-"
+    if cell.memory:
+        factor = f" {ratio(cell.ratio)}x" if cell.ratio is not None else ""
+        return f"{size(cell.memory.total)}{factor}{'' if cell.status is Status.OK else '?'}"
     if cell.timing:
         factor = f" {ratio(cell.ratio)}x" if cell.ratio is not None else ""
         return f"{milliseconds(cell.ms)} ms{factor}{'' if cell.status is Status.OK else '?'}"
@@ -117,10 +142,12 @@ def place(cell: Cell) -> str:
 
 def judged(table: Table) -> str:
     """Return what the outcomes were compared with."""
+    is_bytes = table.ask == MEMORY
     if table.judge:
-        ms = "A time means that all elements are right; the ratio is to the best of the table."
-        return f"Judged by {table.judge}. {ms}"
-    return f"Not judged: {table.judge_reason}. A time with a ? belongs to values that nothing vouches for."
+        means = "Bytes mean" if is_bytes else "A time means"
+        return f"Judged by {table.judge}. {means} that all elements are right; the ratio is to the best of the table."
+    belongs = "Bytes with a ? belong" if is_bytes else "A time with a ? belongs"
+    return f"Not judged: {table.judge_reason}. {belongs} to values that nothing vouches for."
 
 
 def notes(table: Table) -> list[str]:
@@ -142,19 +169,23 @@ def not_tried(table: Table) -> list[str]:
     return [f"Not tried: {'; '.join(parts)}."] if parts else []
 
 
-def paragraph(answer: Cause | Fault) -> str:
-    """Return one short paragraph on a cause or a fault."""
+def paragraph(answer: Cause | Fault | Parting) -> str:
+    """Return one short paragraph on a cause, a fault or a parting."""
+    if isinstance(answer, Parting):
+        return parting_text(answer)
     return fault_text(answer) if isinstance(answer, Fault) else cause_text(answer)
 
 
 def cause_text(cause: Cause) -> str:
-    """Return the cause of a difference in time in sentences."""
+    """Return the cause of a difference in time or memory in sentences."""
     factor = cause.ratio and cause.ratio.value
-    head = f"{gap_text(cause.program, cause.compiler, cause.b, cause.other, factor)}: "
+    head = f"{gap_text(cause.program, cause.compiler, cause.b, cause.other, factor, cause.ask)}: "
     if cause.verdict != CAUSE:
         if cause.detail.startswith(f"{cause.verdict} "):
             return head + cause.detail
         return f"{head}{cause.verdict}. {cause.detail.removeprefix(cause.verdict).lstrip(':. ')}"
+    if cause.ask == MEMORY and not cause.regions:
+        return f"{head}{cause.detail}."
     places, kinds = sum(region.count for region in cause.regions), len(cause.regions)
     moved = f"{ratio(cause.table_ratio)}x in the table, which times one process." if cause.table_ratio else ""
     parts = [
@@ -168,8 +199,15 @@ def cause_text(cause: Cause) -> str:
     return head + " ".join(filter(None, parts))
 
 
-def gap_text(a: str, compiler: str, b: str | None, other: str | None, factor: float | None) -> str:
-    """Return which program is slower than what. b: the faster program; None if `other` is the faster compiler."""
+def gap_text(
+    a: str, compiler: str, b: str | None, other: str | None, factor: float | None, ask: str = TIME
+) -> str:
+    """Return which program is slower, or needs more memory, than what. b: the better program; None if `other` is the
+    faster compiler.
+    """
+    if ask == MEMORY:
+        needs = f"{ratio(factor)} times the memory of" if factor else "more memory than"
+        return f"{a} needs {needs} {b} in {compiler}"
     # The fastest cell of a framework that has no compiler is the other side.
     if other == NATIVE:
         return f"{a} takes longer in {compiler} than {display_name(b or '')}"
@@ -247,6 +285,36 @@ def reduced_text(fault: Fault, at: str = "") -> str:
     return f"{f'all {before} operations are' if before > 1 else 'its one operation is'} needed{at}: {names}"
 
 
+def parting_headline(found: Parting) -> str:
+    """Return where two programs part and the kind of the difference; "" if that is not known."""
+    if found.verdict not in (CLASSIFIED, NOT_CLASSIFIED):
+        return ""
+    places = [
+        f"{line} ({name})" if line else name
+        for line, name in ((found.line_a, found.a), (found.line_b, found.b))
+    ]
+    what = f"{found.kind}: {found.detail}" if found.kind else found.verdict
+    return f"{found.a} and {found.b} compute different things from {listed(places)} on: {what}"
+
+
+def parting_text(found: Parting) -> str:
+    """Return where two programs part in sentences."""
+    head = parting_headline(found)
+    if not head:
+        return f"Where {found.a} and {found.b} part: {found.verdict}. {found.detail}"
+    names = [text.partition(" ")[0].rpartition(".")[2] for text in (found.value_a, found.value_b)]
+    error = f" by {found.error:.1e} of the largest value" if found.error is not None else ""
+    parts = [f"{head}.", f"The first values that differ, {listed(names)}, do so{error}."]
+    if found.verdict == CLASSIFIED:
+        rest = "all results are equal" if found.is_all else "results still differ further on"
+        parts.append(f"With this undone {rest}.")
+    elif found.detail:
+        parts.append(f"{found.detail[0].upper()}{found.detail[1:]}.")
+    else:
+        parts.append("No hypothesis reproduces the difference.")
+    return " ".join(parts)
+
+
 def operations(texts: list[str]) -> str:
     """Return the names of a region's operations, or the type of an argument that has another layout."""
     if texts and texts[0].startswith(ARGUMENT):
@@ -265,15 +333,18 @@ def columns(table: Table) -> list[str]:
 
 
 def grid(table: Table) -> list[str]:
-    """Return the table, in as many blocks of columns as the width needs."""
+    """Return the table of outcomes, in as many blocks of columns as the width needs."""
     cells = {(cell.program, cell.compiler): cell for cell in table.cells}
-    names = ["program", *table.programs]
-    first = max(map(len, names))
     texts = {
         column: [column, *(cell_text(cells.get((program, column))) for program in table.programs)]
         for column in columns(table)
     }
-    result: list[str] = []
+    return blocks(["program", *table.programs], texts)
+
+
+def blocks(names: Sequence[str], texts: dict[str, list[str]]) -> list[str]:
+    """Return columns with the names of their rows, in as many blocks as the width needs, without rows of "-" alone."""
+    first, result = max(map(len, names)), []
     for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):
         rows = [
             row
@@ -288,6 +359,38 @@ def grid(table: Table) -> list[str]:
     return result
 
 
+def bytes_grid(table: Table) -> list[str]:
+    """Return the bytes of each program by kind, a block for each compiler; nothing if they were not asked for."""
+    fields = {"arguments": "argument", "outputs": "output", "donated": "alias"}
+    result: list[str] = []
+    for compiler in table.compilers:
+        if known := [cell for cell in table.cells if cell.compiler == compiler and cell.memory]:
+            texts = {
+                title: [title, *(size(getattr(cell.memory, fields.get(title, title))) for cell in known)]
+                for title in ("arguments", "outputs", "temporary", "constant", "donated")
+            }
+            result += blocks([compiler, *(cell.program for cell in known)], texts)
+    return result
+
+
+def peaks(table: Table) -> list[str]:
+    """Return a sentence on the buffers that live at the peak of each program, the largest first."""
+    result = []
+    for cell in table.cells:
+        if cell.memory and cell.memory.peak:
+            shown = "; ".join(map(buffer_text, cell.memory.peak[:MOST_BUFFERS]))
+            more = len(cell.memory.peak) - MOST_BUFFERS
+            result.append(f"At the peak of {place(cell)}: {shown}{f'; and {more} more' if more > 0 else ''}.")
+    return result
+
+
+def buffer_text(buffer: Buffer) -> str:
+    """Return a buffer's size, what it is, and the operation and line that make it."""
+    made = f" of {buffer.operation}" if buffer.operation else ""
+    line = f" ({buffer.line})" if buffer.line else ""
+    return f"{size(buffer.bytes)} {buffer.kind} {buffer.shape}{made}{line}"
+
+
 def _blocks(widths: dict[str, int], first: int) -> Iterator[list[str]]:
     block: list[str] = []
     for column, width in widths.items():
@@ -297,3 +400,61 @@ def _blocks(widths: dict[str, int], first: int) -> Iterator[list[str]]:
             block = []
         block = [*block, column]
     yield block
+
+
+def calls_lines(answer: Answer) -> list[str]:
+    """Return the arguments of each call, what each framework did in it, and a sentence for each cause."""
+    changed = [
+        [f"{name} {text}" for name, text in after.items() if before.get(name) != text]
+        for before, after in zip([{}, *answer.calls], answer.calls, strict=False)
+    ]
+    numbers = range(len(answer.calls))
+    texts = {}
+    for sequence in answer.sequences:
+        made = {call.number: call for call in sequence.calls}
+        texts[sequence.framework] = [sequence.framework, *(call_text(made.get(number)) for number in numbers)]
+    return [
+        f"{answer.name}: {answer.title}",
+        *(f"call {number}: {', '.join(names) or 'the same types'}" for number, names in enumerate(changed)),
+        *blocks(["call", *map(str, numbers)], texts),
+        *(
+            text
+            for sequence in answer.sequences
+            for call in sequence.calls
+            if (text := call_note(sequence, call))
+        ),
+        f"Judged by {answer.table.judge}."
+        if answer.table.judge
+        else f"Not judged: {answer.table.judge_reason}.",
+        *not_tried(answer.table),
+    ]
+
+
+def call_text(call: Call | None) -> str:
+    """Return the last stage of a call, how often it went through it, and the time of the call."""
+    if call is None or call.seconds is None:
+        return call.status.value if call else "-"
+    stage = next((stage for stage in ("compiled", "lowered", "traced") if getattr(call, stage)), "reused")
+    count = getattr(call, stage, 1)
+    mark = {Status.WRONG: " wrong", Status.NOT_JUDGED: "?"}.get(call.status, "")
+    return f"{stage}{f' {count}x' if count > 1 else ''} {milliseconds(1e3 * call.seconds)} ms{mark}"
+
+
+def call_note(sequence: CallSequence, call: Call) -> str:
+    """Return why a call compiled again, where it went back to Python, or why it did not run; "" for other calls."""
+    head = f"{display_name(sequence.framework)}, call {call.number}"
+    if call.seconds is None or call.status is Status.WRONG:
+        return f"{head}: {call.status}: {call.detail}"
+    split = f" It goes back to Python in {call.splits} place{'s' * (call.splits > 1)}." if call.splits else ""
+    if not call.cause:
+        return f"{head}:{split}" if split else ""
+    reason = (
+        f" {display_name(sequence.framework)} says: {call.reasons[0].rstrip(':.')}." if call.reasons else ""
+    )
+    differ = f" ({'; '.join(call.differences)})" if call.differences else ""
+    return f"{head}, against call {call.against}: {call_cause(call)}{differ}.{split}{reason}"
+
+
+def call_cause(call: Call) -> str:
+    """Return why a call compiled again."""
+    return CAUSES[call.cause].format(listed(call.parameters))

@@ -24,12 +24,23 @@ from stackwars.core.outcome import Failed, Outcome, Status, of_exception
 from stackwars.core.program import GraphError, Program
 from stackwars.core.program_text import refusal
 from stackwars.explain import answer as answers
-from stackwars.explain import cause, console, fault, page
+from stackwars.explain import cause, console, fault, memory, page, parting
 from stackwars.explain import table as tables
-from stackwars.explain.answer import FAILED, NATIVE, Answer, Cause, Cell, Fault, Question, Table
+from stackwars.explain.answer import (
+    FAILED,
+    NATIVE,
+    NOT_LOCATED,
+    Answer,
+    Cause,
+    Cell,
+    Fault,
+    Parting,
+    Question,
+    Table,
+)
 from stackwars.explain.headline import headline
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.task import Lower, Settings, Task
+from stackwars.explain.task import MEMORY, TIME, Lower, Settings, Task
 
 VERSION = 2
 """Number of the protocol by which steps are done; another one redoes all of them."""
@@ -88,6 +99,11 @@ class Explanation:
     source: str = ""
 
     def __post_init__(self) -> None:
+        if self.settings.ask == MEMORY:
+            # Others assign no buffers that could be read.
+            others = [*(spec.name for spec in self.compilers if not spec.is_xla), *self.natives]
+            self.compilers, self.natives = [spec for spec in self.compilers if spec.is_xla], {}
+            self.not_tried = {**self.not_tried, "without a buffer assignment": others}
         self._kept = Kept(self.output)
         inputs = file_digest(Path(self.inputs)) if self.inputs else ""
         self._keys = {
@@ -101,13 +117,17 @@ class Explanation:
 
     def answer(self) -> Answer:
         """Try all programs, search what the table raises, and print and write each answer when it is known."""
-        table = self._table()
+        expected = self._expected_values() if self.expected is None else self.expected
+        table = self._table(expected)
         answers.write(self.output / "table.json", table)
         self.say("\n" + console.wrapped(console.lines(table)))
         known = Answer(
             *(self.name, self.title, self.command, self.workload, self.sizes, self.seed, self.inputs),
             *(self._write_programs(), "", 0, table),
+            parting=self._parting(table, expected),
         )
+        if known.parting:
+            self.say("\n" + console.wrapped([console.paragraph(known.parting)]))
         is_pair = not self.workload and len(self.programs) == 2
         for question in (None, *table.questions):
             if question:
@@ -122,8 +142,7 @@ class Explanation:
         self.say("\n" + console.wrapped([known.headline, *page.written(self.output)]))
         return known
 
-    def _table(self) -> Table:
-        expected = self._expected_values() if self.expected is None else self.expected
+    def _table(self, expected: Mapping[str, Expected]) -> Table:
         columns: dict[str, Column] = {}
         for label, column in self._columns(expected):
             columns[label] = column
@@ -150,6 +169,7 @@ class Explanation:
             versions={label: column.versions for label, column in columns.items()},
             machine=machine.record(),
             source=machine.revision(),
+            ask=self.settings.ask,
         )
 
     def _once(self, kind: type[T], key: str, make: Callable[[], T], is_ours: Callable[[T], bool]) -> T:
@@ -199,6 +219,8 @@ class Explanation:
         """Yield the cells of each compiler, then those of each native."""
         judged_by = {label: expected_digest(values) for label, values in expected.items()}
         shared = (self.settings.seconds, self.settings.timeout_s, self.settings.memory_cap_gib)
+        if self.settings.ask != TIME:
+            shared = (*shared, self.settings.ask)
         for spec in self.compilers:
             programs = [(self._keys[program.label], judged_by[program.label]) for program in self.programs]
             key = digest(VERSION, spec, programs, shared)
@@ -215,12 +237,23 @@ class Explanation:
             if (outcome := self.unavailable.get(program.label) or self.unavailable.get(spec.name))
         }
         programs = [program for program in self.programs if program.label not in excused]
-        checked, versions = excused, {}
+        checked, versions, uses = excused, {}, {}
         if programs:
             with Worker(spec, **self.settings.limits) as worker:
-                checked |= outcomes(worker, programs, expected, self.settings.seconds)
+                is_timed = self.settings.ask == TIME
+                checked |= outcomes(worker, programs, expected, self.settings.seconds if is_timed else 0)
+                for program in programs:
+                    if not is_timed and checked[program.label].ran:
+                        try:
+                            uses[program.label] = memory.use(worker, program)
+                        except Failed as failed:
+                            seconds = checked[program.label].compile_s
+                            checked[program.label] = check.refused(failed, compile_s=seconds)
                 versions = _versions(worker)
-        cells = [tables.cell(program.label, spec.name, checked[program.label]) for program in self.programs]
+        cells = [
+            tables.cell(program.label, spec.name, checked[program.label], uses.get(program.label))
+            for program in self.programs
+        ]
         return Column(cells, versions)
 
     def _native(self, name: str, worker: Worker, expected: Expected) -> Column:
@@ -270,6 +303,39 @@ class Explanation:
         answers.write(folder / f"{question.kind}.json", result)
         return result
 
+    def _parting(self, table: Table, expected: Mapping[str, Expected]) -> Parting | None:
+        """Return where two programs part that are not of one computation by their own operations; None if all are.
+
+        A value that a compiler has wrong is not asked about: nothing here looks at what a compiler returned.
+        """
+        programs = [one for one in self.programs if not one.missing and one.label not in self.unavailable]
+        odd = {label for values in expected.values() for label in values.odd}
+        others = [one for one in programs if one.label not in odd]
+        if self.expected is None:
+            is_apart = bool(table.differ)
+        else:
+            is_apart = bool(odd) or any(values.disputed for values in expected.values())
+        found, suspects = None, [one for one in programs if one.label in odd] or others[1:]
+        for other in suspects if is_apart and others else ():
+            pair = (others[0], other)
+            keys = [(self._keys[one.label], one.sources) for one in pair]
+            key = digest(VERSION, "parting", keys, self.evaluator, replace(self.settings, questions=0))
+            self.say(f"\nsearching where {pair[0].label} and {other.label} part")
+            found = self._once(Parting, key, partial(self._parted, pair), _is_broken)
+            if found.verdict != NOT_LOCATED:
+                break
+        return found
+
+    def _parted(self, pair: tuple[Program, Program]) -> Parting:
+        labels = [program.label for program in pair]
+        if outcome := self.unavailable.get(self.evaluator.name):
+            return Parting(*labels, FAILED, f"{outcome.status}: {outcome.detail}")
+        try:
+            return parting.find(pair, self.evaluator, self.settings, self.say)
+        except Exception as error:
+            self.say(traceback.format_exc())
+            return Parting(*labels, FAILED, f"{BROKEN}{type(error).__name__}: {error}"[:500])
+
     def _write_programs(self) -> dict[str, str]:
         """Write the programs that do not lie in the output folder; return {label: path}."""
         result = {}
@@ -295,22 +361,28 @@ def search(kind: str, task: Task, folder: Path, unavailable: Outcome | None = No
         try:
             if unavailable:
                 raise Failed(unavailable)
-            return fault.find(task, folder, say) if kind == "fault" else cause.find(task, say, Kept(folder))
+            if kind == "fault":
+                return fault.find(task, folder, say)
+            find = memory.find if task.settings.ask == MEMORY else cause.find
+            return find(task, say, Kept(folder))
         except Exception as error:
             traceback.print_exc(file=log)
             detail = f"{BROKEN}{type(error).__name__}: {' '.join(str(error).split())}"[:500]
     if kind == "fault":
         return Fault(task.name, task.a.label, task.compiler.name, task.suspect, FAILED, detail)
     other = task.other and task.other.name
-    return Cause(task.name, task.compiler.name, task.a.label, task.b and task.b.label, other, FAILED, detail)
+    b = task.b and task.b.label
+    return Cause(
+        *(task.name, task.compiler.name, task.a.label, b, other, FAILED, detail), ask=task.settings.ask
+    )
 
 
 def outcomes(
-    worker: Worker, programs: Sequence[Program], expected: Mapping[str, Expected], seconds: float
+    worker: Worker, programs: Sequence[Program], expected: Mapping[str, Expected], seconds: float = 0
 ) -> dict[str, Checked]:
-    """Return how each program ends in a worker, by label; those that run are timed together."""
+    """Return how each program ends in a worker, by label; those that run are timed together, unless seconds are 0."""
     checked = {program.label: _checked(worker, program, expected[program.label]) for program in programs}
-    timed = [program for program in programs if checked[program.label].ran]
+    timed = [program for program in programs if seconds and checked[program.label].ran]
     times = {}
     try:
         times = check.time_together(worker, timed, seconds) if timed else {}
@@ -342,7 +414,7 @@ def _has_error(column: Column) -> bool:
     return any(cell.status is Status.ERROR for cell in column.cells)
 
 
-def _is_broken(found: Cause | Fault) -> bool:
+def _is_broken(found: Cause | Fault | Parting) -> bool:
     return found.verdict == FAILED and found.detail.startswith((BROKEN, Status.ERROR))
 
 

@@ -14,7 +14,7 @@ from stackwars.core.compilers import ARTIFACT
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Graph, GraphError, Program
 from stackwars.core.types import dtype, integer_range, is_float, read_npz, shape
-from stackwars.explain.task import plain_arguments
+from stackwars.explain.task import TIME, plain_arguments
 
 SEED = 2025
 MOST_NAME = 80
@@ -45,6 +45,15 @@ def labelled(paths: Sequence[Path | str]) -> dict[str, Path]:
     if len(set(stems)) < len(stems):
         stems = [f"{name}-{side}" for name, side in zip(stems, "ab", strict=False)]
     return dict(zip(stems, map(Path, paths), strict=True))
+
+
+def name_of(paths: Sequence[Path | str], ask: str = TIME) -> str:
+    """Return the name of an answer about files.
+
+    >>> name_of(["x/slow.mlir", "fast.mlir"], "memory")
+    'slow-fast-memory'
+    """
+    return "-".join([*dict.fromkeys(map(stem, paths)), *([ask] if ask != TIME else [])])
 
 
 def check_exists(*paths: Path | str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from stackwars.core.numbers import percent, ratio_interval
+from stackwars.core.numbers import percent, ratio_interval, size
 from stackwars.core.outcome import Status
 from stackwars.explain import console
 from stackwars.explain.answer import (
@@ -16,28 +16,62 @@ from stackwars.explain.answer import (
     REDUCED,
     RIGHT,
     Answer,
+    CallSequence,
     Cause,
     Cell,
     Fault,
     Region,
 )
 from stackwars.explain.page import gaps, has_no_gap
-from stackwars.explain.table import CALL_MS
+from stackwars.explain.table import CALL_MS, PAGE
+from stackwars.explain.task import MEMORY
 
 BAD = (Status.WRONG, Status.CRASH, Status.TIMEOUT)
 """Outcomes that accuse a compiler or a program, most urgent first."""
 STATES = {Status.WRONG: "is wrong", Status.CRASH: "crashes", Status.TIMEOUT: "does not end in time"}
+UNJUDGED = "values are not judged"
 MOST_DETAIL = 160
 """Characters of a detail."""
 
 
 def headline(answer: Answer) -> str:
-    """Return the first of these that holds: programs compute different things; a wrong value, crash or timeout; a gap
-    with its cause, or against a framework without StableHLO if that is larger; a gap without a cause; a fault that did
-    not show again; right or not judged, with what was tried.
+    """Return the first of these that holds: in how many calls frameworks compile; programs compute different things;
+    a wrong value, crash or timeout; a gap with its cause, or against a framework without StableHLO if that is larger; a
+    gap without a cause; a fault that did not show again; right or not judged, with what was tried.
     """
-    text = answer.table.differ or _bad(answer) or _gap(answer) or _seen_once(answer) or _end(answer)
+    differ = (answer.parting and console.parting_headline(answer.parting)) or answer.table.differ
+    found = _calls(answer) or differ or _bad(answer) or _gap(answer)
+    text = found or _seen_once(answer) or _end(answer)
     return f"{text}."
+
+
+# Calls
+
+
+def _calls(answer: Answer) -> str:
+    """Return the first call that failed, then in how many calls each framework compiles, the most first."""
+    bad = [
+        f"{console.display_name(one.framework)} {STATES.get(call.status, f'has the outcome {call.status}')} "
+        f"in call {call.number}: {_short(call.detail)}"
+        for one in answer.sequences
+        for call in one.calls
+        if call.seconds is None or call.status is Status.WRONG
+    ]
+    ran = [one for one in answer.sequences if any(call.seconds is not None for call in one.calls)]
+    texts = [*bad[:1], *map(_compiling, sorted(ran, key=lambda one: -one.compiling))]
+    if any(call.status is Status.NOT_JUDGED for one in answer.sequences for call in one.calls):
+        texts.append(UNJUDGED)
+    return "; ".join(texts)
+
+
+def _compiling(sequence: CallSequence) -> str:
+    """Return in how many calls a framework compiles, why, and in how many it goes back to Python."""
+    calls, name = sequence.calls, console.display_name(sequence.framework)
+    causes = list(dict.fromkeys(console.call_cause(call) for call in calls if call.cause))
+    split = sum(bool(call.splits) for call in calls)
+    back = f", and goes back to Python in {split}" if split else ""
+    why = f": {'; '.join(causes)}" if causes else ""
+    return f"{name} compiles in {sequence.compiling} of {len(calls)} calls{back}{why}"
 
 
 # Faults
@@ -117,8 +151,8 @@ def _gap(answer: Answer) -> str:
         texts = list(_unexplained(answer))[:1]
     if not texts:
         return ""
-    unjudged = any(cell.timing and cell.status is Status.NOT_JUDGED for cell in answer.table.cells)
-    return "; ".join([*texts, *(["values are not judged"] if unjudged else [])])
+    unjudged = any(cell.cost and cell.status is Status.NOT_JUDGED for cell in answer.table.cells)
+    return "; ".join([*texts, *([UNJUDGED] if unjudged else [])])
 
 
 def _ratio(cause: Cause) -> float:
@@ -132,11 +166,15 @@ def _question(answer: Answer, cause: Cause) -> str:
 
 
 def _takes(answer: Answer, compiler: str, program: str, b: str | None, other: str | None, factor: float) -> str:
-    return console.gap_text(_subject(answer, program), compiler, _other(answer, b), other, factor)
+    return console.gap_text(
+        _subject(answer, program), compiler, _other(answer, b), other, factor, answer.table.ask
+    )
 
 
 def cause_text(cause: Cause) -> str:
     """Return the regions of a cause in words, and the share of the gap that they close."""
+    if cause.ask == MEMORY and not cause.regions:
+        return cause.detail
     shown = ", ".join(map(_region, cause.regions[:2]))
     more = len(cause.regions) - 2
     rest = f" and {more} more kinds" if more > 0 else ""
@@ -168,14 +206,14 @@ def _end(answer: Answer) -> str:
         cell
         for cell in table.cells
         if cell.compiler != NATIVE
-        and (cell.timing or cell.status in (Status.OK, Status.NOT_JUDGED, Status.INVALID))
+        and (cell.cost or cell.status in (Status.OK, Status.NOT_JUDGED, Status.INVALID))
     ]
     right = [cell for cell in ran if cell.status is Status.OK]
     others = _others(cell for cell in table.cells if cell not in ran and cell.status is not Status.OK)
     if not ran:
         said = next((f" ({_short(cell.detail)})" for cell in table.cells if cell.detail), "")
         return f"Nothing ran in a compiler: {others}{said}" if others else "Nothing was tried"
-    timed = [cell for cell in ran if cell.timing]
+    timed = [cell for cell in ran if cell.cost]
     gap = _no_gap(answer) if len(timed) > 1 else ""
     rest = f"; {others}" if others else ""
     if len(right) < len(ran):
@@ -196,7 +234,10 @@ def _no_gap(answer: Answer) -> str:
         ratio = ratio_interval(cause.ratio.value, cause.ratio.low, cause.ratio.high)
         programs = _takes(answer, cause.compiler, cause.program, cause.b, cause.other, cause.ratio.value)
         return f"; not separable from noise: {programs}, {ratio}"
-    return f", no gap beyond {percent(answer.table.bound)} and {CALL_MS} ms"
+    least = f"of memory beyond {percent(answer.table.bound)} and {size(PAGE)}"
+    if answer.table.ask != MEMORY:
+        least = f"beyond {percent(answer.table.bound)} and {CALL_MS} ms"
+    return f", no gap {least}"
 
 
 def _others(cells: Iterable[Cell]) -> str:

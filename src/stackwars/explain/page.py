@@ -8,12 +8,22 @@ from pathlib import Path
 
 from stackwars.core import machine
 from stackwars.core.lines import wrote
-from stackwars.core.numbers import milliseconds, percent, ratio
+from stackwars.core.numbers import milliseconds, percent, ratio, size
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
 from stackwars.explain import table as tables
-from stackwars.explain.answer import NATIVE, NO_GAP, NOT_SEPARABLE, Answer, Cause, Fault, Question, Table
+from stackwars.explain.answer import (
+    NATIVE,
+    NO_GAP,
+    NOT_SEPARABLE,
+    Answer,
+    Cause,
+    Fault,
+    Parting,
+    Question,
+    Table,
+)
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
 """Exit statuses of `stackwars explain`."""
@@ -44,7 +54,7 @@ def write(folder: Path, answer: Answer) -> None:
 def written(folder: Path) -> list[str]:
     """Return a line for each file that a reader wants to open."""
     looks = {
-        "explain.html": "the times, then the cause of each gap and fault",
+        "explain.html": "the outcomes, then the cause of each gap and fault",
         "explain.md": "the same as text, to paste into an issue",
         REPRODUCER: "shows the first fault by itself",
     }
@@ -89,7 +99,7 @@ def html(answer: Answer) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters |= {"ms": milliseconds, "ratio": ratio, "percent": percent}
+    jinja.filters |= {"ms": milliseconds, "ratio": ratio, "percent": percent, "size": size}
     table = answer.table
     return jinja.get_template(TEMPLATE).render(
         answer=answer,
@@ -106,10 +116,10 @@ def html(answer: Answer) -> str:
 
 
 def slowest(table: Table) -> float:
-    """Return the longest time in a compiler, of which the bars are shares: eager PyTorch's can be far above."""
-    timed = [cell for cell in table.cells if cell.timing]
+    """Return the largest cost in a compiler, of which the bars are shares: eager PyTorch's can be far above."""
+    timed = [cell for cell in table.cells if cell.cost]
     compiled = [cell for cell in timed if cell.compiler != NATIVE]
-    return max((cell.ms for cell in compiled or timed), default=1.0)
+    return max((cell.cost for cell in compiled or timed), default=1.0)
 
 
 def markdown(answer: Answer) -> str:
@@ -117,14 +127,17 @@ def markdown(answer: Answer) -> str:
     table = answer.table
     sizes = ", ".join(f"{name} {value}" for name, value in answer.sizes.items())
     inputs = f", with the values of {answer.inputs}" if answer.inputs else ""
+    outcomes = [*console.grid(table), *console.bytes_grid(table), *_wrapped(console.below(table))]
+    if answer.sequences:
+        outcomes = _wrapped(console.calls_lines(answer))
     body = [
         escaped(f"# {answer.name}: {answer.headline}"),
         "",
         escaped(f"{answer.title}{f' ({sizes})' if sizes else ''}{inputs}"),
         "",
-        *fenced([f"$ {answer.command}", *console.grid(table), *_wrapped(console.below(table))]),
+        *fenced([f"$ {answer.command}", *outcomes]),
     ]
-    for result in (*answer.causes, *answer.faults):
+    for result in filter(None, (answer.parting, *answer.causes, *answer.faults)):
         body += ["", *fenced([*_wrapped([console.paragraph(result)]), *_regions(result)])]
     versions = "; ".join(
         f"{name}: {', '.join(f'{package} {version}' for package, version in packages.items())}"
@@ -159,9 +172,9 @@ def _wrapped(texts: list[str]) -> list[str]:
     return console.wrapped(texts).splitlines()
 
 
-def _regions(answer: Cause | Fault) -> list[str]:
+def _regions(answer: Cause | Fault | Parting) -> list[str]:
     """Return the operations of a cause's first regions side by side."""
-    if isinstance(answer, Fault) or not answer.regions:
+    if not isinstance(answer, Cause) or not answer.regions:
         return []
     result = [""]
     for region in answer.regions[:MOST_REGIONS]:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -37,6 +39,8 @@ from stackwars.explain.kept import Kept, digest
 SCHEMA = 2
 """Schema 1 had `ok` for what is `not judged` now, and lists for the ratios of changes."""
 ALL, BISECT = ORDERS = ("all", "bisect")
+SAME_HLO = "; the optimised program is the same: code generation, the runtime or a kernel library differs"
+OTHER_HLO = "; the optimised program differs too, so the compiler may be the cause, or the runtime"
 FIRST = 4
 """Releases with which the order `bisect` begins."""
 
@@ -65,7 +69,8 @@ class Release:
 
     times: [group, round, milliseconds of a call]; the releases of a group were measured in the same rounds. ms: their
     geometric mean. ratio: of its time to that in the newest release that was timed. compile_s: in the process that
-    checked it; compile_rounds_s and cores, which a call uses: in those that timed it. judge to flaky: the verdict on
+    checked it; compile_rounds_s and cores, which a call uses: in those that timed it. hlo: a digest of the
+    optimised program, see `digest_of_hlo`; "" without one. judge to flaky: the verdict on
     its values, see `judge.judge`.
     """
 
@@ -85,6 +90,7 @@ class Release:
     where: str | None = None
     limit: float | None = None
     flaky: bool | None = None
+    hlo: str = ""
     cores: list[float] = field(default_factory=list)
     compile_rounds_s: list[float] = field(default_factory=list)
 
@@ -98,8 +104,9 @@ class Release:
 class Change:
     """A release that differs from the one before it among those that were measured.
 
-    kind: slower, faster, fixed, or the status that it has now. ratio: its time over that of the older one, if both are
-    right. between: releases of the list that lie between the two. sentence: the change in words.
+    kind: slower, faster, fixed, or the status that it has now. same_hlo: whether both compile to the same program; None
+    if that is unknown. ratio: its time over that of the older one, if both are right. between: releases of the list
+    that lie between the two. sentence: the change in words.
     """
 
     newer: str
@@ -109,6 +116,7 @@ class Change:
     ratio: Interval | None
     between: int
     sentence: str
+    same_hlo: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -248,12 +256,17 @@ class Processes:
 
         :raises Failed: for an error of its environment, which another run may not have.
         """
+        hlo = ""
         with Worker(spec, **self.settings.limits) as worker:
             packages = worker.versions()
             checked = check(worker, self.program, self.expected)
+            if spec.is_xla and checked.ran:
+                # An old release may have no text of it.
+                with suppress(Failed):
+                    hlo = digest_of_hlo(worker.hlo(self.program.label))
         if checked.outcome.status is Status.ERROR:
             raise Failed(checked.outcome)
-        numbers = {"compile_s": checked.compile_s, "versions": packages, **(checked.verdict or {})}
+        numbers = {"compile_s": checked.compile_s, "versions": packages, "hlo": hlo, **(checked.verdict or {})}
         return asdict(Release(version, checked.outcome.status, checked.outcome.detail, **numbers))
 
     def time(self, releases: Sequence[Release], group: int, number: int) -> None:
@@ -340,7 +353,9 @@ class Search:
             return None
         interval = "" if ratio.low is None else f" (95 %: {ratio.low:.2f} to {ratio.high:.2f})"
         sentence = f"{where} takes {ratio.value:.2f} times as long as {older.version}{interval}: {kind}"
-        return Change(*names, kind, "", Interval.of(ratio), between, sentence)
+        same = newer.hlo == older.hlo if newer.hlo and older.hlo else None
+        sentence += {True: SAME_HLO, False: OTHER_HLO, None: ""}[same]
+        return Change(*names, kind, "", Interval.of(ratio), between, sentence, same)
 
     def _bisect(self, newer: str, older: str) -> None:
         """Measure the release in the middle of two that differ, and go on with each half that differs."""
@@ -366,6 +381,34 @@ class Search:
             ordered = [self.releases[version] for version in versions[:: -1 if number % 2 else 1]]
             if right := [release for release in ordered if release.ran]:
                 self._processes.time(right, self._groups, number)
+
+
+_NAME = re.compile(r"%[\w.\-]+")
+_OPERAND_TYPE = re.compile(r"[a-z]\w*\[[\d,<=]*\](\{[^{}]*\})? (?=%)")
+"""The type of an operand, which only some releases print."""
+_ABOUT = re.compile(
+    r', (metadata|origin|frontend_attributes)=\{("(\\.|[^"\\])*"|\{("(\\.|[^"\\])*"|[^{}"])*\}|[^{}"])*\}'
+)
+"""Attributes that say where an operation is from."""
+
+
+def digest_of_hlo(text: str) -> str:
+    """Return a digest of an optimised program without its names, metadata and numbers of operations.
+
+    Names are counted in their order of appearance. Tables of files, which newer releases print, are left out, and so is
+    the head of the module, which names options.
+    """
+    names: dict[str, str] = {}
+    lines = [line for line in text.splitlines() if " = " in line or line.startswith(("%", "ENTRY"))]
+    texts = [
+        _NAME.sub(
+            lambda match: names.setdefault(match[0], f"%{len(names)}"),
+            _OPERAND_TYPE.sub("", _ABOUT.sub("", line)),
+        )
+        # The head of a computation names its parameters again.
+        for line in (line.strip().partition(" (")[0] if line.endswith("{") else line.strip() for line in lines)
+    ]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
 def spread(versions: Sequence[str], newest: str, oldest: str) -> list[str]:

@@ -10,16 +10,18 @@ from stackwars.core.check import Checked
 from stackwars.core.client import CompilerSpec
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import NATIVE, Cell, Question, gap_id
+from stackwars.explain.answer import NATIVE, Cell, Memory, Question, gap_id
 from stackwars.explain.task import Settings
 
 FAULTS = (Status.CRASH, Status.WRONG, Status.TIMEOUT, Status.UNSUPPORTED)
 """Outcomes that a search explains, most urgent first."""
 CALL_MS = 0.05
 """Times that differ by less may differ in the cost of a call alone."""
+PAGE = 4096
+"""Bytes that differ by less do not count."""
 
 
-def cell(program: str, compiler: str, checked: Checked) -> Cell:
+def cell(program: str, compiler: str, checked: Checked, memory: Memory | None = None) -> Cell:
     """Return the cell of a program in a compiler."""
     verdict = {key: value for key, value in (checked.verdict or {}).items() if key != "judge"}
     return Cell(
@@ -29,13 +31,14 @@ def cell(program: str, compiler: str, checked: Checked) -> Cell:
         **verdict,
         compile_s=checked.compile_s,
         timing=checked.timing,
+        memory=memory,
     )
 
 
 def with_ratios(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with the ratio of each time to the best."""
-    best = min((one.ms for one in cells if one.timing), default=1.0)
-    return [replace(one, ratio=one.ms / best) if one.timing else one for one in cells]
+    """Return the cells with the ratio of each cost to the best."""
+    best = min(filter(None, (one.cost for one in cells)), default=1.0)
+    return [replace(one, ratio=one.cost / best) if one.cost else one for one in cells]
 
 
 def difference(expected: Mapping[str, Expected]) -> str:
@@ -63,21 +66,24 @@ def joined(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(text for text in texts if text))
 
 
-def is_gap(slow_ms: float, fast_ms: float, bound: float) -> bool:
-    """Return whether two times differ by more than the bound, and by more than calls can."""
-    return slow_ms > (1 + bound) * fast_ms and slow_ms - fast_ms > CALL_MS
+def is_gap(slow: Cell, fast: Cell, bound: float) -> bool:
+    """Return whether two costs differ by more than the bound, and by more than calls or pages can."""
+    least = PAGE if slow.memory else CALL_MS
+    return slow.cost > (1 + bound) * fast.cost and slow.cost - fast.cost > least
 
 
 def gaps(cells: Iterable[Cell], bound: float) -> list[Question]:
-    """Return all gaps beyond the bound, the largest first: of two programs in a compiler, of a program in two."""
+    """Return all gaps beyond the bound, the largest first: of two programs in a compiler, and of times, of a program in
+    two.
+    """
     result = []
-    timed = [one for one in cells if one.timing and one.compiler != NATIVE]
-    for slow, fast in permutations(timed, 2):
+    known = [one for one in cells if one.cost and one.compiler != NATIVE]
+    for slow, fast in permutations(known, 2):
         b = fast.program if fast.compiler == slow.compiler else None
-        other = fast.compiler if fast.program == slow.program else None
-        if (b or other) and is_gap(slow.ms, fast.ms, bound):
+        other = fast.compiler if fast.program == slow.program and not slow.memory else None
+        if (b or other) and is_gap(slow, fast, bound):
             sides = (slow.compiler, slow.program, b, other)
-            result.append(Question("cause", gap_id(*sides), *sides, gap=slow.ms / fast.ms))
+            result.append(Question("cause", gap_id(*sides), *sides, gap=slow.cost / fast.cost))
     return sorted(result, key=lambda question: -question.gap)
 
 
@@ -109,7 +115,7 @@ def native_gaps(cells: Iterable[Cell], bound: float) -> list[tuple[Cell, Cell]]:
     timed = sorted((one for one in cells if one.timing), key=lambda one: one.ms)
     best = next((one for one in timed if one.compiler != NATIVE), None)
     natives = [one for one in timed if one.compiler == NATIVE and one.status is Status.OK]
-    return [(best, one) for one in natives if best and is_gap(best.ms, one.ms, bound)]
+    return [(best, one) for one in natives if best and is_gap(best, one, bound)]
 
 
 def _faults(cells: Sequence[Cell], compilers: Sequence[CompilerSpec]) -> list[Question]:

@@ -12,6 +12,9 @@ from stackwars.core.client import CompilerSpec
 from stackwars.core.program import Argument, Graph, Program, fixed
 from stackwars.core.types import dtype, integer_range, is_float, shape
 
+TIME, MEMORY = "time", "memory"
+ASKS = (TIME, MEMORY)
+"""Objectives of an explanation: ms of a call, or bytes of XLA's buffer assignment."""
 INTEGERS = 8
 """Integers of arguments without values are below this in the first set of inputs, and scalars in both: they may be the
 bound of a loop. Others cover their type's range in the second set."""
@@ -23,7 +26,7 @@ Lower = Callable[[dict[str, int]], Program | None]
 class Settings:
     """bound: gaps beyond it are explained. questions: at most so many of each kind. seconds: each program is timed so
     long. budget_s: of a search. timeout_s: of a compilation or call.
-    memory_cap_gib: of a worker. matmul_precision: with which frontends lower.
+    memory_cap_gib: of a worker. matmul_precision: with which frontends lower. ask: one of ASKS.
     """
 
     bound: float = 0.1
@@ -33,11 +36,17 @@ class Settings:
     timeout_s: float = 120
     memory_cap_gib: float | str = "auto"
     matmul_precision: str = "highest"
+    ask: str = TIME
 
     @property
     def limits(self) -> dict[str, Any]:
         """The limits of a `Worker`."""
         return {"cap_gib": self.memory_cap_gib, "timeout_s": self.timeout_s}
+
+    @property
+    def evaluator_limits(self) -> dict[str, Any]:
+        """The limits of a `Worker` that evaluates a whole model in one command."""
+        return self.limits | {"timeout_s": max(self.timeout_s, self.budget_s)}
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any
 from stackwars.core.contention import Meter, Usage
 from stackwars.core.documents import Events
 from stackwars.measure import pages
-from stackwars.measure.loops import LONG_S, run_loop
+from stackwars.measure.loops import LONG_S, LOOP_S, run_loop
 
-SINGLES, STEADY, DISPATCH, THROUGHPUT = "singles", "steady", "dispatch", "throughput"
+SINGLES, STEADY, WARM, DISPATCH, THROUGHPUT = "singles", "steady", "warm", "dispatch", "throughput"
 LOOP = "loop"
 """What a parent may ask of a program: the names of methods of its `Stream`."""
 ALONE = (SINGLES, STEADY, DISPATCH)
@@ -107,7 +107,7 @@ class Stream:
         self._meter: Meter | None = None
 
     def perform(self, step: str) -> int:
-        """Take one step, of SINGLES, STEADY, DISPATCH, THROUGHPUT and LOOP; return the ns of its longest block,
+        """Take one step, of SINGLES, STEADY, WARM, DISPATCH, THROUGHPUT and LOOP; return the ns of its longest block,
         0 without one."""
         return getattr(self, step)()
 
@@ -170,6 +170,13 @@ class Stream:
             **self._labels,
         )
         return max(samples)
+
+    def warm(self) -> int:
+        """Run blocks for LOOP_S, at least one, and record none: in a round without a series, loops begin warm too."""
+        start, longest = time.perf_counter(), 0
+        while not longest or time.perf_counter() - start < LOOP_S:
+            longest = max(longest, self.block())
+        return longest
 
     def loop(self) -> int:
         """Run one loop, see `stackwars.measure.loops`."""

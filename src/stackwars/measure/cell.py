@@ -71,15 +71,15 @@ class Together:
 
 
 def measure(
-    job: ProcessJob, pins: Path, partner_pins: Path | None, output: Path, beside: Path | None = None,
+    job: ProcessJob, count: int, pins: Path, partner_pins: Path | None, output: Path, beside: Path | None = None,
     replay: Any = None, replay_pins: Path | None = None,
 ) -> dict:  # fmt: skip
     """Measure a cell, write its files into the folder `output` and return the content of cell.json.
 
-    job: that of its first process; its settings have the number of `rounds`. The first round whose process is not ok
-    is the last. partner_pins: of the environment of the job's partner. replay: a ReplayJob of REPLAYING that takes part
-    in the rounds, and replay_pins those of its compiler. beside: the folder for the baseline's cell and the rounds of
-    the replay, each of which is there if it was measured whole.
+    job: that of its first process. count: the rounds, of which those that had finished are not measured again. The
+    first round whose process is not ok is the last. partner_pins: of the environment of the job's partner. replay: a
+    ReplayJob of REPLAYING that takes part in the rounds, and replay_pins those of its compiler. beside: the folder for
+    the baseline's cell and the rounds of the replay, each of which is there if it was measured whole.
     """
     progress.announce(job)
     too_large = _too_large(job)
@@ -97,9 +97,9 @@ def measure(
     records: list[dict[str, dict]] = []
     with exclusive(job.settings):
         nodes.ensure_peak(job.device, output)
-        while len(records) < job.settings["rounds"]:
-            one = partial(_round, replace(job, repetition=len(records)), own.python, others)
-            records.append(rounds.run(len(records), one))
+        for number in rounds.numbers(count):
+            one = partial(_round, replace(job, repetition=number), own.python, others)
+            records.append(rounds.run(number, one))
             progress.report(_process(records[-1]))
             if records[-1][SUBJECT]["status"] != "ok":
                 break
@@ -112,7 +112,6 @@ def measure(
     cell = write(output, processes, [folder / SUBJECT for folder in folders], rounds.seed)
     if beside and cell["status"] in ("ok", "wrong"):
         _write_beside(beside, records, [folder / PARTNER for folder in folders], partner, rounds.seed)
-    rounds.remove()
     return cell
 
 
@@ -296,13 +295,13 @@ def write(output: Path, records: list[dict], folders: list[Path], run_seed: int 
 
 
 def main() -> None:
-    """`python -m stackwars.measure.cell`: measure a cell into a folder.
+    """`python -m stackwars.measure.cell`: measure so many rounds of a cell into a folder.
 
     --taken: the folder `beside` of the cell in whose rounds this baseline's was measured, if it was.
     """
     path = {"type": Path}
     a = documents.parse_arguments(
-        main.__doc__, "job", "pins", "output",
+        main.__doc__, "job", "pins", "output", rounds={"type": int, "required": True},
         partner_pins=path, beside=path, replay=path, replay_pins=path, taken=path,
     )  # fmt: skip
     if a.beside:
@@ -314,7 +313,7 @@ def main() -> None:
         return
     replay = a.replay and documents.read_job(import_module(REPLAYING).JOB, a.replay)
     job = documents.read_job(ProcessJob, a.job)
-    measure(job, a.pins, a.partner_pins, a.output, a.beside, replay, a.replay_pins)
+    measure(job, a.rounds, a.pins, a.partner_pins, a.output, a.beside, replay, a.replay_pins)
 
 
 if __name__ == "__main__":

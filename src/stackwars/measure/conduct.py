@@ -37,6 +37,8 @@ LONG_PAIRS = 2
 """Pairs of loops where a block takes over LONG_S."""
 FAILED = -1
 """In the place of nanoseconds, if the process has ended."""
+FIRST_ROUNDS = {calls.STEADY: 2, calls.DISPATCH: 1, calls.THROUGHPUT: 1}
+"""Steps that only so many first rounds take; a later round warms up in place of the undisturbed series."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Participant:
     """A process of a round.
 
     job: what its child module reads, see `supervisor.MeasuredProcess`. python: of its environment. folder: made afresh.
-    streams: the names of its programs. steps: what each stream does before the loops.
+    streams: the names of its programs. steps: what each stream does before the loops, in the first round.
     """
 
     name: str
@@ -54,6 +56,13 @@ class Participant:
     child_module: str = CELL
     streams: tuple[str, ...] = ("",)
     steps: tuple[str, ...] = STEPS
+
+    @property
+    def steps_of_round(self) -> tuple[str, ...]:
+        """The steps that it takes in the round of its job: the number alone decides, not how many rounds follow."""
+        number = self.job.repetition
+        due = [step for step in self.steps if number < FIRST_ROUNDS.get(step, number + 1)]
+        return tuple(due) if calls.STEADY in due else (*due, calls.WARM)
 
 
 def run_round(
@@ -95,8 +104,9 @@ class _Round:
         for process in self.processes.values():
             process.send("build")
         running = [one for one in self.participants if self._answer(one, "build") != FAILED]
-        for step in dict.fromkeys(step for one in self.participants for step in one.steps):
-            for turn in self._drawn(step, [one for one in running if step in one.steps]):
+        steps = {one.name: one.steps_of_round for one in self.participants}
+        for step in dict.fromkeys(step for taken in steps.values() for step in taken):
+            for turn in self._drawn(step, [one for one in running if step in steps[one.name]]):
                 self._turn(*turn, step)
         self._loops(running)
         for process in self.processes.values():

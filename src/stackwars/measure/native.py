@@ -26,6 +26,9 @@ from stackwars.measure import frameworks, workloads
 from stackwars.measure.calls import timed_call
 from stackwars.measure.frameworks import each
 
+_COMPILERS = ("torch._dynamo.", "torch._inductor.", "jax.errors")
+"""Modules of the exceptions that a framework raises against a program."""
+
 
 class NativeWorker(Worker):
     """A process with a framework's session of one workload."""
@@ -98,7 +101,7 @@ class Commands(worker.Commands):
         session.build(build, self._sizes, self._seed, inputs)
         session.settle()
         if session.counters().compiles is not None and not self._updates:
-            with _refusals():
+            with refusals():
                 session.fence(session.call(0))
         self._programs[name], self._calls = session, 0
         gc.collect()
@@ -110,7 +113,7 @@ class Commands(worker.Commands):
         What an updating workload gives after its first call depends on how many there were: it has no results then.
         """
         session = self._programs[name]
-        with _refusals():
+        with refusals():
             output, _, ns = timed_call(session, which)
         self._calls += 1
         arrays: list[np.ndarray] = []
@@ -126,12 +129,12 @@ class Commands(worker.Commands):
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn what TorchInductor raises against a program into a refusal; other exceptions are the program's own."""
+def refusals() -> Iterator[None]:
+    """Turn what a framework raises against a program into a refusal; other exceptions are the program's own."""
     try:
         yield
     except Exception as error:
-        if type(error).__module__.startswith(("torch._dynamo.", "torch._inductor.")):
+        if type(error).__module__.startswith(_COMPILERS):
             raise NotImplementedError(f"{type(error).__name__}: {error}") from error
         raise
 

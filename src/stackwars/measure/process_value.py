@@ -20,12 +20,13 @@ class ProcessValue:
     """The numbers that the calls of one process give.
 
     kept: share of the steady blocks of the undisturbed series that are uncontended. kind, warmup: see
-    `steady.Steady`. loops_ms: median of its loops, ms a call; None where it has none.
+    `steady.Steady`. All three are None without a series: later rounds have none. loops_ms: median of its loops, ms a
+    call; None where it has none.
     """
 
-    kept: float
-    kind: str
-    warmup: int
+    kept: float | None
+    kind: str | None
+    warmup: int | None
     loops_ms: float | None
 
 
@@ -34,11 +35,11 @@ def of_rounds(
 ) -> dict[int, ProcessValue]:
     """{round: value} of the processes of one cell, or of one program of a replay.
 
-    rounds: {round: (ns of each call that was timed on its own, the event of the steady blocks)}; of the
+    rounds: {round: (ns of each call that was timed on its own, the event of the steady blocks, {} without)}; of the
     latter "ns", "run_ns", "wait_ns" and "steal_ns", one for each block, "calls" in a block and
     "other_processes_share". loops_by_round: the events of the loops.
     """
-    baseline_share = baseline_wait_share([blocks for _, blocks in rounds.values()])
+    baseline_share = baseline_wait_share([blocks for _, blocks in rounds.values() if blocks])
     return {
         r: _value(singles, blocks, loops_by_round.get(r, ()), baseline_share)
         for r, (singles, blocks) in rounds.items()
@@ -82,6 +83,9 @@ def uncontended_blocks(blocks: dict, baseline_share: float) -> list[bool]:
 def _value(
     singles_ns: Sequence[int], blocks: dict, events: Sequence[dict], baseline_share: float
 ) -> ProcessValue:
+    loops_ms = loops.side_ms(events) if events else None
+    if not blocks:
+        return ProcessValue(None, None, None, loops_ms)
     from stackwars.measure import steady
 
     per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
@@ -89,5 +93,4 @@ def _value(
     result = steady.classify([*(ns / 1e6 for ns in singles_ns), *per_call, *later])
     kept = uncontended_blocks(blocks, baseline_share)
     kept = kept[max(0, result.start - len(singles_ns)) :] or kept
-    loops_ms = loops.side_ms(events) if events else None
     return ProcessValue(statistics.fmean(kept), result.kind, result.warmup, loops_ms)

@@ -23,19 +23,23 @@ def report(result: dict) -> None:
 def summary(result: dict) -> str:
     """Return one line: two calls and the undisturbed series of an ok process, else its status and why.
 
-    A replay has a series of each program. The steady state of a table is that of the loops, which nothing shows here.
+    A replay has a series of each program. A round without series shows its last loops. The steady state of a table is
+    that of all loops, which nothing shows here.
     """
     if result["status"] != "ok":
         return _ended_badly(result)
-    steady = [e for e in result["events"] if e["event"] == "steady"]
-    if not steady:  # a process of several shapes has none
+    word, timed = "series", [e for e in result["events"] if e["event"] == "steady"]
+    if not timed:
+        last = {e.get("program"): e for e in result["events"] if e["event"] == "loop"}
+        word, timed = "loop", list(last.values())
+    if not timed:  # a process of several shapes has neither
         return "ok"
-    calls = len(steady[0]["ns"]) * steady[0]["calls"]
+    calls = len(timed[0]["ns"]) * timed[0]["calls"]
     if "programs" in result:
-        times = ", ".join(f"{e['program']} {_time(e)}" for e in steady)
-        return f"ok: series {times} ({calls} calls each)"
+        times = ", ".join(f"{e['program']} {_time(e)}" for e in timed)
+        return f"ok: {word} {times}" + (f" ({calls} calls each)" if word == "series" else "")
     first, second = (_time(event(result, name)) for name in ("first", "second"))
-    line = f"ok: first {first}, second {second}, series {_time(steady[0])} ({calls} calls)"
+    line = f"ok: first {first}, second {second}, {word} {_time(timed[0])} ({calls} calls)"
     partner = result.get("partner") or {"status": "not run"}
     if partner["status"] in ("ok", "not run"):
         return line

@@ -1,19 +1,22 @@
-"""The rounds of a job, each in a folder of its own, where a job that was killed finds those that it had finished.
+"""The rounds of a job, each in a folder of its own, where the same job finds those that it had finished.
 
 rounds = Rounds(output, job, [pins])
-for number in range(job.settings["rounds"]):
+for number in rounds.numbers(count):
     record = rounds.run(number, measure)      # measure(folder, rng) -> record, which is JSON
-rounds.remove()                               # once the result is written
+
+The folders stay once the result is written: a job that is asked for more rounds adds them to these. How many rounds
+are asked for is no part of the job.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 import secrets
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,8 +25,13 @@ from stackwars.core import documents, machine
 from stackwars.core.launch import REPOSITORY
 
 ROUNDS = "rounds"
-"""The folder of the rounds of a job that is not done, beside what it writes once it is."""
+"""The folder of the rounds of a job, beside what it writes once they are done."""
 _JOB, _ROUND = "job.json", "round.json"
+_MEASURING = (
+    *("core/**/*.py", "measure/**/*.py", "setup/**/*.py"),
+    *("study/audits/*.py", "study/workflow/measured_jobs.py"),
+)
+"""Files of the package that decide what a round measures; a job has what the others decide."""
 
 
 class Rounds:
@@ -52,6 +60,13 @@ class Rounds:
         """Return the folder of a round."""
         return self.folder / str(number)
 
+    def numbers(self, count: int) -> Iterator[int]:
+        """Yield the numbers of so many rounds, and of further ones that had finished: none is dropped."""
+        for number in itertools.count():
+            if number >= count and _saved(self.place(number) / _ROUND) is None:
+                return
+            yield number
+
     def run(self, number: int, measure: Callable[[Path, random.Random], dict]) -> dict:
         """Return the record of a round, from its folder if it had finished.
 
@@ -69,9 +84,10 @@ class Rounds:
         part.rename(place)
         return record
 
-    def remove(self) -> None:
-        """Delete all rounds: what they measured is in the result."""
-        shutil.rmtree(self.folder)
+
+def finished(output: Path) -> int:
+    """Return how many rounds of a job have finished. output: its folder."""
+    return len(list(output.glob(f"{ROUNDS}/*/{_ROUND}")))
 
 
 def _saved(path: Path) -> dict | None:
@@ -86,6 +102,7 @@ def _stamp(job: Any, files: Iterable[Path]) -> str:
     """Return a digest of everything that a finished round must share with the requested one."""
     own = {"job": asdict(job), "machine": machine.described(machine.record())}
     digest = hashlib.sha256(json.dumps(own, sort_keys=True).encode())
-    for path in [*files, *sorted((REPOSITORY / "src" / "stackwars").rglob("*.py"))]:
+    package = REPOSITORY / "src" / "stackwars"
+    for path in [*files, *sorted(path for pattern in _MEASURING for path in package.glob(pattern))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()

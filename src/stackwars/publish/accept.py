@@ -17,6 +17,7 @@ from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.lines import fold
 from stackwars.measure import FORMS, PROTOCOL
+from stackwars.measure.rounds import ROUNDS
 from stackwars.publish.paper.figures.ratios import write_answer
 from stackwars.study import cells, printed
 from stackwars.study.claims import compare, pages
@@ -134,7 +135,8 @@ def _check_sizes(context: dict, reference: Path) -> None:
 def _measured(root: Path, names: Iterable[str]) -> set[Path]:
     """Return the files under a folder of results with these names (patterns), relative to it."""
     files = {path.relative_to(root) for name in names for path in root.rglob(name)}
-    return {path for path in files if path.parts[0] not in {*damage.NO_RESULTS, runs.FOLDER}}
+    left_out = {*damage.NO_RESULTS, runs.FOLDER}
+    return {path for path in files if path.parts[0] not in left_out and ROUNDS not in path.parts}
 
 
 def _sources(full: Path) -> dict[Path, list[dict]]:

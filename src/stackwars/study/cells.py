@@ -55,6 +55,11 @@ def asked(config: Config) -> list[Cell]:
     ]
 
 
+def measured(config: Config) -> list[Cell]:
+    """Return the cells of `asked` that the run measures; those without rounds are left out."""
+    return [cell for cell in asked(config) if rounds(config, cell.framework, cell.workload, cell.device)]
+
+
 def sizes(config: Config, workload: str) -> dict[str, int]:
     """The workload's sizes in the chosen preset."""
     return preset_sizes(config.chosen.sizes, workload)
@@ -109,9 +114,9 @@ def pins(config: Config, framework: str, device: str) -> str:
 
 
 def rounds(config: Config, *names: str) -> int:
-    """Return the rounds of what these workloads, frameworks and devices name: the fewest of any in the preset."""
+    """Return the fewest rounds that the preset gives to any of these workloads, frameworks, devices and compilers."""
     found = (config.chosen.rounds.get(sized.base(name)) for name in names)
-    return min([settings(config).rounds, *filter(None, found)])
+    return min([settings(config).rounds, *(count for count in found if count is not None)])
 
 
 def partner(config: Config, cell: Cell, among: Container[Cell]) -> Cell | None:

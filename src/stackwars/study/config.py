@@ -17,7 +17,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
-from stackwars.study import cells, growth, odd, releases, schema, sharding
+from stackwars.study import budget, cells, growth, odd, releases, schema, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.keys import Config, Device, plain
@@ -106,7 +106,7 @@ def load(path: Path = CONFIG, **changes: object) -> Config:
 def validate(given: Any) -> Config:
     """Return a configuration, completed with the workloads of its studies and the sizes of program files.
 
-    given: what a file and the command line hold.
+    It has the rounds that fit into its minutes. given: what a file and the command line hold.
 
     :raises ConfigError: for the first key or value that cannot be used.
     """
@@ -127,7 +127,7 @@ def validate(given: Any) -> Config:
     _check_odd(result)
     _check_studies(result)
     _check_compilers(result)
-    return result
+    return _fitted(result)
 
 
 def _names(given: Any) -> dict[str, list[str]]:
@@ -200,6 +200,21 @@ def _completed(config: Config) -> Config:
         own = {workload: sizes | row.sizes.get(workload, {}) for workload, sizes in defaults.items()}
         presets[name] = row.model_copy(update={"sizes": row.sizes | own})
     return config.model_copy(update={"workloads": config.workloads or ordered, "presets": presets})
+
+
+def _fitted(config: Config) -> Config:
+    """Return a configuration with the rounds that fit into its minutes; the reference has what it has."""
+    if not config.minutes or config.source == "reference":
+        return config
+    if config.preset != "full":
+        raise ConfigError("minutes", "0 in a preset other than full", config.minutes)
+    if unknown := budget.unknown(config):
+        names = ", ".join(map(str, dict.fromkeys(one.path.parent for one in unknown)))
+        raise ConfigError("minutes", f"0 in a run of {names}, which config/costs.csv lacks", config.minutes)
+    result = budget.fitted(config)
+    if result is None:
+        raise ConfigError("minutes", f"0, or at least {budget.least_minutes(config)}", config.minutes)
+    return result
 
 
 def _check_form(config: Config) -> None:

@@ -482,8 +482,10 @@ class PresetRow(Model):
     """Workloads of this preset in some studies; all of the study by default."""
     device_workloads: dict[Device, Workloads] = {}
     """Lists of device_workloads that this preset overrides."""
-    rounds: dict[Annotated[str, Named("workload", "device", "framework")], Count] = {}
-    """Rounds of some workloads, devices and frameworks, if fewer than in settings."""
+    rounds: dict[
+        Annotated[str, Named("workload", "device", "framework", "compiler")], Annotated[int, Field(ge=0)]
+    ] = {}
+    """Rounds of some workloads, devices, frameworks and compilers, if fewer than in settings; 0 leaves them out."""
     block_calls: dict[Workload, Count] = {}
     """Calls in a block, the same for every framework; 1 by default."""
     variants: dict[Batched, Annotated[list[str], Unique]] = {}
@@ -513,6 +515,8 @@ class Config(Model):
     """Workloads of some devices; all by default."""
     measure: Measure | None = None
     """Studies of this run; by default the studies of its preset."""
+    minutes: Annotated[int, Field(ge=0)] = 0
+    """Time limit of a run of the first study, which sets its rounds and leaves out what does not fit; 0: everything."""
     studies: Annotated[dict[Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")], StudyRow], Field(min_length=1)]
     """Parts of the grid. The first has the original's tables."""
     compilers: dict[Annotated[str, Field(pattern="^[a-z][a-z0-9_.-]*$")], CompilerRow]

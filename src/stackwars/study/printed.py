@@ -36,7 +36,7 @@ def measured(config: Config, rows: Rows) -> Rows:
 
 def is_measured(config: Config, row: Sequence[Cell]) -> bool:
     """Return whether this run measures all of these cells."""
-    return set(row) <= set(cells.asked(config))
+    return set(row) <= set(cells.measured(config))
 
 
 def compared(config: Config) -> list[str]:
@@ -61,7 +61,7 @@ def emitted(config: Config, measured: Path, accepted: Path) -> dict[str, dict[st
     files = [
         *(
             (cell.workload, cell.framework, measured / cell.path / PROGRAM)
-            for cell in cells.asked(config)
+            for cell in cells.measured(config)
             if cell.device == device
         ),
         *(

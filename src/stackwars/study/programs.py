@@ -180,6 +180,11 @@ def replays(config: Config) -> list[ReplayCell]:
     ]
 
 
+def measured_replays(config: Config) -> list[ReplayCell]:
+    """Return the replays that the run measures; those without rounds are left out."""
+    return [one for one in replays(config) if cells.rounds(config, one.workload, one.compiler)]
+
+
 def _replaying(config: Config, workload: str) -> list[str]:
     """The compilers that replay the workload's programs."""
     return [
@@ -194,7 +199,7 @@ def searched(config: Config) -> list[ReplayCell]:
     asking = [study for study in studies(config) if study.has_causes]
     return [
         replay
-        for replay in replays(config)
+        for replay in measured_replays(config)
         if any(replay.compiler in s.compilers and replay.workload in s.workloads for s in asking)
     ]
 
@@ -245,7 +250,7 @@ def checked(config: Config, workload: str, compiler: str, variant: str = BASE) -
 
 def checks(config: Config) -> list[tuple[str, str, str]]:
     """Return (compiler, workload, variant) of every check: those before replays, and of the study of odd sizes."""
-    before = ((replay.compiler, replay.workload, BASE) for replay in replays(config))
+    before = ((replay.compiler, replay.workload, BASE) for replay in measured_replays(config))
     return list(dict.fromkeys([*before, *odd.checks(config)]))
 
 

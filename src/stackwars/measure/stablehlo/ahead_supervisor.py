@@ -30,7 +30,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from stackwars.core import buffers as assignments
 from stackwars.core import documents, launch, limits, machine, program_text
+from stackwars.core.buffers import Buffers
 from stackwars.core.documents import read_events
 from stackwars.core.hlo import facts
 from stackwars.core.launch import ExitReport, clean_environ, printable
@@ -52,10 +54,8 @@ SILENT = {
     "TF_CPP_MIN_LOG_LEVEL": "2",
     "TPU_LOG_DIR": "disabled",
 }
-_ASSIGNMENT = "after_optimizations-buffer-assignment.txt"
+_ASSIGNMENT = f"after_optimizations-{assignments.FILE}"
 """Suffix of the file with a program's buffers."""
-_ALLOCATION = re.compile(r"^allocation \d+: size (\d+), ([^\n]*)", re.MULTILINE)
-_COLOUR = re.compile(r"\bcolor (\d+)\b")
 # module_0001.jit_f.cl_795515814.after_codegen.txt; a GPU's has .sm_9.0_gpu_after_optimizations.txt
 _MODULE = re.compile(r"module_(\d+)\.(.+?)\.(?:cl_\d+\.|sm_|before_|after_|gpu_)")
 
@@ -191,24 +191,6 @@ def decide(
     return FITS, "compiler" if refuses else "bytes"
 
 
-@dataclass(frozen=True)
-class Buffers:
-    """Bytes of a compiled program in the device's main memory, padding included.
-
-    alias: shared by outputs and arguments. temp includes constants.
-    """
-
-    argument: int
-    output: int
-    temp: int
-    alias: int
-
-    @property
-    def hbm(self) -> int:
-        """Return the bytes that the program needs."""
-        return self.argument + self.output + self.temp - self.alias
-
-
 def optimised_hlo(folder: Path) -> tuple[str | None, str]:
     """Return the text of the program's module and its moment: `codegen`, which knows the estimated cycles, or
     `optimised` if the compiler did not get that far. (None, "") if there is none.
@@ -225,21 +207,7 @@ def buffers(folder: Path) -> Buffers | None:
     path = _first(folder, _ASSIGNMENT)
     if path is None:
         return None
-    sums = {"argument": 0, "output": 0, "temp": 0, "alias": 0}
-    # Each allocation is followed by the values that it holds; only lines that begin an allocation count.
-    for size, rest in _ALLOCATION.findall(path.read_text()):
-        colour = _COLOUR.search(rest)
-        # Values inside fused computations have no memory of their own; other colours are on the chip.
-        if "thread-local" in rest or (colour and colour.group(1) != "0"):
-            continue
-        if "parameter" in rest:
-            sums["argument"] += int(size)
-            if "maybe-live-out" in rest:
-                sums["output"] += int(size)
-                sums["alias"] += int(size)
-        else:
-            sums["output" if "output" in rest else "temp"] += int(size)
-    return Buffers(**sums)
+    return assignments.read(path.read_text()).buffers
 
 
 def buffers_assigned(folder: Path) -> bool:

@@ -1,9 +1,9 @@
 """A replay: rounds of a fresh process in which the programs of a workload take turns in one compiler.
 
-`python -m stackwars.measure.stablehlo.replay_cell --job JOB --pins PINS --peak PEAK --output FOLDER [--taken FOLDER]`
-writes replay.json, and profile.json with the operations of each program's calls. In the native compiler, the process
-takes part in the rounds of a cell (`measure.cell`), whose records are read from the folder `taken`: the cell's
-processes are the controls. Any other replay measures its rounds itself.
+`python -m stackwars.measure.stablehlo.replay_cell --job JOB --rounds COUNT --pins PINS --peak PEAK --output FOLDER
+[--taken FOLDER]` writes replay.json, and profile.json with the operations of each program's calls. In the native
+compiler, the process takes part in the rounds of a cell (`measure.cell`), whose records are read from the folder
+`taken`: the cell's processes are the controls. Any other replay measures its rounds itself.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STEADY = (
     *("ns", "calls", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"),
     *("seconds", "other_processes_share"),
 )
-"""Recorded numbers of the undisturbed series of each round."""
+"""Recorded numbers of an undisturbed series, which the first rounds have."""
 LOOP = (
     *("ns", "calls", "dropped", "run_ns", "wait_ns", "steal_ns", "minor_faults", "major_faults"),
     "began_s",
@@ -62,18 +62,19 @@ RoundRecords = list[dict[str, dict]]
 class ReplayCellJob:
     """A replay of all rounds.
 
-    replay: its settings have the number of rounds. cells: {framework: folder of its cell}, whose program must be the
-    replayed one.
+    cells: {framework: folder of its cell}, whose program must be the replayed one.
     """
 
     replay: ReplayJob
     cells: dict[str, str]
 
 
-def measure(job: ReplayJob, pins: Path, output: Path) -> tuple[list[dict[str, dict]], Rounds | None]:
+def measure(
+    job: ReplayJob, count: int, pins: Path, output: Path
+) -> tuple[list[dict[str, dict]], Rounds | None]:
     """Measure the rounds of a replay; return the records of each by participant, and the folders that hold them.
 
-    A round whose replay is not ok is the last.
+    A round that had finished is not measured again. One whose replay is not ok is the last.
     """
     progress.announce(job)
     python, refused = python_of(job, pins)
@@ -83,9 +84,9 @@ def measure(job: ReplayJob, pins: Path, output: Path) -> tuple[list[dict[str, di
     result: list[dict[str, dict]] = []
     with exclusive(job.settings):
         nodes.ensure_peak(job.device, output)
-        while len(result) < job.settings["rounds"]:
-            one = partial(_round, replace(job, repetition=len(result)), python)
-            result.append(rounds.run(len(result), one))
+        for number in rounds.numbers(count):
+            one = partial(_round, replace(job, repetition=number), python)
+            result.append(rounds.run(number, one))
             progress.report(result[-1][REPLAY])
             if result[-1][REPLAY]["status"] != "ok":
                 break
@@ -259,21 +260,19 @@ def _record(process: dict) -> dict:
 
 
 def main() -> None:
-    a = documents.parse_arguments(__doc__, "job", "pins", "peak", "output", taken={"type": Path})
+    count = {"type": int, "required": True}
+    a = documents.parse_arguments(__doc__, "job", "pins", "peak", "output", rounds=count, taken={"type": Path})
     job = documents.read_job(ReplayCellJob, a.job)
     a.output.mkdir(parents=True, exist_ok=True)
-    rounds = None
     if a.taken and (a.taken / REPLAYED).exists():
         taken = documents.read(a.taken / REPLAYED)
         records, seed = taken["rounds"], taken["seed"]
         progress.report(records[-1][REPLAY])
     else:
-        records, rounds = measure(job.replay, a.pins, a.output)
+        records, rounds = measure(job.replay, a.rounds, a.pins, a.output)
         seed = rounds and rounds.seed
     peak = nodes.peak_of(nodes.peaks(a.peak.parent), records[0][REPLAY]["machine"])
     write(job, records, seed, peak, a.output)
-    if rounds:
-        rounds.remove()
 
 
 if __name__ == "__main__":

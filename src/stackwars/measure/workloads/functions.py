@@ -9,7 +9,8 @@
 
 In place of `torch`, `torch_module(<some of the sizes>)` may return a torch.nn.Module, with NAMES, {name of a parameter:
 input that it takes its values from}; the module is called with the other inputs. Optional: TITLE, TABLE, ORDER as
-of a `Workload`, and `flops(<sizes>)`. Frameworks are imported inside the functions.
+of a `Workload`, `flops(<sizes>)`, and `calls()`, see `stackwars.measure.call_sequence`. Frameworks are imported inside
+the functions.
 """
 
 import inspect

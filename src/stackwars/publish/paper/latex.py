@@ -26,6 +26,8 @@ _SPECIAL = {
 }
 _LIGATURES = ("--", "!`", "?`", "``", "''")
 """Pairs that TeX sets as one other character: an option would not be copied as it is."""
+_WORD = re.compile(r"(?:\{(?:[^{}]|\{[^{}]*\})*\}|[^\s{}])+")
+"""A word of LaTeX: what no space divides, but for spaces in braces."""
 # Characters beyond ASCII in log lines and names of processors. Any other would stop pdflatex, and is
 # printed as its code point, U+1F4A9.
 _BEYOND_ASCII = {
@@ -123,3 +125,13 @@ def series(items: Iterable[object]) -> Latex:
     if any("," in re.sub(r"\([^)]*\)", "", word) for word in words):
         return Latex("; ".join(words[:-1]) + "; and " + words[-1])
     return Latex(", ".join(words[:-1]) + " and " + words[-1])
+
+
+def linked(text: str, address: str) -> Latex:
+    """Return LaTeX with a link on each word: pdfTeX stops at a link that a page break divides.
+
+    >>> linked(r"\\num{2.50} x", "a.html#b")
+    '\\\\href{a.html\\\\#b}{\\\\num{2.50}} \\\\href{a.html\\\\#b}{x}'
+    """
+    target = re.sub("[#%&]", r"\\\g<0>", address)
+    return Latex(_WORD.sub(lambda word: rf"\href{{{target}}}{{{word[0]}}}", text))

@@ -15,13 +15,15 @@ from typing import Any
 import jinja2
 
 from stackwars.core import documents
+from stackwars.core.outcome import Status
 from stackwars.measure import workloads
 from stackwars.publish.paper import latex, prose
 from stackwars.publish.paper.prose import PAPER, ProseError, Stale
 from stackwars.publish.paper.tables import claims, faults
 from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.publish.paper.values import BASELINE, SUBJECT, listed, values, verdicts
-from stackwars.setup.device import CPU
+from stackwars.setup.device import CPU, CPUS
+from stackwars.study import budget
 from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.study.keys import Config
 from stackwars.study.results import schema
@@ -104,6 +106,7 @@ def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[st
         "is_full_size": is_full_size(config),
         "has_prose": has_prose(config),
         "context": datasets.run.context,
+        "part": budget.sentence(config, _rounds(datasets.run)) if config.minutes else "",
         "reproduction": reproduction["summary"],
         "here": reproduction.get("here", ""),
         "steady": "" if config.source == "reference" or not is_full_size(config) else steady_here(datasets),
@@ -137,6 +140,13 @@ def steady_here(datasets: Sources) -> latex.Latex:
         text = f"{latex.escape(row['title'])} {latex.number(row['ratio'])}{beside}"
         groups.setdefault(row["verdict"], []).append(text)
     return latex.Latex("; ".join(f"{verdict} on {', '.join(texts)}" for verdict, texts in groups.items()))
+
+
+def _rounds(run: Dataset) -> list[float]:
+    """Return the rounds of every cell of a run on the CPU that has a result."""
+    cells = run.table("cells")
+    own = cells[(cells["mode"] == schema.NATIVE) & cells["device"].isin(CPUS) & (cells["status"] == Status.OK)]
+    return list(own["rounds"])
 
 
 def _accepted(runs: list[dict]) -> dict[str, list[str]]:
@@ -184,7 +194,9 @@ def definitions(sources: Sources, is_reference: bool) -> str:
     if is_reference:
         prose.require(paragraphs, decided)
     used = {command: sorted({use.name for use in used_names if use.command == command}) for command in known}
-    lines = [_define("val", name, numbers[name]) for name in used[prose.VAL]]
+    # The report of another run has that run's rows, and the text has the reference's numbers.
+    lines = [_define("val", name, latex.linked(*value) if is_reference else value.text)
+             for name in used[prose.VAL] for value in (numbers[name],)]  # fmt: skip
     lines += [_define("origin", study, origin(sources, study)) for study in used[prose.ORIGIN]]
     lines += [_define("claim", row["id"], box(row, _of_run(sources, row["id"], is_reference)))
               for row in decided_claims.to_dict("records")]  # fmt: skip

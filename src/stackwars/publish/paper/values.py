@@ -1,11 +1,10 @@
-"""The numbers of the reference as LaTeX, by key: what \\val{...} prints in the prose.
+"""The numbers of the reference as LaTeX, by key: what \\val{...} prints in the prose, and links to.
 
 steady/bert_base/torch_xla          a ratio (`comparison_key`); .../interval
-n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../max, .../runs
+n/tables/steady/torch_xla/slower    how many comparisons of a study have a verdict; .../compared, .../runs
 n/tables/steady/torch_xla/slower/names  the titles of their workloads
 ms/tables/bert_base/jax/steady      a time, as the tables of that study show it; with a compiler, of a replay; with the
                                     name of an accelerator, on that
-returned/stacks/bert_base/jax       the share of a call after which it has returned, likewise
 unfenced/gemm                       the ratio of 16 calls with one fence, on each kind of machine; fenced/gemm: fenced
 profile/matrix/mha/jax/COMPILER/CLASS  a profiled time
 change/jaxlib/mha/jax/0.8.3         time in a release over that in the one before it, where it changed
@@ -21,9 +20,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
 
 import pandas as pd
 
+from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, LAYOUT
 from stackwars.publish.paper import latex
@@ -33,6 +35,7 @@ from stackwars.study.audits import audit_entries
 from stackwars.study.claims import compare, definitions
 from stackwars.study.claims.confirm import Confirmations
 from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
+from stackwars.study.config import CONFIG
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import causes, effects, names, published, runs, schema, variance
 from stackwars.study.results.comparisons import EACH_KIND
@@ -51,9 +54,14 @@ from stackwars.study.results.verdicts import (
     PASSED,
 )
 
-Named = Iterator[tuple[str, object]]
+Named = Iterator[tuple[str, object, str]]
+"""Keys, each with a number, or None if there is none, and the address of its row."""
+Counted = Iterator[tuple[str, object] | tuple[str, object, str]]
+"""Likewise; a number without an address has that of its group."""
 SUBJECT, BASELINE = "torch_xla", "jax"
 """The comparison that the prose is about, whatever else a configuration compares first."""
+_FILTERS = ("quantity", "workload", "subject", "baseline", "device", "compiler", "variant")
+"""The columns that the view of comparisons filters by."""
 _OPTIONAL = ("compiler", "device", "baseline_compiler", "variant", "baseline", "baseline_workload")
 INTERVALS = {"interval": ("low", "high"), "next": ("predicted_low", "predicted_high")}
 """Suffixes of a ratio's key: the interval that decides, and where one more run of a kind is expected."""
@@ -61,27 +69,55 @@ VOTES = ("for", "against", "open")
 SMALL_FACTOR = 1.2
 WITH_LIBRARY, WITHOUT_LIBRARY = "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn"
 """The compilers that differ by YNN alone."""
-UNRESOLVED = 0.1
-"""Page 1 names the workloads on which the audited run could not have found a difference of this size."""
 
 
-def values(data: Dataset) -> dict[str, str]:
+class Value(NamedTuple):
+    """A number as LaTeX, and the address of its row: a view of the report, or a file, from the folder of paper.pdf."""
+
+    text: str
+    address: str
+
+
+def values(data: Dataset) -> dict[str, Value]:
     """Return every number that the prose may print. data: the tables of the reference."""
-    return {key: str(text) for group in GROUPS for key, text in group(data) if text is not None}
+    found = (row for group in GROUPS for row in group(data))
+    return {key: Value(str(text), address) for key, text, address in found if text is not None}
+
+
+def view(*parts: str, **filters: str) -> str:
+    """Return the address of a view of the report. filters: those without a value are left out.
+
+    >>> view("comparisons", quantity="steady", compiler="")
+    'report.html#comparisons?quantity=steady'
+    """
+    query = urlencode({name: value for name, value in filters.items() if value}, safe="@/")
+    return f"report.html#{'/'.join(quote(part, safe='@') for part in parts)}{'?' * bool(query)}{query}"
+
+
+def _compared(row: dict, **others: str) -> str:
+    """Return the view of a comparison. others: filters in place of the row's."""
+    return view("comparisons", **{name: row[name] for name in _FILTERS} | others)
+
+
+def _cell(study: str, row: dict) -> str:
+    """Return the view of a native call or of a replay."""
+    place = [study, row["device"], row["compiler"], row["framework"], row["workload"]]
+    return view(row["mode"] if row["compiler"] else "cell", *filter(None, place))
 
 
 def _ratios(data: Dataset) -> Named:
     table = data.comparisons()
     table = table[table["ratio"].notna()]
-    for key, kinds in zip(keyed(table), table[EACH_KIND], strict=True):
-        yield key, listed([latex.number(row["ratio"]) for row in kinds])
+    for key, row in zip(keyed(table), table.to_dict("records"), strict=True):
+        address, kinds = _compared(row), row[EACH_KIND]
+        yield key, listed([latex.number(one["ratio"]) for one in kinds]), address
         for name, (low, high) in INTERVALS.items():
             ends = [
-                f"[{latex.number(row[low])}, {latex.number(row[high])}]"
-                for row in kinds
-                if not is_missing(row[low])
+                f"[{latex.number(one[low])}, {latex.number(one[high])}]"
+                for one in kinds
+                if not is_missing(one[low])
             ]
-            yield f"{key}/{name}", listed(ends) if ends else None
+            yield f"{key}/{name}", listed(ends) if ends else None, address
 
 
 def listed(texts: list[str]) -> str:
@@ -96,15 +132,16 @@ def _tallies(data: Dataset) -> Named:
         table = table[table["verdict"] != NO_DATA]
         group = keyed(table.assign(workload="*", baseline_workload="")).str.replace("/*", "")
         for name, rows in table.groupby(group):
-            key = f"n/{study}/{name}"
-            yield f"{key}/compared", str(len(rows))
+            key, where = f"n/{study}/{name}", {"study": study, "workload": ""}
+            first = rows.iloc[0].to_dict()
+            address = _compared(first, **where)
+            yield f"{key}/compared", str(len(rows)), address
             for word, decided in rows.groupby("verdict"):
-                yield f"{key}/{word}", str(len(decided))
-                yield f"{key}/{word}/names", latex.series(decided["title"].drop_duplicates())
-            largest = rows["ratio"].max()
-            yield f"{key}/max", None if is_missing(largest) else latex.number(largest)
-            for name in ("runs", "machines"):
-                yield f"{key}/{name}", None if is_missing(rows[name].max()) else f"{rows[name].max():.0f}"
+                row = _compared(first, verdict=str(word), **where)
+                yield f"{key}/{word}", str(len(decided)), row
+                yield f"{key}/{word}/names", latex.series(decided["title"].drop_duplicates()), row
+            most = rows["runs"].max()
+            yield f"{key}/runs", None if is_missing(most) else f"{most:.0f}", address
 
 
 def _times(data: Dataset) -> Named:
@@ -114,14 +151,10 @@ def _times(data: Dataset) -> Named:
             for row in _ok(cells[cells["device"] != ONE_THREAD]).to_dict("records"):
                 device = "" if row["device"] == CPU else row["device"]
                 where = filter(None, [study, row["workload"], row["framework"], row["compiler"], device])
-                key = "/".join(where)
+                key, address = "/".join(where), _cell(study, row)
                 for stage in schema.STAGES:
                     value = row[f"{stage}_ms"]
-                    yield f"ms/{key}/{stage}", None if is_missing(value) else latex.duration(value)
-                yield (
-                    f"returned/{key}",
-                    None if is_missing(row["returned_share"]) else latex.percent(row["returned_share"]),
-                )
+                    yield f"ms/{key}/{stage}", None if is_missing(value) else latex.duration(value), address
 
 
 def _unfenced(data: Dataset) -> Named:
@@ -133,28 +166,35 @@ def _unfenced(data: Dataset) -> Named:
         ratios = (times[SUBJECT] / times[BASELINE]).dropna()
         for workload, of_runs in ratios.groupby("workload"):
             means = of_runs.groupby("machine").agg(statistics.geometric_mean)
-            yield f"{name}/{workload}", listed([latex.number(means[one]) for one in runs.by_speed(means.index)])
+            text = listed([latex.number(means[one]) for one in runs.by_speed(means.index)])
+            yield f"{name}/{workload}", text, view("cell", "tables", CPU, SUBJECT, workload)
 
 
 def _profiles(data: Dataset) -> Named:
     for study in data.config.studies:
         for row in data.rows("profile", study).to_dict("records"):
             where = (row["workload"], row["framework"], row["compiler"], row["class"])
-            yield "/".join(["profile", study, *where]), latex.duration(row["ms"])
+            address = view("timeline", row["workload"], study=study, compiler=row["compiler"])
+            yield "/".join(["profile", study, *where]), latex.duration(row["ms"]), address
 
 
 def _releases(data: Dataset) -> Named:
     table = data.table("releases")
     for row in table[table["change_ratio"].notna()].itertuples():
         key = f"change/{row.project}/{row.workload}/{row.framework}/{row.version}"
-        yield key, latex.number(row.change_ratio)
+        yield key, latex.number(row.change_ratio), _released(row.project, row.workload, row.version)
     times = table.pivot_table("ms", ["project", "workload", "version"], "framework").reindex(
         columns=[SUBJECT, BASELINE]
     )
     for (project, workload, version), row in times.dropna().iterrows():
         ratio = row[SUBJECT] / row[BASELINE]
         for framework, value in ((SUBJECT, ratio), (BASELINE, 1 / ratio)):
-            yield f"released/{project}/{workload}/{framework}/{version}", latex.number(value)
+            key = f"released/{project}/{workload}/{framework}/{version}"
+            yield key, latex.number(value), _released(project, workload, version)
+
+
+def _released(project: str, workload: str, version: str) -> str:
+    return view("releases", shown="all", workload=workload, project=project, version=version)
 
 
 def _votes(data: Dataset) -> Named:
@@ -164,12 +204,15 @@ def _votes(data: Dataset) -> Named:
             counts = {**dict(zip(VOTES, votes, strict=True)), "total": sum(votes)}
             if not is_missing(row.get("confirmed")):
                 counts["confirmed"] = row["confirmed"]
-            yield from ((f"claim/{row['id']}/{name}", f"{count:.0f}") for name, count in counts.items())
+            address = view("claim", row["id"])
+            for name, count in counts.items():
+                yield f"claim/{row['id']}/{name}", f"{count:.0f}", address
 
 
 def _settings(data: Dataset) -> Named:
     settings = data.config.settings.document()
-    yield from ((f"setting/{name}", latex.escape(value)) for name, value in settings.items())
+    address = CONFIG.relative_to(REPOSITORY).as_posix()
+    yield from ((f"setting/{name}", latex.escape(value), address) for name, value in settings.items())
 
 
 def _published(data: Dataset) -> Named:
@@ -177,7 +220,8 @@ def _published(data: Dataset) -> Named:
         for stage, column in published.COLUMNS.items():
             value = row[column]
             key = f"published/{row['workload']}/{row['framework']}/{stage}"
-            yield key, None if pd.isna(value) else rf"\qty{{{value}}}{{\milli\second}}"
+            text = None if pd.isna(value) else rf"\qty{{{value}}}{{\milli\second}}"
+            yield key, text, published.PUBLISHED.relative_to(REPOSITORY).as_posix()
 
 
 def comparison_key(row: dict) -> str:
@@ -246,11 +290,12 @@ def format_checks(data: Dataset) -> str:
 
 
 def _aggregates(data: Dataset) -> Named:
-    for group in AGGREGATES:
-        yield from ((f"n/{key}", text) for key, text in group(data))
+    for group, address in AGGREGATES.items():
+        for key, text, *row in group(data):
+            yield f"n/{key}", text, *(row or [address])
 
 
-def _tables(data: Dataset) -> Named:
+def _tables(data: Dataset) -> Counted:
     """Yield the largest errors of the original's tables, and the line of checks."""
     cells = _ok(data.rows("cells", "tables"))
     replays = _ok(data.rows("cells", "tables", schema.REPLAY))
@@ -264,7 +309,7 @@ def _tables(data: Dataset) -> Named:
     yield "checks", latex.escape(format_checks(data))
 
 
-def _values(data: Dataset) -> Named:
+def _values(data: Dataset) -> Counted:
     """Yield how many programs were compared with expected values, and how many have each outcome."""
     status = data.table("values")["status"]
     yield "values/checked", len(status)
@@ -276,27 +321,31 @@ def _values(data: Dataset) -> Named:
         yield f"values/{name}", status.isin(statuses).sum()
 
 
-def _overhead(data: Dataset) -> Named:
+def _overhead(data: Dataset) -> Counted:
     """Yield how much longer a native call takes than the replay of its program, in the run of the tables."""
     native, replays = (_ok(data.rows("cells", "tables", mode)) for mode in (schema.NATIVE, schema.REPLAY))
     native = native[native["device"] == CPU].set_index(["workload", "framework"])["steady_ms"]
     replays = replays[replays["compiler"] == native_compiler(data.config)]
     replayed = replays.set_index(["workload", "framework"])["steady_ms"]
     for (workload, framework), value in (native - replayed).dropna().items():
-        yield f"overhead/{framework}/{workload}", latex.duration(value)
+        yield f"overhead/{framework}/{workload}", latex.duration(value), view("why", workload)
 
 
-def _machines(data: Dataset) -> Named:
-    """Yield the rates of the kinds of machine that the original's study ran on, the fastest first, and what share of a
-    replay ratio YNN removes on each.
+def _machines(data: Dataset) -> Counted:
+    """Yield the processors and rates of the kinds of machine that the original's study ran on, the fastest first, and
+    what share of a replay ratio YNN removes on each.
     """
     of: dict[str, list[float]] = {}
+    processors = set()
     for run in runs.read():
         if "tables" in run.context["studies"]:
             of.setdefault(run.machine, []).append(run.context["peaks"][CPU]["gflop_per_s"])
+            maker, family = run.context["machine"]["cpu_model"].replace("(R)", "").split()[:2]
+            processors.add(f"{maker} {family}")
     rates = sorted((f"{statistics.median(some):.0f}" for some in of.values()), key=int, reverse=True)
     yield "machines/rates", listed(rates)
     yield "machines/count", len(rates)
+    yield "machines/processors", listed(sorted(processors))
     table = data.comparisons(quantity=schema.REPLAY, device=CPU)
     ratios: dict[tuple[str, str], dict[str, float]] = {
         (row["workload"], row["compiler"]): {one["machine"]: one["ratio"] for one in row[EACH_KIND]}
@@ -310,7 +359,7 @@ def _machines(data: Dataset) -> Named:
             for kind, ratio in without.items()
             if kind in rest and ratio != 1
         ]
-        yield f"removes/{workload}", listed(shares) if shares else None
+        yield f"removes/{workload}", listed(shares) if shares else None, view("why", workload)
 
 
 def _is_main(row: dict) -> bool:
@@ -318,7 +367,7 @@ def _is_main(row: dict) -> bool:
     return (row["subject"], row["baseline"]) == (SUBJECT, BASELINE) and not is_missing(row["ratio"])
 
 
-def _reasons(data: Dataset) -> Named:
+def _reasons(data: Dataset) -> Counted:
     """Yield the workloads of each larger factor, and the least and largest ratio of two programs in single runs."""
     steady = data.comparisons("tables", quantity=schema.STEADY, subject=SUBJECT, device=CPU)
     differ = steady[steady["verdict"].isin(DECIDED)]["workload"]
@@ -329,11 +378,11 @@ def _reasons(data: Dataset) -> Named:
     every = every.query("quantity == @schema.REPLAY and subject == @SUBJECT and baseline == @BASELINE")
     every = every[(every["compiler"] == native_compiler(data.config)) & (every["device"] == CPU)]
     for workload, ratios in every.dropna(subset=["ratio"]).groupby("workload")["ratio"]:
-        yield f"runs/replay/{workload}/least", latex.number(ratios.min())
-        yield f"runs/replay/{workload}/most", latex.number(ratios.max())
+        for name, ratio in (("least", ratios.min()), ("most", ratios.max())):
+            yield f"runs/replay/{workload}/{name}", latex.number(ratio), view("why", workload)
 
 
-def _cpu_time(data: Dataset) -> Named:
+def _cpu_time(data: Dataset) -> Counted:
     """Yield a sentence on which workloads time and CPU time of the same loops differ; empty if no run has both."""
     rows = data.comparisons("tables", subject=SUBJECT, baseline=BASELINE, device=CPU)
     timed = rows[rows["quantity"] == schema.STEADY].set_index("workload")[EACH_KIND]
@@ -365,7 +414,7 @@ def _cpu_time(data: Dataset) -> Named:
     yield "cpu_time", f"{sentence} (CPU time: {runs_of_a_kind} of a kind of machine)." if words else ""
 
 
-def _short_calls(data: Dataset) -> Named:
+def _short_calls(data: Dataset) -> Counted:
     """Yield a sentence with the verdicts on one core of workloads with calls under SHORT_MS; empty without any."""
     short = {name for name, framework in data.short_calls if framework in (SUBJECT, BASELINE)}
     where = {"quantity": schema.STEADY, "subject": SUBJECT, "baseline": BASELINE, "device": ONE_THREAD}
@@ -387,7 +436,7 @@ def _with_ratios(row: dict, *sides: Iterable[dict]) -> latex.Latex:
     return latex.Latex(f"{latex.escape(row['title'])} ({ratios})")
 
 
-def _disagreeing(data: Dataset) -> Named:
+def _disagreeing(data: Dataset) -> Counted:
     """Yield the workloads that kinds of machine decide for different sides."""
     rows = data.comparisons("stacks", quantity=schema.PAIRWISE, subject="torch_inductor", baseline=SUBJECT)
     rows = rows[rows["verdict"] == OPPOSITE]
@@ -395,7 +444,7 @@ def _disagreeing(data: Dataset) -> Named:
         yield "disagree/torch_inductor", latex.series(rows["title"].drop_duplicates())
 
 
-def _peaks(data: Dataset) -> Named:
+def _peaks(data: Dataset) -> Counted:
     """Yield the peak memory of the processes of the original's study, and how many of torch_xla's need more."""
     cells = _ok(data.rows("cells", "tables", schema.NATIVE))
     cells = cells[(cells["device"] == CPU) & cells["peak_rss_bytes"].notna()]
@@ -406,10 +455,11 @@ def _peaks(data: Dataset) -> Named:
     yield "peak/least", latex.number(ratios.min())
     yield "peak/most", latex.number(ratios.max())
     for framework in (SUBJECT, BASELINE):
-        yield f"peak/{framework}/bert_base", latex.gibibytes(peaks.loc["bert_base", framework])
+        address = view("cell", "tables", CPU, framework, "bert_base")
+        yield f"peak/{framework}/bert_base", latex.gibibytes(peaks.loc["bert_base", framework]), address
 
 
-def _causes(data: Dataset) -> Named:
+def _causes(data: Dataset) -> Counted:
     """Yield how many gaps between the main programs were searched and explained, and what each explanation closes."""
     every = causes.main_gaps(data, effects.STUDY)
     found = [row for row in every if row["verdict"] == CAUSE]
@@ -419,8 +469,9 @@ def _causes(data: Dataset) -> Named:
     yield "causes/layouts", sum(row["what"] == LAYOUT for row in found)
     for row in found:
         key = f"causes/{row['workload']}/{row['compiler']}"
-        yield f"{key}/closed", latex.significant_percent(row["closed"])
-        yield from ((f"{key}/{name}", f"{row[name]:.0f}") for name in ("kinds", "count"))
+        address = view("causes", workload=row["workload"], compiler=row["compiler"])
+        yield f"{key}/closed", latex.significant_percent(row["closed"]), address
+        yield from ((f"{key}/{name}", f"{row[name]:.0f}", address) for name in ("kinds", "count"))
     # Gaps that were searched on several kinds of machine: how many have one kind of cause on all.
     keys = ["workload", "compiler", "subject", "baseline"]
     searched = pd.concat([run.table("causes").assign(machine=run.machine) for run in runs.read()])
@@ -433,23 +484,25 @@ def _causes(data: Dataset) -> Named:
     )
 
 
-def _products(data: Dataset) -> Named:
+def _products(data: Dataset) -> Counted:
     """Yield the cores that each linear layer uses, and the share of a model's difference that its layers make up."""
     replays = _ok(data.rows("cells", products.STUDY, schema.REPLAY)).dropna(subset=["cores"])
     for row in replays.to_dict("records"):
-        yield f"cores/{row['workload']}/{row['framework']}/{row['compiler']}", f"{row['cores']:.1f}"
+        key = f"cores/{row['workload']}/{row['framework']}/{row['compiler']}"
+        yield key, f"{row['cores']:.1f}", _cell(products.STUDY, row)
     for row in products.predicted(Sources(data, data, [])):
-        yield f"predicted/{row['model']}/{row['compiler']}", latex.percent(row["share"])
+        key = f"predicted/{row['model']}/{row['compiler']}"
+        yield key, latex.percent(row["share"]), view("why", row["model"])
 
 
-def _matrix(data: Dataset) -> Named:
+def _matrix(data: Dataset) -> Counted:
     """Yield how many cells the matrix has."""
     cells = data.rows("cells", "matrix", schema.REPLAY)
     yield "matrix/total", len(cells)
     yield "matrix/ok", len(_ok(cells))
 
 
-def _effects(data: Dataset) -> Named:
+def _effects(data: Dataset) -> Counted:
     """Yield on how many workloads the compiler is the largest part but moves little, and in a restricted matrix."""
     table = data.table("effects")
     table = table[(table["effect"] == COMPILER) & (table["largest"] == COMPILER)]
@@ -458,7 +511,7 @@ def _effects(data: Dataset) -> Named:
     yield "effects/restricted", (table["subset"] == effects.BOTH).sum()
 
 
-def _stacks(data: Dataset) -> Named:
+def _stacks(data: Dataset) -> Counted:
     """Yield how far the stacks are apart, and how many are fastest."""
     every = data.rows("cells", "stacks")
     every = every[every["device"] == CPU]
@@ -472,7 +525,7 @@ def _stacks(data: Dataset) -> Named:
     yield "stacks/spread/most/workload", latex.escape(spread.idxmax())
 
 
-def _memory(data: Dataset) -> Named:
+def _memory(data: Dataset) -> Counted:
     """Yield how many of torch_xla's programs need more, less or the same memory, and temporaries, on the
     original's device, and which models that failed there under PyTorch fit at every size."""
     for name, quantity in (("memory", schema.HBM), ("temporaries", schema.TEMPORARIES)):
@@ -488,47 +541,40 @@ def _memory(data: Dataset) -> Named:
     yield "memory/fits/names", latex.series(fits.index[fits])
 
 
-def _audits(data: Dataset) -> Named:
-    """Yield the figures of the reference's audits: A/A and power."""
+def _audits(data: Dataset) -> Counted:
+    """Yield the figures of the reference's audits."""
     found = audit_entries.read(runs.REFERENCE / MEASURED["audits"])
-    outcomes = [one["verdict"] for one in found.entries]
-    yield "audits/passed", outcomes.count(audit_entries.PASS)
-    yield "audits/total", outcomes.count(audit_entries.PASS) + outcomes.count(audit_entries.FAIL)
-    figures = {one["id"]: one["figures"] for one in found.entries}
-    if figures["aa"]:
+    judged = [one for one in found.entries if one["verdict"] != audit_entries.NOT_RUN]
+    yield "audits/total", len(judged)
+    yield "audits/passed", sum(one["verdict"] == audit_entries.PASS for one in judged)
+    figures = {one["id"]: one["figures"] for one in judged}
+    if "aa" in figures:
         total = figures["aa"]["groups"]["all"]
         yield "audits/aa/claimed", total["claims"]["count"]
         yield "audits/aa/intervals", total["intervals"]["count"]
         yield "audits/aa/trials", total["claims"]["trials"]
-    for size in figures["power"].get("sizes", []):
-        key = f"audits/power/{size['percent']}"
-        yield f"{key}/found", size["workloads"]["count"]
-        yield f"{key}/trials", size["workloads"]["trials"]
-    if shares := figures["power"].get("found"):
-        yield "audits/power/found", shares["all"]["count"]
-        yield "audits/power/trials", shares["all"]["trials"]
-    audited = next(run for run in runs.read() if run.identity == found.run).table("comparisons")
-    audited = audited.query("quantity == @schema.STEADY and subject == @SUBJECT and baseline == @BASELINE")
-    audited = audited[audited["device"] == CPU]
-    unresolved = audited[audited["detectable"] > UNRESOLVED]
-    if len(unresolved):
-        yield "audits/unresolved", latex.series(unresolved["title"].drop_duplicates())
-    yield "audits/limit", latex.percent(UNRESOLVED)
-    if quotients := figures["mixed"].get("quotients"):
-        worst = max(quotients, key=lambda one: abs(math.log(one["ratio"])))
+    if "power" in figures:
+        shares = figures["power"]["found"]["all"]
+        yield "audits/power/found", shares["count"]
+        yield "audits/power/trials", shares["trials"]
+        medians = pd.DataFrame(figures["power"]["trials"]).groupby("workload")["detectable"].median()
+        yield "audits/power/workload", latex.escape(medians.idxmax())
+        # Rounded up, as the table of audits rounds it.
+        yield "audits/power/largest", latex.percent(math.ceil(100 * medians.max()) / 100)
+    if "mixed" in figures:
+        worst = max(figures["mixed"]["quotients"], key=lambda one: one["off"])
         yield "audits/mixed/worst", latex.number(worst["ratio"])
         yield "audits/mixed/interval", f"[{latex.number(worst['low'])}, {latex.number(worst['high'])}]"
-        title = audited.set_index("workload")["title"].get(worst["name"].rpartition("-")[2], worst["name"])
-        yield "audits/mixed/workload", latex.escape(title)
+        yield "audits/mixed/workload", latex.escape(worst["workload"])
 
 
-def _held_out(data: Dataset) -> Named:
+def _held_out(data: Dataset) -> Counted:
     """Yield how many ratios of a run lie in the prediction interval of the other runs."""
     coverage = variance.held_out(runs.read())
     yield from ((f"held_out/{name}", coverage[name].sum()) for name in ("inside", "total"))
 
 
-def _claims(data: Dataset) -> Named:
+def _claims(data: Dataset) -> Counted:
     """Yield how many claims have each verdict, what runs confirm, and how often two runs decide a claim differently."""
     claims = data.table("claims")
     for origin, rows in claims.groupby("origin"):
@@ -545,12 +591,27 @@ def _ok(cells: pd.DataFrame) -> pd.DataFrame:
     return cells[cells["status"] == Status.OK]
 
 
-AGGREGATES: tuple[Callable[[Dataset], Named], ...] = (
-    *(_tables, _values, _overhead, _machines, _reasons, _cpu_time, _short_calls, _disagreeing, _peaks),
-    *(_causes, _products),
-    *(_matrix, _effects, _stacks, _memory, _audits, _held_out, _claims),
-)
-"""Numbers of the prose that no single row has. Their keys begin with n/."""
+AGGREGATES: dict[Callable[[Dataset], Counted], str] = {
+    _tables: view("cells", study="tables"),
+    _values: view("values"),
+    _overhead: view("cells", study="tables"),
+    _machines: view("start"),
+    _reasons: view("comparisons", quantity=schema.MARGIN),
+    _cpu_time: view("comparisons", quantity=schema.STEADY_CPU),
+    _short_calls: view("comparisons", quantity=schema.STEADY, device=ONE_THREAD),
+    _disagreeing: view("comparisons", quantity=schema.PAIRWISE, subject="torch_inductor", baseline=SUBJECT),
+    _peaks: view("cells", study="tables"),
+    _causes: view("causes"),
+    _products: view("cells", study=products.STUDY, mode=schema.REPLAY),
+    _matrix: view("cells", study="matrix", mode=schema.REPLAY),
+    _effects: view("start"),
+    _stacks: view("cells", study="stacks"),
+    _memory: view("compiled", study="targets"),
+    _audits: view("audits"),
+    _held_out: view("comparisons", quantity=schema.STEADY),
+    _claims: view("claims"),
+}
+"""Numbers of the prose that no single row has, with the views that count them. Their keys begin with n/."""
 GROUPS: tuple[Callable[[Dataset], Named], ...] = (
     *(_ratios, _tallies, _times, _unfenced, _profiles, _releases, _votes, _settings, _published, _aggregates),
 )

@@ -20,7 +20,7 @@ from stackwars.publish.report import raw, tables
 from stackwars.publish.report.why import MARK, Pages
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
-from stackwars.study.claims import definitions
+from stackwars.study.claims import confirm, definitions
 from stackwars.study.claims.compare import NOT_REPRODUCED
 from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.study.claims.votes import votes_for
@@ -30,7 +30,7 @@ from stackwars.study.results.folder import REFERENCE, Folder
 from stackwars.study.studies import folder as folder_name
 from stackwars.study.studies import measured_studies
 
-CLAIM = ("id", "origin", "sentence", "verdict", "margin", "evidence")
+CLAIM = ("id", "origin", "sentence", "verdict", "confirmed", "margin", "evidence")
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"
 CLAIMS = REPOSITORY / "docs" / "claims.md"
 AUDIT = ("id", "title", "verdict", "aim", "detail")
@@ -106,9 +106,11 @@ def glossary(text: str) -> dict[str, str]:
 
 
 def claims(run: Dataset) -> list[Row]:
-    """Return the claims of a run, each with its votes and the columns by which a vote's row is found."""
+    """Return the claims of a run: what confirms each, its votes, and the columns by which a vote's row is found."""
     defined = {claim.id: claim for claim in definitions.load().claims}
-    rows = tables.records(run.table("claims"), CLAIM)
+    table = run.table("claims")
+    labels = [confirm.label(row) for row in table.to_dict("records")]
+    rows = tables.records(table.assign(confirmed=labels), CLAIM)
     for row in rows:
         if row["verdict"] != NOT_TESTABLE:  # the votes have the numbers
             row["evidence"] = counts(row.get("evidence", ""))

@@ -108,7 +108,8 @@ def _keep(rows: dict[str, Row], name: str, key: str, row: Row) -> None:
     """Keep a ratio of a framework, unless this run has one and this is the reference's."""
     known = rows.setdefault(name, {})
     if key not in known or "reference" in known[key]:
-        known[key] = ratio_of(row)
+        numbers = ("ratio", "low", "high", "verdict", "confidence")
+        known[key] = {column: row[column] for column in numbers if column in row} | mark_of(row)
 
 
 def _turned(row: Row) -> Row:
@@ -119,19 +120,9 @@ def _turned(row: Row) -> Row:
     return {**row, **turned, "verdict": words.get(row["verdict"], row["verdict"])}
 
 
-def ratio_of(row: Row) -> Row:
-    """Return the numbers of a comparison, and whether they are of the reference."""
-    return numbers_of(row) | mark_of(row)
-
-
 def mark_of(row: Row) -> Row:
     """Return {"reference": True} if a row is of the reference in the report of another run, else nothing."""
     return {"reference": True} if "reference" in row else {}
-
-
-def numbers_of(row: Row) -> Row:
-    """Return ratio, interval, verdict and level of a comparison."""
-    return {name: row[name] for name in ("ratio", "low", "high", "verdict", "confidence") if name in row}
 
 
 def largest_operations(program: Row | None, calls: list[Row], pair: Pair) -> Row | None:

@@ -58,7 +58,8 @@ def replays(measured: Path) -> dict[str, Row]:
         for framework, program in replay["programs"].items():
             if program["status"] == Status.OK:
                 names = (replay["device"], replay["compiler"], framework, replay["workload"])
-                timed = zip(rounds, program["first_ns"], program["second_ns"], program["steady"], strict=True)
+                # The first rounds have a series, and later ones none.
+                timed = zip(rounds, program["first_ns"], program["second_ns"], program["steady"], strict=False)
                 result["/".join(names)] = {
                     "calls": _calls(timed),
                     "compile_s": [seconds and shortened(seconds) for seconds in program["compile_s"]],

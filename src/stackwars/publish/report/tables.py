@@ -17,6 +17,7 @@ from stackwars.setup.device import CPU
 from stackwars.study.comparisons import main
 from stackwars.study.results import schema
 from stackwars.study.results.causes import gaps_of
+from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
 from stackwars.study.results.effects import STUDY as COMPILERS
 from stackwars.study.studies import Study
@@ -129,17 +130,21 @@ def comparisons(sources: Sources) -> list[Row]:
     """Return every comparison once for each source, with the studies that it is of.
 
     each: the ratios that it is inferred from, [run, round, ratio]; the round is None if its run kept none.
+    kinds: [ratio, low, high] on each kind of machine, the fastest first, if there are several.
     """
     result: dict[tuple, Row] = {}
     rounds: dict[bool, dict[tuple, list]] = {}
     for data, study in _each(sources):
         if data.is_reference not in rounds:
             rounds[data.is_reference] = _rounds(data)
-        for row in records(data.comparisons(study.name), COMPARISON):
+        compared = data.comparisons(study.name)
+        for row, kinds in zip(records(compared, COMPARISON), compared[EACH_KIND], strict=True):
             if _is_of(data, study, row):
                 each = rounds[data.is_reference].get(_key(row, schema.COMPARISON_KEYS), [])
                 key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
                 known = {**row, **origin_of(sources, data), "studies": [], "each": each}
+                if len(kinds) > 1:
+                    known["kinds"] = [_interval(one) for one in kinds]
                 result.setdefault(key, known)["studies"].append(study.name)
     return list(result.values())
 
@@ -164,6 +169,12 @@ def _rounds(data: Dataset) -> dict[tuple, list]:
             one = [row.get("run", ""), row.get("round"), shortened(row["ratio"])]
             result.setdefault(_key(row, schema.COMPARISON_KEYS), []).append(one)
     return result
+
+
+def _interval(row: Row) -> list[float | None]:
+    """Return a ratio and the ends of its interval, if it has one."""
+    numbers = (row[name] for name in ("ratio", "low", "high"))
+    return [None if schema.is_missing(one) else shortened(one, 6) for one in numbers]
 
 
 def _key(row: Row, names: Iterable[str]) -> tuple:

@@ -48,15 +48,17 @@ class PairJob:
     sides: list[dict[str, Any]]
 
     def process(self, side: dict, number: int) -> ProcessJob:
-        """Return the job of one side's process in the round of this number."""
+        """Return the job of one side's process in the round of this number; each trial begins with a first round."""
         return ProcessJob(
-            side["framework"], side["dialect"], self.workload, self.device, self.preset, number, side["sizes"],
-            self.settings, writes_files=False,
+            side["framework"], side["dialect"], self.workload, self.device, self.preset, number % self.rounds,
+            side["sizes"], self.settings, writes_files=False,
         )  # fmt: skip
 
 
 def measure(job: PairJob, folder: Path) -> dict[str, Any]:
     """Return what the report reads: the pair, and each round's ratios of loops and of undisturbed series before them.
+
+    A round without a series has no ratio of them.
 
     Raises RuntimeError if a process fails or the loops of a round did not alternate.
     """
@@ -106,11 +108,11 @@ def summary(records: list[dict]) -> dict[str, Any]:
             f"expected two processes of {records[0]['workload']} at once, got one after the other; fix: free memory"
         )
     pairs = loops.pairs(*map(loops.loops_of, records))
-    before = [statistics.median(call_ms(event(record, "steady"))) for record in records]
+    before = [statistics.median(call_ms(one)) for record in records if (one := event(record, "steady"))]
     source = records[0]["source"]
     return {
         "ratio": loops.round_ratio(pairs),
-        "undisturbed": before[0] / before[1],
+        "undisturbed": before[0] / before[1] if before else None,
         "wall_s": max(record["wall_s"] for record in records),
         "revision": source["git_revision"] + (" with changes" if source["git_dirty"] else ""),
     }

@@ -42,7 +42,11 @@ def all_pairs(config: Config) -> list[Pair]:
     limits = {**config.device_workloads, **config.chosen.device_workloads}
     workloads = {
         device: [
-            name for name in chosen.workloads if name in config.workloads and name in limits.get(device, [name])
+            name
+            for name in chosen.workloads
+            if name in config.workloads
+            and name in limits.get(device, [name])
+            and cells.rounds(config, name, device)
         ]
         for device in CPUS
         if device in config.devices

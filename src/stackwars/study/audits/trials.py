@@ -114,7 +114,10 @@ def trials(pairs: Sequence[dict]) -> list[Trial]:
     result = []
     for _, run in sorted(runs.items()):
         ratios = {key: LogRatio.of_rounds(rounds) for key, (_, rounds, _) in run.items()}
-        before = {key: float(np.log(series).mean()) for key, (_, _, series) in run.items()}
+        before = {
+            key: float(np.log([one for one in series if one is not None]).mean())
+            for key, (_, _, series) in run.items()
+        }
         level, verdicts = decide(ratios, before)
         result += [
             Trial(pair, key[2], rounds, ratios[key], before[key], level, verdicts[key])

@@ -102,7 +102,7 @@ def needed_files(config: Config, claim: Claim) -> list[Path]:
     """Return the files, and folders of processes, that are neither a cell's nor a program's."""
     only, needed, wanted = restricted(config, claim), stages(config, claim), _frameworks(config, claim)
     result = {
-        REPLAYS: [replay.path / "replay.json" for replay in programs.replays(only)],
+        REPLAYS: [replay.path / "replay.json" for replay in programs.measured_replays(only)],
         CAUSES: [programs.causes_path(one.compiler, one.workload) for one in programs.searched(only)],
         AHEAD: [compilation.path / "ahead.json" for compilation in programs.compilations(only)],
         BATCHES: [compilation.largest_batch_path for compilation in programs.largest_batches(only)],

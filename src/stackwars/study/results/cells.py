@@ -22,7 +22,7 @@ from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import native, schema, verdicts
-from stackwars.study.results.native import QUIET_SHARE, cores, head, times
+from stackwars.study.results.native import cores, head, times
 from stackwars.study.results.raw import Raw
 
 
@@ -40,6 +40,7 @@ def replayed(config: Config, raw: Raw) -> Iterator[Row]:
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, PROGRAMS)}
     for replay in programs.replays(config):
         result = raw.replays.get(replay)
+        missing = "no result" if cells.rounds(config, replay.workload, replay.compiler) else native.LEFT_OUT
         asked = [one.framework for one in programs.replayed(config, replay.workload, replay.compiler)]
         for name in result["programs"] if result else asked:
             row = head(replay.workload, schema.REPLAY, name, replay.device)
@@ -47,7 +48,7 @@ def replayed(config: Config, raw: Raw) -> Iterator[Row]:
                 "compiler": replay.compiler,
                 "baseline": baselines.get(name, ""),
                 "parity_limit": cells.parity_limit(config, replay.workload),
-                **{"status": Status.NOT_RUN, "status_detail": "no result", "rounds": 0},
+                **{"status": Status.NOT_RUN, "status_detail": missing, "rounds": 0},
             }
             yield row | (_of_program(raw, replay, result, name) if result else {})
 
@@ -65,8 +66,7 @@ def _of_program(raw: Raw, replay: ReplayCell, result: dict, name: str) -> Row:
     if values:
         row |= times("steady", [value.loops_ms for value in values.values()])
         row["cores"] = cores(program["loops"])
-        kept_share = statistics.fmean(value.kept for value in values.values())
-        row |= {"kept_share": kept_share, "gated": kept_share >= QUIET_SHARE}
+        row |= native.gate(values)
     return row
 
 

@@ -35,6 +35,7 @@ _RATES = ("items_per_s", "slow_runs", "returned_share", "returned_over_steady")
 JUDGED = (Status.OK, Status.WRONG)
 """Statuses of cells whose processes ended well."""
 NO_MAJORITY = "none"
+LEFT_OUT = "left out: the run has no rounds for it"
 QUIET_SHARE = 0.5
 """Share of uncontended blocks below which times may reflect what else ran on the machine."""
 CLASSES = (AT_ONCE, WARM_UP, SLOWING, NONE)
@@ -74,7 +75,9 @@ def _row(config: Config, cell: Cell, raw: Raw) -> Row:
     }
     result = raw.cells.get(cell)
     if result is None:
-        reason = raw.devices.get(cell.device, {}).get(cell.framework, {}).get("reason", "no result")
+        is_left_out = not cells.rounds(config, cell.framework, cell.workload, cell.device)
+        missing = LEFT_OUT if is_left_out else "no result"
+        reason = raw.devices.get(cell.device, {}).get(cell.framework, {}).get("reason", missing)
         return row | {"status": Status.NOT_RUN, "status_detail": reason, "rounds": 0}
     row |= {key: result[key] for key in ("status", "status_detail", "peak_rss_bytes", "wall_s")}
     row |= judged(result.get("values"))
@@ -233,7 +236,8 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
     result: the content of an ok cell.json; values: of its processes, by round.
     """
     processes = result["processes"]
-    calls = {name: [event(process, name) for process in processes] for name in ("first", "second", "steady")}
+    names = ("first", "second", "steady", "throughput", "dispatch")
+    calls = {name: [one for process in processes if (one := event(process, name))] for name in names}
     milliseconds = {
         "first": [one["ns"] / 1e6 for one in calls["first"]],
         "second": [one["ns"] / 1e6 for one in calls["second"]],
@@ -242,28 +246,33 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
     row = {}
     for name, series in milliseconds.items():
         row |= times(name, series)
-    kinds = [value.kind for value in values.values()]
+    classified = [value for value in values.values() if value.kind is not None]
+    kinds = [value.kind for value in classified]
     # The class of most processes; of two equally frequent classes, the less steady one.
     usual = max(CLASSES, key=lambda kind: (kinds.count(kind), CLASSES.index(kind)))
-    warmup = statistics.median_low(value.warmup for value in values.values() if value.kind == usual)
-    kept_share = statistics.fmean(value.kept for value in values.values())
+    warmup = statistics.median_low(value.warmup for value in classified if value.kind == usual)
     return {
         **row,
         "steady_processes": len(values),
-        "gated": kept_share >= QUIET_SHARE,
-        "kept_share": kept_share,
+        **gate(values),
         "steady_class": usual,
         "warmup_points": warmup,
         "cores": cores(map(loops.loops_of, processes)),
-        **_throughput([event(process, "throughput") for process in processes]),
+        **_throughput(calls["throughput"]),
         # The most that any process did: a compilation in one process of ten must not disappear.
-        **{f"compiles_{name}": _maximum(one["compiles"] for one in calls[name]) for name in calls},
+        **{f"compiles_{name}": _maximum(one["compiles"] for one in calls[name]) for name in names[:3]},
         "cache_hits_first": max(one["cache_hits"] for one in calls["first"]),
         **_first_split(calls["first"]),
         **_slow_runs(calls["second"], usual, warmup),
-        **_returned([event(process, "dispatch") for process in processes], row["steady_ms"]),
+        **_returned(calls["dispatch"], len(processes), row["steady_ms"]),
         "items_per_s": workload.items(result["sizes"]) / (row["steady_ms"] / 1e3),
     }
+
+
+def gate(values: dict[int, ProcessValue]) -> dict[str, float | bool]:
+    """Return the share of uncontended blocks of the processes that have a series, and whether it is enough."""
+    kept_share = statistics.fmean(value.kept for value in values.values() if value.kept is not None)
+    return {"gated": kept_share >= QUIET_SHARE, "kept_share": kept_share}
 
 
 def cores(rounds: Iterable[Sequence[dict]]) -> float:
@@ -274,8 +283,8 @@ def cores(rounds: Iterable[Sequence[dict]]) -> float:
 
 
 def _throughput(events: Sequence[dict]) -> dict[str, float]:
-    """Return the time of a call in batches with one fence; nothing if a process has none."""
-    if not all(events):
+    """Return the time of a call in batches with one fence; nothing if no process has one."""
+    if not events:
         return {}
     return {
         "throughput_ms": geometric_mean(
@@ -321,12 +330,13 @@ def _slow_runs(second: list[dict], steady_class: str, warmup: float) -> dict[str
     return {"slow_runs": verdicts.slow_runs(by_compiles, by_times), "slow_runs_by_compiles": by_compiles}
 
 
-def _returned(events: list[dict], steady_ms: float) -> dict[str, float]:
+def _returned(events: list[dict], processes: int, steady_ms: float) -> dict[str, float]:
     """Return how soon a steady call returns, as a share of the time until it is done and of the steady state.
 
-    Medians over the processes of the median of their calls. Nothing if a process has not measured it.
+    Medians over the processes of the median of their calls. Nothing unless the first process has measured it, or in
+    older cells each: of calls near a second, some have not.
     """
-    if not all(events):
+    if len(events) not in (1, processes):
         return {}
     returned = [statistics.median(one["returned_ns"]) for one in events]
     done = [statistics.median(one["total_ns"]) for one in events]

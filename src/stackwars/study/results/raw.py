@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +63,8 @@ class Raw:
             for name, program in result["programs"].items():
                 if program["status"] == Status.OK:
                     singles = zip(program["first_ns"], program["second_ns"], strict=True)
-                    both = zip(singles, program["steady"], strict=True)
+                    # The first rounds have a series, and later ones none.
+                    both = zip_longest(singles, program["steady"], fillvalue={})
                     loops = dict(zip(rounds, program["loops"], strict=True))
                     found[replay, name] = process_value.of_rounds(dict(zip(rounds, both, strict=True)), loops)
         return found
@@ -80,7 +82,7 @@ class Raw:
 
 def read(config: Config, folder: Path) -> Raw:
     """Read everything that the configuration asks for and the folder has."""
-    found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.asked(config)})
+    found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.measured(config)})
     devices = folder / "devices.json"
     peaks = {path.parent.name: nodes.peaks(path.parent) for path in folder.glob("*/peak.json")}
     causes = {one: programs.causes_path(one.compiler, one.workload) for one in programs.searched(config)}
@@ -92,7 +94,9 @@ def read(config: Config, folder: Path) -> Raw:
             for cell, result in found.items()
             if result["status"] == Status.OK
         },
-        replays=_documents(folder, {one: one.path / "replay.json" for one in programs.replays(config)}),
+        replays=_documents(
+            folder, {one: one.path / "replay.json" for one in programs.measured_replays(config)}
+        ),
         causes=list(_documents(folder, causes).values()),
         checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
         releases=list(_documents(folder, {one: one.path for one in releases.asked(config)}).values()),

@@ -9,7 +9,7 @@ from stackwars.measure import PROTOCOL
 from stackwars.setup.device import CPU
 from stackwars.study.cells import settings, sizes
 from stackwars.study.keys import Config
-from stackwars.study.programs import replays
+from stackwars.study.programs import measured_replays
 from stackwars.study.results import (
     causes,
     cells,
@@ -35,7 +35,7 @@ def write(config: Config, folder: Folder) -> None:
     """
     folder.results.mkdir(parents=True, exist_ok=True)
     result = raw.read(config, folder.measured)
-    paths = [folder.measured / replay.path / "profile.json" for replay in replays(config)]
+    paths = [folder.measured / replay.path / "profile.json" for replay in measured_replays(config)]
     tables = {"cells": cells.build(config, result), "programs": programs.build(config, folder, result)}
     tables["rounds"] = rounds.build(config, result, tables["cells"])
     tables["comparisons"] = comparisons.build(config, tables["rounds"], tables["cells"], tables["programs"])

@@ -22,7 +22,7 @@ from stackwars.study.studies import of_tables
 from stackwars.study.workflow import job_files
 from stackwars.study.workflow.grid import Grid, Wildcards
 
-VERSION = "5"
+VERSION = "6"
 """The version of the audits' protocol; see `stackwars.study.workflow.jobs`."""
 SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_rel_l2")
 """The settings that every audit's processes depend on."""

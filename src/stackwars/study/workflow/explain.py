@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from stackwars.core.launch import RUNNER
-from stackwars.explain import driver, files
-from stackwars.explain.__main__ import STATUSES, Parser, end_with, not_negative
+from stackwars.explain import driver, files, recompilation
+from stackwars.explain.__main__ import STATUSES, Parser, end_with, not_negative, objective
 from stackwars.explain.answer import Answer
-from stackwars.explain.files import SUFFIXES, BadInput, stem
-from stackwars.explain.task import Settings
+from stackwars.explain.files import SUFFIXES, BadInput
+from stackwars.explain.task import TIME, Settings
 from stackwars.measure import frameworks, stablehlo, workloads
+from stackwars.measure.call_sequence import SESSIONS
 from stackwars.study.config import ConfigError, load
 from stackwars.study.keys import Config
 from stackwars.study.workflow import program_files, start
@@ -74,17 +75,18 @@ def request(options: argparse.Namespace, say: Say) -> Request:
             )
     settings = Settings(**row.settings.document())
     bound = settings.bound if options.bound is None else options.bound
-    name = options.name or "-".join(dict.fromkeys(map(stem, filter(None, (options.program, options.b)))))
+    name = options.name or files.name_of([path for path in (options.program, options.b) if path], options.ask)
     files.check_name(name)
     words = {
         "A" if options.program.endswith(SUFFIXES) else "PROGRAM": options.program,
         "B": options.b,
         "INPUTS": options.inputs,
         **{what.upper(): ",".join(names[what]) for what in names if names[what] != default[what]},
+        "ASK": "" if options.ask == TIME else options.ask,
         "BOUND": "" if bound == settings.bound else str(bound),
     }
     return Request(
-        *(config, options.program, names["frontends"], replace(settings, bound=bound), name),
+        *(config, options.program, names["frontends"], replace(settings, bound=bound, ask=options.ask), name),
         *(options.output or Path(FOLDER, name), say, names["compilers"], options.b, options.inputs),
         " ".join(["make explain", *(f"{key}={shlex.quote(value)}" for key, value in words.items() if value)]),
     )
@@ -107,7 +109,10 @@ def explain(request: Request) -> Answer:
     """
     with ExitStack() as stack:
         session = program_files.Session(request, stack)
-        details = _files(session) if request.program.endswith(SUFFIXES) else _workload(session)
+        is_stablehlo = request.program.endswith(SUFFIXES)
+        if not is_stablehlo and request.settings.ask == TIME and session.calls:
+            return _calls(session)
+        details = _files(session) if is_stablehlo else _workload(session)
         details.setdefault("not_tried", {})["compilers"] = [
             name for name in request.config.compilers if name not in request.compilers
         ]
@@ -162,15 +167,48 @@ def _workload(session: program_files.Session) -> dict[str, Any]:
     }
 
 
+def _calls(session: program_files.Session) -> Answer:
+    """Return the answer about the calls that a program file asks for."""
+    request, workload = session.request, session.workload
+    shown = [
+        name
+        for name in request.frontends
+        if name in SESSIONS and workload.function(frameworks.load(name).DIALECT)
+    ]
+    if not shown:
+        expected = f"a function jax or torch beside calls(), for {', '.join(SESSIONS)}"
+        raise BadInput(f"{request.program}: expected {expected}, got none; fix: write it, or FRONTENDS")
+    return recompilation.explain(
+        session.calls,
+        {name: session.caller(name) for name in shown},
+        session.unavailable,
+        output=request.output,
+        budget_s=request.settings.budget_s,
+        say=request.say,
+        key=session.source_digest,
+        not_tried={"frontends": [name for name in SESSIONS if name not in shown]},
+        bound=request.settings.bound,
+        name=request.name,
+        title=workload.TITLE,
+        command=request.command,
+        workload=request.program,
+        sizes=session.sizes,
+        seed=session.seed,
+        inputs="",
+        programs={},
+    )
+
+
 def explain_program_file(options: argparse.Namespace, say: Say) -> Answer:
     """Explain a program file for `stackwars explain`, which finds this function as an entry point.
 
     :raises BadInput: for a file that cannot be explained.
     """
     defaults = vars(parser().parse_args(["--", str(options.a)]))
-    chosen = {"bound": options.bound, "name": options.name or "", "output": options.output}
+    chosen = {"bound": options.bound, "ask": options.ask, "name": options.name or "", "output": options.output}
     chosen |= {"b": str(options.b or ""), "inputs": str(options.inputs or "")}
-    command = shlex.join(["stackwars", "explain", str(options.a)])
+    ask = ["--ask", options.ask] if options.ask != TIME else []
+    command = shlex.join(["stackwars", "explain", *ask, str(options.a)])
     return explain(replace(request(argparse.Namespace(**defaults | chosen), say), command=command))
 
 
@@ -187,6 +225,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--compilers", default="", help="of config/config.yaml, with commas")
     result.add_argument("--frontends", default="", help="likewise")
     result.add_argument("--bound", type=not_negative, help="the gap that is worth explaining")
+    result.add_argument("--ask", type=objective, default=TIME, help="time (default) or memory")
     result.add_argument("--inputs", default="", help="an .npz with the values of a StableHLO file's arguments")
     result.add_argument("--preset", default="", help="whose sizes a workload has")
     result.add_argument("--name", default="", help="of the answer")

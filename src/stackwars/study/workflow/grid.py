@@ -57,13 +57,13 @@ class Grid:
         self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
         """Arguments of a step that makes tables of the reference: they follow the configuration as its file has it,
         because what a run overrides does not change the reference."""
-        self.selected_cells = cells.asked(config)
+        self.selected_cells = cells.measured(config)
         if not self.is_measured:
             self.selected_cells = [c for c in self.selected_cells if self._exists(c.path / "cell.json")]
         self.selected = frozenset(self.selected_cells)
         self.partner: Callable[[Cell], Cell | None] = cache(partial(cells.partner, config, among=self.selected))
         """Returns the cell of the baseline whose processes take turns with those of a cell."""
-        self._replays = frozenset(programs.replays(config))
+        self._replays = frozenset(programs.measured_replays(config))
         self.cpu_cells = [cell for cell in self.selected_cells if cell.device in CPUS]
         """The cells that every machine can run."""
 
@@ -182,7 +182,7 @@ class Grid:
 
     def replays(self, *names: str) -> list[str]:
         """Return the files of these names of all replays: replay.json, profile.json."""
-        result = programs.replays(self.config)
+        result = programs.measured_replays(self.config)
         return self.existing_or_expected(replay.path / name for name in names for replay in result)
 
     def causes(self) -> list[str]:

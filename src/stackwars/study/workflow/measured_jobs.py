@@ -49,10 +49,7 @@ def cell_job(grid: Grid, cell: Cell) -> ProcessJob:
         preset=config.preset,
         repetition=0,
         sizes=cells.sizes(config, cell.workload),
-        settings={
-            **cells.measuring(config, cell.workload),
-            "rounds": cells.rounds(config, cell.framework, cell.workload, cell.device),
-        },
+        settings=cells.measuring(config, cell.workload),
         partner=partner and _framework(partner.framework) | (written if grid.is_measured_with(cell) else {}),
         expected=programs.expected_folder(config, cell.workload),
         **written,
@@ -91,10 +88,18 @@ def _joined_pins(grid: Grid, wildcards: Wildcards) -> str | list:
     return programs.compiler_pins(grid.config, replay.compiler) if replay else []
 
 
-def _joined_job(grid: Grid, wildcards: Wildcards) -> str:
-    """Return the argument that names that replay's job; empty without one."""
-    replay = grid.replay_in(kinds.cell_of(wildcards))
-    return f"--replay {job_files.planned('joined', replay_job(grid.config, replay))}" if replay else ""
+def _cell_arguments(grid: Grid, wildcards: Wildcards) -> str:
+    """Return the arguments of a cell: its rounds, and the job of that replay."""
+    cell = kinds.cell_of(wildcards)
+    result = _rounds(grid, cell.framework, cell.workload, cell.device)
+    if replay := grid.replay_in(cell):
+        result += f" --replay {job_files.planned('joined', replay_job(grid.config, replay))}"
+    return result
+
+
+def _rounds(grid: Grid, *names: str) -> str:
+    """Return the argument of the rounds of these names; a target that the run leaves out has one."""
+    return f"--rounds {max(1, cells.rounds(grid.config, *names))}"
 
 
 def _beside(grid: Grid, cell: Cell | None) -> str | list:
@@ -121,7 +126,6 @@ def replay_job(config: Config, replay: ReplayCell) -> ReplayJob:
         sizes=programs.sizes(config, replay.workload),
         settings={
             **cells.measuring(config, replay.workload),
-            "rounds": cells.rounds(config, replay.workload),
             # An updated state is in fresh memory at first.
             "steady_min_blocks": STATE_BLOCKS if has_state else 1,
             "steady_seconds": settings.replay_seconds,
@@ -213,9 +217,9 @@ MEASURED = {
     ),
     # A cell measures rounds of its process and one of its baseline. The subject of the first comparison measures the
     # baseline's cell and a replay in its rounds, and leaves them in `beside`. The folder `rounds` is no output: a job
-    # that was killed resumes there.
+    # that was killed, or gets more rounds, goes on there. How many they are is an argument, and no part of the job.
     "cell": Kind(
-        version=f"{PROTOCOL}.1",
+        version=f"{PROTOCOL}.2",
         command="stackwars.measure.cell --pins {input.pins} --output {folder} --beside {output.beside}",
         outputs={
             "result": f"{CELL}/cell.json",
@@ -235,12 +239,12 @@ MEASURED = {
             "taken": lambda grid, w: _beside(grid, grid.measured_with(kinds.cell_of(w))),
         },
         options={"partner-pins": "partner", "replay-pins": "joined_pins", "taken": "taken"},
-        arguments=_joined_job,
+        arguments=_cell_arguments,
         priority=1,
     ),
     # Every framework's program of a workload in one compiler. In the native one, the rounds are those of a cell.
     "replay": Kind(
-        version=f"{PROTOCOL}.1",
+        version=f"{PROTOCOL}.2",
         command="stackwars.measure.stablehlo.replay_cell --pins {input.pins} --peak {input.peak} --output {folder}",
         outputs={"result": f"{REPLAY}/replay.json", "profile": f"{REPLAY}/profile.json"},
         pins=kinds.compiler_pins,
@@ -258,6 +262,7 @@ MEASURED = {
         # Only a cell's program and the machine's floor are read: neither changes a replay's times.
         ancient=("cells", "peak"),
         options={"taken": "taken"},
+        arguments=lambda grid, w: _rounds(grid, w.workload, w.compiler),
         priority=1,
     ),
     # Growth of the cost of compiling: a process for each value of a size, and one for all shapes.

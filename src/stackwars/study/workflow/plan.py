@@ -1,4 +1,4 @@
-"""Plan of a run: its jobs and their cost here, by the committed runs of the reference."""
+"""Plan of a run: its jobs and their cost, by config/costs.csv and the committed runs of the reference."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import argparse
 import csv
 import subprocess
 import sys
+import textwrap
+from collections import Counter
 from pathlib import Path
 
 from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.limits import GIB, cap_bytes, machine_memory_bytes
 from stackwars.core.lines import fold
+from stackwars.measure import workloads
+from stackwars.measure.rounds import finished
 from stackwars.setup import needed
-from stackwars.study import cells, growth, programs, sharding
+from stackwars.setup.device import CPUS
+from stackwars.study import budget, cells, growth, programs, sharding
 from stackwars.study.cells import Cell
+from stackwars.study.claims import definitions, needs
+from stackwars.study.claims.definitions import Claim
 from stackwars.study.config import ConfigError, load
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
@@ -23,6 +30,8 @@ from stackwars.study.studies import measured_studies, of_tables
 
 PRESET = "full"
 """The preset of the reference."""
+ALL, SOME, NONE = "all", "some", "none"
+WIDTH = 80
 
 
 def reference() -> dict[Cell, dict[str, str]]:
@@ -53,18 +62,27 @@ def _is_replay(output: str) -> bool:
     return "replay" in Path(output).parts
 
 
-def timed_s(outputs: list[str]) -> dict[str, float | None]:
-    """Return {file of a cell or a replay: its expected seconds here, None if the reference has none}."""
-    rows = reference()
+def timed_s(config: Config, outputs: list[str]) -> dict[str, float | None]:
+    """Return {file of a cell or a replay: its expected seconds on `budget.MACHINE`, None if nothing is known of it}."""
+    rows, selected = reference(), frozenset(cells.measured(config))
 
     def expected(output: str) -> float | None:
         device, who, workload = _named(output)
         if not _is_full(Path(output)):
             return None
-        if _is_replay(output):
-            return replay_s(device, who, workload)
-        row = rows.get(Cell(who, workload, device))
-        return row and float(row["wall_s"])
+        is_replay = _is_replay(output)
+        one = ReplayCell(device, who, workload) if is_replay else Cell(who, workload, device)
+        if not is_replay and (other := cells.measured_with(config, one, selected)) and budget.cost_of(other):
+            return 0.0
+        if cost := budget.cost_of(one):
+            rounds = cells.rounds(config, workload, who, *([] if is_replay else [device]))
+            return cost.seconds(rounds, finished(Path(output).parent))
+        if is_replay:
+            known = replay_s(device, who, workload)
+        else:
+            row = rows.get(one)
+            known = row and float(row["wall_s"])
+        return known and known / budget.REFERENCE_SHARE
 
     return {output: expected(output) for output in outputs}
 
@@ -77,7 +95,7 @@ def _is_full(output: Path) -> bool:
 def to_run(config: Config) -> list[str]:
     """Return the results of the cells and replays that `snakemake` would measure now, by asking it."""
     overrides = [f"preset={config.preset}", f"source={config.source}"]
-    overrides.append(f"measure=[{','.join(measured_studies(config))}]")
+    overrides += [f"measure=[{','.join(measured_studies(config))}]", f"minutes={config.minutes}"]
     snakemake = [sys.executable, "-m", "snakemake", "all", "--cores", "1", "--dry-run"]
     command = [*snakemake, "--config", *overrides, "--quiet", "host"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
@@ -96,7 +114,7 @@ def to_run(config: Config) -> list[str]:
 
 def describe(config: Config, outputs: list[str]) -> str:
     """Return the plan as text: a line per cell or replay, then time, memory and disk."""
-    expected, rows, peaks = timed_s(outputs), reference(), []
+    expected, rows, peaks = timed_s(config, outputs), reference(), []
     lines = [f"preset {config.preset}: {len(outputs)} cells and replays to measure"]
     for output, seconds in expected.items():
         device, who, workload = _named(output)
@@ -108,9 +126,12 @@ def describe(config: Config, outputs: list[str]) -> str:
     total = sum(s for s in expected.values() if s is not None)
     unknown = sum(s is None for s in expected.values())
     is_known = unknown < len(expected) or not expected
-    known = f"about {total / 60:.0f} min by the reference" if is_known else "unknown"
-    others = f"; no reference for {unknown} (another preset or a new cell)" if unknown else ""
+    once = budget.once_s(config) if outputs else 0
+    known = span(total + once) if is_known else "unknown"
+    others = f"; nothing known of {unknown} (another preset or a new cell)" if unknown else ""
     lines.append(f"time: {known}{others}")
+    if config.minutes:
+        lines += bought(config)
     ahead = [*programs.compilations(config), *sharding.slices(config), *programs.largest_batches(config)]
     lines.append(
         f"on top, where not done yet: {len(programs.checks(config))} checks of programs in a compiler, "
@@ -128,6 +149,46 @@ def describe(config: Config, outputs: list[str]) -> str:
     return "\n".join(lines)
 
 
+def span(seconds: float) -> str:
+    """Return the minutes that something takes, on the machines of the reference and on the slowest one.
+
+    How fast this machine is shows in its first cells, not in its rate of products.
+    """
+    fast, slow = (max(1, share * seconds / 60) if seconds else 0 for share in (budget.REFERENCE_SHARE, 1))
+    return f"about {fast:.0f} min on the machines of the reference, {slow:.0f} on {budget.MACHINE}"
+
+
+def announce(config: Config) -> None:
+    """Print which part of the study a run with minutes has, and its time."""
+    for line in (*bought(config), f"time, where nothing is there yet: {span(budget.seconds(config))}"):
+        print(textwrap.fill(line, WIDTH, break_on_hyphens=False), file=sys.stderr, flush=True)
+
+
+def bought(config: Config) -> list[str]:
+    """Return which part of the study a run with minutes has, and what its tables and claims lack."""
+    measured = {*cells.measured(config), *programs.measured_replays(config)}
+    missing = [one for one in (*cells.asked(config), *programs.replays(config)) if one not in measured]
+    tables = sorted({workloads.load(one.workload).TABLE for one in missing if one.device in CPUS})
+    studied = measured_studies(config)
+    claims = [one for one in definitions.load().claims if definitions.study_of(config, one) in studied]
+    counts = Counter(_share(config, claim, measured) for claim in claims)
+    return [
+        budget.sentence(config, budget.work(config).values()),
+        f"tables with cells that are not run: {', '.join(tables) or 'none'}",
+        f"claims about it: {counts[ALL]} of {len(claims)} can be decided as by the whole study; {counts[SOME]} lack "
+        f"some of their cells and may stay open; {counts[NONE]} have none",
+    ]
+
+
+def _share(config: Config, claim: Claim, measured: set[Cell | ReplayCell]) -> str:
+    """Return how much of what a claim needs a run measures: ALL, SOME or NONE."""
+    wanted: set[Cell | ReplayCell] = {one for one in needs.needed_cells(config, claim) if one.device in CPUS}
+    if needs.REPLAYS in needs.stages(config, claim):
+        wanted.update(programs.replays(needs.restricted(config, claim)))
+    have = wanted & measured
+    return ALL if have == wanted else SOME if have else NONE
+
+
 def _disk(studies: list[str]) -> str:
     sizes = needed.missing_gb(studies)
     if not sizes:
@@ -139,12 +200,14 @@ def main() -> None:
     """Run `python -m stackwars.study.workflow.plan`: say what `make paper` would measure now."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--preset", help="of the configuration")
+    parser.add_argument("--minutes", type=int, default=0, help="time limit; 0 for everything")
     parser.add_argument(
         "--studies", nargs="*", default=[], help="added to that of the tables, as by make paper"
     )
     arguments = parser.parse_args()
     try:
-        chosen: dict[str, object] = {"preset": arguments.preset} if arguments.preset else {}
+        chosen: dict[str, object] = {"minutes": arguments.minutes}
+        chosen |= {"preset": arguments.preset} if arguments.preset else {}
         if arguments.studies:
             chosen["measure"] = list(dict.fromkeys([of_tables(load()).name, *arguments.studies]))
         config = load(**chosen)

@@ -13,25 +13,33 @@ from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
-from stackwars.core import launch, limits
-from stackwars.core.client import CompilerSpec
+import ml_dtypes
+import numpy as np
+
+from stackwars.core import judge, launch, limits
+from stackwars.core.client import CompilerSpec, Process
 from stackwars.core.judge import Expected
 from stackwars.core.launch import REPOSITORY, ExitReport
 from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program
+from stackwars.core.types import is_float
 from stackwars.explain import files
 from stackwars.explain.driver import VERSION, file_digest, kept_expected
 from stackwars.explain.files import SUFFIXES, BadInput
 from stackwars.explain.kept import Kept, digest
+from stackwars.explain.recompilation import Calls, is_scalar
 from stackwars.explain.task import Settings
-from stackwars.measure import frameworks, workloads
+from stackwars.measure import call_sequence, frameworks, workloads
+from stackwars.measure.frameworks import mapped
 from stackwars.measure.native import NativeWorker
 from stackwars.measure.stablehlo.arguments import load_program
-from stackwars.measure.stablehlo.expected import ExpectedJob, expected_of
+from stackwars.measure.stablehlo.expected import NO_PROGRAM, NUMPY, ExpectedJob, expected_of
 from stackwars.measure.stablehlo.lower import Lowering, LowerJob
 from stackwars.measure.workloads import sized
 from stackwars.measure.workloads.base import ProgramFileError, Workload
+from stackwars.measure.workloads.values import native
 from stackwars.setup import environments
 from stackwars.study import cells, programs
 from stackwars.study.keys import Config
@@ -252,6 +260,43 @@ class Session:
 
         return kept_expected(request.output / "expected", key, evaluated)
 
+    # Calls
+
+    @cached_property
+    def calls(self) -> Calls | None:
+        """The calls that a program file asks for, with their values by its function `numpy`; None without calls()."""
+        if not self._is_file or not (called := call_sequence.arguments(self.workload, self.seed)):
+            return None
+        arguments = [
+            {name: value if is_scalar(value) else native(value) for name, value in one.items()}
+            for one in called
+        ]
+        return Calls(arguments, list(map(self._expected_of_call, arguments)))
+
+    def caller(self, framework: str) -> tuple[str, Callable[[], Process]]:
+        """Return the Python of a framework, and a function that starts a process which makes calls in it."""
+        python = self._python(framework, programs.lower_pins(self.config, framework))
+        settings = self.request.settings
+        job = [framework, self.name, str(self.seed), settings.matmul_precision]
+        return python, lambda: Process(python, ["-m", call_sequence.__name__, *job], **settings.limits)
+
+    def _expected_of_call(self, arguments: dict[str, Any]) -> Expected:
+        """Return what NumPy computes in float64, with the limit of the narrowest of the arguments' types."""
+        function = self.workload.function("numpy")
+        if not function:
+            return Expected(reason=f"{Path(self.request.program).name} has no function numpy")
+        floats = {name: one for name, one in arguments.items() if not is_scalar(one) and is_float(one.dtype)}
+        wide = {**arguments, **{name: one.astype(np.float64) for name, one in floats.items()}}
+        inputs = [wide.pop(name) for name in self.workload.INPUTS]
+        try:
+            returned = mapped(np.asarray, self.workload.results("numpy", function(*inputs, **wide)))
+        except Exception as error:
+            return Expected(reason=f"numpy() failed: {_exception(error)}")
+        values = judge.output_values(returned, 0)
+        roundoff = max((float(ml_dtypes.finfo(one.dtype).eps) / 2 for one in floats.values()), default=0.0)
+        limit = max(NO_PROGRAM, judge.least_limit(roundoff, 1))
+        return Expected(NUMPY, limits=dict.fromkeys(values, limit), values=values)
+
 
 def load(
     program: str, seed: int, memory_cap_gib: float | str = "auto", timeout_s: float = TIMEOUT_S
@@ -299,6 +344,7 @@ def _tried(path: Path, seed: int) -> str:
     try:
         workload = workloads.load(str(path))
         workload.inputs(workload.DEFAULTS, seed)
+        call_sequence.arguments(workload, seed)
     except ProgramFileError as error:
         return str(error)
     except BaseException as error:

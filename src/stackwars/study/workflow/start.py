@@ -26,7 +26,7 @@ from stackwars.setup.device import CPU, why_absent
 from stackwars.study import cells
 from stackwars.study.config import ConfigError, read
 from stackwars.study.results import programs, runs, schema
-from stackwars.study.workflow import damage, job_files
+from stackwars.study.workflow import damage, job_files, plan
 from stackwars.study.workflow.grid import REFERENCE, Grid
 
 LOCK = Path("results", ".run.lock")
@@ -71,6 +71,8 @@ def prepare(grid: Grid, workflow: Any) -> None:
         raise WorkflowError(TAKEN)
     _held.append(lock)
     planned = list(workflow.dag.needrun_jobs())
+    if grid.is_measured and grid.config.minutes:
+        plan.announce(grid.config)
     check_results(grid, {Path(file) for job in planned for file in job.output})
     job_files.write_planned()
     # Snakemake's limit on jobs per second starts a timer chain with every job. After fifty jobs they took 13 % of a

@@ -31,9 +31,10 @@ MARKED = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def read_calls(measured: Path, names: list[str], frameworks: list[str]) -> pd.DataFrame:
-    """Return every timed call of the ok cells of these workloads on the CPU: workload, framework, call, latency_ms.
+    """Return every call before the loops, of the ok cells of these workloads on the CPU: workload, framework, call,
+    latency_ms.
 
-    A block of calls stands at the number of its first one, with the time of one.
+    A block of calls stands at the number of its first one, with the time of one. Later rounds have calls 1 and 2 alone.
     """
     rows = []
     for workload in names:
@@ -49,7 +50,7 @@ def read_calls(measured: Path, names: list[str], frameworks: list[str]) -> pd.Da
 
 def _calls(process: dict) -> list[tuple[int, float]]:
     """Return (number, ms) of the calls of a process."""
-    steady = event(process, "steady")
+    steady = event(process, "steady") or {"ns": []}
     singles = [(number, event(process, name)["ns"] / 1e6) for number, name in ((1, "first"), (2, "second"))]
     return singles + [
         (3 + number * steady["calls"], ns / steady["calls"] / 1e6) for number, ns in enumerate(steady["ns"])

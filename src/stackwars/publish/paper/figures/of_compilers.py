@@ -11,12 +11,12 @@ from stackwars.measure.frameworks import title
 from stackwars.publish.paper.figures.heat import draw_matrix
 from stackwars.publish.paper.figures.ratios import FACTORS, draw_answer, draw_split
 from stackwars.publish.paper.figures.style import (
-    BAND,
     COLUMN,
     GREY,
     LOOKS,
     PAGE,
     draw_graphs,
+    label_rows,
     line_look,
     save,
     set_round_ticks,
@@ -164,8 +164,6 @@ def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) ->
         axis.set_title(compiler_title(compiler))
         axis.set_xlabel("ms a call")
     first = axes[0][0]
-    first.set_yticks(range(len(products)), products)
-    first.set_ylim(max(1, len(products)) - 0.5, -0.5)
     first.set_ylabel("rows, in, out")
     _log_axis(first, rows["steady_ms"])
     handles = [plt.Line2D([], [], label=_layout(side, pair), **_layout_mark(side, pair)) for side in pair.sides]
@@ -174,9 +172,7 @@ def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) ->
 
 
 def _dumbbells(axis: plt.Axes, rows: pd.DataFrame, products: list[str], pair: Comparison) -> None:
-    axis.tick_params(axis="y", length=0)
-    for y in range(1, len(products), 2):
-        axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
+    label_rows(axis, products)
     for y, product in enumerate(products):
         found = rows[rows["product"] == product].set_index("framework")
         times = found["steady_ms"].dropna()

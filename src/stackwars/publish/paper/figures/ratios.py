@@ -18,7 +18,7 @@ import pandas as pd
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.numbers import percent
 from stackwars.measure.frameworks import title
-from stackwars.publish.paper.figures.style import BAND, COLUMN, RC, line_look, set_round_ticks
+from stackwars.publish.paper.figures.style import COLUMN, RC, label_rows, line_look, set_round_ticks
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.config import load
@@ -78,7 +78,8 @@ def _draw(
     titles = dict(zip(rows["workload"], rows["title"], strict=True))
     figure, axis = plt.subplots(figsize=(COLUMN, 0.85 + row_inches * max(3, len(titles))))
     known = [Series(one.label, one.rows.dropna(subset=["ratio"]), one.look) for one in series]
-    _rows(axis, titles)
+    label_rows(axis, list(titles.values()))
+    axis.axvline(1, color="black", linewidth=0.8, zorder=1)
     every = [kind["ratio"] for one in known for row in one.rows.itertuples() for kind in _kinds(row)]
     low, high = _limits(axis, every)
     step = 0.8 / max(1, len({one.look["marker"] for one in known}))
@@ -115,15 +116,6 @@ def _draw(
 def _kinds(row: tuple) -> list[dict]:
     """Return the ratio of a row and its ends, on each kind of machine that it has."""
     return getattr(row, EACH_KIND, None) or [row._asdict()]
-
-
-def _rows(axis: plt.Axes, titles: dict[str, str]) -> None:
-    axis.set_yticks(range(len(titles)), list(titles.values()))
-    axis.set_ylim(max(1, len(titles)) - 0.5, -0.5)
-    axis.tick_params(axis="y", length=0)
-    for y in range(1, len(titles), 2):
-        axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
-    axis.axvline(1, color="black", linewidth=0.8, zorder=1)
 
 
 def _limits(axis: plt.Axes, ratios: list[float]) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 
 COLUMN = 3.45  # inches: the width of an IEEEtran column, so that text keeps its size in print
@@ -65,6 +66,15 @@ _STEPS = [
 def line_look(name: str, names: list[str]) -> dict[str, Any]:
     """Return how one of several things is drawn, by its place among them."""
     return dict(LOOKS[names.index(name) % len(LOOKS)])
+
+
+def label_rows(axis: Axes, labels: list[str]) -> None:
+    """Put a labelled row for each of these on an axis, from the top, with a band behind every second one."""
+    axis.set_yticks(range(len(labels)), labels)
+    axis.set_ylim(max(1, len(labels)) - 0.5, -0.5)
+    axis.tick_params(axis="y", length=0)
+    for y in range(1, len(labels), 2):
+        axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
 
 
 def round_ticks(low: float, high: float, most: int) -> list[float]:

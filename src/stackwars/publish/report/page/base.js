@@ -121,7 +121,7 @@ function choice(name, values, current, change) {
 
 // A control for each of these columns in which the rows differ.
 const filters = (rows, at, ...keys) => keys.map((key) => {
-  const values = unique(rows.map((row) => row[key])).filter(Boolean), shown = { workload: titleOf, framework: title, subject: title }[key] || String;
+  const values = unique(rows.map((row) => row[key])).filter(Boolean), shown = { workload: titleOf, framework: title, subject: title, baseline: title }[key] || String;
   return values.length < 2 ? null
     : choice(key, [["", "all"], ...values.map((value) => [value, shown(value)])], at.query.get(key) || "", (value) => go(at, { [key]: value }));
 });
@@ -152,10 +152,12 @@ const missing = (text, command) => h("p", {}, text, ...(command ? [" ", h("code"
 // The value in the address if it is one of these, else the first.
 const oneOf = (at, name, values) => (values.includes(at.query.get(name)) ? at.query.get(name) : values[0]);
 
-// The study of some rows that a view shows, with its control and the line that says where its results are from.
+// The study of some rows that a view shows: the one in the address, or else one with rows that the address asks for. With its control and
+// the line that says where its results are from.
 function studyOf(rows, at, first = (names) => names[0]) {
-  const names = Object.keys(DATA.studies).filter((name) => rows.some((row) => row.study === name));
-  const study = oneOf(at, "study", [first(names), ...names]);
+  const names = Object.keys(DATA.studies).filter((name) => rows.some((row) => row.study === name)), asked = wanted(rows, at, ...at.query.keys());
+  const having = names.filter((name) => asked.some((row) => row.study === name));
+  const study = oneOf(at, "study", [first(having.length ? having : names), ...names]);
   const control = choice("study", names.map((name) => [name, name]), study, (value) => go(at, { study: value }));
   return { study, control, origin: study ? origin(study) : null, rows: rows.filter((row) => row.study === study) };
 }

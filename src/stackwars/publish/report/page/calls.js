@@ -5,14 +5,13 @@ const roundColour = (round) => ROUNDS[round % ROUNDS.length];
 function everyCall(processes, framework, at) {
   if (!processes.length) return [h("h3", {}, "Every call"), h("p", {}, "The raw calls of this cell are not in this report.")];
   const scale = at.query.get("scale") || "log", names = processes.map((one) => String(one.round + 1));
-  const chosen = names.includes(at.query.get("calls")) ? at.query.get("calls") : "";
+  const chosen = names.includes(at.query.get("calls")) ? at.query.get("calls") : "", shown = processes.filter((one) => !chosen || String(one.round + 1) === chosen);
   return [
     h("h3", {}, "Every call"),
     h("div", { class: "bar" }, choice("Scale", [["log", "logarithmic"], ["linear", "linear"]], scale, (value) => go(at, { scale: value })),
       choice("Round", [["", "all"], ...names.map((name) => [name, name])], chosen, (value) => go(at, { calls: value }))),
-    h("p", { class: "legend" }, processes.filter((one) => !chosen || String(one.round + 1) === chosen).map((one) => h("span", {}, s("svg", { width: 14, height: 10, "aria-hidden": "true" },
-      s("circle", { cx: 6, cy: 5, r: 4, fill: roundColour(one.round) })), ` round ${one.round + 1}`))),
-    callsPlot(processes.filter((one) => !chosen || String(one.round + 1) === chosen), scale === "log"),
+    legend(shown.map((one) => [dot(roundColour(one.round)), `round ${one.round + 1}`])),
+    callsPlot(shown, scale === "log"),
     h("p", {}, "A line is one process: its first call, its second, and its blocks of calls. Filled: an uncontended block; hollow: one that other processes or the host disturbed. A point tells its number when the pointer rests on it."),
   ];
 }
@@ -25,9 +24,8 @@ function callsPlot(processes, log) {
       uncontended: place < 2 || one.uncontended[place - 2] === "1" })) }));
   const every = series.flatMap((one) => one.points), most = Math.max(...every.map((p) => p.call), 3);
   const values = every.map((p) => p.ms).filter((ms) => ms > 0), low = Math.min(...values), high = Math.max(...values);
-  const x = (call) => left + (width - left - 12) * (log ? Math.log(call) / Math.log(most) : (call - 1) / (most - 1));
-  const share = (ms) => log ? Math.log(ms / low) / (Math.log(high / low) || 1) : ms / high;
-  const y = (ms) => height - bottom - (height - bottom - top) * (log ? share(Math.max(ms, low)) : share(ms));
+  const x = log ? logScale(1, most, left, width - 12) : (call) => left + (width - left - 12) * (call - 1) / (most - 1);
+  const y = log ? logScale(low, high, height - bottom, top) : (ms) => height - bottom - (height - bottom - top) * ms / high;
   const plot = drawing(width, height, `Latency against the number of the call, ${processes.length} processes, from ${number(low)} to ${number(high)} ms`);
   for (const ms of log ? ticks(low, high, true) : ticks(0, high)) {
     plot.append(s("line", { x1: left, x2: width - 12, y1: y(ms), y2: y(ms), stroke: "#ddd" }), words(left - 6, y(ms) + 4, short(ms), "end"));

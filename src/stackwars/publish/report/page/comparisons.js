@@ -6,7 +6,7 @@ async function comparisons(at) {
   if (!every.length) return [h("h2", {}, "Comparisons"), h("p", {}, "Nothing was compared.")];
   const { study, control, origin: from, rows: own } = studyOf(every, at), quantities = Object.keys(DATA.quantities).filter((name) => own.some((row) => row.quantity === name));
   const quantity = oneOf(at, "quantity", [quantities.includes("steady") ? "steady" : quantities[0], ...quantities]);
-  const all = own.filter((row) => row.quantity === quantity), keys = ["compiler", "variant", "workload", "subject", "device", "verdict"];
+  const all = own.filter((row) => row.quantity === quantity), keys = ["compiler", "variant", "workload", "subject", "baseline", "device", "verdict"];
   let rows = wanted(all, at, ...keys);
   const effect = (row) => Math.abs(Math.log(row.ratio || 1));
   if (at.query.get("sort") === "effect") rows = [...rows].sort((a, b) => effect(b) - effect(a));
@@ -34,7 +34,8 @@ function comparisonTable(rows, shown, single, others) {
     ["Workload", (row) => whyLink(row.workload, row.title)], ["Over", (row) => row.baseline_workload],
     ["Subject", (row) => sideLink(row, row.subject, row.compiler)], ["Baseline", (row) => sideLink(row, row.baseline, row.baseline_compiler || row.compiler)],
     ["Device", (row) => row.device], ["Compiler", (row) => row.compiler, "keep"], ["Baseline's compiler", (row) => row.baseline_compiler, "keep"], ["Variant", (row) => row.variant],
-    ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict], ["Level", (row) => (none(row.confidence) ? "" : `${(100 * row.confidence).toFixed(1)} %`), "number"],
+    ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["On each kind of machine", (row) => (row.kinds || []).map(([ratio, low, high]) => `${number(ratio)} ${interval(low, high)}`).join("; "), "wide"],
+    ["Verdict", (row) => row.verdict], ["Level", (row) => (none(row.confidence) ? "" : `${(100 * row.confidence).toFixed(1)} %`), "number"],
     ["About", (row) => row.detail], ["Steady ratio", (row) => row.native_verdict],
     ["Detectable", (row) => (none(row.detectable) ? "" : percent(row.detectable)), "number"], ["Published", (row) => number(row.published_ratio), "number"],
     ["Marks", (row) => row.contended ? "contended" : ""],

@@ -15,6 +15,13 @@ function ticks(low, high, log = false, most = 7) {
   return [...Array(Math.floor(high / step) - first + 1).keys()].map((place) => Number(((first + place) * step).toPrecision(12)));
 }
 
+// Where a value stands on a logarithmic axis; what is beyond its ends stands at them.
+const logScale = (low, high, from, to) => (value) => from + (to - from) * Math.log(Math.min(Math.max(value, low), high) / low) / (Math.log(high / low) || 1);
+
+// entries: [shape, text].
+const legend = (entries, ...more) => h("p", { class: "legend" }, entries.map(([shape, text]) => h("span", {}, s("svg", { width: 14, height: 14, "aria-hidden": "true" }, shape), ` ${text}`)), more);
+const dot = (fill) => s("circle", { cx: 6, cy: 8, r: 4, fill });
+
 const short = (value) => String(Number(value.toPrecision(4)));
 const COUNTED = ["hbm", "temporaries", "layout", "fusions", "operations", "program", "largest_batch", "collectives"];
 
@@ -41,8 +48,7 @@ function forest(rows, { label, single, others, band, most = Infinity } = {}) {
   const ends = [...rows, ...otherRow].flatMap((row) => [row.ratio, row.low, row.high]).concat(band || [])
     .concat(single ? rows.flatMap((row) => row.each.map(([, , ratio]) => ratio)) : []).filter((value) => value > 0);
   const low = Math.max(Math.min(0.5, ...ends), 1 / 64), high = Math.min(Math.max(2, ...ends), 64);
-  const within = (ratio) => Math.min(Math.max(ratio, low), high);
-  const x = (ratio) => left + (width - left - 20) * Math.log(within(ratio) / low) / Math.log(high / low);
+  const x = logScale(low, high, left, width - 20);
   const plot = drawing(width, height, `Ratios of ${rows.length} comparisons with their intervals; a table has them too`);
   if (band) plot.append(s("rect", { class: "band", x: x(band[0]), y: top - 4, width: x(band[1]) - x(band[0]), height: line * rows.length + 4, fill: "#e4edf5" },
     s("title", {}, `one more run is expected from ${number(band[0])} to ${number(band[1])}`)));

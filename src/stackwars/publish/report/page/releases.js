@@ -2,7 +2,7 @@
 async function releases(at) {
   const every = await unpack(DATA.releases);
   if (!every.length) return [h("h2", {}, "Releases"), missing("No releases of compilers were compared.", "make study STUDIES=releases")];
-  const shown = at.query.get("shown") || "", keys = ["workload", "framework", "project", "change", "status"];
+  const shown = at.query.get("shown") || "", keys = ["workload", "framework", "project", "version", "change", "status"];
   const rows = wanted(every.filter((row) => shown || row.change), at, ...keys), { shown: page, pager } = paged(rows, at);
   const drawn = wanted(every, at, "workload", "framework", "project");
   return [
@@ -24,7 +24,7 @@ function releasePlot(rows) {
   const times = rows.map((row) => row.ms).filter((ms) => ms > 0), names = unique(rows.map((row) => row.framework));
   if (!times.length) return h("p", {}, "No release was timed.");
   const low = Math.min(...times) / 1.15, high = Math.max(...times) * 1.3, width = wide(BESIDE), left = 56, top = 22, foot = 190;
-  const x = (place) => left + 14 + (width - left - 44) * place / Math.max(1, at - 1), y = (ms) => foot - (foot - top) * Math.log(ms / low) / Math.log(high / low);
+  const x = (place) => left + 14 + (width - left - 44) * place / Math.max(1, at - 1), y = logScale(low, high, foot, top);
   const plot = drawing(width, foot + 72, `Milliseconds a call of ${names.map(title).join(" and ")} in ${places.length} releases, from ${number(Math.min(...times))} to ${number(Math.max(...times))} ms; a table has the steps`);
   for (const ms of ticks(low, high, true, 5)) plot.append(s("line", { x1: left, x2: width - 8, y1: y(ms), y2: y(ms), stroke: "#ddd" }), words(left - 6, y(ms) + 4, short(ms), "end"));
   plot.append(words(4, 12, "ms a call, logarithmic"));
@@ -48,7 +48,7 @@ function releasePlot(rows) {
       plot.append(words(...label, `\u00d7${number(row.change_ratio)}`, "middle"));
     }
   }
-  return h("div", {}, plot, h("p", { class: "legend" }, names.map((name) => h("span", {}, s("svg", { width: 14, height: 10, "aria-hidden": "true" }, s("circle", { cx: 6, cy: 5, r: 4, fill: colour(name) })), ` ${title(name)}`))));
+  return h("div", {}, plot, legend(names.map((name) => [dot(colour(name)), title(name)])));
 }
 
 const releaseTable = (caption, rows, shown = rows) => table(caption, filled([

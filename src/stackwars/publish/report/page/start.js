@@ -53,7 +53,7 @@ function programFigure(rows) {
   if (!drawn.length) return [h("p", {}, "No ratio of both programs in one compiler is large.")];
   const compilers = unique(drawn.flatMap((row) => Object.keys(row.compilers))), ratios = drawn.flatMap((row) => Object.values(row.compilers).flatMap((one) => one.machines.map(({ ratio }) => ratio)));
   const low = Math.min(1, ...ratios) / 1.3, high = Math.max(1, ...ratios) * 1.3, left = 12 + reach(drawn.map((row) => row.title)), width = wide(BESIDE), line = 13, band = line * compilers.length + 8, foot = band * drawn.length;
-  const x = (ratio) => left + (width - left - 16) * Math.log(Math.min(Math.max(ratio, low), high) / low) / Math.log(high / low);
+  const x = logScale(low, high, left, width - 16);
   const plot = drawing(width, foot + 44, `Ratios of both programs of ${drawn.length} workloads in each compiler; the page of each workload has them in a table`);
   plot.setAttribute("role", "group");  // an image hides its links from a screen reader
   drawn.forEach((_, place) => { if (place % 2) plot.append(s("rect", { x: left, y: band * place, width: width - left, height: band, fill: "#f3f3f3" })); });
@@ -68,8 +68,7 @@ function programFigure(rows) {
   });
   plot.append(words(left, foot + 38, `\u2190 ${names[0]}'s program faster | ${names[1]}'s program faster \u2192`));
   const kinds = DATA.machines.map((machine, place) => `${["Filled", "Hollow", "Half"][place] || "Hollow"}: ${machine || "this run"}.`);
-  return [h("p", { class: "legend" }, compilers.map((name, place) => h("span", {}, s("svg", { width: 14, height: 12, "aria-hidden": "true" }, mark(place, 7, 6, 1)), ` ${name}`)),
-    kinds.length > 1 ? kinds.join(" ") : null), plot,
+  return [legend(compilers.map((name, place) => [mark(place, 7, 8, 1), name]), kinds.length > 1 ? kinds.join(" ") : null), plot,
   near.length ? h("p", {}, `Not drawn, near 1 in every compiler: ${near.map((row) => row.title).join(", ")}.`) : null];
 }
 

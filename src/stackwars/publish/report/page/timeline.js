@@ -17,7 +17,7 @@ async function timeline(at) {
       choice("Workload", unique(DATA.timeline.calls.map((call) => call.workload)).map((name) => [name, titleOf(name)]), workload, (value) => { location.hash = address(["timeline", value], at.query); }),
       choice("Compiler", compilers.map((name) => [name, name]), compiler, (value) => go(here, { compiler: value })), traced),
     from, h("p", {}, aboutCalls(shown)),
-    legend(),
+    legend(Object.values(DATA.timeline.classes).map((kind) => [part(1, 1, 12, 12, kind), kind.title])),
     bars(shown),
     table("Time by class, in ms of one profiled call", [
       ["Frontend", (call) => title(call.framework)],
@@ -41,9 +41,6 @@ function aboutCalls(shown) {
     (shown.every((call) => call.profile_consistent) ? "" : "* marks a call that differs by more than a tenth from one without the profiler. ") +
     (run ? `The profile is of the run ${run}.` : "");
 }
-
-const legend = () => h("p", { class: "legend" }, Object.values(DATA.timeline.classes).map((kind) =>
-  h("span", {}, s("svg", { width: 14, height: 14, "aria-hidden": "true" }, part(1, 1, 12, 12, kind)), ` ${kind.title}`)));
 
 const part = (x, y, width, height, kind, tooltip) => s("rect", { x, y, width, height, fill: kind.colour, stroke: "#333", "stroke-width": 0.5 },
   tooltip ? s("title", {}, tooltip) : null);

@@ -13,11 +13,11 @@ const claims = (at) => [
   h("h2", {}, "Claims"),
   h("p", {}, "What the data say to each claim of the original paper and of this one."), h("p", {}, "Whether a verdict changed from the reference to this run: ", link("this run and the reference", ["against"]), "."),
   h("div", { class: "bar" }, choice("workload", [["", "all"], ...unique(DATA.claims.flatMap((claim) => claim.workloads || [])).map((name) => [name, titleOf(name)])], at.query.get("workload") || "",
-    (value) => go(at, { workload: value })), filters(DATA.claims, at, "verdict", "origin"), searchBox(at)),
+    (value) => go(at, { workload: value })), filters(DATA.claims, at, "verdict", "origin", "confirmed"), searchBox(at)),
   table("Every claim, its verdict and the evidence", filled([
     ["Claim", (claim) => link(claim.sentence, ["claim", claim.id]), "wide"], ["Origin", (claim) => claim.origin],
-    ["Verdict", (claim) => claim.verdict], ["Votes for it", (claim) => claim.margin], ["Evidence", (claim) => claim.evidence],
-  ], DATA.claims), matching(wanted(claimsOf(at.query.get("workload")), at, "verdict", "origin"), at, (claim) => [claim.id, claim.sentence, claim.verdict, claim.evidence].join(" "))),
+    ["Verdict", (claim) => claim.verdict], ["Explored or confirmed", (claim) => claim.confirmed], ["Votes for it", (claim) => claim.margin], ["Evidence", (claim) => claim.evidence],
+  ], DATA.claims), matching(wanted(claimsOf(at.query.get("workload")), at, "verdict", "origin", "confirmed"), at, (claim) => [claim.id, claim.sentence, claim.verdict, claim.evidence].join(" "))),
   h("p", {}, DATA.claims_changed),
 ];
 
@@ -28,7 +28,7 @@ async function claim(at) {
   const votes = await unpack(shown.votes);
   return [
     h("h2", {}, shown.sentence),
-    h("p", {}, `${sentence([shown.verdict, shown.margin].filter(Boolean).join(", "))}${shown.evidence ? `: ${shown.evidence}` : ""}.`),
+    h("p", {}, `${sentence([shown.verdict, shown.confirmed, shown.margin].filter(Boolean).join(", "))}${shown.evidence ? `: ${shown.evidence}` : ""}.`),
     votes.length ? origin(shown.study) : null,
     votes.length ? table("Every vote, and what it rests on", filled([
       ["Of", (vote) => (vote.workload ? whyLink(vote.workload, vote.title || titleOf(vote.workload)) : vote.title)], ["Vote", (vote) => vote.vote], ["What it says", (vote) => vote.word],

@@ -1,0 +1,326 @@
+"""Find which calls of a program compile again in each framework, and which of their arguments cause it.
+
+One process makes all calls in order. A call that compiled again is compared with the earlier call that has the fewest
+other arguments. A difference is a cause if a fresh process that made the calls before, and repeated that earlier call
+without compiling, compiles when this difference alone is added. For the value of a Python scalar further processes
+tell whether the program holds the value, or only which numbers are equal.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackwars.core import judge, machine, types
+from stackwars.core.client import Process
+from stackwars.core.judge import Expected
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.explain import answer as answers
+from stackwars.explain import console, page
+from stackwars.explain.answer import (
+    FIRST_VALUE,
+    FOLDED,
+    NATIVE,
+    NOT_DECIDED,
+    SAME,
+    SCALAR,
+    SHAPE,
+    SHARED,
+    TOGETHER,
+    TYPE,
+    VALUES,
+    WEAK_TYPE,
+    Answer,
+    Call,
+    CallSequence,
+    Cell,
+    Table,
+)
+from stackwars.explain.headline import headline
+from stackwars.explain.kept import Kept, digest
+
+VERSION = 1
+"""Number of the protocol; another one makes all calls again."""
+Arguments = Mapping[str, Any]
+"""The arguments of a call by parameter: arrays and Python scalars."""
+Request = dict[str, dict[str, Any]]
+"""An order for a call: by parameter, the number of a call that has the value, or a Python scalar."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Calls of a program. expected: the values of each, as those of its first set of inputs."""
+
+    arguments: Sequence[Arguments]
+    expected: Sequence[Expected]
+
+    def request(self, number: int) -> Request:
+        return {name: {"call": number} for name in self.arguments[number]}
+
+
+def explain(
+    calls: Calls,
+    processes: Mapping[str, tuple[str, Callable[[], Process]]],
+    unavailable: Mapping[str, Outcome],
+    *,
+    output: Path,
+    budget_s: float,
+    say: Callable[[str], None],
+    key: str,
+    **known: Any,
+) -> Answer:
+    """Return the answer about calls in frameworks, and write it.
+
+    processes: the Python of each framework, and a function that starts its process. budget_s: for each framework.
+    key: a digest of what decides the computation. known: fields of the answer and its table.
+    """
+    kept, sequences = Kept(output), []
+    for framework, (python, start) in processes.items():
+        content = digest(VERSION, key, framework, python, budget_s, list(map(_identity, calls.arguments)))
+        if (value := kept.get(content)) is None:
+            say(f"{framework}: {len(calls.arguments)} calls, and those that tell why it compiles")
+            found = Search(framework, calls, start, budget_s, unavailable.get(framework)).run()
+            value = asdict(found)
+            if all(call.status is not Status.ERROR for call in found.calls):
+                kept.put(content, value)
+        sequences.append(answers.parse(CallSequence, value))
+    reference = next((one for one in calls.expected if one.reason), calls.expected[0])
+    table = Table(
+        name=known["name"],
+        title=known["title"],
+        programs=list(processes),
+        compilers=[],
+        judge=reference.judge,
+        judge_reason=reference.reason,
+        differ="",
+        cells=list(map(_cell, sequences)),
+        questions=[],
+        not_tried=known.pop("not_tried"),
+        bound=known.pop("bound"),
+        versions={sequence.framework: sequence.versions for sequence in sequences},
+        machine=machine.record(),
+        source=machine.revision(),
+    )
+    arguments = [{name: described(value) for name, value in one.items()} for one in calls.arguments]
+    result = Answer(**known, headline="", exit_status=0, table=table, calls=arguments, sequences=sequences)
+    result = replace(result, headline=headline(result), exit_status=_exit_status(sequences))
+    page.write(output, result)
+    say("\n" + console.wrapped([*console.calls_lines(result), "", result.headline, *page.written(output)]))
+    return result
+
+
+def _cell(sequence: CallSequence) -> Cell:
+    bad = [call for call in sequence.calls if call.status is not Status.OK]
+    return Cell(sequence.framework, NATIVE, *((bad[0].status, bad[0].detail) if bad else (Status.OK,)))
+
+
+def _exit_status(sequences: Sequence[CallSequence]) -> int:
+    if any(call.status is not Status.OK for sequence in sequences for call in sequence.calls):
+        return page.NOT_RIGHT
+    return page.SLOWER if any(sequence.compiling > 1 for sequence in sequences) else page.OK
+
+
+# Arguments
+
+
+def is_scalar(value: Any) -> bool:
+    """Return whether an argument is a Python scalar."""
+    return not isinstance(value, np.ndarray)
+
+
+def described(value: Any) -> str:
+    """Return an argument as a reader sees it: a Python scalar, or an array's type."""
+    if is_scalar(value):
+        return f"{value!r} ({type(value).__name__})"
+    return f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
+
+
+def _identity(arguments: Arguments) -> list[Any]:
+    """Return a key of arguments: equal for equal arguments."""
+    values = (
+        one if is_scalar(one) else (described(one), sha256(one.tobytes()).hexdigest())
+        for one in arguments.values()
+    )
+    return list(zip(arguments, values, strict=True))
+
+
+def differences(earlier: Arguments, later: Arguments) -> dict[str, str]:
+    """Return {parameter: kind} of the arguments in which two calls differ."""
+    kinds = {name: _difference(earlier[name], value) for name, value in later.items()}
+    return {name: kind for name, kind in kinds.items() if kind}
+
+
+def _difference(earlier: Any, later: Any) -> str:
+    if is_scalar(earlier) and is_scalar(later):
+        return TYPE if type(earlier) is not type(later) else SCALAR if earlier != later else ""
+    if is_scalar(earlier) or is_scalar(later):
+        return WEAK_TYPE
+    if earlier.shape != later.shape:
+        return SHAPE if earlier.dtype == later.dtype else f"{SHAPE} and {TYPE}"
+    if earlier.dtype != later.dtype:
+        return TYPE
+    return "" if earlier.tobytes() == later.tobytes() else VALUES
+
+
+def other_number(value: Any) -> Any:
+    """Return a different number; 0, 1 and Booleans, which frameworks treat as constants, are returned as they are."""
+    if isinstance(value, bool) or value in (0, 1):
+        return value
+    if isinstance(value, int):
+        return value + (1 if value > 1 else -1)
+    return value * (0.75 if 0 < value < 1 else 1.25)
+
+
+def _changed_scalars(arguments: Arguments, names: Iterable[str]) -> Request:
+    """Return different numbers for scalars. Equal scalars stay equal, and no others become equal."""
+    others: dict[str, Any] = {}
+    taken = [value for name, value in arguments.items() if is_scalar(value) and name not in names]
+    for value in (arguments[name] for name in names):
+        key = repr(value)
+        others.setdefault(key, other_number(value))
+        while others[key] != value and [*taken, *others.values()].count(others[key]) > 1:
+            others[key] = other_number(others[key])
+    return {name: {"value": others[repr(arguments[name])]} for name in names}
+
+
+def _equal_scalars(arguments: Arguments) -> list[tuple[str, str]]:
+    """Return the pairs of parameters with equal Python scalars, of those that frameworks do not hold as constants."""
+    scalars = [
+        (name, value) for name, value in arguments.items() if is_scalar(value) and other_number(value) != value
+    ]
+    return [(one, other) for one, a in scalars for other, b in scalars if one < other and repr(a) == repr(b)]
+
+
+# The search
+
+
+class Search:
+    """The calls in one framework, and why some of them compile again."""
+
+    def __init__(
+        self,
+        framework: str,
+        calls: Calls,
+        start: Callable[[], Process],
+        budget_s: float,
+        unavailable: Outcome | None = None,
+    ) -> None:
+        self._framework, self._calls, self._start, self._unavailable = framework, calls, start, unavailable
+        self._end, self._processes = time.monotonic() + budget_s, 0
+        self._versions: dict[str, str] = {}
+
+    def run(self) -> CallSequence:
+        start = time.monotonic()
+        made = self._make_calls(
+            list(map(self._calls.request, range(len(self._calls.arguments)))), self._calls.expected
+        )
+        calls = [self._with_cause(call, made) if call.compiled else call for call in made.values()]
+        seconds = round(time.monotonic() - start, 1)
+        return CallSequence(self._framework, calls, self._processes, seconds, self._versions)
+
+    def _make_calls(self, requests: Sequence[Request], expected: Sequence[Expected] = ()) -> dict[int, Call]:
+        """Make calls in order in a fresh process, up to one that ends it; return them by place."""
+        if self._unavailable:
+            return {0: Call(0, self._unavailable.status, self._unavailable.detail)}
+        made: dict[int, Call] = {}
+        self._processes += 1
+        with self._start() as process, tempfile.TemporaryDirectory() as folder:
+            for number, request in enumerate(requests):
+                try:
+                    row = process.ask("call", arguments=request, folder=folder)
+                    self._versions = self._versions or process.ask("versions")
+                except Failed as failed:
+                    detail = " ".join(failed.outcome.detail.split())[:300]
+                    made[number] = Call(number, failed.outcome.status, detail)
+                    if process.is_running:
+                        continue
+                    break
+                arrays = [types.load(Path(folder, f"{place}.npy")) for place in range(row.pop("results"))]
+                status, detail = judged(arrays, expected[number]) if expected else (Status.OK, "")
+                made[number] = Call(number, status, detail, **row)
+        return made
+
+    def _with_cause(self, call: Call, made: Mapping[int, Call]) -> Call:
+        """Return a call that compiled, with its cause unless it is the first call that ran."""
+        arguments, number = self._calls.arguments, call.number
+        earlier = [one for one in range(number) if made[one].compiled is not None]
+        if not earlier:
+            return call
+        against = min(earlier, key=lambda one: (len(differences(arguments[one], arguments[number])), -one))
+        kinds = differences(arguments[against], arguments[number])
+        texts = [
+            f"{name}: other values"
+            if kind == VALUES
+            else f"{name}: {described(arguments[number][name])} after {described(arguments[against][name])}"
+            for name, kind in kinds.items()
+        ]
+        call = replace(call, against=against, differences=texts)
+        if not kinds:
+            return replace(call, cause=SAME)
+        before = list(map(self._calls.request, range(number)))
+        repeat, alone = self._calls.request(against), []
+        for name in kinds:
+            if time.monotonic() > self._end:
+                return replace(call, cause=NOT_DECIDED)
+            tried = self._make_calls([*before, repeat, {**repeat, name: {"call": number}}])
+            control, changed = tried.get(number), tried.get(number + 1)
+            if not control or not changed or control.compiled is None or changed.compiled is None:
+                return replace(call, cause=NOT_DECIDED)
+            if control.compiled:
+                return replace(call, cause=SAME, parameters=[])
+            alone += [name] if changed.compiled else []
+        if not alone:
+            return replace(call, cause=TOGETHER, parameters=list(kinds))
+        # An array's shape or type is the plainer cause where several suffice.
+        order = (f"{SHAPE} and {TYPE}", SHAPE, TYPE, WEAK_TYPE, SCALAR, VALUES)
+        cause = min((kinds[name] for name in alone), key=order.index)
+        names = [name for name in alone if kinds[name] == cause]
+        return replace(
+            call, cause=self._scalar(number, against, names) if cause == SCALAR else cause, parameters=names
+        )
+
+    def _scalar(self, number: int, against: int, names: Sequence[str]) -> str:
+        """Return how a program depends on Python scalars whose values made it compile again."""
+        before = list(map(self._calls.request, range(number)))
+        later, earlier = self._calls.arguments[number], self._calls.arguments[against]
+        equal = {one for pair in _equal_scalars(later) if set(pair) & set(names) for one in pair}
+        request = self._calls.request(number)
+        if all(other_number(later[name]) == later[name] for name in names):
+            return FOLDED
+        # Equal scalars change together, in case they are one argument.
+        for moving in (equal | set(names), set(names)):
+            made = self._make_calls([*before, request, request | _changed_scalars(later, moving)]).get(
+                number + 1
+            )
+            if not made or made.compiled is None:
+                return SCALAR
+            if not made.compiled:
+                break
+        else:
+            return FOLDED
+        if _equal_scalars(later) == _equal_scalars(earlier):
+            return FIRST_VALUE
+        # If the earlier call's program takes other numbers too, neither program holds the values.
+        shifted = _changed_scalars(earlier, [name for name, value in earlier.items() if is_scalar(value)])
+        made = self._make_calls([*before, self._calls.request(against) | shifted]).get(number)
+        if not made or made.compiled is None:
+            return SCALAR
+        return FIRST_VALUE if made.compiled else SHARED
+
+
+def judged(arrays: Sequence[np.ndarray], expected: Expected) -> tuple[Status, str]:
+    """Return the outcome of a call's results."""
+    verdict = judge.judge(
+        {f"first/{key}": value for key, value in judge.output_values(tuple(arrays), 0).items()}, expected
+    )
+    if verdict is None:
+        return Status.NOT_JUDGED, expected.reason
+    problem = judge.problem(verdict)
+    return (Status.WRONG, problem) if problem else (Status.OK, "")

@@ -1,0 +1,157 @@
+"""Where two programs part: ports with one difference, and what tells its kind."""
+
+import re
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Status
+from stackwars.core.program import Program
+from stackwars.explain import page
+from stackwars.explain.answer import CLASSIFIED, NOT_CLASSIFIED, NOT_LOCATED, Answer
+from stackwars.explain.parting import ACTIVATIONS, find, term
+from stackwars.explain.task import Settings, plain_arguments
+from stackwars.setup.environments import ensure
+from stackwars.study.workflow import explain
+
+PORTS = sorted((REPOSITORY / "tests" / "explain" / "ports").glob("*.py"))
+
+
+def kind(path: Path) -> str | None:
+    """Return the kind of a port's difference; "" if no kind is known, None without a difference."""
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.KIND
+
+
+def explained(path: Path, folder: Path) -> Answer:
+    words = ["--compilers", "jaxlib-0.10.2", "--frontends", "jax,torch_xla", "--output", str(folder)]
+    options = explain.parser().parse_args([str(path), *words])
+    request = explain.request(options, print)
+    return explain.explain(replace(request, settings=replace(request.settings, questions=0)))
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("path", PORTS, ids=lambda path: path.stem)
+def test_the_difference_of_a_port_is_named_with_lines_of_both_forms(path, tmp_path):
+    answer = explained(path, tmp_path)
+    found, wanted = answer.parting, kind(path)
+    if wanted is None:
+        assert found is None and answer.exit_status != page.NOT_RIGHT
+        return
+    assert (found.kind, found.verdict) == (wanted, CLASSIFIED if wanted else NOT_CLASSIFIED), found
+    assert answer.exit_status == page.NOT_RIGHT and found.error > 0 and found.is_all == bool(wanted)
+    assert all(re.fullmatch(r"[\w./]+\.(py|mlir):\d+", line) for line in (found.line_a, found.line_b)), found
+
+
+@pytest.mark.env
+def test_a_wrong_value_of_a_compiler_is_not_where_two_programs_part(tmp_path):
+    answer = explained(PORTS[0].parent.with_name("public") / "shift_rows.py", tmp_path)
+    assert any(cell.status is Status.WRONG for cell in answer.table.cells)
+    assert answer.parting is None and "compute different things" not in answer.headline
+
+
+LAYER = """\
+func.func @main(%x: tensor<16x24xf32>, %w: tensor<24x24xf32>, %b: tensor<24xf32>) -> tensor<16x24xf32> {
+  %scale = stablehlo.constant dense<0.25> : tensor<16x24xf32>
+  %start = stablehlo.constant dense<0.5> : tensor<16x24xf32>
+  %none = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %last = stablehlo.constant dense<3> : tensor<i32>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<16x24xf32>, tensor<24x24xf32>) -> tensor<16x24xf32>
+  %wide = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<24xf32>) -> tensor<16x24xf32>
+  %z = stablehlo.add %y, %wide : tensor<16x24xf32>
+  %m = stablehlo.multiply %z, %scale : tensor<16x24xf32>
+  %heads = stablehlo.reshape %m : (tensor<16x24xf32>) -> tensor<16x4x6xf32>
+  %turned = stablehlo.transpose %heads, dims = [0, 2, 1] : (tensor<16x4x6xf32>) -> tensor<16x6x4xf32>
+  %flat = stablehlo.reshape %turned : (tensor<16x6x4xf32>) -> tensor<16x24xf32>
+  %p = stablehlo.dot_general %flat, %w, contracting_dims = [1] x [0]
+    : (tensor<16x24xf32>, tensor<24x24xf32>) -> tensor<16x24xf32>
+  %out:2 = stablehlo.while(%i = %none, %h = %start) : tensor<i32>, tensor<16x24xf32>
+    cond { %c = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+           stablehlo.return %c : tensor<i1> }
+    do { %j = stablehlo.add %i, %one : tensor<i32>
+         %s = stablehlo.add %h, %p : tensor<16x24xf32>
+         %t = stablehlo.tanh %s : tensor<16x24xf32>
+         stablehlo.return %j, %t : tensor<i32>, tensor<16x24xf32> }
+  return %out#1 : tensor<16x24xf32>
+}
+"""
+"""A product with a bias, a scale, a transpose of heads, another product and a recurrence."""
+CHANGES = {
+    "scale": ("dense<0.25>", "dense<0.125>"),
+    "initialised state": ("dense<0.5>", "dense<0.0>"),
+    "missing bias": (
+        "stablehlo.add %y, %wide : tensor<16x24xf32>",
+        "stablehlo.reshape %y : (tensor<16x24xf32>) -> tensor<16x24xf32>",
+    ),
+    "order of axes": (
+        "stablehlo.transpose %heads, dims = [0, 2, 1] :",
+        "stablehlo.reshape %heads :",
+    ),
+    "transposed argument": (
+        "%flat, %w, contracting_dims = [1] x [0]",
+        "%flat, %w, contracting_dims = [1] x [1]",
+    ),
+}
+"""Kinds of a difference, each with what is changed in LAYER."""
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_planted_difference_is_named_whichever_program_has_it(name):
+    evaluator = CompilerSpec("jaxlib-0.10.2", python=str(ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")))
+    texts = (LAYER, LAYER.replace(*CHANGES[name]))
+    with Worker(evaluator) as worker:
+        graph = worker.graph(LAYER)
+    arguments = plain_arguments(graph, {}, seed=7)
+    programs = [Program(label, text, arguments) for label, text in zip("ab", texts, strict=True)]
+    for pair in (programs, programs[::-1]):
+        found = find(tuple(pair), evaluator, Settings(budget_s=120), print)
+        assert (found.kind, found.is_all) == (name, True), found
+    assert find((programs[0], programs[0]), evaluator, Settings(), print).verdict == NOT_LOCATED
+
+
+def test_the_table_in_the_documentation_has_every_port_with_its_kind():
+    rows = (REPOSITORY / "docs" / "explain.md").read_text()
+    names = {None: "none: one computation", "": "not classified"}
+    for path in PORTS:
+        assert f"| `{path.stem}` | {names.get(kind(path), kind(path))} |" in rows, path
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(shape)
+
+
+def test_what_a_term_does_to_a_value_tells_its_kind():
+    x = normal(64, 32)
+    mask = np.arange(64)[:, None] < np.arange(32)
+    dropped = np.random.default_rng(1).random(x.shape) < 0.2
+    cases = {
+        "missing bias": x + normal(32),
+        "scale": x * 0.125,
+        "epsilon": x + 1e-6,
+        "constant": x + 3,
+        "missing mask": np.where(mask, -np.inf, x),
+        "missing term": x + normal(64, 32)[::-1],
+        "dropout left on": np.where(dropped, 0, x / 0.8),
+        "activation": np.maximum(x, 0),
+    }
+    assert {name: term(y, x)[0] for name, y in cases.items()} == {name: name for name in cases}
+    assert term(x + np.where(mask, -1e4, 0), x)[0] == "missing mask"
+    # Zeros at a rate that their factor does not tell, and elements that are cut by their size, are neither.
+    assert term(np.where(dropped, 0, x / 0.5), x)[0] != "dropout left on"
+    assert term(np.minimum(x, 0.5), x)[0] == "missing term"
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_an_activation_is_known_by_its_values(name):
+    x = normal(16, 16)
+    assert term(ACTIVATIONS[name](x), x) == ("activation", name)
