@@ -51,7 +51,7 @@ def test_a_program_without_estimates_has_no_cycles_and_a_text_that_is_no_module_
 )
 def test_bytes_of_a_shape(shape: str, size: int) -> None:
     text = hlo_texts.entry(f"ROOT %x = {shape} parameter(0)")
-    assert hlo.read(text).computations["main"].root.bytes == size
+    assert hlo.read(text).computations["main"].instructions["x"].bytes == size
 
 
 def test_what_ynn_computes_is_told_from_xla_s_own_fusions_and_from_other_calls() -> None:

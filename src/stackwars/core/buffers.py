@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 FILE = "buffer-assignment.txt"
-"""Ends the name of the file that XLA dumps."""
+"""Suffix of the name of the file that XLA dumps."""
 ARGUMENT, OUTPUT, CONSTANT, TEMPORARY = "argument", "output", "constant", "temporary"
 _ALLOCATION = re.compile(r"allocation \d+: size (\d+), (.*)")
 _COLOUR = re.compile(r"\bcolor (\d+)\b")
@@ -33,7 +33,6 @@ class Buffers:
 
     @property
     def hbm(self) -> int:
-        """Return the bytes that the program needs."""
         return self.argument + self.output + self.temp - self.alias
 
 
@@ -88,38 +87,34 @@ class Assignment:
         """
         for one in self.allocations:
             if one.kind != TEMPORARY and one.values:
+                largest = max(one.values[::-1], key=lambda value: value.bytes)
                 # The first value of an argument is the argument itself.
-                at = (
-                    one.values[0]
-                    if one.kind == ARGUMENT
-                    else max(one.values[::-1], key=lambda value: value.bytes)
-                )
-                yield one.kind, at
-        for value in self.peak():
-            yield TEMPORARY, value
+                yield one.kind, one.values[0] if one.kind == ARGUMENT else largest
+        yield from ((TEMPORARY, value) for value in self.peak())
 
     def peak(self) -> list[Value]:
         """Return the temporaries at the moment when those alive have the most bytes, the largest first; of values that
         share memory, the largest.
         """
         values = [
-            (number, value, self.ranges.get(value.name) or self.ranges.get(value.instruction))
+            (number, value, live)
             for number, one in enumerate(self.allocations)
             if one.kind == TEMPORARY
             for value in sorted(one.values, key=lambda value: -value.bytes)
+            if (live := self.ranges.get(value.name) or self.ranges.get(value.instruction))
         ]
 
         def alive(at: int) -> list[Value]:
             result: list[tuple[int, Value]] = []
-            for number, value, live in values:
-                if live and live[0] <= at <= live[1]:
+            for number, value, (first, last) in values:
+                if first <= at <= last:
                     end = value.offset + value.bytes
                     others = [other for place, other in result if place == number]
                     if not any(o.offset < end and value.offset < o.offset + o.bytes for o in others):
                         result.append((number, value))
             return sorted((value for _, value in result), key=lambda value: -value.bytes)
 
-        starts = sorted({live[0] for _, _, live in values if live})
+        starts = sorted({live[0] for _, _, live in values})
         return max(map(alive, starts), key=lambda found: sum(value.bytes for value in found), default=[])
 
 

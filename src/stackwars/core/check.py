@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,6 @@ from stackwars.core.program_text import refusal
 
 CALLS = ("first", "second", "repeat")
 """The calls of a check: with the first set of inputs, with the second, and with the first again."""
-BLOCK_NS = 1_000_000
-"""A timed block is about this long, or one call."""
-MOST_CALLS = 256
-DETAIL = 600
-"""Characters of what a compiler says."""
 _OPERATION = re.compile(
     r"\b((?:stablehlo|chlo|mhlo)\.[a-z_]+)|custom_call_target = \"([^\"]+)\"|(?<!\S)@([\w.$]+)"
 )
@@ -35,8 +30,8 @@ _OPERATION = re.compile(
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of a call: the median of blocks, with quartiles. others_share: of the cores' time, that other
-    processes had meanwhile.
+    """Milliseconds of a call: the median of blocks, with quartiles. others_share: of the cores' time, used by other
+    processes meanwhile.
     """
 
     ms: float
@@ -50,9 +45,9 @@ class Timing:
 class Checked:
     """The outcome of a program, with its verdict and times.
 
-    operation: that at which a compiler refuses it. is_emitted: whether the frontend
-    emitted a program of the computation, not an odd one (`judge.Expected`). verdict: on its values, see
-    `judge.judge`; None if they were not judged. first_ns, repeat_ns: of its first and its last call.
+    operation: at which a compiler refuses the program. is_emitted: whether the frontend emitted a program of the
+    computation, not an odd one (`judge.Expected`). verdict: of `judge.judge`; None if the values were not judged.
+    first_ns, repeat_ns: of the first and the last call.
     """
 
     outcome: Outcome
@@ -66,11 +61,8 @@ class Checked:
 
     @property
     def ran(self) -> bool:
-        """Its time means something: its values are right, or nothing says what they should be."""
+        """Return whether the time is meaningful: the values are right, or nothing says what they should be."""
         return self.outcome.status in (Status.OK, Status.NOT_JUDGED)
-
-    def dump(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def check(worker: Worker, program: Program, expected: Expected) -> Checked:
@@ -89,7 +81,11 @@ def check(worker: Worker, program: Program, expected: Expected) -> Checked:
             results, ns = worker.timed_call(program.label, which)
             if call != "second":
                 known[f"{call}_ns"] = ns
-            outputs |= keyed(call, which, named_results(program, results))
+            if program.named:
+                named = program.named(results)
+            else:
+                named = dict(zip(judge.output_names(len(results)), results, strict=True))
+            outputs |= keyed(call, which, named)
     except Failed as failed:
         return refused(failed, **known)
     verdict = judge.judge(outputs, expected)
@@ -104,15 +100,15 @@ def check(worker: Worker, program: Program, expected: Expected) -> Checked:
 
 
 def refused(failed: Failed, **known: Any) -> Checked:
-    """Return what a program that failed is: a compiler's message in one line, with the operation that it names."""
+    """Return the outcome of a program that failed, with the compiler's message in one line and its operation."""
     found = failed.outcome
-    said = " ".join(found.detail.split())[:DETAIL]
-    operation = operation_in(said) if found.status is Status.UNSUPPORTED else ""
-    return Checked(Outcome(found.status, said, found.signature), operation, **known)
+    message = " ".join(found.detail.split())[:600]
+    operation = operation_in(message) if found.status is Status.UNSUPPORTED else ""
+    return Checked(Outcome(found.status, message, found.signature), operation, **known)
 
 
 def time_together(worker: Worker, programs: Sequence[Program], seconds: float) -> dict[str, Timing]:
-    """Return the time of each program, interleaved with the others, by label. They are loaded if they are not.
+    """Return the time of each program, interleaved with the others, by label. Programs are loaded if necessary.
 
     :raises Failed: if one of them fails.
     """
@@ -123,22 +119,13 @@ def time_together(worker: Worker, programs: Sequence[Program], seconds: float) -
         worker.place(program.label, program.arguments)
     brief = worker.time(labels, 0.01, least=2)
     fastest = min(float(np.median(one.wall_ns)) for one in brief.values())
-    calls = int(min(MOST_CALLS, max(1, BLOCK_NS // max(1, fastest))))
+    calls = int(min(256, max(1, 1_000_000 // max(1, fastest))))  # a timed block takes about 1 ms, or one call
     times = worker.time(labels, seconds, calls=calls)
-    return {label: timing(one.wall_ns / 1e6, worker.others_share) for label, one in times.items()}
-
-
-def timing(ms: np.ndarray, others_share: float) -> Timing:
-    """Return the median of blocks' milliseconds per call, with quartiles."""
-    low, middle, high = map(float, np.percentile(ms, (25, 50, 75)))
-    return Timing(middle, low, high, len(ms), others_share)
-
-
-def named_results(program: Program, results: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """Return a program's results by name."""
-    if program.named:
-        return program.named(results)
-    return dict(zip(judge.output_names(len(results)), results, strict=True))
+    result = {}
+    for label, one in times.items():
+        low, middle, high = map(float, np.percentile(one.wall_ns / 1e6, (25, 50, 75)))
+        result[label] = Timing(middle, low, high, len(one.wall_ns), worker.others_share)
+    return result
 
 
 def keyed(call: str, which: int, results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -148,10 +135,6 @@ def keyed(call: str, which: int, results: dict[str, np.ndarray]) -> dict[str, np
 
 
 def operation_in(message: str) -> str:
-    """Return the operation that a compiler's message names; "" if it names none.
-
-    >>> operation_in("failed to legalize operation 'stablehlo.fft' that was explicitly marked illegal")
-    'stablehlo.fft'
-    """
+    """Return the operation that a compiler's message names; "" if it names none."""
     found = _OPERATION.search(message)
     return next((name for name in found.groups() if name), "") if found else ""

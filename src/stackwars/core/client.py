@@ -26,7 +26,6 @@ import numpy as np
 
 from stackwars.core import launch, limits, types, worker
 from stackwars.core.compilers import XLA
-from stackwars.core.evaluate import Evaluation
 from stackwars.core.outcome import Failed, Outcome, Status, of_death
 from stackwars.core.program import Argument, Graph
 
@@ -353,10 +352,10 @@ class Worker(Process):
             self.ask("clear")
         self._keys, self._types = set(), {}
 
-    def evaluate(self, job: Evaluation) -> dict[str, dict[str, Any]]:
-        """Evaluate a program one operation at a time, see `evaluate.evaluate`. XLA only."""
-        path = job.folder / "evaluate.json"
-        path.write_text(job.dump())
+    def evaluate(self, job: dict[str, Any], folder: Path) -> dict[str, dict[str, Any]]:
+        """Evaluate a program one operation at a time, see `evaluate.Evaluator.run`. XLA only."""
+        path = folder / "evaluate.json"
+        path.write_text(json.dumps(job))
         return self.ask("evaluate", path=str(path))
 
     def interpret(self, text: str, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

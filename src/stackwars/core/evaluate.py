@@ -9,13 +9,11 @@ time a value beyond the range of its type still is an infinity.
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,18 +49,12 @@ ALONE = {
     "xla_backend_optimization_level": "1",
 }
 """XLA's options for single operations, which run once: no optimisation may be what is wrong."""
-THREADS = 2
-"""Operations that are compiled at a time."""
 UNIT_ROUNDOFF = {
     "f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8,
     **dict.fromkeys(("f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ"), 2.0**-4),
     **dict.fromkeys(("f8E5M2", "f8E5M2FNUZ"), 2.0**-3), "f8E3M4": 2.0**-5,
 }  # fmt: skip
 """Half of the distance between 1 and the next number."""
-SAMPLE = 1 << 16
-"""Elements by which an array is told to be informative."""
-LEAST = 8
-"""Elements that an array needs to be told from another."""
 Values = Sequence[Argument]
 """The arguments of a program, in order."""
 _TOO_LONG: set[int] = set()
@@ -133,28 +125,6 @@ def unit_roundoff(text: str) -> float:
 # The order for an evaluation: in the process that asks for it
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """An order to a worker to evaluate a program.
-
-    texts: {key: [the operation in float64, as it is]}. steps: [{key, reads, results, free, most, roundoff}] in order;
-    most: the size from which a result is an infinity in its own type, or None; roundoff: by which it is moved, or 0.
-    arguments: {value: [file for each set]}. sets: of inputs. save: values whose arrays are written as
-    "<set>-<value>.npy" into the folder; save_informative: and those that can be told from others.
-    """
-
-    texts: dict[str, list[str]]
-    steps: list[dict[str, Any]]
-    arguments: dict[int, list[str]]
-    sets: int
-    save: list[int]
-    save_informative: bool
-    folder: Path
-
-    def dump(self) -> str:
-        return json.dumps({**asdict(self), "folder": str(self.folder)})
-
-
 class Evaluated:
     """Arrays of values of a graph and fingerprints of all in the first set of inputs; of an evaluation of certain
     values, these arrays alone.
@@ -215,23 +185,18 @@ def evaluate(
         if key not in texts:
             plain = with_chlo_erf(graph.part([op], op.reads, op.results))
             texts[key] = [float64_text(plain) if double else plain, plain]
-        free = list(last[op.number])
-        most = [_most(graph.types[value]) if double else None for value in op.results]
-        roundoff = [UNIT_ROUNDOFF.get(element(graph.types[one]), 0.0) * shaken for one in op.results]
+        kinds = [graph.types[value] for value in op.results]
         steps.append(
-            {"key": key, "reads": list(op.reads), "results": list(op.results), "free": free, "most": most}
-            | {"roundoff": roundoff}
+            {"key": key, "reads": op.reads, "results": op.results, "free": last[op.number]}
+            | {"most": [_most(kind) if double else None for kind in kinds]}
+            | {"roundoff": [UNIT_ROUNDOFF.get(element(kind), 0.0) * shaken for kind in kinds]}
         )
-    job = Evaluation(
-        texts=texts,
-        steps=steps,
-        arguments={value: [str(path) for path in paths] for value, paths in files.items()},
-        sets=sets,
-        save=list(graph.results) if save is None else list(save),
-        save_informative=save is None,
-        folder=folder,
-    )
-    prints = worker.evaluate(job)
+    job = {
+        "texts": texts, "steps": steps, "sets": sets, "folder": str(folder),
+        "arguments": {value: list(map(str, paths)) for value, paths in files.items()},
+        "save": list(graph.results if save is None else save), "save_informative": save is None,
+    }  # fmt: skip
+    prints = worker.evaluate(job, folder)
     return Evaluated(folder, {int(value): found for value, found in prints.items()}, files)
 
 
@@ -378,8 +343,14 @@ class Evaluator:
         return found
 
     def run(self, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """Evaluate a program; return {value: its fingerprint in the first set of inputs}. job: of an Evaluation."""
-        with ThreadPoolExecutor(THREADS) as pool:
+        """Evaluate a program; return {value: its fingerprint in the first set of inputs}.
+
+        job: {texts: {key: [the operation in float64, as it is]}; steps, in order: {key, reads, results, free, most: the
+        size from which a result is an infinity in its own type, or None, roundoff: by which a result is moved, or 0};
+        arguments: {value: [file of each set]}; sets: of inputs; save: values written as "<set>-<value>.npy" into the
+        folder; save_informative: whether values that can be told from others are written too; folder}.
+        """
+        with ThreadPoolExecutor(2) as pool:
             new = [key for key in job["texts"] if key not in self._single]
             compiled = pool.map(lambda key: self._compile(*job["texts"][key]), new)
             self._single |= dict(zip(new, compiled, strict=True))
@@ -469,8 +440,8 @@ def fingerprint(array: np.ndarray) -> dict[str, Any]:
 
 def is_informative(array: np.ndarray) -> bool:
     """Return whether an array has enough different elements to be matched: no constant, mask or broadcast."""
-    sample = np.unique(array.reshape(-1)[:SAMPLE])
-    return array.size > LEAST and sample.size > max(4, min(array.size, SAMPLE) // 20)
+    sample = array.reshape(-1)[: 1 << 16]
+    return array.size > 8 and np.unique(sample).size > max(4, sample.size // 20)
 
 
 def moments(flat: np.ndarray) -> list[float]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -22,9 +23,7 @@ _NAME = re.compile(r"%([\w.\-]+)")
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 _COMMENT = re.compile(r"/\*.*?\*/")
 _CALLED = re.compile(r"\b(calls|to_apply|body|condition|called_computations|branch_computations)=")
-BITS = {"pred": 8, "s4": 4, "u4": 4, "s2": 2, "u2": 2, "token": 0, "opaque": 0, "f4e2m1fn": 4}
-
-
+_BITS = {"pred": 8, "s4": 4, "u4": 4, "s2": 2, "u2": 2, "token": 0, "opaque": 0, "f4e2m1fn": 4}
 CALLS = ("call", "conditional", "async-start", "custom-call")
 """Operations that only run other computations: here, at their side, or (custom) on another core."""
 
@@ -38,9 +37,9 @@ class Array:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the elements, without a layout's padding."""
+        """Return the bytes of the elements, without a layout's padding."""
         digits = re.search(r"\d+", self.dtype)
-        bits = BITS[self.dtype] if self.dtype in BITS else int(digits.group()) if digits else 0
+        bits = _BITS.get(self.dtype, int(digits[0]) if digits else 0)
         return math.ceil(math.prod(self.extents) * bits / 8)
 
 
@@ -53,20 +52,19 @@ class Instruction:
     arrays: tuple[Array, ...]
     operands: tuple[str, ...]
     attributes: str
-    root: bool
 
     @property
     def bytes(self) -> int:
         return sum(array.bytes for array in self.arrays)
 
     def attribute(self, key: str) -> str:
-        """The word or the {...} after `key=`; empty where there is none."""
+        """Return the word or the {...} after `key=`; "" if there is none."""
         result = re.search(rf"\b{key}=(\{{[^}}]*\}}|[^,\s]+)", self.attributes)
-        return result.group(1) if result else ""
+        return result[1] if result else ""
 
     @cached_property
     def called(self) -> tuple[str, ...]:
-        """Names of the computations that it calls, in the order of the text."""
+        """Names of the called computations, in the order of the text."""
         names = []
         for match in _CALLED.finditer(self.attributes):
             rest = self.attributes[match.end() :]
@@ -82,25 +80,20 @@ class Computation:
     name: str
     instructions: dict[str, Instruction] = field(default_factory=dict)
 
-    @property
-    def root(self) -> Instruction:
-        return next(i for i in reversed(self.instructions.values()) if i.root)
-
 
 @dataclass(frozen=True)
 class Module:
-    """All computations, and which of them is the program's own."""
+    """All computations, and the name of the entry."""
 
     computations: dict[str, Computation]
     entry: str
 
     @cached_property
     def runs(self) -> dict[str, int | None]:
-        """Control computation -> how often one call of the program runs it; None where unknown.
+        """{control computation: how often one call of the program runs it, None if unknown}.
 
-        Control computations are the entry, loop bodies, branches, and what CALLS call: what fusions,
-        reductions and the like call is part of the operation that calls it. Branches count as
-        taken, every one.
+        Control computations are the entry, loop bodies, branches, and what CALLS call: what fusions, reductions and the
+        like call is part of the operation that calls it. Every branch counts as taken.
         """
         runs: dict[str, int | None] = {}
 
@@ -119,8 +112,12 @@ class Module:
         enter(self.entry, 1)
         return runs
 
+    @property
+    def instructions(self) -> list[Instruction]:
+        return [i for computation in self.computations.values() for i in computation.instructions.values()]
+
     def inside(self, instruction: Instruction) -> list[Instruction]:
-        """Instructions of the fusion that this one is, and of those in it."""
+        """Return the instructions of a fusion, and of the fusions in it."""
         result = []
         for name in instruction.called:
             for i in self.computations[name].instructions.values():
@@ -131,7 +128,7 @@ class Module:
 
 
 def read(text: str) -> Module:
-    """The module of an HLO dump; raises ValueError where the text has no entry computation."""
+    """Return the module of an HLO dump; raises ValueError if the text has no entry computation."""
     computations: dict[str, Computation] = {}
     entry, current = "", None
     for line in text.splitlines():
@@ -152,29 +149,20 @@ def read(text: str) -> Module:
 
 def _instruction(line: str) -> Instruction:
     left, _, right = _COMMENT.sub("", line).strip().partition(" = ")
-    root = left.startswith("ROOT ")
     end = _closing(right, 0) + 1 if right.startswith("(") else right.index(" ")
-    arrays = tuple(_arrays(right[:end]))
     opcode = _OPCODE.match(right, end)
     start = opcode.end() - 1
     close = _closing(right, start)
-    inner = right[start + 1 : close]
     return Instruction(
         name=left.removeprefix("ROOT ").lstrip("%"),
-        opcode=opcode.group(1),
-        arrays=arrays,
-        operands=() if opcode.group(1) == "constant" else tuple(_NAME.findall(inner)),
+        opcode=opcode[1],
+        arrays=tuple(
+            Array(dtype, tuple(int(e.lstrip("<=")) for e in extents.split(",") if e))
+            for dtype, extents in _SHAPE.findall(right[:end])
+        ),
+        operands=() if opcode[1] == "constant" else tuple(_NAME.findall(right[start + 1 : close])),
         attributes=right[close + 1 :],
-        root=root,
     )
-
-
-def _arrays(text: str) -> list[Array]:
-    result = []
-    for dtype, extents in _SHAPE.findall(text):
-        numbers = tuple(int(e.lstrip("<=")) for e in extents.split(",") if e)
-        result.append(Array(dtype, numbers))
-    return result
 
 
 def _closing(text: str, start: int) -> int:
@@ -201,35 +189,33 @@ _NO_STEP = (*FORWARDS, "copy-done", "async-done")
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
 _EMITTED = re.compile(rf"\"?stablehlo\.({'|'.join(COLLECTIVES)})\"?\(")
 _RESULT = re.compile(r"-> \(?(tensor<.*)$")
-_TENSOR = re.compile(r"tensor<((?:\d+x)*)([a-z]+)(\d+)[^>]*>")
+_TENSOR = re.compile(r"tensor<((?:\d+x)*)[a-z]+(\d+)[^>]*>")
 
 
 def facts(text: str, estimated: bool = True) -> dict:
-    """Counts over one optimised module; estimated: whether its cycles are estimates of the final code.
+    """Return counts over one optimised module. estimated: whether its cycles are estimates of the final code.
 
-    operations_by_kind: every instruction of every computation, each counted once, fused ones
-    included, the most frequent kind first. layout_bytes: written by operations (or fusions of nothing
-    else) that only change where elements stand, loops multiplied. depth: operations on the longest
-    path through the entry, a loop's body once. estimated_cycles: XLA's own estimate, summed over the
-    operations that run by themselves, loops multiplied. Bytes and cycles are null where XLA does not
-    tell how often a loop that has some runs; cycles also where it gives none. collectives: those of
+    operations_by_kind: every instruction of every computation, each counted once, fused ones included, the most
+    frequent kind first. layout_bytes: written by operations (or fusions of nothing else) that only change where
+    elements stand, loops multiplied. depth: operations on the longest path through the entry, a loop's body once.
+    estimated_cycles: XLA's own estimate, summed over the operations that run by themselves, loops multiplied. Bytes
+    and cycles are None if XLA does not say how often such a loop runs; cycles also if it gives none. collectives: of
     `partitioned_collectives`.
     """
     module = read(text)
-    kinds = Counter(i.opcode for c in module.computations.values() for i in c.instructions.values())
+    kinds = Counter(i.opcode for i in module.instructions)
     return {
         "operations_by_kind": dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0]))),
         "layout_bytes": _times(module, lambda i: i.bytes if _only_layout(module, i) else 0),
         "depth": _depth(module, module.entry),
-        "estimated_cycles": _cycles(module) if estimated else None,
+        "estimated_cycles": (_times(module, _cycles) or None) if estimated else None,
         "collectives": partitioned_collectives(module),
     }
 
 
 def counts(text: str) -> dict[str, int]:
     """Return the FACTS of an optimised module for the CPU. Raises ValueError for a text that is no HLO module."""
-    module = read(text)
-    every = [i for c in module.computations.values() for i in c.instructions.values()]
+    every = read(text).instructions
     kinds = Counter(i.opcode for i in every)
     return {
         "fusions": kinds["fusion"],
@@ -248,8 +234,8 @@ def _only_layout(module: Module, i: Instruction) -> bool:
     return bool(inside) and inside <= set(LAYOUT)
 
 
-def _times(module: Module, value) -> int | None:
-    """The sum of a value over all operations that run by themselves, loops multiplied."""
+def _times(module: Module, value: Callable[[Instruction], int]) -> int | None:
+    """Return the sum of a value over all operations that run by themselves, loops multiplied."""
     total = 0
     for name, times in module.runs.items():
         once = sum(value(i) for i in module.computations[name].instructions.values())
@@ -259,13 +245,10 @@ def _times(module: Module, value) -> int | None:
     return total
 
 
-def _cycles(module: Module) -> int | None:
-    def of(i: Instruction) -> int:
-        result = _CYCLES.search(i.attributes)
-        cycles = int(result.group(1)) if result and i.opcode != "while" else 0
-        return cycles if cycles < _UNKNOWN else 0
-
-    return _times(module, of) or None
+def _cycles(i: Instruction) -> int:
+    result = _CYCLES.search(i.attributes)
+    cycles = int(result[1]) if result and i.opcode != "while" else 0
+    return cycles if cycles < _UNKNOWN else 0
 
 
 def _depth(module: Module, name: str) -> int:
@@ -282,41 +265,36 @@ def _depth(module: Module, name: str) -> int:
 
 
 def emitted_collectives(text: str) -> dict[str, int]:
-    """{kind: count} and `bytes` of a StableHLO program; the types in a manual computation are a device's."""
+    """Return {kind: count} and `bytes` of a StableHLO program; the types in a manual computation are a device's."""
     found = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
     open_ = False
     for line in text.splitlines():
-        match = _EMITTED.search(line)
-        if match:
+        if match := _EMITTED.search(line):
             found[match[1]] += 1
+            open_ = True
         # A reduction's type stands after its region.
-        open_ = bool(match) or open_
         if open_ and (result := _RESULT.search(line)):
-            found["bytes"] += sum(_tensor_bytes(*one) for one in _TENSOR.findall(result[1]))
+            for extents, bits in _TENSOR.findall(result[1]):
+                count = math.prod(int(extent) for extent in extents.split("x") if extent)
+                found["bytes"] += count * max(8, int(bits)) // 8
             open_ = False
     return found
 
 
-def _tensor_bytes(extents: str, kind: str, bits: str) -> int:
-    count = math.prod(int(extent) for extent in extents.split("x") if extent)
-    return count * max(8, int(bits)) // 8
-
-
 def partitioned_collectives(module: Module) -> dict[str, int]:
-    """The same of an optimised HLO module; one that is started and awaited apart is one."""
+    """Return the same of an optimised HLO module. A collective that is started and awaited apart counts once."""
     result = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
-    for computation in module.computations.values():
-        for instruction in computation.instructions.values():
-            kind = instruction.opcode.removesuffix("-start").replace("-", "_")
-            if kind not in COLLECTIVES:
-                continue
-            result[kind] += 1
-            arrays = instruction.arrays
-            if instruction.opcode in ("all-gather-start", "collective-permute-start"):
-                # Operands and results in one tuple, at last perhaps numbers of its own.
-                sent = len(instruction.operands)
-                arrays = arrays[sent : 2 * sent]
-            result["bytes"] += sum(array.bytes for array in arrays)
+    for instruction in module.instructions:
+        kind = instruction.opcode.removesuffix("-start").replace("-", "_")
+        if kind not in COLLECTIVES:
+            continue
+        result[kind] += 1
+        arrays = instruction.arrays
+        if instruction.opcode in ("all-gather-start", "collective-permute-start"):
+            # The tuple has operands, then results, then possibly numbers of its own.
+            sent = len(instruction.operands)
+            arrays = arrays[sent : 2 * sent]
+        result["bytes"] += sum(array.bytes for array in arrays)
     return result
 
 
@@ -332,7 +310,7 @@ CLASSES: dict[str, str] = {
     LIBRARY: "other library calls",
     DISPATCH: "dispatch",
 }
-"""Name of a class -> what a reader calls it. Dispatch is what of a call no operation takes."""
+"""{class: its name for a reader}. Dispatch is the time of a call that no operation takes."""
 
 _PRODUCTS = {"dot", "convolution", "ragged-dot"}
 _REDUCTIONS = {"reduce", "reduce-window", "select-and-scatter", "batch-norm-training", "batch-norm-inference"}
@@ -346,7 +324,7 @@ _NORMALISES = re.compile(r"layernorm|batchnorm|softmax|reduce", re.IGNORECASE)
 
 
 def class_of(module: Module, instruction: Instruction) -> str:
-    """The class of one operation that runs by itself.
+    """Return the class of one operation that runs by itself.
 
     A fusion or a call is classified by all that its body holds: with a product, it is a product (a YNN
     fusion of a dot too), else with a reduction a reduction; where it only moves elements, a transpose; else
@@ -370,7 +348,7 @@ def class_of(module: Module, instruction: Instruction) -> str:
 
 
 def _kinds(module: Module, instruction: Instruction) -> set[str]:
-    """Opcodes of what runs in this operation: of itself, or of the bodies of a fusion or a call."""
+    """Return the opcodes that run in an operation: its own, or those of the bodies of a fusion or a call."""
     if instruction.opcode not in ("fusion", "call"):
         return {instruction.opcode}
     result: set[str] = set()
@@ -381,12 +359,11 @@ def _kinds(module: Module, instruction: Instruction) -> set[str]:
 
 
 def callers(module: Module) -> dict[str, str]:
-    """Operation -> the loop or call in whose body it runs; those of the entry and of fusions have none."""
-    result: dict[str, str] = {}
-    for computation in module.computations.values():
-        for instruction in computation.instructions.values():
-            if instruction.opcode in (*CALLS, *_CONTROL):
-                for name in instruction.called:
-                    inner = module.computations[name].instructions
-                    result |= dict.fromkeys(inner, instruction.name)
-    return result
+    """Return {operation: the loop or call in whose body it runs}, without operations of the entry and of fusions."""
+    return {
+        inner: instruction.name
+        for instruction in module.instructions
+        if instruction.opcode in (*CALLS, *_CONTROL)
+        for name in instruction.called
+        for inner in module.computations[name].instructions
+    }

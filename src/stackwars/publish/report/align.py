@@ -156,7 +156,7 @@ def _class_of_line(line: str) -> str | None:
     opcode = _HLO_NAMES.get(name, name.replace("_", "-"))
     if name in _CONTROL or opcode in FORWARDS:
         return None
-    return class_of(Module({}, ""), Instruction(name, opcode, (), (), attributes, root=False))
+    return class_of(Module({}, ""), Instruction(name, opcode, (), (), attributes))
 
 
 def hlo_side(text: str, emitted: Sequence[str | None] | None = None) -> Side:
