@@ -307,13 +307,13 @@ def worst(verdicts: list[dict[str, Any] | None]) -> dict[str, Any] | None:
     known = [verdict for verdict in verdicts if verdict]
     if not known:
         return None
-    result = max(known, key=lambda verdict: (bool(verdict["wrong"]), _or_infinite(verdict["largest"])))
+
+    def badness(verdict: dict[str, Any]) -> tuple[bool, float]:
+        return bool(verdict["wrong"]), np.inf if verdict["largest"] is None else verdict["largest"]
+
     wrong = sum(bool(verdict["wrong"]) for verdict in known)
-    return result | {"flaky": 0 < wrong < len(known) or any(verdict["flaky"] for verdict in known)}
-
-
-def _or_infinite(error: float | None) -> float:
-    return np.inf if error is None else error
+    is_flaky = 0 < wrong < len(known) or any(verdict["flaky"] for verdict in known)
+    return max(known, key=badness) | {"flaky": is_flaky}
 
 
 def problem(verdict: dict[str, Any] | None) -> str:

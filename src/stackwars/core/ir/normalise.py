@@ -31,6 +31,7 @@ from stackwars.core.mlir import (
     ProgramError,
     block,
     callee,
+    element,
     entry,
     functions,
     is_tensor,
@@ -59,11 +60,12 @@ def normalise(module: ir.Module) -> ir.Module:
     Raises ProgramError if jaxlib cannot legalise or inline it.
     """
     context = module.context
-    copy = ir.Module.parse(with_chlo_erf(str(module)), context)
+    copy, bytecode = ir.Module.parse(with_chlo_erf(str(module)), context), BytesIO()
     try:
         run_passes(copy, LEGALISE)
+        copy.operation.write_bytecode(bytecode)
         inlined = _jax.mlir.refine_polymorphic_shapes(
-            _bytes(copy), enable_shape_assertions=False, validate_static_shapes=False
+            bytecode.getvalue(), enable_shape_assertions=False, validate_static_shapes=False
         )
     except (ir.MLIRError, ValueError, RuntimeError) as error:
         raise ProgramError(
@@ -79,12 +81,6 @@ def normalise(module: ir.Module) -> ir.Module:
     _drop_unused(block(main))
     _drop_arguments(main)
     return result
-
-
-def _bytes(module: ir.Module) -> bytes:
-    buffer = BytesIO()
-    module.operation.write_bytecode(buffer)
-    return buffer.getvalue()
 
 
 def _settle_block(body: ir.Block, known: dict[tuple, ir.Operation]) -> None:
@@ -155,7 +151,7 @@ def constant_result(op: ir.Operation) -> ir.Value | None:
     else:
         is_single = len(op.results) == 1 and len(op.regions) == 0 and op.name != "stablehlo.constant"
         number = computed(op) if op.name.startswith("stablehlo.") and is_single else None
-    return None if number is None else filled(op.results[0].type, number, op)
+    return None if number is None else filled(op, number)
 
 
 def unchanged(op: ir.Operation) -> ir.Value | None:
@@ -176,7 +172,7 @@ def merged_move(op: ir.Operation) -> ir.Value | None:
     if made_by is None or made_by.name != op.name:
         return None
     if op.name == RESHAPE:
-        return _move(RESHAPE, made_by.operands[0], op, None)
+        return _move(RESHAPE, made_by.operands[0], op)
     outer, inner = _axes(op), _axes(made_by)
     axes = [outer[axis] for axis in inner] if op.name == BROADCAST else [inner[a] for a in outer]
     return _move(op.name, made_by.operands[0], op, axes)
@@ -185,7 +181,7 @@ def merged_move(op: ir.Operation) -> ir.Value | None:
 def plain_broadcast(op: ir.Operation) -> ir.Value | None:
     """Replace a broadcast that only adds extents of 1 by a reshape."""
     is_plain = op.name == BROADCAST and only_adds_ones(op)
-    return _move(RESHAPE, op.operands[0], op, None) if is_plain else None
+    return _move(RESHAPE, op.operands[0], op) if is_plain else None
 
 
 def only_adds_ones(broadcast: ir.Operation) -> bool:
@@ -231,7 +227,7 @@ def decided_select(op: ir.Operation) -> ir.Value | None:
     made_by = producer(condition)
     if made_by is None or made_by.name != BROADCAST or shape(made_by.operands[0]) != ():
         return None
-    return _create(op, [made_by.operands[0], when_true, when_false], {})
+    return _create(op, [made_by.operands[0], when_true, when_false], {}, op.name)
 
 
 RULES: tuple[Rule, ...] = (
@@ -270,9 +266,11 @@ def _is_identity(name: str, number: numpy.generic | None) -> bool:
     return False
 
 
+_AXES = {BROADCAST: "broadcast_dimensions", TRANSPOSE: "permutation"}
+
+
 def _axes(op: ir.Operation) -> list[int] | None:
-    key = {BROADCAST: "broadcast_dimensions", TRANSPOSE: "permutation"}.get(op.name)
-    return None if key is None else list(ir.DenseI64ArrayAttr(op.attributes[key]))
+    return list(ir.DenseI64ArrayAttr(op.attributes[_AXES[op.name]])) if op.name in _AXES else None
 
 
 def _past(source: tuple[int, ...], reshaped: tuple[int, ...], axes: list[int], rank: int) -> list[int] | None:
@@ -305,17 +303,14 @@ def _past(source: tuple[int, ...], reshaped: tuple[int, ...], axes: list[int], r
     return result if result == sorted(result) else None
 
 
-def _move(kind: str, source: ir.Value, old: ir.Operation, axes: list[int] | None) -> ir.Value:
-    attributes = {}
-    if axes is not None:
-        key = {BROADCAST: "broadcast_dimensions", TRANSPOSE: "permutation"}[kind]
-        attributes[key] = ir.DenseI64ArrayAttr.get(axes, context=old.context)
-    return _create(old, [source], attributes, kind)
+def _move(kind: str, source: ir.Value, old: ir.Operation, axes: list[int] | None = None) -> ir.Value:
+    array = None if axes is None else ir.DenseI64ArrayAttr.get(axes, context=old.context)
+    return _create(old, [source], {} if array is None else {_AXES[kind]: array}, kind)
 
 
-def _create(old: ir.Operation, operands: list[ir.Value], attributes: dict, kind: str | None = None) -> ir.Value:
+def _create(old: ir.Operation, operands: list[ir.Value], attributes: dict, kind: str) -> ir.Value:
     return ir.Operation.create(
-        kind or old.name,
+        kind,
         results=[old.results[0].type],
         operands=operands,
         attributes=attributes,
@@ -327,28 +322,17 @@ def _create(old: ir.Operation, operands: list[ir.Value], attributes: dict, kind:
 # Constants of one value repeated: read, made, and computed with. Only operations that IEEE 754 or two's complement
 # fix to the last bit are computed; what a compiler may round in its own way (exponentials, say) stays in the program.
 _ANY: dict[str, Callable] = {
-    "add": numpy.add,
-    "subtract": numpy.subtract,
-    "multiply": numpy.multiply,
-    "maximum": numpy.maximum,
-    "minimum": numpy.minimum,
-    "negate": numpy.negative,
-}
+    "add": numpy.add, "subtract": numpy.subtract, "multiply": numpy.multiply, "maximum": numpy.maximum,
+    "minimum": numpy.minimum, "negate": numpy.negative,
+}  # fmt: skip
 _FLOATS: dict[str, Callable] = {"divide": numpy.divide, "sqrt": numpy.sqrt}
 _BITS: dict[str, Callable] = {
-    "and": numpy.bitwise_and,
-    "or": numpy.bitwise_or,
-    "xor": numpy.bitwise_xor,
-    "not": numpy.invert,
-}
+    "and": numpy.bitwise_and, "or": numpy.bitwise_or, "xor": numpy.bitwise_xor, "not": numpy.invert,
+}  # fmt: skip
 _COMPARE: dict[str, Callable] = {
-    "EQ": numpy.equal,
-    "NE": numpy.not_equal,
-    "LT": numpy.less,
-    "LE": numpy.less_equal,
-    "GT": numpy.greater,
+    "EQ": numpy.equal, "NE": numpy.not_equal, "LT": numpy.less, "LE": numpy.less_equal, "GT": numpy.greater,
     "GE": numpy.greater_equal,
-}
+}  # fmt: skip
 
 
 def splat(value: ir.Value) -> numpy.generic | None:
@@ -356,7 +340,7 @@ def splat(value: ir.Value) -> numpy.generic | None:
     made_by = producer(value)
     if made_by is None or made_by.name != CONSTANT or not is_tensor(value):
         return None
-    kind = NUMPY.get(str(ir.RankedTensorType(value.type).element_type))
+    kind = NUMPY.get(element(value))
     if kind is None or not isinstance(made_by.attributes["value"], ir.DenseElementsAttr):
         return None
     dense = ir.DenseElementsAttr(made_by.attributes["value"])
@@ -366,21 +350,15 @@ def splat(value: ir.Value) -> numpy.generic | None:
         return kind(dense.get_splat_value().value)
 
 
-def filled(tensor: ir.Type, number: numpy.generic, before: ir.Operation) -> ir.Value:
-    """Return a new constant of this type, filled with the number, before an operation."""
+def filled(op: ir.Operation, number: numpy.generic) -> ir.Value:
+    """Return a new constant of the type of an operation's result, filled with the number, before the operation."""
+    tensor = op.results[0].type
     kind = ir.RankedTensorType(tensor).element_type
     if isinstance(number, numpy.floating):
-        attribute = ir.FloatAttr.get(kind, float(number), loc=before.location)
+        attribute = ir.FloatAttr.get(kind, float(number), loc=op.location)
     else:
         attribute = ir.IntegerAttr.get(kind, int(number))
-    dense = ir.DenseElementsAttr.get_splat(tensor, attribute)
-    return ir.Operation.create(
-        CONSTANT,
-        results=[tensor],
-        attributes={"value": dense},
-        ip=ir.InsertionPoint(before),
-        loc=before.location,
-    ).result
+    return _create(op, [], {"value": ir.DenseElementsAttr.get_splat(tensor, attribute)}, CONSTANT)
 
 
 def computed(op: ir.Operation) -> numpy.generic | None:
@@ -388,28 +366,25 @@ def computed(op: ir.Operation) -> numpy.generic | None:
     numbers = [splat(operand) for operand in op.operands]
     if not numbers or any(number is None for number in numbers):
         return None
-    name = op.name.removeprefix("stablehlo.")
-    result = NUMPY.get(str(ir.RankedTensorType(op.results[0].type).element_type))
-    function = _function(op, name, numbers[0])
+    result, function = NUMPY.get(element(op.results[0])), _function(op, numbers[0])
     if function is None or result is None:
         return None
     with numpy.errstate(all="ignore"):
         return result(function(*numbers))
 
 
-def _function(op: ir.Operation, name: str, first: numpy.generic) -> Callable | None:
+def _function(op: ir.Operation, first: numpy.generic) -> Callable | None:
+    name = op.name.removeprefix("stablehlo.")
     if name == "convert":
         # Out of range, the conversion to integers is the implementation's own.
         exact = not isinstance(first, numpy.floating) or first == numpy.trunc(first)
         small = isinstance(first, numpy.bool_) or abs(float(first)) < 2**7
-        floating = str(ir.RankedTensorType(op.results[0].type).element_type).startswith("f")
-        return (lambda number: number) if floating or (exact and small) else None
+        is_to_float = element(op.results[0]).startswith("f")
+        return (lambda number: number) if is_to_float or (exact and small) else None
     if name == "compare":
         text = str(op.attributes["comparison_direction"])
         total = "compare_type" in op.attributes and "TOTALORDER" in str(op.attributes["compare_type"])
         return None if total else next(f for word, f in _COMPARE.items() if f" {word}>" in text)
     if isinstance(first, numpy.bool_):
         return _BITS.get(name)
-    if isinstance(first, numpy.floating):
-        return (_ANY | _FLOATS).get(name)
-    return (_ANY | _BITS).get(name)
+    return (_ANY | (_FLOATS if isinstance(first, numpy.floating) else _BITS)).get(name)

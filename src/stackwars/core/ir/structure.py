@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from jaxlib.mlir import ir
 
@@ -95,7 +95,8 @@ def _contraction(dots: list[ir.Operation]) -> str:
     batch and heads). Splitting the features into heads, or joining them again, is neither.
     """
     moved = [dot for dot in dots if reads(dot, TRANSPOSE) or merges(dot)]
-    explicit = [dot for dot in dots if dot not in moved and _rank(dot) > 2]
+    rest = [dot for dot in dots if dot not in moved]
+    explicit = [dot for dot in rest if max(len(shape(operand)) for operand in dot.operands) > 2]
     return _either(len(explicit), EXPLICIT, len(moved), PREPARED)
 
 
@@ -109,18 +110,17 @@ def _either(first: int, one: str, second: int, other: str) -> str:
 
 
 def _keeps(dot: ir.Operation) -> bool:
-    if is_batched(dot):
-        return False
-    numbers = dimensions(dot)
-    contracting = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
-    return any(
+    return not is_batched(dot) and any(
         sum(extent > 1 for axis, extent in enumerate(shape(operand)) if axis not in contracted) > 1
-        for operand, contracted in zip(dot.operands, contracting, strict=True)
+        for operand, contracted in _contracted(dot)
     )
 
 
-def _rank(dot: ir.Operation) -> int:
-    return max(len(shape(operand)) for operand in dot.operands)
+def _contracted(dot: ir.Operation) -> Iterator[tuple[ir.Value, list[int]]]:
+    """Yield the operands of a dot, each with its contracted axes."""
+    numbers = dimensions(dot)
+    axes = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
+    return zip(dot.operands, axes, strict=True)
 
 
 def attentions(function: ir.Operation) -> list[list[ir.Operation]]:
@@ -156,18 +156,16 @@ def _values(reached: set[ir.Operation]) -> list[ir.Value]:
 
 
 def _projections(values: list[ir.Value]) -> list[ir.Operation]:
-    above = before(values, _passes)
-    operands = [*values, *(operand for op in above for operand in op.operands)]
-    makers = {made_by for value in operands if (made_by := producer(value)) is not None}
+    makers = {made_by for value in made_from(values, _passes) if (made_by := producer(value)) is not None}
     return [op for op in makers if is_product(op) and not is_batched(op) and any(map(_is_weight, op.operands))]
 
 
 def _is_weight(value: ir.Value) -> bool:
     """Return whether it is an argument of rank 2 or more, moved, or several such joined."""
-    above = before([value], lambda op: op.name in _WEIGHT_MOVES)
-    sources = [value, *(operand for op in above for operand in op.operands)]
-    sources = [source for source in sources if producer(source) not in above]
-    return all(producer(source) is None and len(shape(source)) >= 2 for source in sources)
+    return all(
+        len(shape(source)) >= 2 if (made_by := producer(source)) is None else made_by.name in _WEIGHT_MOVES
+        for source in made_from([value], lambda op: op.name in _WEIGHT_MOVES)
+    )
 
 
 def norms(function: ir.Operation) -> tuple[int, int]:
@@ -191,12 +189,16 @@ def _plain(op: ir.Operation) -> bool:
 
 def _is_of_variance(op: ir.Operation) -> bool:
     """Return whether a root is taken of a variance, and not of a mean of squares or of anything else."""
-    above = before(op.operands, lambda made_by: made_by.name in _STEPS)
-    operands = [operand for step in [op, *above] for operand in step.operands]
-    sums = [source for value in operands if (source := _summed(value)) is not None]
+    sums = _sums(op.operands)
     squared = [value for total in sums if (value := _unsquared(total)) is not None]
     summed = [origin(total) for total in sums]
     return any(value in summed or _is_centred(value) for value in squared)
+
+
+def _sums(values: Iterable[ir.Value]) -> list[ir.Value]:
+    """Return what is summed over its last axis in the arithmetic that makes the values."""
+    made = made_from(values, lambda op: op.name in _STEPS)
+    return [source for value in made if (source := _summed(value)) is not None]
 
 
 def _summed(value: ir.Value) -> ir.Value | None:
@@ -233,10 +235,7 @@ def _is_centred(value: ir.Value) -> bool:
     if made_by is None or made_by.name != "stablehlo.subtract":
         return False
     minuend, mean = map(origin, made_by.operands)
-    above = before([mean], lambda op: op.name in _STEPS)
-    operands = [mean, *(operand for step in above for operand in step.operands)]
-    sums = [source for value in operands if (source := _summed(value)) is not None]
-    return any(origin(total) == minuend for total in sums)
+    return any(origin(total) == minuend for total in _sums([mean]))
 
 
 def origin(value: ir.Value) -> ir.Value:
@@ -246,16 +245,18 @@ def origin(value: ir.Value) -> ir.Value:
     return value
 
 
-def before(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -> set[ir.Operation]:
-    """Return the operations that the values are made from, as far up as `through` lets."""
+def made_from(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -> list[ir.Value]:
+    """Return the values and those that they are made from, as far up as `through` lets."""
     reached: set[ir.Operation] = set()
-    waiting = list(values)
+    found = list(values)
+    waiting = list(found)
     while waiting:
         made_by = producer(waiting.pop())
         if made_by is not None and made_by not in reached and through(made_by):
             reached.add(made_by)
+            found.extend(made_by.operands)
             waiting.extend(made_by.operands)
-    return reached
+    return found
 
 
 def after(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -> set[ir.Operation]:
@@ -288,11 +289,8 @@ def is_batched(dot: ir.Operation) -> bool:
 
 def merges(dot: ir.Operation) -> bool:
     """Return whether a dot's operand is a reshape that merged leading dimensions into one not contracted."""
-    numbers = dimensions(dot)
-    contracting = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
     return any(
-        0 not in contracted and _merges_leading(producer(operand))
-        for operand, contracted in zip(dot.operands, contracting, strict=True)
+        0 not in contracted and _merges_leading(producer(operand)) for operand, contracted in _contracted(dot)
     )
 
 
