@@ -87,7 +87,7 @@ def test_a_difference_is_welch_s():
 
 def test_weights_are_those_of_a_linear_combination():
     one, other = LogRatio(0.4, 0.3, 3.0), LogRatio(0.1, 0.2, 5.0)
-    found = one.plus(other, own=2.0, others=-1.0)
+    found = one.plus(other, weight=2.0, others=-1.0)
     assert (found.log, found.error) == pytest.approx((0.7, math.sqrt(0.36 + 0.04)))
 
 

@@ -78,7 +78,6 @@ class Assignment:
         )
 
     def of_kind(self, kind: str) -> int:
-        """Return the bytes of all allocations of a kind."""
         return sum(one.bytes for one in self.allocations if one.kind == kind)
 
     def alive(self) -> Iterator[tuple[str, Value]]:
@@ -119,7 +118,6 @@ class Assignment:
 
 
 def read(text: str) -> Assignment:
-    """Return the buffer assignment of a dump."""
     result = Assignment()
     current: Allocation | None = None
     for line in text.splitlines():

@@ -1,7 +1,6 @@
-"""JSON on disk: documents, the event file in which a child says line by line what it has done so far, and the command
-line of steps that read and write such files.
+"""Read and write JSON documents and a child's event file, and parse the command line of steps that do so.
 
-An error names the file, and what a kill left half-written is told from a result.
+An error names the file. A document that a kill left half-written is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Job = TypeVar("Job")
 
 
 class Damaged(ValueError):
-    """A file that does not hold what its name says: names the file and what is wrong with it."""
+    """A file that does not hold the document that its name promises."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path}: expected a whole document, got {problem}; fix: make it again")
@@ -28,7 +27,7 @@ class Damaged(ValueError):
 
 
 def read(path: Path | str) -> Any:
-    """The content of a JSON file. Raises Damaged where it has none, and OSError where it cannot be read."""
+    """Return the content of a JSON file. Raises Damaged if it has none, and OSError if it cannot be read."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:  # JSON's and Unicode's errors both are
@@ -47,7 +46,7 @@ def _from_json(kind: type[Job], values: Row) -> Job:
 
 
 def write(path: Path, document: Any) -> None:
-    """Write a document as a JSON file, whole or not at all, in a folder that is made if it is missing."""
+    """Write a document as a JSON file in one step, into a folder that is created if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
     part.write_text(json.dumps(document, indent=1) + "\n")
@@ -57,7 +56,7 @@ def write(path: Path, document: Any) -> None:
 def parse_arguments(description: str | None, *paths: str, **others: dict[str, Any]) -> argparse.Namespace:
     """Return the arguments of the command line: `--<name> PATH` for each of the paths, which it requires, and others.
 
-    others: of each the keywords of `add_argument`.
+    others: keywords of `add_argument` of each.
     """
     parser = argparse.ArgumentParser(description=description)
     required = {name: {"required": True, "type": Path} for name in paths}
@@ -78,9 +77,9 @@ class Events:
 
 
 def read_events(folder: Path) -> list[dict]:
-    """The events of a child that worked in this folder, oldest first; [] if it wrote none.
+    """Return the events of a child that worked in this folder, oldest first; [] if it wrote none.
 
-    They end at the first line that is none: the child died while it wrote it, or the file was damaged.
+    Events after a damaged line are dropped: the child died while it wrote that line.
     """
     path = folder / EVENTS
     events = []
@@ -96,5 +95,5 @@ def read_events(folder: Path) -> list[dict]:
 
 
 def event(process: dict, name: str) -> dict:
-    """The first event of this name of a process's result; {} if there is none."""
+    """Return the first event of this name in a process's result; {} if there is none."""
     return next((event for event in process["events"] if event["event"] == name), {})

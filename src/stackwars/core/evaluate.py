@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from stackwars.core.client import Worker
 
 INTERPRETED_WORK = 1e7
-"""Most scalar operations that the interpreter is given: it takes a few microseconds for each."""
+"""Most scalar operations for the interpreter, which takes a few microseconds for each."""
 INTERPRETED_S = 60
-"""Seconds that it may take: in each step of a loop it copies whole arrays."""
+"""Seconds for the interpreter, which copies whole arrays in each step of a loop."""
 NOT_INTERPRETED = {
     f"stablehlo.{name}"
     for name in (
@@ -134,7 +134,6 @@ class Evaluated:
         self._folder, self._prints, self._files = folder, prints, files
 
     def print(self, value: int) -> dict[str, Any]:
-        """Return the `fingerprint` of a value."""
         return self._prints[value]
 
     def is_informative(self, value: int) -> bool:
@@ -374,13 +373,13 @@ class Evaluator:
         for value, array in values.items():
             self._note(job, number, value, array, prints)
         for step in job["steps"]:
-            given = [values[value] for value in step["reads"]]
+            inputs = [values[value] for value in step["reads"]]
             try:
-                arrays = self._call(self._single[step["key"]], given)
+                arrays = self._call(self._single[step["key"]], inputs)
             except Exception:
                 # Such as a call of LAPACK in float32, which refuses float64 as it runs.
                 self._single[step["key"]] = self._compiler.compile(job["texts"][step["key"]][1])
-                arrays = self._call(self._single[step["key"]], given)
+                arrays = self._call(self._single[step["key"]], inputs)
             columns = (step["results"], arrays, step["most"], step["roundoff"])
             for value, array, most, roundoff in zip(*columns, strict=True):
                 if is_float(array.dtype):
@@ -445,7 +444,6 @@ def is_informative(array: np.ndarray) -> bool:
 
 
 def moments(flat: np.ndarray) -> list[float]:
-    """Return the six moments of `fingerprint`."""
     x = flat.astype(np.float64)
     if not np.isfinite(x).all():
         x = x[np.isfinite(x)]

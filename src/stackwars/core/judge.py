@@ -55,7 +55,6 @@ OUTPUTS = "values.npz"
 
 
 def output_names(count: int) -> list[str]:
-    """Return the names of a call's results."""
     return [f"{OUTPUT}/{number}" if number else OUTPUT for number in range(count)]
 
 
@@ -100,7 +99,6 @@ class Expected:
     left_open: str = ""
 
     def compare(self, key: str, values: np.ndarray) -> Agreement:
-        """Return how values agree with the expected ones of this key."""
         right, certain = self.values[key], self.certain.get(key)
         if certain is not None and values.shape == right.shape:
             values = np.where(certain, values, right)
@@ -135,7 +133,6 @@ def _fits_float32(values: np.ndarray) -> bool:
 
 
 def read(folder: Path) -> Expected:
-    """Read the expected values in a folder."""
     document = documents.read(folder / DOCUMENT)
     values = {} if document["reason"] else np.load(folder / ARRAYS)
     further = {
@@ -177,7 +174,7 @@ def amplified(rounding: float, roundoff: float) -> str:
 
 
 def worst_error(values: np.ndarray, right: np.ndarray) -> float:
-    """Return the larger of the relative L2 error and that of an element over the largest value."""
+    """Return the larger one of the relative L2 error and the largest error over the largest value."""
     verdict = agreement(values, right, np.inf)
     return max(verdict.l2, verdict.largest)
 
@@ -393,7 +390,6 @@ def errors(values: np.ndarray, reference: np.ndarray, limit: float) -> tuple[np.
 
 
 def _have_rounding(*arrays: np.ndarray) -> bool:
-    """Return whether all arrays are floating-point or complex numbers."""
     return all(is_float(array.dtype) or array.dtype.kind == "c" for array in arrays)
 
 

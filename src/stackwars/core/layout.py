@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 HANG = 4  # further indent of a broken line's second and later parts, in characters
-# What says where a value lies or how a front end keeps book, not what is computed.
+# Attributes that say where a value lies or that only a front end reads.
 _NOISE = re.compile(r"(mhlo|jax|sdy|tf)\.|(result_layout|operand_layouts|xla_shape|backend_config)$")
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 LEFT_OUT = "further lines of the program left out"
-"""The end of a listing that is too long for its place."""
+"""End of a listing that is too long for its place."""
 
 
 def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[str]:

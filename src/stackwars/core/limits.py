@@ -15,7 +15,6 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def machine_memory_bytes() -> int:
-    """Return the physical memory of this machine, in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -82,12 +81,11 @@ class OomKills:
         return _count(self._group) > self._before[1]
 
     def on_machine(self) -> bool:
-        """Return whether any process of the machine was killed."""
         return _count(self._machine) > self._before[0]
 
 
 def _group_counter(root: Path) -> Path:
-    """The file with the kills in this process's control group, which need not exist."""
+    """Return the file with the kills in this process's control group, which need not exist."""
     lines = (root / "proc/self/cgroup").read_text().splitlines()
     groups = {controllers: path.lstrip("/") for _, controllers, path in (line.split(":", 2) for line in lines)}
     mounted = root / "sys/fs/cgroup"
@@ -98,7 +96,7 @@ def _group_counter(root: Path) -> Path:
 
 
 def _count(path: Path) -> int:
-    """The number after `oom_kill` in a file of counters; 0 where there is none."""
+    """Return the number after `oom_kill` in a file of counters; 0 if there is none."""
     try:
         lines = path.read_text().splitlines()
     except OSError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 WIDTH = 80
 OPENERS = {".pdf": "a PDF viewer", ".html": "a browser", ".csv": "a spreadsheet", ".py": "Python"}
-"""What opens a file, by its suffix; an editor opens any other."""
+"""{suffix of a file: what opens it}; an editor opens any other."""
 
 
 def fold(text: str, width: int = WIDTH, indent: str = "  ") -> str:

@@ -20,7 +20,7 @@ NODE = "STACKWARS_NODE"
 
 
 def node() -> str:
-    """The node of a cluster that this is; empty on a machine that is none."""
+    """Return the name of this node of a cluster; "" on any other machine."""
     return os.environ.get(NODE) or os.environ.get("SLURMD_NODENAME", "")
 
 
@@ -72,7 +72,7 @@ def described(record: dict) -> str:
 
 @cache
 def revision() -> dict:
-    """{"git_revision", "git_dirty"} of the checkout; revision "unknown" outside one."""
+    """Return {"git_revision", "git_dirty"} of the checkout; the revision outside one is "unknown"."""
     head = git("rev-parse", "--short=12", "HEAD")
     changed = git("status", "--porcelain", "--untracked-files=no")
     return {"git_revision": head or "unknown", "git_dirty": bool(changed)}

@@ -41,13 +41,10 @@ def _context() -> ir.Context:
     _jax_mlir_ext.register_dialects(registry)
     context.append_dialect_registry(registry)
     context.load_all_available_dialects()
-    for register in (
-        stablehlo.register_dialect,
-        chlo.register_dialect,
-        mhlo.register_mhlo_dialect,
-        sdy.register_dialect,
-    ):
-        register(context)
+    stablehlo.register_dialect(context)
+    chlo.register_dialect(context)
+    mhlo.register_mhlo_dialect(context)
+    sdy.register_dialect(context)
     return context
 
 
@@ -142,7 +139,6 @@ class _Facts:
         self._called: dict[str, tuple[int, int]] = {}
 
     def of(self, op: ir.Operation) -> tuple[int, int]:
-        """Return (terms, work) of an operation."""
         self.names.add(op.name)
         if op.name == "func.call":
             return self._call(callee(op))
@@ -228,7 +224,7 @@ def portable(text: str) -> tuple[bytes, str]:
 
     :raises ProgramError: with what MLIR says if it is in no version.
     """
-    module, said = parse(text), ""
+    module, problem = parse(text), ""
     run_passes(module, LEGALISE)
     with module.context:
         for minor in range(int(stablehlo.get_current_version().split(".")[1]) + 1):
@@ -236,8 +232,8 @@ def portable(text: str) -> tuple[bytes, str]:
             try:
                 return stablehlo.serialize_portable_artifact(module, version), version
             except Exception as error:
-                said = str(error)
-    raise ProgramError(f"expected operations of StableHLO, got {said}; fix: legalise or replace them")
+                problem = str(error)
+    raise ProgramError(f"expected operations of StableHLO, got {problem}; fix: legalise or replace them")
 
 
 def interpret(text: str, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
@@ -250,8 +246,8 @@ def interpret(text: str, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
     run_passes(module, "builtin.module(func.func(chlo-legalize-to-stablehlo))")
     with module.context:
         kinds = map(ir.RankedTensorType, function_type(module, ir).inputs)
-        given = [_attribute(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
-        return [_array(ir.DenseElementsAttr(one)) for one in stablehlo.eval_module(module, given)]
+        values = [_attribute(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
+        return [_array(ir.DenseElementsAttr(one)) for one in stablehlo.eval_module(module, values)]
 
 
 def _attribute(array: np.ndarray, kind: ir.RankedTensorType) -> ir.Attribute:
@@ -295,20 +291,15 @@ def operations(function: ir.Operation) -> list[ir.Operation]:
 
 
 def walk(function: ir.Operation) -> Iterator[ir.Operation]:
-    """Return operations in order, with those in loops and branches; no combiners, no terminators."""
-    yield from _walk(function.regions)
-
-
-def _walk(regions: ir.RegionSequence) -> Iterator[ir.Operation]:
-    for region in regions:
+    """Yield operations in order, with those in loops and branches; no combiners, no terminators."""
+    for region in function.regions:
         for part in region.blocks:
-            for op in part.operations:
-                operation = op.operation
-                if operation.name in ("func.return", "stablehlo.return"):
-                    continue
-                yield operation
-                if operation.name in CONTROL_FLOW:
-                    yield from _walk(operation.regions)
+            for view in part.operations:
+                op = view.operation
+                if op.name not in ("func.return", "stablehlo.return"):
+                    yield op
+                    if op.name in CONTROL_FLOW:
+                        yield from walk(op)
 
 
 def producer(value: ir.Value) -> ir.Operation | None:

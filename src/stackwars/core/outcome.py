@@ -37,7 +37,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """status: how it ended. detail: what happened, in words, with what the compiler said. signature: equal for
+    """status: how it ended. detail: what happened, in words, with the compiler's message. signature: equal for
     failures that are one; "" for an outcome that is no failure.
     """
 
@@ -101,29 +101,29 @@ def of_exception(kind: str, message: str, otherwise: Status = Status.ERROR) -> O
     )
 
 
-def of_death(code: int, command: str, said: str) -> Outcome:
-    """Return the outcome of a command that ended its process. code: as of `subprocess`. said: the last line printed."""
+def of_death(code: int, command: str, printed: str) -> Outcome:
+    """Return the outcome of a command that ended its process. code: of `subprocess`. printed: the last line."""
     name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-    detail = f"{name} in {command}" + (f"; last line: {said}" if said else "")
-    if out_of_memory(said):
+    detail = f"{name} in {command}" + (f"; last line: {printed}" if printed else "")
+    if out_of_memory(printed):
         return Outcome(Status.OOM, detail, "out of memory")
     return Outcome(Status.CRASH, detail, f"{name} in {command}")
 
 
-def reason(said: str) -> str:
+def reason(message: str) -> str:
     """Return a compiler's message without what depends on the program: places, names, numbers, types.
 
     >>> reason("RuntimeError: in.mlir:3:8: error: failed to legalize 'chlo.scan' on %3 : tensor<2xf32>")
     "error: failed to legalize 'chlo.scan' on N : N"
     """
-    line = brief(said)
+    line = brief(message)
     line = line[line.index("error:") :] if "error:" in line else line
     return re.sub(r"\s+", " ", _PARTICULARS.sub("N", line)).strip()[:200]
 
 
-def brief(said: str) -> str:
+def brief(message: str) -> str:
     """Return the first line that says an error, or the first."""
-    lines = [line for line in said.splitlines() if "error" in line.lower()] or said.splitlines() or [""]
+    lines = [line for line in message.splitlines() if "error" in line.lower()] or message.splitlines() or [""]
     return lines[0].strip()[:BRIEF]
 
 

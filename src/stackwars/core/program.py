@@ -69,7 +69,7 @@ class Program:
     missing: str = ""
 
     def place(self, place: str) -> str:
-        """Return "file:line" of an operation's place, with that of the frontend's source if it is recorded."""
+        """Return "file:line" of an operation in the frontend's source, or in the program's text if that is unknown."""
         file, _, line = place.partition(":")
         if file != "-" or not line:
             return place
@@ -130,7 +130,6 @@ class Graph:
 
     @cached_property
     def maker(self) -> dict[int, Op]:
-        """The operation that each value is a result of."""
         return {value: op for op in self.ops for value in op.results}
 
     @classmethod
@@ -165,16 +164,16 @@ class Graph:
         return len(self.types) - 1
 
     def needed(self, results: Iterable[int], stop: Iterable[int] = ()) -> list[Op]:
-        """Return the operations that these values depend on; values in `stop` are given.
+        """Return the operations that these values depend on, but for those behind values in `stop`.
 
-        The order is that of the operands, depth first: equal parts of a program have the same.
+        They are in the operands' order, depth first, which is the same in equal parts of a program.
         """
-        given, chosen = set(stop), {}
+        stopped, chosen = set(stop), {}
         open_ = [(value, False) for value in reversed(list(results))]
         while open_:
             value, is_done = open_.pop()
             op = self.maker.get(value)
-            if op is None or value in given or op.number in chosen:
+            if op is None or value in stopped or op.number in chosen:
                 continue
             if is_done:
                 chosen[op.number] = op
@@ -191,7 +190,6 @@ class Graph:
         return emitter.module([(names[value], self.types[value]) for value in results])
 
     def module(self) -> str:
-        """Return the whole program."""
         return self.part(self.ops, self.arguments, self.results)
 
 
@@ -260,11 +258,11 @@ class Emitter:
     def module(self, results: Iterable[tuple[str, str]]) -> str:
         """Return the module's text. results: name and type of each."""
         results = list(results)
-        given, kinds = ", ".join(kind for _, kind in self._arguments), ", ".join(kind for _, kind in results)
+        inputs, kinds = ", ".join(kind for _, kind in self._arguments), ", ".join(kind for _, kind in results)
         label = ", ".join(f"{name}: {kind}" for name, kind in self._arguments)
         lines = [
             *('"builtin.module"() <{sym_name = "part"}> ({', *self._functions.values()),
-            f'  "func.func"() <{{function_type = ({given}) -> ({kinds}), sym_name = "main"}}> ({{',
+            f'  "func.func"() <{{function_type = ({inputs}) -> ({kinds}), sym_name = "main"}}> ({{',
             *([f"  ^bb0({label}):"] if label else []),
             *(f"    {line}" for line in self._lines),
             f'    "func.return"({", ".join(name for name, _ in results)}) : ({kinds}) -> ()',
@@ -337,8 +335,8 @@ class _Reader:
     def _call(self, names: list[str], text: str) -> None:
         name = _CALLEE.search(text)[1].strip('"')
         function = self.functions[name]
-        given = [self.scope[one] for one in _VALUE.findall(text[: text.index(")")])]
-        inner = replace(self, scope=dict(zip((one for one, _ in function.arguments), given, strict=True)))
+        operands = [self.scope[one] for one in _VALUE.findall(text[: text.index(")")])]
+        inner = replace(self, scope=dict(zip((one for one, _ in function.arguments), operands, strict=True)))
         self.scope |= dict(zip(names, inner.body(name, function), strict=True))
 
     def _op(self, kind: str, names: list[str], text: str, known: dict) -> None:

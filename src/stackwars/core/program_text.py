@@ -185,7 +185,7 @@ def place(location: str) -> str:
 
 
 def _resolved(location: str, aliases: dict[str, str], seen: frozenset[str]) -> str | None:
-    """Return the first file of a location: its own, or that of what it refers to."""
+    """Return the first file of a location or of the locations that it refers to."""
     if found := place(location):
         return found
     for alias in _ALIAS.findall(location):

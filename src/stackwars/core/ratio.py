@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 NEGLIGIBLE = 0.05
-"""Two times are called equal where the whole interval of their ratio lies within this share of 1."""
+"""Two times are called equal if the whole interval of their ratio lies within this share of 1."""
 ALPHA = 0.05
 """Share of errors that is accepted of intervals, of verdicts and of the audits' tests."""
 LEVEL = 1 - ALPHA
@@ -37,19 +37,16 @@ class Estimate(NamedTuple):
 
 
 def geometric_mean(values: Sequence[float]) -> Estimate:
-    """Geometric mean of positive values, with Student's t interval of their logarithms.
+    """Return the geometric mean of positive values, with Student's t interval of their logarithms.
 
-    Raises ValueError where there is no value or one that is not positive.
+    Raises ValueError if there is no value or one that is not positive.
     """
     return LogRatio.of_rounds(values).estimate()
 
 
 @dataclass(frozen=True)
 class LogRatio:
-    """The logarithm of a ratio, the standard error of that logarithm and its degrees of freedom.
-
-    error and freedom are None where the ratio is of a single round.
-    """
+    """The logarithm of a ratio, its standard error and degrees of freedom (None for a single round)."""
 
     log: float
     error: float | None
@@ -68,12 +65,12 @@ class LogRatio:
             return cls(float(logs[0]), None, None)
         return cls(float(logs.mean()), float(logs.std(ddof=1) / math.sqrt(len(logs))), len(logs) - 1.0)
 
-    def plus(self, other: LogRatio, own: float = 1.0, others: float = 1.0) -> LogRatio:
-        """own * this + others * the other one, the two being independent; Welch and Satterthwaite's freedom."""
-        log = own * self.log + others * other.log
+    def plus(self, other: LogRatio, weight: float = 1.0, others: float = 1.0) -> LogRatio:
+        """Return weight * this + others * the other, which are independent; freedom by Welch and Satterthwaite."""
+        log = weight * self.log + others * other.log
         if self.error is None or other.error is None:
             return LogRatio(log, None, None)
-        parts = [(own * self.error) ** 2, (others * other.error) ** 2]
+        parts = [(weight * self.error) ** 2, (others * other.error) ** 2]
         variance = sum(parts)
         if not variance:
             return LogRatio(log, 0.0, min(self.freedom, other.freedom))
@@ -81,20 +78,20 @@ class LogRatio:
         return LogRatio(log, math.sqrt(variance), variance**2 / sum(part**2 / free for part, free in weighted))
 
     def half_width(self, level: float = LEVEL) -> float | None:
-        """Half the width of Student's interval of the logarithm; None where it has none."""
+        """Return half the width of Student's interval of the logarithm; None if it has none."""
         if self.error is None:
             return None
         return float(_student().stdtrit(self.freedom, (1 + level) / 2)) * self.error
 
     def estimate(self, level: float = LEVEL) -> Estimate:
-        """The ratio and its interval."""
+        """Return the ratio and its interval."""
         half = self.half_width(level)
         if half is None:
             return Estimate(math.exp(self.log), None, None)
         return Estimate(*(_exp(end) for end in (self.log, self.log - half, self.log + half)))
 
     def detectable(self, level: float = LEVEL) -> float | None:
-        """The smallest |ratio - 1| that such an error finds 4 times of 5 at a level.
+        """Return the smallest |ratio - 1| that such an error finds 4 times of 5 at a level.
 
         exp((t(.975) + t(.8)) SE) - 1 at 95 %: the minimum detectable effect of Bloom, Evaluation Review 19 (1995), in
         closed form. (statsmodels has only a search over the noncentral t, TTestPower; from 4 rounds on it is

@@ -98,7 +98,6 @@ def largest(dtype: np.dtype) -> float:
 
 
 def integer_range(dtype: np.dtype) -> tuple[int, int]:
-    """Return the smallest and the largest number of an integer type."""
     found = np.iinfo(dtype) if dtype.kind in "iu" else ml_dtypes.iinfo(dtype)
     return int(found.min), int(found.max)
 

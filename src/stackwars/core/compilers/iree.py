@@ -157,37 +157,38 @@ class Compiler:
 
         source, module, counted = (folder / name for name in ("in.mlir", "out.vmfb", "counted.json"))
         source.write_bytes(program.encode() if isinstance(program, str) else program)
-        given = [
+        arguments = [
             *self._flags,
             "--iree-scheduling-dump-statistics-format=json",
             f"--iree-scheduling-dump-statistics-file={counted}",
         ]
         while True:
-            command = [find_tool("iree-compile"), str(source), "-o", str(module), *given]
+            command = [find_tool("iree-compile"), str(source), "-o", str(module), *arguments]
             try:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 raise TimeoutError(f"iree-compile took over {TIMEOUT_S} s") from None
-            said = done.stderr.replace(f"{source}:", "")
-            unknown = set(_UNKNOWN_FLAG.findall(said)) & {flag.partition("=")[0] for flag in FLAGS}
+            message = done.stderr.replace(f"{source}:", "")
+            unknown = set(_UNKNOWN_FLAG.findall(message)) & {flag.partition("=")[0] for flag in FLAGS}
             if not done.returncode or not unknown:
                 break
-            given = [flag for flag in given if flag.partition("=")[0] not in unknown]
-        if done.returncode < 0 and not outcome.out_of_memory(said):
-            raise CompilerCrash(f"{signal.Signals(-done.returncode).name} in iree-compile, which said {said}")
+            arguments = [flag for flag in arguments if flag.partition("=")[0] not in unknown]
+        if done.returncode < 0 and not outcome.out_of_memory(message):
+            raise CompilerCrash(
+                f"{signal.Signals(-done.returncode).name} in iree-compile, which said {message}"
+            )
         if done.returncode:
-            raise RuntimeError(f"iree-compile ended with {done.returncode} and said {said}")
+            raise RuntimeError(f"iree-compile ended with {done.returncode} and said {message}")
         found = json.loads(counted.read_text())["stream-aggregate"]["execution"] if counted.exists() else {}
         return module.read_bytes(), {"dispatches": found["dispatch-count"]} if found else {}
 
 
 def flags(options: dict[str, str]) -> list[str]:
-    """Return the flags of iree-compile with these options."""
     return [*FLAGS, *(f"--{name}={value}" for name, value in options.items())]
 
 
 def rewritten(text: str) -> str:
-    """The program without what IREE refuses and has another form of."""
+    """Return the program with other forms of what IREE refuses, see the module's description."""
     text = with_chlo_erf(text)
     unsigned = [line for line in text.splitlines() if "ui8>" in line]
     return text.replace("ui8>", "i8>") if all(map(_SAME_BITS.search, unsigned)) else text

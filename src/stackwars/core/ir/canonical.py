@@ -167,7 +167,6 @@ _SWAPPED = {"GT": "LT", "GE": "LE"}
 
 
 def digest(*parts: object) -> str:
-    """Return a hash of the parts' texts, in order."""
     return hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
 
