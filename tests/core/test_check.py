@@ -1,4 +1,4 @@
-"""What a check makes of a worker's answers."""
+"""Outcomes of checks, for answers of a worker that a test chooses."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from stackwars.core.outcome import Status
 from stackwars.core.program import Program
 
 RIGHT = np.arange(64.0, dtype=np.float32).reshape(1, 64) + 1
+WRONG = np.where(np.arange(64) == 9, 7, RIGHT)
 
 
 class Answers:
@@ -27,9 +28,6 @@ class Answers:
 
     def timed_call(self, name, which):
         return [next(self._results)], 1
-
-
-WRONG = np.where(np.arange(64) == 9, 7, RIGHT)
 
 
 @pytest.mark.parametrize(
@@ -65,15 +63,12 @@ def test_the_state_is_judged_after_the_first_step_alone(weight, status):
     ("log", "line"),
     [
         ("", ""),
-        (
-            "F0000 check failed: a == b\n*** Check failure stack trace: ***\n    @  0x1\n\n",
-            "F0000 check failed: a == b",
-        ),
+        ("F0000 failed: a == b\n*** Check failure stack trace: ***\n    @  0x1\n\n", "F0000 failed: a == b"),
         ("F1128 21:27:00.428704   26453 map_util.h:50] Key not found\n***\n", "map_util.h:50] Key not found"),
         ("2026-11-28 21:23:09.508130: F xla/map_util.h:50] Key not found", "xla/map_util.h:50] Key not found"),
         ('one\nFatal Python error: Segmentation fault\n  File "x.py", line 1 in f\n', "one"),
     ],
-)
+)  # fmt: skip
 def test_the_last_line_is_what_was_printed_before_a_trace(log, line):
     assert last_line(log) == line
 
