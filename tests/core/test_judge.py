@@ -176,9 +176,25 @@ def test_whole_numbers_are_compared_exactly_even_with_floating_point_values():
     assert agreement(large + (indices == 999_999), large, 1.0).where == "the last 1 of axis 0"
 
 
-def test_a_long_sum_of_a_narrow_type_is_judged():
-    """pytorch/pytorch 183815: a convolution in bfloat16 adds 784 terms, and differs from float64 by 0.003."""
-    least = judge.least_limit(2.0**-8, 784)
-    assert judge.limit(least, 0.003) <= judge.USEFUL
-    assert judge.limit(least, 0.3) == np.inf
-    assert judge.limit(judge.least_limit(2.0**-4, 1), 0.1) == np.inf
+SINGLE, BF16, F8 = 32 * 2.0**-24, 32 * 2.0**-8, 32 * 2.0**-4
+# pytorch/pytorch 183815: a convolution in bfloat16 adds 784 terms, and differs from float64 by 0.003.
+LONG = judge.least_limit(2.0**-8, 784)
+
+
+@pytest.mark.parametrize(
+    ("least", "rounding", "limit"),
+    [
+        (SINGLE, 0.0, SINGLE),
+        (SINGLE, 1e-4, 8e-4),
+        (SINGLE, 0.1, np.inf),
+        (BF16, 0.02, BF16),
+        (BF16, 0.2, np.inf),
+        (F8, 0.0, np.inf),
+        (LONG, 0.003, LONG),
+        (LONG, 0.3, np.inf),
+        (judge.least_limit(2.0**-4, 1), 0.1, np.inf),
+    ],
+)
+def test_a_limit_is_useful_or_infinite(least, rounding, limit):
+    assert judge.limit(least, rounding) == pytest.approx(limit)
+    assert np.isinf(limit) or limit <= judge.USEFUL
