@@ -13,7 +13,7 @@ from typing import Any
 from stackwars.setup import preflight
 
 BINARY = shutil.which(preflight.BROWSER)
-"""None where there is none."""
+"""None if there is none."""
 WITHOUT = preflight.explain_browser()
 SECONDS = 60
 FIRST_PICTURE = """new Promise((done) => {
@@ -23,7 +23,7 @@ FIRST_PICTURE = """new Promise((done) => {
     (one) => done(Math.max(drawn, one.startTime)));
   new PerformanceObserver(each).observe({ type: "paint", buffered: true });
 })"""
-"""Milliseconds from the opening of the page until its first view is drawn: the value of this there."""
+"""Evaluates to the milliseconds from the opening of the page until its first view is drawn."""
 _VISIT = """(async () => {
   const wanted = %s;
   if (location.hash !== wanted) {
@@ -52,7 +52,7 @@ class Chromium:
         )  # fmt: skip
         for fd in (commands, answers, *ends):
             os.close(fd)
-        self._said, self._count, self._session = b"", 0, None
+        self._received, self._count, self._session = b"", 0, None
         self.errors: list[str] = []
         self._events: list[dict] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -62,7 +62,7 @@ class Chromium:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict:
-        """One command and its answer."""
+        """Send a command and return its answer."""
         self._count += 1
         message = {"id": self._count, "method": method, "params": parameters}
         if self._session:
@@ -84,11 +84,11 @@ class Chromium:
             self._next()
 
     def visit(self, view: str) -> str:
-        """What the report shows at this fragment."""
+        """Return the report's markup at this fragment."""
         return self.evaluate(_VISIT % json.dumps(view and f"#{view}"))
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression in the page, awaited."""
+        """Return the awaited value of an expression in the page."""
         found = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
@@ -106,24 +106,24 @@ class Chromium:
         os.close(self._in)
 
     def _next(self) -> dict:
-        """The next message: an answer, or an event, which is kept."""
+        """Return the next message: an answer, or an event, which is recorded."""
         deadline = time.monotonic() + SECONDS
-        while b"\0" not in self._said:
+        while b"\0" not in self._received:
             ready, _, _ = select.select([self._in], [], [], max(0, deadline - time.monotonic()))
             more = os.read(self._in, 2**20) if ready else b""
             assert more, "chromium gave no answer"
-            self._said += more
-        text, _, self._said = self._said.partition(b"\0")
+            self._received += more
+        text, _, self._received = self._received.partition(b"\0")
         message = json.loads(text)
         if "method" in message:
             self._events.append(message)
             self._look(message["method"], message["params"])
         return message
 
-    def _look(self, method: str, told: dict) -> None:
+    def _look(self, method: str, event: dict) -> None:
         if method == "Runtime.exceptionThrown":
-            self.errors.append(json.dumps(told["exceptionDetails"]))
-        elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning"):
-            self.errors.append(json.dumps(told["args"]))
-        elif method == "Log.entryAdded" and told["entry"]["level"] == "error":
-            self.errors.append(told["entry"]["text"])
+            self.errors.append(json.dumps(event["exceptionDetails"]))
+        elif method == "Runtime.consoleAPICalled" and event["type"] in ("error", "warning"):
+            self.errors.append(json.dumps(event["args"]))
+        elif method == "Log.entryAdded" and event["entry"]["level"] == "error":
+            self.errors.append(event["entry"]["text"])

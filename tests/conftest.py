@@ -16,7 +16,7 @@ from stackwars.study.results.folder import Folder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files with the longest tests first, so that no worker is left with one of them at the end: those that
+    """Put the files with the longest tests first, so that no worker has one of them left at the end: those that
     run the workflow, then those that run a framework; of each kind the file with most tests. pytest-xdist keeps
     this order with --no-loadscope-reorder alone.
     """

@@ -1,4 +1,4 @@
-"""A table, a cause and a fault by hand, as the searches give them, and the answer of them."""
+"""A table, a cause and a fault by hand, as the searches return them, and the answer with them."""
 
 from dataclasses import replace
 

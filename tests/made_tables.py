@@ -242,7 +242,7 @@ def pair(
     baseline: str = "",
     **changes: object,
 ) -> dict:
-    """What `paired.measure` returns of a pair whose rounds lie around a ratio, each off by a normal share of it."""
+    """Return a result of `paired.measure` whose rounds lie around a ratio, each off by a normal share."""
     labels = {"kind": kind, "workload": workload, "device": "cpu", "trials": trials, "rounds": 5}
     sides = {"subject": subject, "baseline": baseline or subject}
     name = f"{subject}-{baseline}-{workload}"
@@ -257,7 +257,7 @@ def pair(
 
 
 def pairs(noise: float = 0.01, ratio: float = 1.0, seed: int = 0) -> list[dict]:
-    """Twelve pairs of two frameworks against themselves."""
+    """Return twelve pairs of two frameworks against themselves."""
     return [
         pair(workload=workload, subject=subject, noise=noise, ratio=ratio, seed=seed)
         for subject in ("jax", "torch_xla")

@@ -42,7 +42,7 @@ _COMMITTED = load()
 
 
 def config(**changes: object) -> Config:
-    """The committed configuration at its smoke sizes, reduced to two workloads and the main comparison.
+    """Return the committed configuration at its smoke sizes, with two workloads and the main comparison.
 
     It measures the first study; of every study that a test names instead it may have all workloads.
     """
@@ -61,7 +61,7 @@ def config(**changes: object) -> Config:
 def blocks(
     steady_ms: tuple[float, ...], wait: float | tuple[float, ...] = 0.0, calls: int = 1, others: float = 0.0
 ) -> dict:
-    """What is kept of steady blocks with these times of a call.
+    """Return the record of steady blocks with these times of a call.
 
     wait: share of the time in which the threads of a block had no core, of each or of all alike.
     others: share of the cores that others had.
@@ -94,7 +94,7 @@ def process(
     loops_ms: tuple[float, ...] | None = None,
     **changes: object,
 ) -> dict:
-    """A process result as a cell writes it: import 2 s, build 0.5 s, trace 10 ms, compile 30 ms.
+    """Return a process result as a cell writes it: import 2 s, build 0.5 s, trace 10 ms, compile 30 ms.
 
     steady_ms, wait, calls, others: of its blocks, as in `blocks`. loops_ms: a call in each of its loops; by default the
     same as in the blocks.
@@ -150,7 +150,7 @@ def process(
 
 
 def loops(ms: tuple[float, ...], calls: int = 1, at_s: float = 1000.0) -> list[dict]:
-    """The loops of a process whose calls take so long in each: a block that is dropped, and one that counts."""
+    """Return the loops of a process whose calls take so long: a block that is dropped, and one that counts."""
     return [
         {
             **{"event": "loop", "at_s": at_s, "ns": [5 * 10**6, round(1e6 * value * calls)], "dropped": 1},
@@ -162,14 +162,14 @@ def loops(ms: tuple[float, ...], calls: int = 1, at_s: float = 1000.0) -> list[d
 
 
 def with_partner(process: dict, other: dict, basis: str = "interleaved") -> dict:
-    """The process as of a round in which the other one was its partner."""
+    """Return the process of a round in which the other one was its partner."""
     left_out = measured_cell.NOT_OF_PARTNER
     partner = {key: value for key, value in other.items() if key not in left_out and key != "round_s"}
     return {**process, "basis": basis, "partner": partner | {"basis": basis}}
 
 
 def process_folder(folder: Path, result: dict, output: np.ndarray | None = None) -> Path:
-    """A process's folder with, where its result is ok, its output and program."""
+    """Write a process's folder; with its output and program if its result is ok."""
     folder.mkdir(parents=True)
     if result["status"] == "ok":
         np.save(folder / "output.npy", np.arange(4, dtype=np.float32) if output is None else output)
@@ -178,7 +178,7 @@ def process_folder(folder: Path, result: dict, output: np.ndarray | None = None)
 
 
 def write_cell(results: Path, processes: list[dict], output: np.ndarray | None = None) -> Path:
-    """A cell's folder in a folder of results, written by the harness from these processes."""
+    """Write a cell's folder into a folder of results, by the harness, from these processes."""
     first = processes[0]
     folder = results / Cell(first["framework"], first["workload"], first["device"]).path
     parts = [
@@ -190,7 +190,7 @@ def write_cell(results: Path, processes: list[dict], output: np.ndarray | None =
 
 
 def write_results(results: Path) -> Path:
-    """What every folder of results has beside its cells: the found devices and the CPU's peak."""
+    """Write the devices and the CPU's peak, which every folder of results has."""
     (results / "cpu").mkdir(parents=True, exist_ok=True)
     (results / "devices.json").write_text(json.dumps(DEVICES))
     (results / "cpu" / "peak.json").write_text(json.dumps(PEAK))
@@ -202,7 +202,7 @@ FLOOR_MS = 4.0
 
 
 def honest_process(**changes: object) -> dict:
-    """An honest process as the supervisor writes it: 20 blocks of one call of CALL_MS, first call 0.8 s.
+    """Return an honest process as the supervisor writes it: 20 blocks of one call of CALL_MS, first call 0.8 s.
 
     changes: of one event, by its name: `steady={"ns": [...]}`; or of the process itself.
     """
@@ -220,9 +220,9 @@ def honest_process(**changes: object) -> dict:
     }  # fmt: skip
     steady = {**events["steady"], **changes.get("steady", {})}
     events["steady"]["run_ns"] = steady["ns"]  # one thread that never waits
-    own = {key: value for key, value in changes.items() if key not in events}
+    of_process = {key: value for key, value in changes.items() if key not in events}
     return {
         "status": "ok", "framework": "jax", "workload": "gemm", "device": "cpu-1t", "repetition": 0,
-        "wall_s": 3.0, **own,
+        "wall_s": 3.0, **of_process,
         "events": [{"event": name, **event, **changes.get(name, {})} for name, event in events.items()],
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rows of a run's tables with what the paper shows of them, and a folder of them as the only source."""
+"""Rows of a run's tables as the paper shows them, and a folder with such rows as the only source."""
 
 import made_tables
 from stackwars.measure import workloads

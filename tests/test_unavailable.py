@@ -1,4 +1,4 @@
-"""What this Python cannot have is `unsupported` with the reason, and never a failed run."""
+"""Environments that this Python cannot have make a job `unsupported` with the reason, and fail no run."""
 
 import gzip
 import json
@@ -95,8 +95,8 @@ def test_compilation_is_a_row_that_says_why(tmp_path):
     folder = tmp_path / asked.path
     ahead_supervisor.compile_into(job, PINS, program, folder)
     assert json.loads((folder / "ahead.json").read_text())["message"] == WHY
-    said = gzip.decompress((folder / "optimised.hlo.gz").read_bytes()).decode()
-    assert said == f"// no optimised HLO: unsupported: {WHY}\n"
+    text = gzip.decompress((folder / "optimised.hlo.gz").read_bytes()).decode()
+    assert text == f"// no optimised HLO: unsupported: {WHY}\n"
     row = programs.build(config, Folder(tmp_path), Raw()).iloc[0]
     assert (row["status"], row["verdict"], row["status_detail"]) == ("unsupported", "", WHY)
 

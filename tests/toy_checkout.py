@@ -22,10 +22,10 @@ from stackwars.measure.frameworks import Counters, numpy
 TOY = os.environ["STACKWARS_TOY"]
 
 class Session(numpy.Session):
-    calls, kept = 0, []
+    calls, hogged = 0, []
     def build(self, *what):
         if TOY == "hog":
-            self.kept.append(np.ones(2**30, np.uint8))
+            self.hogged.append(np.ones(2**30, np.uint8))
         if TOY == "raise at build":
             raise NotImplementedError()
         super().build(*what)
@@ -108,11 +108,11 @@ class ToyCheckout:
         (home / "ready").touch()
 
     def output(self, repetition: int = 0) -> Path:
-        """Folder of a process, relative to the checkout."""
+        """Return the folder of a process, relative to the checkout."""
         return self.cell() / f"process-{repetition}"
 
     def cell(self) -> Path:
-        """Folder of the toy's cell, relative to the checkout as in the workflow."""
+        """Return the folder of the toy's cell, relative to the checkout."""
         return Path("results", "smoke", "cpu", "toy", "gemm")
 
     def job(
@@ -125,7 +125,7 @@ class ToyCheckout:
         sizes: dict[str, int] | None = None,
         **settings: object,
     ) -> str:
-        """File of the job of a process, or of the cell whose first process it is."""
+        """Write the job of a process, or of the cell whose first process it is; return its file."""
         job = {
             "framework": "toy",
             "dialect": "numpy",
@@ -142,13 +142,13 @@ class ToyCheckout:
         return job_file("process", job, self.folder / "handed")
 
     def command(self, repetition: int = 0, pins: str = "envs/toy.txt", **job: object) -> list[str]:
-        """The command that supervises one process."""
+        """Return the command that supervises one process."""
         arguments = ["--job", self.job(repetition, **job), "--pins", pins]
         output = ["--output", str(self.output(repetition))]
         return [sys.executable, "-m", "stackwars.measure.supervisor", *arguments, *output]
 
     def cell_command(self, pins: str = "envs/toy.txt", rounds: int = 2, **job: object) -> list[str]:
-        """The command of the workflow's rule for a cell."""
+        """Return the command of the workflow's rule for a cell."""
         arguments = ["--job", self.job(**job), "--rounds", str(rounds), "--pins", pins]
         if job.get("partner"):
             arguments += ["--partner-pins", "envs/toy.txt"]
@@ -156,12 +156,12 @@ class ToyCheckout:
         return [sys.executable, "-m", "stackwars.measure.cell", *arguments, *output]
 
     def environ(self, toy: str, **extra: str) -> dict[str, str]:
-        """The variables under which the child behaves so."""
+        """Return the variables under which the child behaves so."""
         pid = str(self.folder / "child.pid")
         return {**self.variables, "STACKWARS_TOY": toy, "STACKWARS_TOY_PID": pid, **extra}
 
     def measure(self, toy: str, repetition: int = 0, **job: object) -> dict:
-        """Run one process to its end; its result, with what the command printed as `printed`."""
+        """Run one process to its end; return its result, with the command's output as `printed`."""
         result = self.output(repetition) / "process.json"
         return self._run(self.command(repetition, **job), self.environ(toy), result)
 

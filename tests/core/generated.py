@@ -21,6 +21,7 @@ from stackwars.core import check, judge
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Program
+from stackwars.core.types import tensor
 from stackwars.explain.task import plain_arguments
 from stackwars.setup.environments import ensure
 
@@ -55,13 +56,9 @@ class Made:
 
     @property
     def text(self) -> str:
-        given = ", ".join(f"%a{n}: {tensor(shape, self.kind)}" for n, shape in enumerate(self.arguments))
+        inputs = ", ".join(f"%a{n}: {tensor(shape, self.kind)}" for n, shape in enumerate(self.arguments))
         result, body = tensor(self.shape, self.kind), "\n  ".join(self.lines)
-        return f"func.func @main({given}) -> {result} {{\n  {body}\n  return {self.value} : {result}\n}}\n"
-
-
-def tensor(shape: tuple[int, ...], kind: str) -> str:
-    return f"tensor<{''.join(f'{extent}x' for extent in shape)}{kind}>"
+        return f"func.func @main({inputs}) -> {result} {{\n  {body}\n  return {self.value} : {result}\n}}\n"
 
 
 def class_of(kind: str) -> str:
@@ -233,7 +230,7 @@ def _one_wrong(made: Made, rng: np.random.Generator) -> Made | None:
 
 @dataclass
 class Judged:
-    """How the programs were judged. details: of those that were accused, or whose fault was missed."""
+    """Counts of verdicts on programs. details: of programs that were accused, or whose fault was missed."""
 
     right: Counter
     faults: Counter

@@ -78,8 +78,8 @@ def test_block_that_had_the_core_to_itself_is_uncontended_and_all_run(pinned):
     assert statistics.quantiles((share for share, _ in alone), n=20)[0] > 0.9
     assert statistics.median(share for share, _ in alone) < 1.3
     passed = sum(ns for _, ns in found)
-    told = sum(usage.run + usage.wait + usage.steal for usage, _ in found)
-    assert told > 0.9 * passed
+    counted = sum(usage.run + usage.wait + usage.steal for usage, _ in found)
+    assert counted > 0.9 * passed
 
 
 def test_time_that_nobody_wanted_is_neither_run_nor_wait(pinned):
@@ -187,6 +187,6 @@ def test_neighbour_on_the_core_is_another_process(pinned):
     with neighbour():
         meter = Meter()
         work(0.4)
-        beside = meter.other_processes_share()
-    assert beside > 0.3
-    assert alone < beside / 2
+        contended = meter.other_processes_share()
+    assert contended > 0.3
+    assert alone < contended / 2

@@ -50,7 +50,7 @@ def spec():
 
 @pytest.fixture(scope="module")
 def forms(spec, tmp_path_factory):
-    """A folder with one program in all FORMS."""
+    """Return a folder with one program in all FORMS."""
     folder = tmp_path_factory.mktemp("forms")
     run(spec.python, "-c", WRITE, folder, MAIN)
     artifact = (folder / "artifact.mlir").read_bytes()

@@ -13,8 +13,8 @@ LIMIT = 1e-5
 
 
 def expected(limits: dict | None = None, reason: str = "", **values) -> judge.Expected:
-    given = {key: np.asarray(value, np.float64) for key, value in values.items()}
-    return judge.Expected(BY, reason, limits or dict.fromkeys(given, LIMIT), given)
+    arrays = {key: np.asarray(value, np.float64) for key, value in values.items()}
+    return judge.Expected(BY, reason, limits or dict.fromkeys(arrays, LIMIT), arrays)
 
 
 def verdict(**changes) -> dict:
@@ -92,9 +92,9 @@ def test_files_are_read_and_those_of_a_failed_evaluation_need_no_arrays(tmp_path
 
 
 def test_small_limits_keep_float64_and_so_do_values_beyond_float32(tmp_path):
-    given = {"a": np.array([1 / 3]), "b": np.array([1 / 3]), "c": np.array([1e300]), "d": np.array([-np.inf])}
+    arrays = {"a": np.array([1 / 3]), "b": np.array([1 / 3]), "c": np.array([1e300]), "d": np.array([-np.inf])}
     document = {"limits": {"a": 1e-5, "b": 1e-9, "c": 1e-5, "d": 1e-5}, "reason": "", "judge": ""}
-    judge.write(tmp_path, given, document)
+    judge.write(tmp_path, arrays, document)
     written = np.load(tmp_path / judge.ARRAYS)
     types = {"a": np.float32, "b": np.float64, "c": np.float64, "d": np.float32}
     assert {key: written[key].dtype for key in written} == types

@@ -30,11 +30,11 @@ def test_processor_and_caches_are_those_that_lscpu_reports():
     found = machine.record()
     names = {"CPU family": "cpu_family", "Model": "cpu_model_number", "Stepping": "cpu_stepping",
              "Socket(s)": "sockets", "NUMA node(s)": "numa_nodes"}  # fmt: skip
-    told = {
+    read = {
         name: int(lines[title]) for title, name in names.items() if lines.get(title, "").strip().isdecimal()
     }
-    assert told, "lscpu names some of them"
-    assert told == {name: found[name] for name in told}
+    assert read, "lscpu names some of them"
+    assert read == {name: found[name] for name in read}
     for title, level in (("L2 cache", "l2"), ("L3 cache", "l3")):
         if size := re.match(r" *(\d+) \((\d+) instance", lines.get(title, "")):
             assert found["cache_bytes"][level] == int(size[1]) // int(size[2])

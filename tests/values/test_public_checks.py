@@ -20,7 +20,7 @@ CONFIG, SEED = load(), 2025
 SETTINGS = {"seed": SEED, "memory_cap_gib": 8, "check_timeout_s": 60}
 FRONTENDS = CONFIG.studies["matrix"].programs
 LIMIT = 1e-5
-"""Of the error of a right value; the sizes are small, and the faults large."""
+"""Limit of the error of a right value; the sizes are small, and the faults large."""
 
 
 def expected(workload, folder):
