@@ -48,30 +48,24 @@ def spec():
     return CompilerSpec("xla", python=str(ensure(REPOSITORY / "envs/xla-0.10.2.txt")))
 
 
-@pytest.fixture(scope="module")
-def forms(spec, tmp_path_factory):
-    """Return a folder with one program in all FORMS."""
-    folder = tmp_path_factory.mktemp("forms")
-    run(spec.python, "-c", WRITE, folder, MAIN)
-    artifact = (folder / "artifact.mlir").read_bytes()
-    (folder / "packed.mlir.gz").write_bytes(gzip.compress(artifact))
+@pytest.mark.env
+def test_every_form_of_a_program_is_opened_and_runs(spec, tmp_path):
+    run(spec.python, "-c", WRITE, tmp_path, MAIN)
+    artifact = (tmp_path / "artifact.mlir").read_bytes()
+    (tmp_path / "packed.mlir.gz").write_bytes(gzip.compress(artifact))
     # JAX's export has the artifact after its length.
     exported = b"\x18\0\0\0jax." + len(artifact).to_bytes(4, "little") + artifact + bytes(9)
-    (folder / "exported.bin").write_bytes(exported)
-    (folder / "renamed.mlir").write_text(MAIN.replace("@main", "@forward"))
-    (folder / "text.mlir").write_text(MAIN)
-    return folder
-
-
-@pytest.mark.env
-@pytest.mark.parametrize("name", FORMS)
-def test_form_of_a_program_is_opened_and_runs(forms, spec, name):
-    (program,) = files.load([forms / name], spec)
+    (tmp_path / "exported.bin").write_bytes(exported)
+    (tmp_path / "renamed.mlir").write_text(MAIN.replace("@main", "@forward"))
+    (tmp_path / "text.mlir").write_text(MAIN)
+    programs = files.load([tmp_path / name for name in FORMS], spec)
     with Worker(spec) as worker:
-        worker.load("p", program.text)
-        worker.place("p", program.arguments)
-        np.testing.assert_array_equal(worker.call("p")[0], program.arguments[0](0).T)
-    assert name != "text.mlir" or program.text == MAIN
+        for program in programs:
+            worker.load(program.label, program.text)
+            worker.place(program.label, program.arguments)
+            result = worker.call(program.label)[0]
+            np.testing.assert_array_equal(result, program.arguments[0](0).T, program.label)
+    assert programs[0].text == MAIN
 
 
 REFUSED = {

@@ -62,10 +62,6 @@ _OUT_OF_MEMORY = re.compile(
     r"|failed to map segment from shared object",
 )
 _AT_COMPILE = re.compile(r"Ran out of memory in memory space|would exceed memory|CompileTime\w*Oom")
-_PLACES = {
-    **dict.fromkeys(("start", "import"), "at import"),
-    **dict.fromkeys(("build", "read", "compiled"), "at build"),
-}
 _NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(?!stackwars)([^']+)'")
 _RAISED = {
     "NotImplementedError": Status.UNSUPPORTED,
@@ -75,8 +71,6 @@ _RAISED = {
 }
 """Statuses of exceptions by their type's name: a child of another environment can send no more."""
 _PARTICULARS = re.compile(r"\S*\.mlir:\d+:\d+|tensor<[^>]*>|[%@#][\w.#]+|0x[0-9a-fA-F]+|\d+")
-BRIEF = 400
-"""Characters that are kept of what a compiler says in one line."""
 
 
 def out_of_memory(text: str) -> bool:
@@ -124,7 +118,7 @@ def reason(message: str) -> str:
 def brief(message: str) -> str:
     """Return the first line that says an error, or the first."""
     lines = [line for line in message.splitlines() if "error" in line.lower()] or message.splitlines() or [""]
-    return lines[0].strip()[:BRIEF]
+    return lines[0].strip()[:400]
 
 
 def status(report: ExitReport, events: list[dict], environment: str = "its environment") -> tuple[Status, str]:
@@ -150,7 +144,8 @@ def _status(report: ExitReport, events: list[dict], environment: str) -> tuple[S
         return Status.OK, ""
     text = f"{raised['type']}: {raised['message']}" if raised else report.log_tail
     if out_of_memory(text):
-        return Status.OOM, f"refused {_place(phase, raised, text)}: {_line(text)}"
+        line = next(line for line in text.splitlines() if out_of_memory(line))
+        return Status.OOM, f"refused {_place(phase, raised, text)}: {line.strip()[:300]}"
     if raised and raised["type"] in _RAISED:
         return of_exception(raised["type"], raised["message"] or text).status, raised["message"] or text
     if report.exit_code == -signal.SIGKILL and report.kernel_oom:
@@ -167,18 +162,12 @@ def _status(report: ExitReport, events: list[dict], environment: str) -> tuple[S
 
 
 def _place(phase: str, raised: dict | None, text: str) -> str:
-    if phase in _PLACES:
-        return _PLACES[phase]
-    if phase != "run":
-        return "at run"
-    if _AT_COMPILE.search(text) or (raised and raised.get("compiles") == 0):
-        return "at compile"
-    return "at run"
-
-
-def _line(text: str) -> str:
-    matching = [line for line in text.splitlines() if _OUT_OF_MEMORY.search(line)]
-    return matching[0].strip()[:300] if matching else text[:300]
+    if phase in ("start", "import"):
+        return "at import"
+    if phase in ("build", "read", "compiled"):
+        return "at build"
+    has_compiled = not (_AT_COMPILE.search(text) or (raised and raised.get("compiles") == 0))
+    return "at run" if phase != "run" or has_compiled else "at compile"
 
 
 def _how(report: ExitReport) -> str:

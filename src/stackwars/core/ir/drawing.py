@@ -29,7 +29,6 @@ LAYOUT = {
 }
 """Operations that move numbers and change none."""
 PRODUCTS = {DOT, "stablehlo.convolution"}
-NOTE_WIDTH = 24  # characters in a line of the note that a program is missing
 HEAD = """\
 digraph {
 graph [newrank=true, ordering=in, nodesep=0.08, ranksep=0.14, margin=0]
@@ -63,20 +62,15 @@ def side_by_side(programs: Mapping[str, list[Box]]) -> str:
             lines.append(_box(f"p{number}_{at}", box, is_marked))
             lines += [f"p{number}_{source} -> p{number}_{at};" for source in dict.fromkeys(box.reads)]
         lines.append("}")
-    # What each program reads first stands at the top, and so do the titles.
-    lines.append(
-        "{{rank=min; {}}}".format(" ".join(f"p{number}_{_first(boxes)};" for number, boxes in enumerate(every)))
-    )
+    # The first value that each program reads stands at the top, and so do the titles.
+    first = [next((source for box in boxes for source in box.reads), 0) for boxes in every]
+    lines.append("{{rank=min; {}}}".format(" ".join(f"p{number}_{at};" for number, at in enumerate(first))))
     # An invisible arrow within a row keeps the programs in their order from left to right.
     lines += [
         f"{{rank=same; p0_{ours} -> p{number}_{theirs} [style=invis, minlen=1];}}"
         for number, (ours, theirs) in pairs
     ]
     return "\n".join([*lines, "}\n"])
-
-
-def _first(boxes: list[Box]) -> int:
-    return next((source for box in boxes for source in box.reads), 0)
 
 
 def matched(ours: list[Box], theirs: list[Box]) -> list[tuple[int, int]]:
@@ -101,7 +95,7 @@ def read(path: Path) -> list[Box]:
             return boxes(normalise(mlir.parse(text)))
         except ProgramError as error:
             reason = str(error)
-    return [Box(NOTE, textwrap.wrap(f"no program: {reason}", NOTE_WIDTH), [])]
+    return [Box(NOTE, textwrap.wrap(f"no program: {reason}", 24), [])]
 
 
 def boxes(program: ir.Module) -> list[Box]:
