@@ -145,11 +145,9 @@ class _Facts:
         terms, work = _convolved(op) if op.name == CONVOLUTION else (_terms(op), 0)
         work = work or terms * max((_elements(result) for result in op.results), default=0)
         times = LOOP if op.name == "stablehlo.while" else 1
-        for region in op.regions:
-            for part in region.blocks:
-                for inner in part.operations:
-                    inner_terms, inner_work = self.of(inner.operation)
-                    terms, work = max(terms, inner_terms), work + times * inner_work
+        for inner in nested(op):
+            inner_terms, inner_work = self.of(inner)
+            terms, work = max(terms, inner_terms), work + times * inner_work
         return terms, work
 
     def _call(self, wanted: str) -> tuple[int, int]:
@@ -290,16 +288,18 @@ def operations(function: ir.Operation) -> list[ir.Operation]:
     return [op.operation for op in block(function).operations]
 
 
+def nested(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield the operations of an operation's regions, in order."""
+    return (view.operation for region in op.regions for part in region.blocks for view in part.operations)
+
+
 def walk(function: ir.Operation) -> Iterator[ir.Operation]:
     """Yield operations in order, with those in loops and branches; no combiners, no terminators."""
-    for region in function.regions:
-        for part in region.blocks:
-            for view in part.operations:
-                op = view.operation
-                if op.name not in ("func.return", "stablehlo.return"):
-                    yield op
-                    if op.name in CONTROL_FLOW:
-                        yield from walk(op)
+    for op in nested(function):
+        if op.name not in ("func.return", "stablehlo.return"):
+            yield op
+            if op.name in CONTROL_FLOW:
+                yield from walk(op)
 
 
 def producer(value: ir.Value) -> ir.Operation | None:

@@ -71,17 +71,14 @@ def canonical_hash(module: ir.Module) -> str:
 
 
 def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) -> Dataflow:
-    number: dict[ir.Value, int] = {}
     arguments = list(block(function).arguments)
-    for argument in arguments:
-        number[argument] = len(number)
+    number = {argument: place for place, argument in enumerate(arguments)}
     nodes = []
     for op in operations(function):
         does, reads, free = signature(op)
         if op.name == "func.call":
             does = _called(module, callee(op), called)
-        for result in op.results:
-            number[result] = len(number)
+        number |= {result: len(number) + place for place, result in enumerate(op.results)}
         makes = [number[result] for result in op.results]
         nodes.append(Node(does, [number[value] for value in reads], free, makes))
     return Dataflow([str(argument.type) for argument in arguments], nodes)
@@ -107,12 +104,8 @@ def _search(graph: Dataflow, colours: list[str], left: list[int]) -> str:
     if not alike:
         return hashed
     members = [index for index, colour in enumerate(colours) if colour == min(alike)]
-    hashes = []
-    for chosen in members:
-        single = list(colours)
-        single[chosen] = digest("chosen", colours[chosen])
-        hashes.append(_search(graph, single, left))
-    return min(hashes)
+    singled = ([*colours[:at], digest("chosen", colours[at]), *colours[at + 1 :]] for at in members)
+    return min(_search(graph, single, left) for single in singled)
 
 
 def _refined(graph: Dataflow, colours: list[str]) -> tuple[list[str], str]:
@@ -222,9 +215,7 @@ def _region(region: ir.Region, captured: list[ir.Value]) -> str:
         return "empty"
     if len(region.blocks) != 1:
         raise ProgramError(f"expected regions of one block, got one of {len(region.blocks)}")
-    known: dict[ir.Value, str] = {}
-    for index, argument in enumerate(region.blocks[0].arguments):
-        known[argument] = f"argument {index} {argument.type}"
+    known = {value: f"argument {at} {value.type}" for at, value in enumerate(region.blocks[0].arguments)}
     last = ""
     every: list[str] = []
     for view in region.blocks[0].operations:
@@ -232,8 +223,7 @@ def _region(region: ir.Region, captured: list[ir.Value]) -> str:
         names = [_named(value, known, captured) for value in operands]
         last = digest(does, sorted(names) if free else names)
         every.append(last)
-        for index, result in enumerate(view.operation.results):
-            known[result] = f"{last} {index}"
+        known |= {result: f"{last} {index}" for index, result in enumerate(view.operation.results)}
     return digest(last, sorted(every))
 
 
