@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-HANG = 4  # further indent of a broken line's second and later parts, in characters
 # Attributes that say where a value lies or that only a front end reads.
 _NOISE = re.compile(r"(mhlo|jax|sdy|tf)\.|(result_layout|operand_layouts|xla_shape|backend_config)$")
 _OPENING, _CLOSING = "([{<", ")]}>"
@@ -25,14 +24,10 @@ def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[
     """
     if columns < 40:
         raise ValueError(f"expected at least 40 columns, got {columns}; widen the listing's column")
-    parts: list[list[str]] = []
-    cut: set[str] = set()
-    for depth, line in lines:
-        text, names = elide(line)
-        cut |= names
-        parts.append(wrap(text, columns, depth))
-    legend = f"// {{...}} stands for attributes left out: {', '.join(sorted(cut))}" if cut else ""
-    parts.insert(0, wrap(legend, columns, 0))
+    elided = [(depth, *elide(line)) for depth, line in lines]
+    cut = sorted(set().union(*(names for _, _, names in elided)))
+    legend = f"// {{...}} stands for attributes left out: {', '.join(cut)}" if cut else ""
+    parts = [wrap(legend, columns, 0), *(wrap(text, columns, depth) for depth, text, _ in elided)]
     dropped = 0
     while parts and sum(map(len, parts)) + (dropped > 0) > limit:
         parts.pop()
@@ -47,16 +42,11 @@ def elide(line: str) -> tuple[str, set[str]]:
     names: set[str] = set()
     result, at = "", 0
     for start, end in _braces(line):
-        shown = []
-        cut = False
-        for item in split(line[start + 1 : end]):
-            key = item.split("=")[0].strip()
-            if _NOISE.match(key):
-                names.add(key)
-                cut = True
-            else:
-                shown.append(item.strip())
-        result += line[at:start] + "{" + ", ".join(shown + ["..."] * cut) + "}"
+        items = [(item.strip(), item.split("=")[0].strip()) for item in split(line[start + 1 : end])]
+        cut = {key for _, key in items if _NOISE.match(key)}
+        shown = [item for item, key in items if key not in cut]
+        names |= cut
+        result += line[at:start] + "{" + ", ".join(shown + ["..."] * bool(cut)) + "}"
         at = end + 1
     return result + line[at:], names
 
@@ -83,7 +73,7 @@ def wrap(line: str, columns: int, indent: int) -> list[str]:
     parts: list[str] = []
     while text:
         # A continued comment is a comment again, at the indent of its first part.
-        hang = indent if comment or not parts else indent + HANG
+        hang = indent if comment or not parts else indent + 4
         prefix = " " * hang + (comment if parts else "")
         room = columns - len(prefix)
         end = len(text) if len(text) <= room else _break(text, room, bool(comment))
