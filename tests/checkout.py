@@ -39,7 +39,7 @@ def _list_files(*options: str) -> list[str]:
 
 
 def overlay(checkout: Path, config: dict) -> None:
-    """Put values over the configuration of a checkout, in every command, as if they were given with --configfile.
+    """Override the configuration of a checkout in every command, as with --configfile.
 
     The reference keeps the configuration of its own file.
     """

@@ -37,7 +37,7 @@ _VISIT = """(async () => {
 
 
 class Chromium:
-    """One browser with one page. `errors` has what its console said was wrong."""
+    """One browser with one page. errors: messages of its console."""
 
     def __init__(self, profile: Path) -> None:
         commands, self._out = os.pipe()

@@ -47,7 +47,7 @@ torch_tpu_python = _python("torch_tpu", "torch_tpu_python")
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
-    """A function that makes a folder of this name for all workers of pytest-xdist; a test that writes copies it."""
+    """Return a function that makes a folder once for all workers of pytest-xdist; a test that writes copies it."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
@@ -66,7 +66,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callab
 
 @pytest.fixture(scope="session")
 def reference_tables(made_once) -> Folder:
-    """The tables of the reference, made from the accepted runs."""
+    """Return the tables of the reference, made from the accepted runs."""
     config = load(source="reference")
 
     def make(folder: Path) -> None:
@@ -78,7 +78,7 @@ def reference_tables(made_once) -> Folder:
 
 @pytest.fixture(autouse=True, scope="session")
 def shared_environments() -> Iterator[None]:
-    """Checkouts that a test makes, or a module of tests, use the environments of this one."""
+    """Let checkouts that tests make use the environments of this one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STACKWARS_ENVS", str(root()))
         yield

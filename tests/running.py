@@ -28,7 +28,7 @@ def run(*command: object, check: bool = True, **options: Any) -> subprocess.Comp
 
 
 def python(*arguments: object, pins: str | Path = "", **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run this Python likewise, or that of an environment. pins: its file, relative to the repository."""
+    """Run this Python in the same way, or an environment's. pins: the environment's file in the repository."""
     return run(ensure(REPOSITORY / pins) if pins else sys.executable, *arguments, **options)
 
 

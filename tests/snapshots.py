@@ -1,4 +1,4 @@
-"""Whole outputs compared with files: `snapshots/` beside the test that runs has what each output was."""
+"""Compare whole outputs with files in `snapshots/`, in the folder of the test that runs."""
 
 import os
 import re

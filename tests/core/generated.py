@@ -1,4 +1,4 @@
-"""Random right programs of all element types and odd sizes, and the same with a fault planted: how well is each judged?
+"""Judge random right programs of all element types and odd sizes, and the same programs with a planted fault.
 
     PYTHONPATH=src:tests .venv/bin/python tests/core/generated.py 200 60
 
@@ -45,7 +45,7 @@ SWAPPED |= {other: name for name, other in SWAPPED.items()} | {"xor": "or"}
 
 @dataclass(frozen=True)
 class Made:
-    """A program's text, and what its result is. lines: of main, without the last. value, shape: of the result."""
+    """A program. lines: of main, without the last. value, shape: of the result."""
 
     name: str
     kind: str

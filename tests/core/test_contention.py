@@ -1,4 +1,4 @@
-"""Waiting for a core is seen, told from working, and nothing else is taken for it."""
+"""Waiting for a core is measured, and neither work nor anything else counts as waiting."""
 
 import contextlib
 import hashlib
@@ -23,7 +23,7 @@ SPIN = f"import os; os.sched_setaffinity(0, {{{CORE}}})\nwhile True: pass"
 
 @pytest.fixture
 def pinned():
-    """This process on one core, as a cell of the one-thread device."""
+    """Pin this process to one core, as a cell of the one-thread device."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {CORE})
     yield
@@ -32,7 +32,7 @@ def pinned():
 
 @contextlib.contextmanager
 def neighbour():
-    """Another process that wants the same core."""
+    """Run another process that wants the same core."""
     process = subprocess.Popen([sys.executable, "-c", SPIN])
     try:
         time.sleep(0.3)
@@ -49,7 +49,7 @@ def work(seconds: float) -> None:
 
 
 def measured(blocks: int, seconds: float) -> list[tuple[contention.Usage, float]]:
-    """Usage of blocks of work, each read as a cell's are, and the ns that each took."""
+    """Return usage and ns of each block of work, read as a cell's blocks are."""
     meter, found = Meter(), []
     for _ in range(blocks):
         meter.read()
@@ -103,7 +103,7 @@ def test_run_time_of_every_thread_counts():
 
 
 def _hash_for(seconds: float) -> None:
-    """Work that lets go of the interpreter, so that two threads really run at once."""
+    """Work without the interpreter's lock, so that two threads run at once."""
     data, end = bytes(2**20), time.perf_counter() + seconds
     while time.perf_counter() < end:
         hashlib.sha256(data).digest()

@@ -1,4 +1,4 @@
-"""The event file is read as far as it is whole, whatever became of it; a document is whole or not there."""
+"""Event files are read up to their first damaged line; documents are complete or missing."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Verdicts on a program's outputs: which of them is the worst, whether calls differ, and what is said of it."""
+"""Verdicts on a program's outputs: the worst output, calls that differ, and the text of a verdict."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The launcher: the limits that a child lives under, how it ended, and what is kept of it."""
+"""The launcher: limits of a child, the report of its end, and its log."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ PYTHON = Path("/somewhere/else/jax-0123/bin/python")
 
 
 def launched(tmp_path: Path, code: str, cap: int = 256 * MIB, timeout_s: float = 30, **more):
-    """(how a child that runs this code ended, what it printed)."""
+    """Return (the report of a child that runs this code, its output)."""
     log = tmp_path / "log.txt"
     command = ["-c", code]
     report = launch.run_child(Path(sys.executable), command, dict(os.environ), cap, timeout_s, log=log, **more)
@@ -175,7 +175,7 @@ def test_of_a_long_log_the_end_is_kept_and_less_where_all_went_well(tmp_path):
 
 @pytest.fixture
 def forked(tmp_path, capfd):
-    """A function: how a fork that does this work ended, and what it printed."""
+    """Return a function that returns (the report of a fork that does this work, its output)."""
     log = tmp_path / "log.txt"
 
     def run(work, timeout_s: float = 30):

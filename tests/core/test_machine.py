@@ -44,7 +44,7 @@ CPUINFO = "model name\t: A CPU\ncpu family\t: 25\nmodel\t\t: 1\nstepping\t: 0\nf
 
 
 def recorded(monkeypatch, tmp_path, flags: str) -> dict:
-    """The record of a machine of two sockets with two cores of two threads each."""
+    """Return the record of a machine of two sockets with two cores of two threads each."""
     system = tmp_path / "system"
     for thread in range(8):
         topology = system / "cpu" / f"cpu{thread}" / "topology"
@@ -94,7 +94,7 @@ def test_machine_is_told_from_another_and_not_from_its_updated_self():
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """A function that runs git in a checkout, which the revision is then asked of."""
+    """Return a function that runs git in a checkout, whose revision `machine` then records."""
     monkeypatch.setattr(machine, "REPOSITORY", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
 

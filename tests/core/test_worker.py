@@ -1,4 +1,4 @@
-"""A worker with a compiler and its client: what it answers, and what its client makes of its end."""
+"""A worker with a compiler, and its client: answers, and the outcome of a worker that ends."""
 
 import sys
 import threading

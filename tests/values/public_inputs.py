@@ -40,7 +40,7 @@ def environ() -> dict[str, str]:
 
 
 def command(module: str) -> tuple[object, ...]:
-    """The arguments of a Python that run a module, under `environ`, with the workloads of this folder."""
+    """Return the arguments by which Python runs a module, under `environ`, with the workloads of this folder."""
     return "-c", RUN, FOLDER, module
 
 

@@ -1,4 +1,4 @@
-"""The programs with known faults through the product's check: the guilty program is named, and nothing else.
+"""Programs with known faults in the product's check, which names the wrong program and no other.
 
 Each fails when a new pin repairs its fault: then its FAULTS are out of date.
 """

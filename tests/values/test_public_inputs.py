@@ -1,4 +1,4 @@
-"""The programs with known faults: what they state, and their right values by another way than the compilers."""
+"""Programs with known faults: their statements, and their right values without the compilers under test."""
 
 import csv
 import re
@@ -21,7 +21,7 @@ SMALL = {
     "neighbours": {"side": 5},
     "dilated_window": {"rows": 4, "columns": 3},
 }
-"""Where the sizes with the fault are too large for the interpreter."""
+"""Sizes for the interpreter of workloads whose sizes with the fault are too large for it."""
 SEED = 3
 STATUSES = {"wrong", "crash", "timeout", "unsupported"}
 

@@ -137,7 +137,7 @@ class Evaluated:
         return self._prints[value]
 
     def is_informative(self, value: int) -> bool:
-        """Return whether the value can be told from others."""
+        """Return whether the value can be distinguished from others."""
         return value in self._prints and self._prints[value]["informative"]
 
     def array(self, value: int, number: int = 0) -> np.ndarray:

@@ -2,10 +2,10 @@
 
 Standard library only: it runs in compilers' environments, and the tables name the classes by it.
 
-An operation runs where it stands: `Module.runs` says how often each computation does, so that what
-is summed over a program counts a loop's body as often as XLA says that it runs. Collectives are counted as they stand
-in the text: one in a loop's body counts once. Their bytes are those of an instruction's result on a device, which for
-an all-gather is all that is gathered, and for a reduce-scatter the part that a device keeps.
+`Module.runs` says how often each computation runs, so that a sum over a program counts a loop's body as often as XLA
+says that it runs. Collectives are counted as they stand in the text: one in a loop's body counts once. Their bytes are
+those of an instruction's result on a device, which for an all-gather is all that is gathered, and for a
+reduce-scatter the part that stays on a device.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def expected_values(
     names: Sequence[str] = (),
     sets: int = INPUT_SETS,
 ) -> Expected:
-    """Return the expected values of a program, evaluated in float64 by an XLA that is no suspect.
+    """Return the expected values of a program, evaluated in float64 by an XLA that is not under test.
 
     values: of its arguments. text: as it was emitted; "" for a part of a program. names: of its results, OUTPUT and so
     on by default.

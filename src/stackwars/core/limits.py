@@ -67,8 +67,8 @@ def alive(pid: int) -> bool:
 class OomKills:
     """The processes that the kernel has killed for memory since this object was made.
 
-    The count of the whole machine does not tell which process it was. That of this process's own control group
-    does well enough, because a child is the first of the group to be killed.
+    The machine's count does not say which process it was. The count of this process's control group
+    does well enough, because the kernel kills a child first.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:

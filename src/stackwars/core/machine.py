@@ -16,7 +16,7 @@ from stackwars.core.limits import machine_memory_bytes
 CPUINFO = Path("/proc/cpuinfo")
 SYSTEM = Path("/sys/devices/system")
 NODE = "STACKWARS_NODE"
-"""Environment variable with the name of this node of a cluster; Slurm says it by itself."""
+"""Environment variable with the name of this node of a cluster; Slurm sets its own."""
 
 
 def node() -> str:
@@ -144,7 +144,7 @@ def _text(path: Path) -> str:
 
 
 def git(*arguments: str) -> str:
-    """Return what git says about the checkout, without its last line break; nothing if it fails."""
+    """Return git's output about the checkout, without its last line break; "" if it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(REPOSITORY), *arguments], capture_output=True, text=True, check=True

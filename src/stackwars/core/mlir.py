@@ -53,7 +53,7 @@ def read(data: bytes) -> ir.Module:
 
     Its only public function is its `main`, by whatever name.
 
-    :raises ProgramError: as of `parse`.
+    :raises ProgramError: see `parse`.
     """
     module = _parsed(data)
     if any(op.operation.name == "vhlo.func_v1" for op in module.body.operations):

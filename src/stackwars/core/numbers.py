@@ -110,7 +110,7 @@ def count(value: int) -> str:
 
 
 def size(count: int) -> str:
-    """Return bytes in the largest unit of which there is one, with three significant digits.
+    """Return bytes in the largest unit that makes the number at least 1, with three significant digits.
 
     >>> [size(value) for value in (12, 4096, 3_355_443, 8 << 30)]
     ['12 B', '4.00 KiB', '3.20 MiB', '8.00 GiB']

@@ -1,4 +1,4 @@
-"""Read and write a program's text, and tell from it alone why there is none, precision and type, source lines.
+"""Read and write a program's text, and find a missing program's reason, precision, type and source lines in it.
 
 For processes that have no MLIR bindings, such as torch's, or must not wait for a parser.
 """
@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 NO_PROGRAM = "// no program:"
-"""First words of a file that says why there is no program."""
+"""First words of a file with the reason for a missing program."""
 MOST_BYTES = 1 << 30
 """The largest file that is read: a small packed one may unpack to any size."""
 LEGALISE = (
@@ -80,7 +80,7 @@ def no_program_line(why: str) -> str:
 
 
 def missing_reason(text: str) -> str | None:
-    """Return why a text is no program, if a cell or a lowering left only the line that says so; else None."""
+    """Return the reason if the text is the line that a cell or a lowering writes without a program; else None."""
     line = text.strip()
     return line.removeprefix(NO_PROGRAM).strip() if line.startswith(NO_PROGRAM) else None
 

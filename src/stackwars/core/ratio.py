@@ -1,4 +1,4 @@
-"""Means and ratios on the logarithmic scale: intervals, tests, and what may be said of a ratio by them.
+"""Means and ratios on the logarithmic scale: intervals, tests and verdicts.
 
 A round is one fresh process of every framework, so two series of the same length pair up, and the machine's drift
 from round to round cancels.
@@ -103,7 +103,7 @@ class LogRatio:
 
 
 def direction(estimate: Estimate) -> str:
-    """Return what an interval says of a ratio of times.
+    """Return the verdict on a ratio of times by its interval.
 
     Slower or faster if it excludes 1; equivalent if it lies within NEGLIGIBLE of 1; else inconclusive. No interval
     from a single round.

@@ -1,7 +1,7 @@
 """Tensor types as StableHLO writes them, and arrays of their elements.
 
 NumPy lacks some element types (bfloat16, 8-bit floats, 4-bit integers); they come from ml_dtypes, which every
-compiler's environment has. A .npy file has no name for them, so `save` and `load` keep it beside the bits.
+compiler's environment has. A .npy file has no name for them, so `save` and `load` use a second file for it.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def plain(array: np.ndarray) -> np.ndarray:
 
 
 def save(path: Path, array: np.ndarray) -> None:
-    """Write an array as a .npy file, whose bits are those of its elements, and the name of its type beside it."""
+    """Write an array's bits as a .npy file, and the name of its type, if NumPy lacks it, into a second file."""
     name = path.with_suffix(".dtype")
     if array.dtype.isbuiltin == 1:
         name.unlink(missing_ok=True)

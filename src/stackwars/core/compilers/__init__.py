@@ -80,7 +80,7 @@ def function_type(module: Any, ir: Any) -> Any:
 def signature(module: Any, ir: Any) -> tuple[Types, int]:
     """Return the types of the main function's arguments, and how many results it has.
 
-    module, ir: as of `function_type`.
+    module, ir: see `function_type`.
 
     :raises ValueError: for a type that NumPy and ml_dtypes do not have.
     """

@@ -3,7 +3,7 @@
 Runs in an environment of its own (NumPy, iree-base-compiler, iree-base-runtime), whose modules are imported
 once a device is opened. Releases since 3.0 work: a flag that one does not know is left out. Facts from IREE 3.13:
 
-- Without being told, it compiles for a generic x86-64 at no level of optimisation, computes float64 in float32,
+- By default it compiles for a generic x86-64 at no level of optimisation, computes float64 in float32,
   and starts one thread for each physical core whatever cores the process may use.
 - It refuses the custom call by which torch_xla's programs reach the error function, and unsigned integers of 8
   bits, in which torch_xla's masks count modulo 256. The text is rewritten: the second to signed integers, and

@@ -84,7 +84,7 @@ def matched(ours: list[Box], theirs: list[Box]) -> list[tuple[int, int]]:
 
 
 def read(path: Path) -> list[Box]:
-    """Return the boxes of the program in a file, or one that says why there are none.
+    """Return the boxes of the program in a file, or one box with the reason for none.
 
     :raises OSError: if the file cannot be read.
     """
