@@ -173,9 +173,12 @@ def evaluate(
 
     :raises Failed: for an operation that the compiler does not take alone.
     """
-    files = {
-        argument: _write(folder, argument, get) for argument, get in zip(graph.arguments, values, strict=True)
-    }
+    files: dict[int, list[Path]] = {}
+    for argument, get in zip(graph.arguments, values, strict=True):
+        numbers = range(1 if get.is_fixed else INPUT_SETS)
+        files[argument] = [folder / f"argument-{argument}-{number}.npy" for number in numbers]
+        for number, path in enumerate(files[argument]):
+            types.save(path, np.asarray(get(number)))
     texts: dict[str, list[str]] = {}
     last = _last_reads(graph)
     steps = []
@@ -248,15 +251,6 @@ def is_interpretable(graph: Graph, text: str) -> bool:
     return (
         bool(graph.names) and work <= INTERPRETED_WORK and not graph.names & NOT_INTERPRETED and has_numpy_types
     )
-
-
-def _write(folder: Path, argument: int, get: Argument) -> list[Path]:
-    """Write an argument's values; one file if all sets have the same."""
-    paths = []
-    for number in range(1 if getattr(get, "is_fixed", False) else INPUT_SETS):
-        paths.append(folder / f"argument-{argument}-{number}.npy")
-        types.save(paths[-1], np.asarray(get(number)))
-    return paths
 
 
 def _most(kind: str) -> float | None:
