@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ir.spellings import of_x, program
 from stackwars.core import check, judge
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.judge import Expected
@@ -16,110 +17,70 @@ from stackwars.core.types import DTYPES
 from stackwars.explain.task import drawn, plain_arguments
 from stackwars.setup.environments import ensure
 
-LOG_EXP = """func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
-  %0 = stablehlo.exponential %x : tensor<6xf32>
-  %1 = stablehlo.log %0 : tensor<6xf32>
-  return %1 : tensor<6xf32>
-}"""
+LOG_EXP = of_x("%0 = exponential %x : T; %r = log %0 : T", "tensor<6xf32>")
 """openxla/xla issue 42732: the logarithm of an exponential that overflows float32."""
-CAST = """func.func @main(%x: tensor<256xf32>) -> tensor<256xf32> {
-  %0 = stablehlo.convert %x : (tensor<256xf32>) -> tensor<256xbf16>
-  %1 = stablehlo.convert %0 : (tensor<256xbf16>) -> tensor<256xf32>
-  %2 = stablehlo.subtract %x, %1 : tensor<256xf32>
-  return %2 : tensor<256xf32>
-}"""
+CAST = of_x(
+    "%0 = convert %x : (T) -> tensor<256xbf16>; %1 = convert %0 : (tensor<256xbf16>) -> T; %r = subtract %x, %1 : T",
+    "tensor<256xf32>",
+)
 """openxla/xla issue 41605: what the rounding to bfloat16 takes away."""
-LOST = """func.func @main(%x: tensor<64xbf16>, %y: tensor<64xbf16>) -> tensor<64xbf16> {
-  %t = stablehlo.add %x, %y : tensor<64xbf16>
-  %d = stablehlo.subtract %t, %x : tensor<64xbf16>
-  %r = stablehlo.subtract %y, %d : tensor<64xbf16>
-  return %r : tensor<64xbf16>
-}"""
+LOST = program(
+    "%t = add %x, %y : T; %d = subtract %t, %x : T; %r = subtract %y, %d : T",
+    "%x: T, %y: T", "T", T="tensor<64xbf16>",
+)  # fmt: skip
 """jax-ml/jax issue 23007: the rounding error of a sum in bfloat16."""
-SCORES = """func.func @main(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>) -> tensor<64x64xbf16> {
-  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
-      : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
-  %1 = stablehlo.tanh %0 : tensor<64x64xbf16>
-  return %1 : tensor<64x64xbf16>
-}"""
-CANCELLING = """func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %big = stablehlo.constant dense<1.0e+06> : tensor<64xf32>
-  %0 = stablehlo.add %x, %big : tensor<64xf32>
-  %1 = stablehlo.subtract %0, %big : tensor<64xf32>
-  return %1 : tensor<64xf32>
-}"""
-RANDOM = """func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %a = stablehlo.constant dense<0.0> : tensor<f32>
-  %b = stablehlo.constant dense<1.0> : tensor<f32>
-  %s = stablehlo.constant dense<64> : tensor<1xi64>
-  %r = stablehlo.rng %a, %b, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<64xf32>
-  %0 = stablehlo.add %x, %r : tensor<64xf32>
-  return %0 : tensor<64xf32>
-}"""
-ABSOLUTE = """func.func @main(%x: tensor<64xi8>) -> tensor<64xi8> {
-  %0 = stablehlo.multiply %x, %x : tensor<64xi8>
-  %1 = stablehlo.abs %0 : tensor<64xi8>
-  return %1 : tensor<64xi8>
-}"""
+SCORES = program(
+    "%0 = dot_general %x, %y, contracting_dims = [1] x [0] : (T, T) -> T; %r = tanh %0 : T",
+    "%x: T, %y: T", "T", T="tensor<64x64xbf16>",
+)  # fmt: skip
+CANCELLING = of_x(
+    "%big = constant dense<1.0e+06> : T; %0 = add %x, %big : T; %r = subtract %0, %big : T", "tensor<64xf32>"
+)
+RANDOM = of_x(
+    "%a = constant dense<0.0> : tensor<f32>; %b = constant dense<1.0> : tensor<f32>; "
+    "%s = constant dense<64> : tensor<1xi64>; %u = rng %a, %b, %s, distribution = UNIFORM : "
+    "(tensor<f32>, tensor<f32>, tensor<1xi64>) -> T; %r = add %x, %u : T",
+    "tensor<64xf32>",
+)
+ABSOLUTE = of_x("%0 = multiply %x, %x : T; %r = abs %0 : T", "tensor<64xi8>")
 """tensorflow issue 117142: a simplification drops abs after a square that wraps."""
-CALLBACK = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) {mhlo.backend_config = {index = 0 : ui64}} :
-      (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}"""
-
-SLICES = """func.func @main(%x: tensor<9xi32>, %a: tensor<i32>, %b: tensor<i32>) -> tensor<4xi32> {
-  %0 = stablehlo.dynamic_slice %x, %a, sizes = [6] : (tensor<9xi32>, tensor<i32>) -> tensor<6xi32>
-  %1 = stablehlo.dynamic_slice %0, %b, sizes = [4] : (tensor<6xi32>, tensor<i32>) -> tensor<4xi32>
-  return %1 : tensor<4xi32>
-}"""
+CALLBACK = of_x(
+    "%r = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) {mhlo.backend_config = {index = 0 : ui64}} : (T) -> T"
+)
+SLICES = program(
+    "%0 = dynamic_slice %x, %a, sizes = [6] : (tensor<9xi32>, I) -> tensor<6xi32>; "
+    "%r = dynamic_slice %0, %b, sizes = [4] : (tensor<6xi32>, I) -> tensor<4xi32>",
+    "%x: tensor<9xi32>, %a: I, %b: I", "tensor<4xi32>", I="tensor<i32>",
+)  # fmt: skip
 """openxla/xla issue 49121: the second slice starts past its last possible place."""
-ANGLE = """func.func @main(%a: tensor<5xi32>) -> tensor<5xf32> {
-  %zero = stablehlo.constant dense<0> : tensor<5xi32>
-  %0 = stablehlo.compare NE, %a, %zero : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
-  %1 = stablehlo.compare NE, %a, %zero : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
-  %2 = stablehlo.xor %0, %1 : tensor<5xi1>
-  %3 = stablehlo.convert %2 : (tensor<5xi1>) -> tensor<5xf32>
-  %4 = stablehlo.atan2 %3, %3 : tensor<5xf32>
-  return %4 : tensor<5xf32>
-}"""
+ANGLE = program(
+    "%zero = constant dense<0> : T; %0 = compare NE, %x, %zero : (T, T) -> S; "
+    "%1 = compare NE, %x, %zero : (T, T) -> S; %2 = xor %0, %1 : S; %3 = convert %2 : (S) -> F; %r = atan2 %3, %3 : F",
+    "%x: T", "F", T="tensor<5xi32>", S="tensor<5xi1>", F="tensor<5xf32>",
+)  # fmt: skip
 """openxla/xla issue 44705: the angle of two zeros."""
-LOG1P = """func.func @main(%x: tensor<1001xf64>) -> tensor<1001xf64> {
-  %0 = stablehlo.log_plus_one %x : tensor<1001xf64>
-  return %0 : tensor<1001xf64>
-}"""
+LOG1P = of_x("%r = log_plus_one %x : T", "tensor<1001xf64>")
 """jax-ml/jax issue 39707: log1p of float64 is 129 units in the last place off."""
-WIDE_PADDING = """func.func @main(%x: tensor<3x10x3xbf16>, %w: tensor<5x3x2xbf16>) -> tensor<3x14x2xbf16> {
-  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[4, 4]]}
-    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
-    : (tensor<3x10x3xbf16>, tensor<5x3x2xbf16>) -> tensor<3x14x2xbf16>
-  return %0 : tensor<3x14x2xbf16>
-}"""
+WIDE_PADDING = program(
+    "%r = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[4, 4]]} "
+    "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (X, W) -> tensor<3x14x2xbf16>",
+    "%x: X, %w: W", "tensor<3x14x2xbf16>", X="tensor<3x10x3xbf16>", W="tensor<5x3x2xbf16>",
+)  # fmt: skip
 """iree-org/iree issue 7612: a convolution of bfloat16 arguments."""
-RATIOS = """func.func @main(%a: tensor<4xcomplex<f32>>, %b: tensor<4xf32>) -> tensor<8xcomplex<f32>> {
-  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
-  %0 = stablehlo.complex %b, %zero : tensor<4xcomplex<f32>>
-  %1 = stablehlo.divide %a, %0 : tensor<4xcomplex<f32>>
-  %2 = stablehlo.concatenate %1, %0, dim = 0
-    : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<8xcomplex<f32>>
-  return %2 : tensor<8xcomplex<f32>>
-}"""
+RATIOS = program(
+    "%zero = constant dense<0.0> : V; %0 = complex %b, %zero : C; %1 = divide %a, %0 : C; "
+    "%r = concatenate %1, %0, dim = 0 : (C, C) -> tensor<8xcomplex<f32>>",
+    "%a: C, %b: V", "tensor<8xcomplex<f32>>", C="tensor<4xcomplex<f32>>",
+)  # fmt: skip
 """jax-ml/jax issue 23958: joined complex ratios."""
-CLAMP = """func.func @main(%x: tensor<3xf32>, %low: tensor<f32>) -> tensor<3xf32> {
-  %high = stablehlo.constant dense<1.0> : tensor<f32>
-  %0 = stablehlo.clamp %low, %x, %high : (tensor<f32>, tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
-  return %0 : tensor<3xf32>
-}"""
+CLAMP = program(
+    "%high = constant dense<1.0> : L; %r = clamp %low, %x, %high : (L, T, L) -> T",
+    "%x: T, %low: L", "T", T="tensor<3xf32>", L="tensor<f32>",
+)  # fmt: skip
 """r-xla/anvl issue 545: a limit that is not a number."""
-TO_INTEGER = """func.func @main(%x: tensor<4xf32>) -> tensor<4xi32> {
-  %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xi32>
-  return %0 : tensor<4xi32>
-}"""
+TO_INTEGER = of_x("%r = convert %x : (T) -> tensor<4xi32>", "V", "tensor<4xi32>")
 """tensorflow issue 126212: not-a-number as a whole number."""
-QUOTIENT = """func.func @main(%a: tensor<4xi32>, %b: tensor<4xi32>) -> tensor<4xi32> {
-  %0 = stablehlo.divide %a, %b : tensor<4xi32>
-  return %0 : tensor<4xi32>
-}"""
+QUOTIENT = program("%r = divide %x, %y : T", "%x: T, %y: T", "T", T="tensor<4xi32>")
 """openxla/xla issue 49248: whole numbers divided by zero."""
 
 

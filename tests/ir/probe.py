@@ -37,17 +37,11 @@ SMALL = """module {
     return %0 : tensor<4x5xf32>
   }
 }"""
-BRANCH = """module {
-  func.func public @main(%arg0: tensor<2xf32>, %arg1: tensor<i1>) -> tensor<2xf32> {
-    %1 = "stablehlo.if"(%arg1) ({
-      stablehlo.return %arg0 : tensor<2xf32>
-    }, {
-      %2 = stablehlo.negate %arg0 : tensor<2xf32>
-      stablehlo.return %2 : tensor<2xf32>
-    }) : (tensor<i1>) -> tensor<2xf32>
-    return %1 : tensor<2xf32>
-  }
-}"""
+BRANCH = spellings.program(
+    '%r = "stablehlo.if"(%c) ({\nstablehlo.return %x : V\n}, {\n%n = negate %x : V\nstablehlo.return %n : V\n})'
+    " : (tensor<i1>) -> V",
+    "%x: V, %c: tensor<i1>",
+)
 LOOP = """module @m {
 func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 %n = stablehlo.constant dense<3> : tensor<i32>
@@ -66,33 +60,23 @@ return %w#1 : tensor<4xf32>
 }
 """
 # Three projections of one value, one head each; then a root mean square over the last axis.
-SEPARATE = """module @m {
-func.func public @main(%x: tensor<2x3x4xf32>, %q: tensor<4x4xf32>, %k: tensor<4x4xf32>,
-                       %v: tensor<4x4xf32>) -> tensor<2x3x4xf32> {
-%z = stablehlo.constant dense<0.0> : tensor<f32>
-%n = stablehlo.constant dense<4.0> : tensor<2x3xf32>
-%0 = stablehlo.dot_general %x, %q, contracting_dims = [2] x [0] :
-  (tensor<2x3x4xf32>, tensor<4x4xf32>) -> tensor<2x3x4xf32>
-%1 = stablehlo.dot_general %x, %k, contracting_dims = [2] x [0] :
-  (tensor<2x3x4xf32>, tensor<4x4xf32>) -> tensor<2x3x4xf32>
-%2 = stablehlo.dot_general %x, %v, contracting_dims = [2] x [0] :
-  (tensor<2x3x4xf32>, tensor<4x4xf32>) -> tensor<2x3x4xf32>
-%3 = stablehlo.dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [2] x [2] :
-  (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x3xf32>
-%4 = stablehlo.exponential %3 : tensor<2x3x3xf32>
-%5 = stablehlo.dot_general %4, %2, batching_dims = [0] x [0], contracting_dims = [2] x [1] :
-  (tensor<2x3x3xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
-%6 = stablehlo.multiply %5, %5 : tensor<2x3x4xf32>
-%7 = stablehlo.reduce(%6 init: %z) applies stablehlo.add across dimensions = [2] :
-  (tensor<2x3x4xf32>, tensor<f32>) -> tensor<2x3xf32>
-%8 = stablehlo.divide %7, %n : tensor<2x3xf32>
-%9 = stablehlo.rsqrt %8 : tensor<2x3xf32>
-%10 = stablehlo.broadcast_in_dim %9, dims = [0, 1] : (tensor<2x3xf32>) -> tensor<2x3x4xf32>
-%11 = stablehlo.multiply %5, %10 : tensor<2x3x4xf32>
-return %11 : tensor<2x3x4xf32>
-}
-}
-"""
+SEPARATE = spellings.program(
+    """%z = constant dense<0.0> : tensor<f32>
+%n = constant dense<4.0> : R
+%0 = dot_general %x, %q, contracting_dims = [2] x [0] : (B, M) -> B
+%1 = dot_general %x, %k, contracting_dims = [2] x [0] : (B, M) -> B
+%2 = dot_general %x, %v, contracting_dims = [2] x [0] : (B, M) -> B
+%3 = dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (B, B) -> S
+%4 = exponential %3 : S
+%5 = dot_general %4, %2, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (S, B) -> B
+%6 = multiply %5, %5 : B
+%7 = stablehlo.reduce(%6 init: %z) applies stablehlo.add across dimensions = [2] : (B, tensor<f32>) -> R
+%8 = divide %7, %n : R
+%9 = rsqrt %8 : R
+%10 = broadcast_in_dim %9, dims = [0, 1] : (R) -> B
+%r = multiply %5, %10 : B""",
+    "%x: B, %q: M, %k: M, %v: M", "B", R="tensor<2x3xf32>", S="tensor<2x3x3xf32>",
+)  # fmt: skip
 
 
 def hashed(text: str) -> str:

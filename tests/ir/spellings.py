@@ -1,23 +1,26 @@
-"""Pairs of small programs: two spellings of one, or two programs that look alike."""
+"""Write small StableHLO programs; pairs of them are two spellings of one program, or two programs that look alike."""
 
 import re
 
 TYPES = {"V": "tensor<4xf32>", "M": "tensor<4x4xf32>", "B": "tensor<2x3x4xf32>", "P": "tensor<4xi1>"}
 
 
-def program(body: str, arguments: str = "%x: V, %y: V", result: str = "V", more: str = "") -> str:
+def program(body: str, arguments: str = "%x: V, %y: V", result: str = "V", more: str = "", **types: str) -> str:
     """Return a module whose main has these operations, of StableHLO if they have no dialect, and returns %r.
 
-    Letters of TYPES stand for types.
+    types: letters that stand for types in the program, as those of TYPES do.
     """
-    lines = re.sub(r"= (?!call )(?=[a-z_]+ )", "= stablehlo.", body.replace("; ", "\n"))
+    lines = re.sub(r"= (?!call )(?=[a-z][a-z_0-9]* )", "= stablehlo.", body.replace("; ", "\n"))
     main = f"func.func public @main({arguments}) -> {result} {{\n{lines}\nreturn %r : {result}\n}}"
-    return re.sub(r"\b[VMBP]\b", lambda found: TYPES[found[0]], f"module @m {{\n{main}\n{more}\n}}\n")
+    known = TYPES | types
+    return re.sub(
+        r"\b[A-Z]\b", lambda found: known.get(found[0], found[0]), f"module @m {{\n{main}\n{more}\n}}\n"
+    )
 
 
-def of_x(body: str, kind: str = "V", result: str = "") -> str:
-    """Return a program of one argument."""
-    return program(body, f"%x: {kind}", result or kind)
+def of_x(body: str, kind: str = "V", result: str = "T") -> str:
+    """Return a program of one argument, whose type T is."""
+    return program(body, "%x: T", result, T=TYPES.get(kind, kind))
 
 
 def product(axes: str = "[1] x [0]", precision: str = "HIGHEST") -> str:
