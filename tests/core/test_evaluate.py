@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ir.spellings import program
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.evaluate import evaluate, float64_text, is_interpretable, unit_roundoff
 from stackwars.core.program import fixed
@@ -50,79 +51,52 @@ BIG = np.array([2**40, 1, -3, 2**33])
 UNSIGNED = np.array([4294967295, 6], np.uint32)
 
 
-def constant(literal: str, kind: str) -> str:
-    return f"func.func @main() -> {kind} {{ %0 = stablehlo.constant dense<{literal}> : {kind} return %0 : {kind} }}"
-
-
-def hexadecimal(*values: float) -> str:
-    return '"0x' + np.array(values, "<f4").tobytes().hex().upper() + '"'
-
-
+QUOTED = '"0x' + np.array([1, 0.1, -np.inf], "<f4").tobytes().hex().upper() + '"'
 CONSTANTS = {
     "splat": ("0xFF800000", "tensor<2xf32>", [-np.inf, -np.inf]),
     "nan": ("0x7FC00000", "tensor<f32>", np.nan),
     "splat number": ("0x3DCCCCCD", "tensor<f32>", np.float32(0.1)),
-    "quoted": (hexadecimal(1.0, 0.1, -np.inf), "tensor<3xf32>", np.array([1, 0.1, -np.inf], np.float32)),
+    "quoted": (QUOTED, "tensor<3xf32>", np.array([1, 0.1, -np.inf], np.float32)),
     "plain": ("[[1.5, -2.0], [0.25, 3.0e38]]", "tensor<2x2xf32>", [[1.5, -2], [0.25, 3.0e38]]),
     "integers": ('"0x0100000002000000"', "tensor<2xi32>", [1, 2]),
 }
 """{name: (literal, type, value)}."""
 
 
-REDUCE = """
-func.func @main(%x: tensor<4x3xf32>) -> tensor<f32> {
-  %z = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 1]
-    : (tensor<4x3xf32>, tensor<f32>) -> tensor<f32>
-  return %0 : tensor<f32>
-}
-"""
-
-
 def product(m: int, k: int, n: int) -> str:
-    left, right, result = f"tensor<{m}x{k}xf32>", f"tensor<{k}x{n}xf32>", f"tensor<{m}x{n}xf32>"
-    return (
-        f"func.func @main(%x: {left}, %y: {right}) -> {result} {{ %0 = stablehlo.dot_general %x, %y, "
-        f"contracting_dims = [1] x [0] : ({left}, {right}) -> {result} return %0 : {result} }}"
+    types = {"X": f"tensor<{m}x{k}xf32>", "Y": f"tensor<{k}x{n}xf32>", "R": f"tensor<{m}x{n}xf32>"}
+    return program(
+        "%r = dot_general %x, %y, contracting_dims = [1] x [0] : (X, Y) -> R", "%x: X, %y: Y", "R", **types
     )
 
 
-CONVOLUTION = """
-func.func @main(%x: tensor<1x8x8x5xf32>, %k: tensor<3x3x5x7xf32>) -> tensor<1x6x6x7xf32> {
-  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
-    window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
-    : (tensor<1x8x8x5xf32>, tensor<3x3x5x7xf32>) -> tensor<1x6x6x7xf32>
-  return %0 : tensor<1x6x6x7xf32>
-}
-"""
-WINDOW = """
-func.func @main(%x: tensor<2x4x6xf32>) -> tensor<2x3x4xf32> {
-  %z = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 1, 2, 3>}> ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %s = stablehlo.add %a, %b : tensor<f32>
-      stablehlo.return %s : tensor<f32>
-  }) : (tensor<2x4x6xf32>, tensor<f32>) -> tensor<2x3x4xf32>
-  return %0 : tensor<2x3x4xf32>
-}
-"""
-NORMALISED = """
-func.func @main(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<2x3xf32> {
-  %0, %1, %2 = "stablehlo.batch_norm_training"(%x, %s, %s) <{epsilon = 1.0e-5 : f32, feature_index = 1 : i64}>
-    : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
-  return %0 : tensor<2x3xf32>
-}
-"""
 PROGRAMS = {
-    "mixed": MIXED,
-    **{name: constant(literal, kind) for name, (literal, kind, _) in CONSTANTS.items()},
-    "reduce": REDUCE,
-    "window": WINDOW,
+    "mixed": f"module @m {{{MIXED}}}",
+    **{name: program(f"%r = constant dense<{literal}> : T", "", "T", T=kind)
+       for name, (literal, kind, _) in CONSTANTS.items()},
+    "reduce": program(
+        "%z = constant dense<0.0> : S; %r = stablehlo.reduce(%x init: %z) applies stablehlo.add "
+        "across dimensions = [0, 1] : (T, S) -> S", "%x: T", "S", T="tensor<4x3xf32>", S="tensor<f32>",
+    ),
+    "window": program(
+        '%z = constant dense<0.0> : S; %r = "stablehlo.reduce_window"(%x, %z) '
+        "<{window_dimensions = array<i64: 1, 2, 3>}> "
+        "({\n^bb0(%a: S, %b: S):\n%s = add %a, %b : S\nstablehlo.return %s : S\n}) : (T, S) -> R",
+        "%x: T", "R", T="tensor<2x4x6xf32>", S="tensor<f32>", R="tensor<2x3x4xf32>",
+    ),
     "dot": product(4, 32, 3),
-    "convolution": CONVOLUTION,
-    "normalised": NORMALISED,
+    "convolution": program(
+        "%r = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = "
+        "{stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (X, K) -> R",
+        "%x: X, %k: K", "R", X="tensor<1x8x8x5xf32>", K="tensor<3x3x5x7xf32>", R="tensor<1x6x6x7xf32>",
+    ),
+    "normalised": program(
+        '%r, %1, %2 = "stablehlo.batch_norm_training"(%x, %s, %s) '
+        "<{epsilon = 1.0e-5 : f32, feature_index = 1 : i64}> : (T, S, S) -> (T, S, S)",
+        "%x: T, %s: S", "T", T="tensor<2x3xf32>", S="tensor<3xf32>",
+    ),
     "large": product(512, 512, 512),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +104,7 @@ def evaluated(tmp_path_factory):
     """Return (graph of each program and whether the interpreter has it, results by name)."""
     facts, results = {}, {}
     with Worker(CompilerSpec("judge", python=str(ensure(Path("envs/xla-0.10.2.txt"))))) as worker:
-        for name, body in PROGRAMS.items():
-            text = f"module @jit_f {{{body}}}"
+        for name, text in PROGRAMS.items():
             graph = worker.graph(text)
             ones = [np.ones(shape(graph.types[value]), np.float32) for value in graph.arguments]
             arrays = [X, MASK, BIG, UNSIGNED] if name == "mixed" else ones

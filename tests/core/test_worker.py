@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ir.spellings import of_x
 from stackwars.core import check, evaluate, judge, types
 from stackwars.core.client import CompilerSpec, Process, Worker
 from stackwars.core.judge import Expected
@@ -28,11 +29,7 @@ ADD = """module {
   }
 }
 """
-REFUSED = """func.func public @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  %0 = "stablehlo.nothing"(%arg0) : (tensor<8x4xf32>) -> tensor<8x4xf32>
-  return %0 : tensor<8x4xf32>
-}
-"""
+REFUSED = of_x('%r = "stablehlo.nothing"(%x) : (T) -> T', "tensor<8x4xf32>")
 ENDLESS = """func.func public @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %t = stablehlo.constant dense<true> : tensor<i1>
   %0:2 = stablehlo.while(%a = %arg0, %b = %t) : tensor<8x4xf32>, tensor<i1>
@@ -44,11 +41,6 @@ ENDLESS = """func.func public @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
   }
   return %0#0 : tensor<8x4xf32>
 }
-"""
-CASTS = """func.func @main(%a: tensor<3x{kind}>) -> tensor<3x{kind}> {{
-  %0 = stablehlo.transpose %a, dims = [0] : (tensor<3x{kind}>) -> tensor<3x{kind}>
-  return %0 : tensor<3x{kind}>
-}}
 """
 MESH = """module @m attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
@@ -161,7 +153,7 @@ def test_too_little_memory_is_oom_and_not_unsupported(worker: Worker) -> None:
 )
 def test_arrays_of_every_element_type_travel(worker: Worker, kind: str) -> None:
     array = np.array([0, 1, 1]).astype(DTYPES[kind])
-    text = CASTS.format(kind=kind)
+    text = of_x("%r = transpose %x, dims = [0] : (T) -> T", f"tensor<3x{kind}>")
     assert worker.graph(text).types[0] == f"tensor<3x{kind}>"
     worker.load("casts", text)
     worker.place("casts", [fixed(array, kind)])
