@@ -1,15 +1,6 @@
-"""Outcomes of programs, calls and processes: one set of words, derived from an exception or from how a process died.
+"""Outcomes of programs, calls and processes, derived from an exception or from how a process died.
 
-ok           it ran, and its values are right if they could be judged
-wrong        its values are not the expected ones
-not judged   it ran, and nothing says what its values should be
-unsupported  the frontend, the compiler or the runtime says that it does not take the program
-crash        a signal ended its process, or its compiler's
-timeout      it took too long
-oom          it had too little memory
-invalid      its numbers would mean nothing: not finite, or rejected by a check of the harness
-error        a fault of this harness or of its environment
-not run      it was not tried here
+docs/glossary.md says what each status means.
 """
 
 from __future__ import annotations

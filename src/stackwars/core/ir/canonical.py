@@ -1,20 +1,17 @@
 """Hash what a program or an operation computes: the same for two that differ in spelling alone.
 
-The hash does not see names, locations, layouts, the order of arguments, the order of operations that
-their data leaves free, or the order of the operands of commutative operations. It does see
-constants, shapes, element types, dimension numbers, precision, how operations are connected, and
-the order of results.
+The hash does not depend on names, locations, layouts, the order of arguments, the order of operations that their data
+leaves free, or the order of the operands of commutative operations. It depends on constants, shapes, element types,
+dimension numbers, precision, how operations are connected, and the order of results.
 
-Every value gets a colour, a hash of the operation that makes it and of the colours it reads; every argument gets a
+Every value gets a colour, a hash of the operation that makes it and of the colours that it reads; every argument gets a
 hash of its type and of all its uses. Both are refined alternately until no more arguments differ (colour refinement,
-after Weisfeiler and Leman). If arguments are still alike, each of them is singled out once and the minimum
-hash is taken.
+after Weisfeiler and Leman). If arguments are still alike, each of them is singled out once and the minimum hash is
+taken. Isomorphic programs hash the same; others differ, but for collisions of 128 bits, within BUDGET refinements.
+Beyond, programs that refinement alone cannot distinguish share a hash. Normalise programs first: they are compared as
+they are, and repeated operations count.
 
-Guarantee: isomorphic programs hash the same; others differ, but for collisions of 128 bits, within
-BUDGET refinements. Beyond, programs that refinement alone cannot tell apart share a hash. Programs
-are compared as they are: normalise them first, which also leaves no repeated operations.
-
-`signature` describes one operation without its operands. It leaves out attributes that say nothing about the result:
+`signature` describes one operation without its operands, and without attributes that say nothing about the result:
 layouts, the names that an extractor notes, and attributes that are written out with their default value.
 """
 

@@ -124,13 +124,13 @@ def _contracted(dot: ir.Operation) -> Iterator[tuple[ir.Value, list[int]]]:
 
 
 def attentions(function: ir.Operation) -> list[list[ir.Operation]]:
-    """Return the projections of every attention of a function, in program order; each once.
+    """Return the projections of every attention of a function.
 
-    The rule: a product with batching dimensions whose result reaches, without passing another
-    product, an exponential and then a second product with batching dimensions. Queries and keys are
-    the first one's operands, values the second one's other operand. A projection is the next product
-    above one of them that reads an argument of rank 2 or more as its weight. A product is a
-    dot_general that contracts something: a mask of heads may be applied by one that does not.
+    An attention is a product with batching dimensions whose result reaches, without passing another product, an
+    exponential and then a second product with batching dimensions. Queries and keys are the first one's operands,
+    values the second one's other operand. A projection is the next product above one of them that reads an argument of
+    rank 2 or more as its weight. A product is a dot_general that contracts something: a mask of heads may be applied by
+    one that does not.
     """
     matches = []
     for dot in walk(function):
