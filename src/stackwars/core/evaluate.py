@@ -79,13 +79,12 @@ def float64_text(text: str) -> str:
 
     def literal(found: re.Match) -> str:
         # Without quotes it is one value, most significant byte first; with them bytes in the memory's order.
-        order = 1 if found[1] else -1
-        value = _widened(bytes.fromhex(found[2])[::order], found[4])
-        return f"dense<{found[1]}0x{value.tobytes()[::order].hex().upper()}{found[1]}> : tensor<{found[3]}f64>"
+        digits = _widened(found[2], found[4], 1 if found[1] else -1)
+        return f"dense<{found[1]}0x{digits}{found[1]}> : tensor<{found[3]}f64>"
 
     def listed(found: re.Match) -> str:
         # In a list, numbers that are not finite are hexadecimal.
-        values = _NUMBER.sub(lambda one: f"0x{_widened_number(one[1], found[3])}", found[1])
+        values = _NUMBER.sub(lambda one: f"0x{_widened(one[1], found[3], -1)}", found[1])
         return f"dense<{values}> : tensor<{found[2]}{found[3]}>"
 
     text = _LIST.sub(listed, _HEXADECIMAL.sub(literal, _LAYOUT.sub("", text)))
@@ -105,16 +104,10 @@ def _rounded(cast: re.Match) -> str:
     return f'"stablehlo.reduce_precision"({operand}) <{{{bits}}}> : ({kind}) -> {kind}'
 
 
-def _widened_number(digits: str, name: str) -> str:
-    return _widened(bytes.fromhex(digits)[::-1], name).tobytes()[::-1].hex().upper()
-
-
-def _widened(data: bytes, name: str) -> np.ndarray:
-    """Return the floating-point numbers of an element type as float64."""
-    if name == "bf16":
-        # The upper half of a float32.
-        return (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    return np.frombuffer(data, np.float16 if name == "f16" else np.float32).astype(np.float64)
+def _widened(digits: str, name: str, order: int) -> str:
+    """Return the hexadecimal digits, as float64, of numbers of an element type; order: -1 reverses all bytes."""
+    numbers = np.frombuffer(bytes.fromhex(digits)[::order], types.DTYPES[name]).astype(np.float64)
+    return numbers.tobytes()[::order].hex().upper()
 
 
 def unit_roundoff(text: str) -> float:
