@@ -148,16 +148,9 @@ class ReplaySubject(CellSubject):
         if not files["program"].exists() or (output / "job.json").read_text() != request:
             output.mkdir(parents=True, exist_ok=True)
             (output / "job.json").write_text(request)
-            command = [
-                "-m",
-                "stackwars.measure.stablehlo.lower",
-                "--job",
-                output / "job.json",
-                "--output",
-                output,
-            ]
+            python, module = ensure(Path(self.job.lower_pins)), "stackwars.measure.stablehlo.lower"
             subprocess.run(
-                [ensure(Path(self.job.lower_pins)), *command],
+                [python, "-m", module, "--job", output / "job.json", "--output", output],
                 env=clean_environ({}), cwd=REPOSITORY, stdin=subprocess.DEVNULL, check=True,
             )  # fmt: skip
         return {key: str(path) for key, path in files.items()}
