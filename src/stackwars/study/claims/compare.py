@@ -164,10 +164,9 @@ def summary(document: dict) -> str:
     claims, ratios, cells = (document[name] for name in ("claims", "ratios", "cells"))
     if not ratios and not cells:
         return "Nothing is compared: the shapes of this run differ from those of the reference."
-    reproduced, not_reproduced, open_here, not_measured = (
-        sum(claim["outcome"] == word for claim in claims)
-        for word in (REPRODUCED, NOT_REPRODUCED, NOT_DECIDED_HERE, NOT_MEASURED_HERE)
-    )
+    words = (REPRODUCED, NOT_REPRODUCED, NOT_DECIDED_HERE, NOT_MEASURED_HERE)
+    outcomes = [claim["outcome"] for claim in claims]
+    reproduced, not_reproduced, open_here, not_measured = map(outcomes.count, words)
     decided = sum(claim["reference"] in _DECIDED for claim in claims)
     inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
     sides = [ratio["same_side"] for ratio in ratios if ratio["same_side"] is not None]
@@ -240,18 +239,16 @@ def report(document: dict) -> str:
                 f"  {NOT_REPRODUCED}: {claim['id']}: {other}, {claim['run']} here ({claim['evidence']})"
             )
     for ratio in document["ratios"]:
+        head, other = "", ""
         if ratio["inside"] is False:
-            low, high = ratio["predicted"]
-            subject, where = (frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"])
-            lines.append(
-                f"  outside: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
-                f"{digits(ratio['run'])}, predicted {digits(low)} to {digits(high)}"
-            )
+            head, other = "outside", f"predicted {' to '.join(map(digits, ratio['predicted']))}"
         elif ratio["same_side"] is False:
-            subject, where = (frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"])
+            head, other = "other side of 1", f"in the reference {digits(ratio['reference'])}"
+        if head:
+            subject, where = frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"]
             lines.append(
-                f"  other side of 1: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
-                f"{digits(ratio['run'])}, in the reference {digits(ratio['reference'])}"
+                f"  {head}: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
+                f"{digits(ratio['run'])}, {other}"
             )
     for cell in document["cells"]:
         if cell["run"] != cell["reference"]:
@@ -348,7 +345,12 @@ def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -
         if len(own) < 2 or is_counted(claim):
             continue
         ballots = [ballot(claim, one) for one in own]
-        pairs = [verdicts for two in combinations(ballots, 2) if (verdicts := _varying(claim, *two))]
+        pairs = []
+        for one, other in combinations(ballots, 2):
+            both = [(one.votes[row], other.votes[row]) for row in one.votes.keys() & other.votes.keys()]
+            # Two runs with the same numbers decide nothing anew.
+            if any((a.word, a.number) != (b.word, b.number) for a, b in both):
+                pairs.append(set(on_shared(claim, one, other)))
         if pairs:
             found.append(pairs)
     every = [verdicts for pairs in found for verdicts in pairs]
@@ -380,18 +382,6 @@ def on_shared(claim: Claim, one: Ballot, other: Ballot) -> tuple[str, str] | Non
         for side in (one, other)
     )
     return first, second
-
-
-def _varying(claim: Claim, one: Ballot, other: Ballot) -> set[str]:
-    """Return the verdicts of two runs; nothing if their numbers are the same, or are of no common row."""
-    shared = one.votes.keys() & other.votes.keys()
-    if all(_content(one.votes[row]) == _content(other.votes[row]) for row in shared):
-        return set()
-    return set(on_shared(claim, one, other) or ())
-
-
-def _content(vote: Vote) -> tuple:
-    return vote.word, vote.number
 
 
 if __name__ == "__main__":
