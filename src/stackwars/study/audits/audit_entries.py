@@ -145,6 +145,5 @@ def read(path: Path) -> Audits:
 
 
 def write(audits: Audits, path: Path) -> None:
-    """Write the file."""
     labels = {"run": audits.run, "revisions": audits.revisions, "machine": audits.machine}
     documents.write(path, {"schema": SCHEMA, **labels, "audits": audits.entries})

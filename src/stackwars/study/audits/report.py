@@ -160,7 +160,6 @@ def subject_label(one: dict) -> str:
 
 
 def subject_labels(found: list[dict]) -> str:
-    """Return what was audited on which devices, each once."""
     names = dict.fromkeys(f"{subject_label(one)} on {one['device']}" for one in found)
     return ", ".join(names)
 

@@ -84,7 +84,6 @@ class CellSubject:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Return what the report names the subject by."""
         return {key: getattr(self.job, key) for key in self.LABELS}
 
     def mutants(self) -> list[str]:
@@ -157,7 +156,6 @@ class ReplaySubject(CellSubject):
 
 
 def subject(job: SubjectJob, pins: Path, folder: Path) -> CellSubject | ReplaySubject:
-    """Return the subject of an audit's job."""
     return (ReplaySubject if isinstance(job, ReplaySubjectJob) else CellSubject)(job, pins, folder)
 
 

@@ -49,7 +49,6 @@ class Trial:
 
     @property
     def workload(self) -> str:
-        """Return the title of the workload, with the device."""
         return label(self.pair["workload"], self.pair["device"])
 
     @property
@@ -59,7 +58,6 @@ class Trial:
 
     @property
     def claimed(self) -> bool:
-        """Return whether the study would claim a difference."""
         return self.verdict in DECIDED
 
     def detection(self) -> dict[str, Any]:

@@ -79,7 +79,6 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
 
 
 def outcome(reference: str, run: str) -> str:
-    """Return what became of a claim's verdict."""
     if reference not in _DECIDED:
         return NOT_DECIDED_THERE
     if run == NOT_TESTABLE:
@@ -364,7 +363,6 @@ def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -
 
 
 def ballot(claim: Claim, data: Dataset) -> Ballot:
-    """Return the votes of a run on a claim."""
     votes = {str(vote.row): vote for vote in row_votes(claim, data) if not vote.is_silent}
     return Ballot(votes, votes_without(claim, data))
 

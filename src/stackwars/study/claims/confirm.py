@@ -33,11 +33,9 @@ class Freeze(NamedTuple):
     digests: dict[str, str]
 
     def text(self, path: str) -> str:
-        """Return the content of one of these files."""
         return machine.git("show", self.digests[path]) + "\n"
 
     def definitions(self) -> dict[str, str]:
-        """Return the digest of each claim's definition, by its id."""
         rows = yaml.safe_load(self.text(DEFINITIONS))["claims"]
         return {row["id"]: definitions.digest(**row) for row in rows}
 

@@ -193,5 +193,4 @@ def _values(query: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def listed(value: Any) -> list:
-    """Return a list as it is, and anything else as a list of itself."""
     return value if isinstance(value, list) else [value]

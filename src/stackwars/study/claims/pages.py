@@ -92,7 +92,6 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
 
 
 def stability(result: Stability) -> str:
-    """Return a paragraph: how often two runs decide a claim differently."""
     varying, opposite = result.varying, result.opposite or "none"
     text = (
         f"Of the claims, {varying} rest on numbers that differ between two accepted runs; the others rest on "

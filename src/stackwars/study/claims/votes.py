@@ -221,7 +221,6 @@ def matches(table: pd.DataFrame, where: dict[str, Any]) -> pd.Series:
 
 
 def identity(row: Row, columns: list[str]) -> Row:
-    """Return the identifying columns of a row that have a value."""
     return {name: row[name] for name in columns if not is_missing(row[name]) and row[name] != ""}
 
 

@@ -46,12 +46,10 @@ _TYPE = re.compile(r"tensor<[^>]*>(?!.*tensor<)")
 
 
 def build_causes(raw: Raw) -> pd.DataFrame:
-    """Return causes.csv, in the order of the grid."""
     return schema.table("causes", [row for document in raw.causes for row in rows(document)])
 
 
 def rows(document: dict) -> Iterator[Row]:
-    """Yield a row for each gap of a causes.json."""
     where = {key: document[key] for key in ("workload", "compiler", "device")}
     where |= {"title": workloads.load(document["workload"]).TITLE}
     for gap in document["gaps"]:

@@ -52,7 +52,6 @@ def build(config: Config, raw: Raw) -> pd.DataFrame:
 
 
 def native(config: Config, raw: Raw) -> list[Row]:
-    """Return a row for every cell, in the order of the grid."""
     places: dict[tuple[str, str], dict[Cell, Row]] = {}
     result = []
     for cell in cells.asked(config):
@@ -64,7 +63,6 @@ def native(config: Config, raw: Raw) -> list[Row]:
 
 
 def head(workload: str, mode: str, framework: str, device: str) -> Row:
-    """Return the columns that identify a row of cells.csv."""
     module = workloads.load(workload)
     names = {"title": module.TITLE, "kind": module.KIND, "table": module.TABLE}
     return {"mode": mode, "workload": workload, **names, "framework": framework, "device": device}
@@ -365,7 +363,6 @@ def _of_program(raw: Raw, replay: ReplayCell, result: dict, name: str) -> Row:
 
 
 def grown(raw: Raw) -> Iterator[Row]:
-    """Yield a row for every value of a growing size."""
     series_nodes: dict[tuple[str, str], set[str]] = {}
     for point, process in raw.growth.items():
         if point.value != growth.ALL:

@@ -124,7 +124,6 @@ def _measured(rounds: pd.DataFrame) -> Measured:
 
 
 def _columns(ratio: LogRatio, rounds: float) -> Row:
-    """Return the columns of a ratio that one run has measured."""
     numbers = {"rounds": rounds, "ratio": math.exp(ratio.log), "error": ratio.error, "dof": ratio.freedom}
     return {**numbers, "runs": 1, "machines": 1}
 

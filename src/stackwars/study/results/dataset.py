@@ -69,7 +69,6 @@ def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in the order of these workloads."""
     place = {workload: number for number, workload in enumerate(workloads)}
     ordered = table.sort_values("workload", key=lambda names: names.map(place), kind="stable")
     return ordered.reset_index(drop=True)
@@ -96,7 +95,6 @@ class Dataset(Tables):
         self.measured = Path(measured or folder)
 
     def study(self, name: str) -> Study:
-        """Return a study at its full extent."""
         return full_study(self.config, name)
 
     def runs_of(self, study: str, device: str = CPU) -> list[dict]:
@@ -160,7 +158,6 @@ class Sources:
         self.run, self.reference, self._measured = run, reference, measured
 
     def dataset_for(self, study: str) -> Dataset:
-        """Return where a study is shown from."""
         return self.run if study in self._measured else self.reference
 
     def checked(self) -> Dataset:

@@ -87,7 +87,6 @@ def decided(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_ends(found: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
-    """Return the shares of effects with their intervals at a level."""
     result = {}
     for name, row in found.items():
         half = math.nan
@@ -99,7 +98,6 @@ def with_ends(found: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
 
 
 def subsets(config: Config, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the cells of the matrix that each subset has."""
     of_dialects: dict[str, str] = {}
     for name in with_programs(config):
         of_dialects.setdefault(frameworks.load(name).DIALECT, name)
@@ -112,7 +110,6 @@ def subsets(config: Config, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def without(factor: str, level: str) -> str:
-    """Return the name of the subset without a compiler, or without a frontend."""
     return f"without {factor} {level}"
 
 

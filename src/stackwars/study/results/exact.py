@@ -44,7 +44,6 @@ _UNDECIDED = ("not applicable", "no program", "")
 
 
 def rows(config: Config, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[Row]:
-    """Yield every such row of one run."""
     pairs = comparisons(config, PROGRAMS)
     emitted = programs[programs["level"] != schema.OPTIMISED]
     normalised = emitted[emitted["level"] == schema.NORMALISED]
@@ -100,7 +99,6 @@ def _sides(table: pd.DataFrame, pair: Comparison, keys: list[str]) -> Iterator[t
 
 
 def _ratio(one: float, base: float) -> float | None:
-    """Return one amount over the other; None if either is missing."""
     return None if is_missing(one) or is_missing(base) or not base else one / base
 
 

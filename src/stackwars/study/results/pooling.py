@@ -241,7 +241,6 @@ def pool_runs(runs: Sequence[RunValue], prior: Prior | None) -> dict[str, Pooled
 
 
 def by_kind(runs: Sequence[RunValue]) -> dict[str, list[float]]:
-    """Return the values of the runs of each kind of machine."""
     kinds: dict[str, list[float]] = {}
     for one in runs:
         kinds.setdefault(one.kind, []).append(one.value)

@@ -67,7 +67,6 @@ def _head(workload: str, framework: str, level: str, **names: object) -> Row:
 
 
 def _emitted(forms: list[Row]) -> Iterator[Row]:
-    """Yield both levels of every emitted program."""
     for row in forms:
         columns = {key: value for key, value in row.items() if key in schema.PROGRAMS}
         yield _head(row["workload"], row["framework"], row["level"]) | columns
@@ -128,7 +127,6 @@ def _optimised(hlo: dict | None) -> Row:
 
 
 def _slices(config: Config, measured: Path) -> Iterator[Row]:
-    """Yield a row for every compilation for a slice of several chips."""
     for compilation in sharding.slices(config):
         path = measured / compilation.path / "ahead.json"
         if not path.exists():
@@ -175,7 +173,6 @@ def build_values(config: Config, raw: Raw) -> pd.DataFrame:
 
 
 def _value_rows(check: dict) -> Iterator[Row]:
-    """Yield a row for each program of a check.json."""
     where = {key: check[key] for key in ("workload", "variant", "compiler")}
     where |= {
         "title": workloads.load(check["workload"]).TITLE,

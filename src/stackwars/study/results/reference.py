@@ -106,7 +106,6 @@ def _studies(run: Run) -> list[str]:
 
 
 def write(config: Config, folder: Folder) -> None:
-    """Write the tables and the context of the reference into the folder."""
     accepted = runs.read()
     for name, table in tables(config, accepted).items():
         schema.write(table, folder[name])

@@ -195,7 +195,6 @@ def _compilers(config: Config, raw: Raw) -> Iterator[Row]:
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """Yield every process's steady state: the median of its loops."""
     native = {
         (cell.workload, cell.device, "", cell.framework): values
         for cell, values in raw.cell_values.items()
@@ -213,7 +212,6 @@ def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
 
 
 def summaries(cells: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows that follow from cells.csv of a run."""
     yield from _forms(cells[cells["mode"] == schema.NATIVE])
     yield from _scaling(cells[cells["mode"] == schema.GROWTH])
 

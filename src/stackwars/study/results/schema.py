@@ -145,11 +145,9 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table; the columns that it lacks are empty."""
     path.parent.mkdir(parents=True, exist_ok=True)
     frame.reindex(columns=list(TABLES[path.stem])).to_csv(path, index=False, encoding="utf-8")
 
 
 def empty(name: str) -> pd.DataFrame:
-    """Return the table of this name without a row."""
     return table(name, [])

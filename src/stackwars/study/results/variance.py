@@ -135,7 +135,6 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
 
 
 def timed(accepted: list[Run]) -> list[Run]:
-    """Return the runs with ratios on a CPU."""
     result = []
     for run in accepted:
         rounds = run.table("rounds")

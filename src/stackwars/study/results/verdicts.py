@@ -78,7 +78,6 @@ def agreement(published_ratio: float, verdict: str) -> str:
 
 
 def runs_by_compiles(compiles_second: float) -> str:
-    """Return how many runs compiled."""
     if is_missing(compiles_second):
         return NO_DATA
     return TWO_SLOW_RUNS if compiles_second > 0 else ONE_SLOW_RUN
