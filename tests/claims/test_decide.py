@@ -42,10 +42,6 @@ def test_open_votes_leave_open_only_what_they_could_change(quantifier, votes, ve
     assert margin(quantifier, Tally(*votes)) == count
 
 
-def test_no_vote_tests_nothing():
-    assert quantified("every", Tally(0, 0, 0)) == "not testable here"
-
-
 def test_the_evidence_counts_and_lists_and_what_has_no_data_counts_as_open(tmp_path):
     verdicts = {"gemm": "slower", "mha": "slower", "ffn": "faster"}
     verdicts |= {"conv": "inconclusive", "layernorm": "no data"}
@@ -59,15 +55,6 @@ def test_the_evidence_counts_and_lists_and_what_has_no_data_counts_as_open(tmp_p
         "no data for LayerNorm"
     )
     assert counts(found.evidence) == "slower in 2 of 4, faster in 1, inconclusive in 1"
-
-
-def test_of_many_rows_the_ends_are_shown_and_a_word_may_have_a_label(tmp_path):
-    names = full_study(config(), "tables").workloads[:9]
-    rows = [comparison(name, 1.5 + number) for number, name in enumerate(names)]
-    labelled = {**WORDS, "labels": {"slower": "JAX ahead"}}
-    found = decided(claim(labelled), dataset(tmp_path, comparisons=rows))
-    ends = "from 1.50 (1.44 to 1.57) (GEMM) to 9.50 (9.10 to 9.92) (GPT-2 small)"
-    assert found.evidence == f"JAX ahead in 9 of 9: {ends}"
 
 
 @pytest.mark.parametrize(

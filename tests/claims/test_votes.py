@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from claims_fixture import claim, claims, config, dataset
-from made_tables import NEW, OLD, cell, comparison, program, replay
+from claims_fixture import claim, config, dataset
+from made_tables import cell, comparison, program
 from stackwars.study.claims.decide import decide
 from stackwars.study.claims.votes import votes_for
 from stackwars.study.results import effects
@@ -147,30 +147,6 @@ def test_variants_of_a_stack_have_one_vote_in_a_unit(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_search_that_found_no_cause_votes_by_its_verdict(tmp_path):
-    found = {
-        "mha": ["argument layout"] * 2, "ffn": ["spread"], "gemm": ["not separable"],
-        "bert_base": ["argument layout", "spread"], "conv": ["failed"],
-    }  # fmt: skip
-    rows = [
-        {"workload": workload, "compiler": compiler, "device": "cpu", "subject": "torch_xla", "baseline": "jax"}
-        | ({"verdict": "cause", "what": word} if word == "argument layout" else {"verdict": word})
-        for workload, words in found.items()
-        for compiler, word in zip((OLD, NEW), words, strict=False)
-    ]
-    votes = votes_for(claims().claim("weight_layout_is_cause"), dataset(tmp_path, causes=rows))
-    assert {vote.row["workload"]: (vote.vote, vote.word) for vote in votes} == {
-        "mha": ("for", "argument layout"), "ffn": ("against", "spread"), "gemm": ("open", "not separable"),
-        "bert_base": ("open", "argument layout and spread"), "conv": ("open", "failed"),
-    }  # fmt: skip
-
-
-def test_cells_are_native_and_of_one_run(tmp_path):
-    cells = [cell("jax", run="1", slow_runs="two slow runs"), cell("jax", run="2", slow_runs="one slow run")]
-    cells += [replay("jax", run="2", slow_runs="one slow run")]
-    assert said(SLOW_RUNS, tmp_path, 0, True, cells=cells) == [("for", "one slow run", "GEMM")]
-
-
 def test_programs_are_of_the_run_that_has_those_asked_for(tmp_path):
     """A newer run may have more programs of a workload, and none for the target."""
     rows = [program("jax", target="tpu-v6e", run="1", verdict="fits")]
@@ -178,40 +154,6 @@ def test_programs_are_of_the_run_that_has_those_asked_for(tmp_path):
     where = {"target": "tpu-v6e"}
     query = {"study": "targets", "table": "programs", "where": where, "supports": ["fits"], "contradicts": []}
     assert said(query, tmp_path, is_reference=True, programs=rows)[0][0] == "for"
-
-
-def test_effects_have_no_mean_among_their_votes_and_workloads_have_their_titles(tmp_path):
-    rows = [
-        {"subset": "all", "workload": w, "effect": "compiler", "largest": "compiler"} for w in ("mha", "all")
-    ]
-    query = {
-        "table": "effects", "study": "matrix", "field": "largest", "supports": ["compiler"], "contradicts": [],
-    }  # fmt: skip
-    assert said(query, tmp_path, effects=rows) == [("for", "compiler", "MHA")]
-
-
-def test_titles_name_several_frameworks_and_whatever_else_tells_rows_apart(tmp_path):
-    def titles(*rows):
-        votes = said({**STEADY, "where": {"device": "cpu"}}, tmp_path, comparisons=list(rows))
-        return [title for *_, title in votes]
-
-    replayed = {"quantity": "replay", "compiler": OLD}
-    assert titles(comparison("mha", 2.0), comparison("ffn", 2.0)) == ["FFN", "MHA"]
-    assert titles(comparison("mha", 2.0), comparison("ffn", 2.0, subject="torch_xla_pending")) == [
-        "FFN under torch_xla (pending)", "MHA under torch_xla",
-    ]  # fmt: skip
-    assert titles(comparison("mha", 2.0, **replayed), comparison("mha", 2.0, **{**replayed, "compiler": NEW})) == [
-        "MHA (jaxlib 0.7.1)", "MHA (jaxlib 0.10.2)",
-    ]  # fmt: skip
-
-
-def test_numbers_are_shown_with_their_interval_as_shares_or_in_three_digits(tmp_path):
-    rows = [comparison("mha", 2.0, share=0.5, dof=1e6)]
-    shown = {
-        field: votes_for(claim({**STEADY, "show_field": field}), dataset(tmp_path, comparisons=rows))[0].number
-        for field in ("ratio", "share", "dof", "detail")
-    }
-    assert shown == {"ratio": "2.00 (1.92 to 2.09)", "share": "50 %", "dof": "1.0e6", "detail": ""}
 
 
 STUDY = full_study(config(), effects.STUDY)

@@ -136,31 +136,6 @@ def test_measurements_stand_one_after_the_other_with_their_run(tmp_path):
     assert found["rounds"].empty and list(found["rounds"].columns) == list(reference.schema.ROUNDS)
 
 
-def steady_run(folder, machine, ratios):
-    """An accepted run with these steady ratios of torch_xla over JAX."""
-    cells = [cell("torch_xla", name) for name in ratios]
-    rounds = [summary(name, ratio) for name, ratio in ratios.items()]
-    return accepted(folder, machine, cells=cells, rounds=rounds)
-
-
-def test_verdicts_are_those_of_the_pooled_ratios(tmp_path):
-    every, names = [], ("gemm", "ffn", "mha", "conv")
-    for run, ratios in (
-        ("1", (1.4, 0.93, 1.9, 1.02)),
-        ("2", (1.5, 0.9, 2.0, 1.0)),
-        ("3", (1.45, 0.91, 1.95, 1.04)),
-    ):
-        every.append(steady_run(tmp_path / run, "a", dict(zip(names, ratios, strict=True))))
-    found = reference.pooled(config(), every)
-    found = found[found["quantity"] == "steady"].set_index("workload")
-    assert found["ratio"]["gemm"] == pytest.approx((1.5 * 1.4 * 1.45) ** (1 / 3))
-    assert found["verdict"].to_dict() == {
-        "gemm": "slower", "ffn": "faster", "mha": "slower", "conv": "inconclusive"
-    }  # fmt: skip
-    assert ((found["low"] < found["ratio"]) & (found["ratio"] < found["high"])).all()
-    assert set(found["runs"]) == {3} and found["confidence"].nunique() == 1
-
-
 def test_a_margin_points_in_the_direction_of_the_pooled_native_ratio(tmp_path):
     """Of two runs that find a native ratio on either side of 1, both margins are of the ratio of all."""
     every, where = [], {"compiler": "jaxlib-0.7.1"}

@@ -18,7 +18,7 @@ from stackwars.study import programs as study
 from stackwars.study import sharding
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
-from stackwars.study.results import native, programs, raw, schema
+from stackwars.study.results import cells, programs, raw, schema
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
 
@@ -164,7 +164,7 @@ def test_an_infinite_error_is_one_and_no_missing_number():
     infinite = outcome("wrong", wrong=96, l2=None, largest=None)
     found = programs.build_values(config(), Raw(checks=[check({"jax": infinite})])).iloc[0]
     assert tuple(found[["l2", "largest_error"]]) == (np.inf, np.inf)
-    assert native.judged(values_of(wrong=1, l2=None))["parity_rel_l2"] == np.inf
+    assert cells.judged(values_of(wrong=1, l2=None))["parity_rel_l2"] == np.inf
 
 
 def test_rows_are_in_the_order_of_workloads_sizes_and_compilers():
@@ -229,11 +229,6 @@ def test_a_row_has_the_outcome_the_time_and_the_change():
     assert frame.loc["2", "compile_s"] == 2.0
     assert frame.loc["1", "change"] == "fixed" and frame.loc["0", "change"] == ""
     assert frame["title"].eq("MHA").all()
-
-
-def test_a_document_of_schema_1_has_the_same_change():
-    slower, fixed = release_document()["changes"]
-    assert released(schema=1, changes=[slower | {"ratio": [2.0, 1.8, 2.2]}, fixed]).equals(released())
 
 
 def test_a_program_that_could_not_be_written_is_unsupported_everywhere():
