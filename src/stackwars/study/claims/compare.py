@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pandas as pd
+import yaml
 
 from stackwars.core import documents
 from stackwars.core.numbers import digits
@@ -291,7 +292,9 @@ def confirmation(folder: Path, revisions: Collection[str]) -> dict[str, Any]:
             ratios, before = _ratios(run, reference), reference.table("claims").set_index("id")["verdict"]
         except ValueError as error:  # a table of that revision lacks a key that today's has
             return {"revision": "", "why": str(error)}
-    frozen_digests, claims, changed = frozen.definitions(), [], []
+    defined = yaml.safe_load(frozen.text(confirm.DEFINITIONS))["claims"]
+    frozen_digests = {row["id"]: definitions.digest(**row) for row in defined}
+    claims, changed = [], []
     for claim in (one for one in definitions.load().claims if not is_counted(one)):
         digest = definitions.digest(**vars(claim))
         if claim.id in before and frozen_digests.get(claim.id) == digest:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-import yaml
-
 from stackwars.core import documents, machine
 from stackwars.core.documents import Row
 from stackwars.study.claims import definitions
@@ -34,10 +32,6 @@ class Freeze(NamedTuple):
 
     def text(self, path: str) -> str:
         return machine.git("show", self.digests[path]) + "\n"
-
-    def definitions(self) -> dict[str, str]:
-        rows = yaml.safe_load(self.text(DEFINITIONS))["claims"]
-        return {row["id"]: definitions.digest(**row) for row in rows}
 
 
 def freeze(revisions: Collection[str]) -> Freeze | None:

@@ -326,11 +326,12 @@ def _verdict(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) 
         if native is None:
             return NO_DATA
         towards = LogRatio(math.copysign(1.0, native.log) * ratio.log, ratio.error, ratio.freedom)
-        return verdicts.margin(towards.estimate(level))
+        return verdicts.side(towards.estimate(level), verdicts.DUE_TO_PROGRAM, verdicts.DUE_TO_REST)
     if quantity == schema.CONTROL:
         return verdicts.control(estimate)
     if quantity == schema.REMOVAL:
-        return verdicts.removal(estimate)
+        # Of half of a difference over what remains.
+        return verdicts.side(estimate, verdicts.REMOVED, verdicts.REMAINS)
     if quantity == schema.SCALING and estimate.low is not None:
         return verdicts.scaling(math.log2(estimate.low), math.log2(estimate.high))
     found = direction(estimate)

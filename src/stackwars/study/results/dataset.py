@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -74,13 +74,6 @@ def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
     return ordered.reset_index(drop=True)
 
 
-def _of_accelerators(cells: pd.DataFrame, asked: Collection[tuple[str, str]]) -> pd.DataFrame:
-    """Return what accelerators ran, each workload from the newest of the runs with the device in `asked`."""
-    where = pd.MultiIndex.from_frame(cells[["run", "device"]])
-    ran = cells[where.isin(asked) & (cells["status"] != Status.NOT_RUN)]
-    return ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
-
-
 class Dataset(Tables):
     """A folder with the eight tables and the two summaries; a table is read on first use.
 
@@ -127,9 +120,11 @@ class Dataset(Tables):
         shown = table["workload"].map(newest_runs(self, self.table(name), study, mode))
         is_shown = table["run"] == shown.fillna("")  # what this run did not run stays
         if name == "cells":
-            # In place of the same cells that are not run.
+            # What accelerators ran, each workload from the newest run with the device, in place of cells not run.
             asked = [(run["run"], name) for name in NODES for run in self.runs_of(study, name)]
-            ran = _of_accelerators(table, asked)
+            where = pd.MultiIndex.from_frame(table[["run", "device"]])
+            ran = table[where.isin(asked) & (table["status"] != Status.NOT_RUN)]
+            ran = ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
             keys = ["workload", "framework", "device"]
             has_run = pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(ran[keys]))
             is_shown = (is_shown & ~has_run) | table.index.isin(ran.index)

@@ -116,20 +116,10 @@ def control(ratio: Estimate) -> str:
     """Return whether a native call takes the time of the replay of its program, by the interval of their ratio."""
     if ratio.low is not None and is_within(ratio.low, ratio.high, CONTROL):
         return PASSED
-    return _side(ratio, NATIVE_SLOWER, NATIVE_FASTER, INCONCLUSIVE)
+    return side(ratio, NATIVE_SLOWER, NATIVE_FASTER, INCONCLUSIVE)
 
 
-def margin(ratio: Estimate) -> str:
-    """Return which factor of a steady ratio does more of it, by the interval of their quotient."""
-    return _side(ratio, DUE_TO_PROGRAM, DUE_TO_REST)
-
-
-def removal(ratio: Estimate) -> str:
-    """Return whether a difference is removed for the most part, by the interval of half of it over what remains."""
-    return _side(ratio, REMOVED, REMAINS)
-
-
-def _side(ratio: Estimate, above: str, below: str, neither: str = NOT_SEPARATED) -> str:
+def side(ratio: Estimate, above: str, below: str, neither: str = NOT_SEPARATED) -> str:
     """Return on which side of 1 the interval of a ratio lies."""
     if ratio.low is None:
         return NO_DATA
