@@ -68,12 +68,6 @@ def test_other_job_or_child_is_run(started, tmp_path):
     assert len(started) == 3
 
 
-def test_process_that_failed_stops_the_audit():
-    with pytest.raises(RuntimeError, match=r"gemm of jax on cpu-1t to run, got oom: no memory; fix: that cell"):
-        failed = {"status": "oom", "status_detail": "no memory"}
-        subjects.require_ok({**honest_process(), "workload": "gemm", **failed})
-
-
 def cell(folder: Path, dialect: str = "jax") -> CellSubject:
     framework = {"jax": "jax", "torch": "torch_xla"}[dialect]
     settings = {"seed": 1, "matmul_precision": "highest"}

@@ -93,9 +93,6 @@ def test_a_file_that_the_manifest_does_not_name_is_refused(folder):
     (manifest.parent / runs.CONFIRMATION).write_text("{}")
     with pytest.raises(DamagedRunError, match=r"confirmation\.json: .* digest no file, got"):
         runs.read(folder)
-    manifest.unlink()
-    with pytest.raises(DamagedRunError, match=r"manifest\.json: expected the digest of every file"):
-        runs.read(folder)
     shutil.rmtree(manifest.parent)
     (folder / "runs" / "a_folder_without_a_run").mkdir()
     with pytest.raises(DamagedRunError, match=r"a_folder_without_a_run/manifest\.json: expected"):
