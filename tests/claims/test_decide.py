@@ -15,7 +15,7 @@ from stackwars.study.claims.definitions import Claim, is_counted, listed, study_
 from stackwars.study.claims.verdicts import Tally, counts, margin, quantified
 from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Dataset
-from stackwars.study.results.folder import Folder
+from stackwars.study.results.folder import REFERENCE, Folder
 from stackwars.study.studies import Study, full_study
 
 WORDS = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts": ["faster"]}
@@ -143,7 +143,10 @@ def test_claims_csv_has_every_claim(tmp_path):
 
 
 def test_the_pages_say_what_the_reference_says(reference_tables, tmp_path):
-    """Made again from the accepted runs, the blocks of the committed pages stay as they are."""
+    """Made again from the accepted runs, the committed tables and the blocks of the pages stay as they are."""
+    for name in ("comparisons", "claims"):
+        made, committed = (schema.read(path) for path in (reference_tables[name], REFERENCE / f"{name}.csv"))
+        pd.testing.assert_frame_equal(made, committed, rtol=1e-9)
     written = (pages.README, pages.TABLE, pages.PROTOCOL)
     for page in written:
         (tmp_path / page).parent.mkdir(exist_ok=True)

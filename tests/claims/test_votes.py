@@ -112,41 +112,6 @@ def test_a_count_is_below_another_exactly(operations, vote, tmp_path):
     assert said(query, tmp_path, programs=rows)[0][:2] == (vote, "below" if vote == "for" else "not below")
 
 
-def test_rows_of_one_unit_have_one_vote_and_a_mixed_one_is_open(tmp_path):
-    sizes = {"mha": ("oom", "oom"), "ffn": ("fits", "fits"), "gemm": ("fits", "oom")}
-    sizes |= {"conv": ("", "oom"), "layernorm": ("", "")}
-    rows = [
-        program("jax", workload, target="tpu-v6e", variant=f"b{number}", verdict=verdict)
-        for workload, verdicts in sizes.items()
-        for number, verdict in enumerate(verdicts)
-    ]
-    query = {
-        "study": "targets", "table": "programs", "unit": ["workload", "framework"],
-        "supports": ["oom"], "contradicts": ["fits"], "labels": {"fits and oom": "some fit"},
-    }  # fmt: skip
-    found = {title: (vote, word) for vote, word, title in said(query, tmp_path, programs=rows)}
-    assert found == {
-        "MHA": ("for", "oom"), "FFN": ("against", "fits"), "GEMM": ("open", "some fit"),
-        "Conv 3x3": ("for", "oom"), "LayerNorm": ("open", "no data"),
-    }  # fmt: skip
-
-
-def test_variants_of_a_stack_have_one_vote_in_a_unit(tmp_path):
-    words = {"torch_xla": "slower", "torch_xla_dynamo": "slower", "numpy": "faster"}
-    words |= {"torch_inductor": "slower", "torch_inductor_frozen": "inconclusive"}
-    form = {"quantity": "form", "baseline_workload": "per_example_grad", "variant": "steady"}
-    rows = [
-        comparison("per_example_loop", 2.0, **form, subject=name, baseline=name, verdict=word)
-        for name, word in words.items()
-    ]
-    query = {**STEADY, "study": "beyond", "where": {"quantity": "form"}, "unit": ["workload", "subject"]}
-    loop = "Per-example gradients, loop under"
-    assert said(query, tmp_path, comparisons=rows) == [
-        ("for", "slower", f"{loop} torch_xla"), ("against", "faster", f"{loop} NumPy"),
-        ("open", "inconclusive and slower", f"{loop} TorchInductor"),
-    ]  # fmt: skip
-
-
 def test_programs_are_of_the_run_that_has_those_asked_for(tmp_path):
     """A newer run may have more programs of a workload, and none for the target."""
     rows = [program("jax", target="tpu-v6e", run="1", verdict="fits")]

@@ -39,15 +39,6 @@ def test_rounds_without_a_series_count_for_the_times_alone():
     assert found["steady_processes"] == 3
 
 
-def test_warm_up_is_cut_off_and_what_most_processes_are_gives_the_class():
-    steady = process(steady_ms=(1.0,) * 20, second_ms=1.0)
-    warming = process(steady_ms=(5.0,) * 5 + (1.0,) * 15, loops_ms=(1.0,) * 3, second_ms=5.0)
-    found = derived(steady, warming)
-    assert found["steady_ms"] == pytest.approx(1.0)
-    assert (found["steady_class"], found["warmup_points"]) == ("warm-up", 7)
-    assert derived(steady, warming, steady)["steady_class"] == "steady at once"
-
-
 def test_part_of_the_first_call_that_a_framework_does_not_tell_is_empty():
     def without(*names: str) -> dict:
         untold = process()

@@ -94,16 +94,6 @@ def test_equal_times_need_no_sign():
     assert only(compared([JAX, TORCH], paired), quantity="steady")["verdict"] == "equivalent"
 
 
-@pytest.mark.parametrize(("basis", "interleaved"), [("interleaved", True), ("in turn", False)])
-@pytest.mark.parametrize(("kept", "contended"), [(0.81, False), (0.6, True)])
-def test_a_steady_ratio_has_its_basis_and_a_framework_that_contends_with_itself(
-    basis, interleaved, kept, contended
-):
-    cells = [cell("jax", kept_share=1.0), cell("torch_xla", kept_share=kept)]
-    found = only(compared(cells, rounds("steady", "torch_xla", STEADY, basis=basis)), quantity="steady")
-    assert (found["interleaved"], found["contended"]) == (interleaved, contended)
-
-
 @pytest.mark.parametrize(
     ("calls", "program", "verdict"),
     [

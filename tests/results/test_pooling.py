@@ -22,46 +22,6 @@ def pooled(*tables: RunTable):
     return pooling.pool(tables).set_index("workload")
 
 
-def test_nothing_of_one_run_stands_beside_a_pooled_ratio():
-    """Neither what its own rounds say nor words about it."""
-    columns = {"detail": "1 of 3 rounds left out", "share": 0.7, "contended": False}
-    rows = [comparison("gemm", ratio, **columns, interleaved=True) for ratio in (1.2, 1.3)]
-    rows[1]["contended"] = True
-    found = pooled(run("1", "a", rows[0]), run("2", "a", rows[1])).loc["gemm"]
-    assert (found["detail"], found["run"]) == ("", "") and math.isnan(found["share"])
-    assert found["contended"] is True
-
-
-def test_what_cannot_be_pooled_is_of_the_newest_run_that_has_it():
-    def bytes_of(ratio):
-        return comparison("gemm", ratio, None, quantity="hbm")
-
-    def of_one_round(ratio):
-        return comparison("ffn", ratio, None, rounds=1)
-
-    missing = {"error": None, "rounds": None, "verdict": "no data"}
-    tables = [
-        run("1", "a", bytes_of(1.1), of_one_round(2.0), comparison("mha", 4.0, rounds=6)),
-        run("2", "b", bytes_of(1.2), of_one_round(3.0)),
-        run("3", "b", *(comparison(name, 1.0, **missing) | {"ratio": None} for name in ("ffn", "mha"))),
-    ]
-    found = pooled(*tables)
-    assert (found["ratio"]["gemm"], found["run"]["gemm"], found["runs"]["gemm"]) == (1.2, "2", 1)
-    assert (found["ratio"]["ffn"], found["run"]["ffn"], found["rounds"]["ffn"]) == (3.0, "2", 1)
-    # Of one run in no family: as that run has it, with its rounds.
-    assert tuple(found.loc["mha", ["ratio", "error", "run", "rounds"]]) == (4.0, 0.01, "1", 6)
-
-
-def test_cpu_time_of_one_run_of_each_kind_is_a_row_of_its_kind():
-    tables = [
-        run(name, kind, comparison("mha", ratio, quantity="steady_cpu"))
-        for name, kind, ratio in (("1", "a", 4.0), ("2", "b", 3.0))
-    ]
-    found = pooling.pool(tables).set_index("machine")
-    assert dict(found["ratio"]) == {"a": 4.0, "b": 3.0} and dict(found["run"]) == {"a": "1", "b": "2"}
-    assert set(found["machines"]) == {2} and found["predicted_low"].isna().all()
-
-
 def test_what_holds_on_every_kind_of_machine_is_the_least():
     def of(*ratios):
         return [comparison(name, ratio) for name, ratio in zip(NAMES, ratios, strict=False)]

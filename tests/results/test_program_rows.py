@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from made_tables import OLD, check, measured_replay, only, outcome, values_of
+from made_tables import OLD, check, only, outcome, values_of
 from measured import config, write_results
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.outcome import Status
@@ -17,7 +17,6 @@ from stackwars.publish.paper.figures.of_compilers import draw_releases
 from stackwars.study import programs as study
 from stackwars.study import sharding
 from stackwars.study.keys import Config
-from stackwars.study.programs import ReplayCell
 from stackwars.study.results import cells, programs, raw, schema
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
@@ -126,17 +125,6 @@ def test_programs_for_slices_have_their_collectives(tmp_path):
     assert (one["target"], one["variant"], one["devices"], one["verdict"]) == ("tpu-v6e", "tensor1", 1, "oom")
     assert json.loads(one["collectives"]) == counts and one["hbm_bytes"] == 7
     assert (other["framework"], other["status"], other["collectives"]) == ("torch_xla", "error", "")
-
-
-def test_programs_of_a_replay_have_what_its_compiler_made_of_them(tmp_path):
-    result = measured_replay({"jax": (1.0, 1.0), "torch_xla": (1.0, 1.0)})
-    result["programs"]["jax"] |= {"compile_s": [1.0, 3.0], "optimised": {"fusions": 4, "ynn": 1, "copies": 0}}
-    result["programs"]["torch_xla"] |= {"status": "unsupported", "status_detail": "no such operation"}
-    raw = Raw(replays={ReplayCell("cpu", OLD, "gemm"): result})
-    table = built(config(workloads=[]), tmp_path, raw).set_index("framework")
-    found = table.loc["jax", ["target", "compiler", "compile_s", "fusions", "ynn", "copies"]]
-    assert tuple(found) == ("cpu", OLD, 2.0, 4, 1, 0)
-    assert tuple(table.loc["torch_xla", ["status", "status_detail"]]) == ("unsupported", "no such operation")
 
 
 WHERE = "the last 12 of axis 0"
