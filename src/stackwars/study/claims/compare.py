@@ -18,7 +18,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import pandas as pd
 import yaml
 
 from stackwars.core import documents
@@ -56,7 +55,6 @@ HERE = {
 }
 """Words before the claims of a run that have each verdict, in the order of the text."""
 _RATIOS = (*schema.STAGES, schema.REPLAY)
-_CELL_KEYS = ["workload", "framework", "device"]
 
 
 def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
@@ -138,25 +136,24 @@ def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
 def _by_key(dataset: Dataset) -> dict[tuple, dict]:
     rows = dataset.comparisons()
     rows = rows[rows["quantity"].isin(_RATIOS) & rows["ratio"].notna()].to_dict("records")
-    return {tuple(row[name] for name in schema.COMPARISON_KEYS): row for row in rows}
+    return {schema.key_of(row): row for row in rows}
 
 
 def _cells(run: Dataset, reference: Dataset) -> list[dict]:
-    own, others = (_statuses(dataset) for dataset in (run, reference))
+    """Return the status in both of every native cell that both ran: in the newest run, if there are several."""
+    keys, sides = ["workload", "framework", "device"], []
+    for dataset in (run, reference):
+        cells = dataset.table("cells")
+        cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != Status.NOT_RUN)]
+        cells = cells.sort_values("run", kind="stable")
+        places = cells[keys].itertuples(index=False, name=None)
+        sides.append(dict(zip(places, cells["status"], strict=True)))
+    own, others = sides
     return [
-        {**dict(zip(_CELL_KEYS, key, strict=True)), "reference": others[key], "run": status}
+        {**dict(zip(keys, key, strict=True)), "reference": others[key], "run": status}
         for key, status in own.items()
         if key in others
     ]
-
-
-def _statuses(dataset: Dataset) -> dict[tuple, str]:
-    """Return the status of every native cell that was run: in the newest run, if there are several."""
-    cells = dataset.table("cells")
-    cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != Status.NOT_RUN)]
-    cells = cells.sort_values("run", kind="stable")
-    keys = cells[_CELL_KEYS].itertuples(index=False, name=None)
-    return dict(zip(keys, cells["status"], strict=True))
 
 
 def summary(document: dict) -> str:
@@ -193,12 +190,6 @@ def summary(document: dict) -> str:
         kind = "a kind that the reference has runs of" if is_known else "another kind than the reference's"
         sentences.append(f"The machine is of {kind}.")
     return " ".join(sentences)
-
-
-def tallied(claims: pd.DataFrame) -> str:
-    """Return how many claims have each verdict. claims: claims.csv."""
-    counts = ((word, (claims["verdict"] == word).sum()) for word in CLAIM_VERDICTS)
-    return f"Of {len(claims)} claims: {', '.join(f'{count} {word}' for word, count in counts if count)}."
 
 
 def claims_here(run: Dataset) -> str:
@@ -264,8 +255,10 @@ def write(config: Config, folder: Folder) -> None:
     reference = Folder(REFERENCE_TABLES)
     document: dict[str, Any] = {"summary": ""}
     if config.source == "reference":
-        count = tallied(schema.read(folder["claims"]))
-        text = f"This paper is made from the reference, not from a run of this machine.\n{count}\n"
+        words = list(schema.read(folder["claims"])["verdict"])
+        counts = [f"{words.count(word)} {word}" for word in CLAIM_VERDICTS if word in words]
+        text = "This paper is made from the reference, not from a run of this machine.\n"
+        text += f"Of {len(words)} claims: {', '.join(counts)}.\n"
     elif not reference["context"].exists():
         text = "There is no reference to compare this run with; fix: make accept makes it one.\n"
     else:

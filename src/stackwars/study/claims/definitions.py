@@ -6,7 +6,6 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from stackwars.core.launch import REPOSITORY
@@ -73,13 +72,13 @@ class Claims:
         raise ClaimError("", "id", f"one of {', '.join(c.id for c in self.claims)}", identity)
 
 
-def load(path: Path = CLAIMS) -> Claims:
-    """Return the claims of a file.
+def load() -> Claims:
+    """Return the claims of claims.yaml.
 
     :raises ConfigError: if the file cannot be read.
     :raises ClaimError: if one of them is wrong.
     """
-    return parse(read(path))
+    return parse(read(CLAIMS))
 
 
 def parse(document: Any) -> Claims:

@@ -429,14 +429,11 @@ def sharded(config: Config, raw: Raw) -> Iterator[Row]:
         if process["status"] == Status.OK:
             compared = event(process, "compared")
             error, bound = compared["rel_l2"], checks.parity_limit(point.workload, process["sizes"], common)
-            row |= {"parity_rel_l2": error, "parity_limit": bound, "collectives": _collectives(compared)}
+            emitted = compared["emitted"]
+            counts = {"emitted": sum(emitted[kind] for kind in COLLECTIVES), "emitted_bytes": emitted["bytes"]}
+            row |= {"parity_rel_l2": error, "parity_limit": bound}
+            row["collectives"] = json.dumps(counts | compared["partitioned"])
             if error > bound:
                 detail = f"relative L2 error {error:.2e} against one device, over {bound:.0e}"
                 row |= {"status": Status.INVALID, "status_detail": detail}
         yield row
-
-
-def _collectives(compared: dict) -> str:
-    emitted = compared["emitted"]
-    counts = {"emitted": sum(emitted[kind] for kind in COLLECTIVES), "emitted_bytes": emitted["bytes"]}
-    return json.dumps(counts | compared["partitioned"])

@@ -95,21 +95,18 @@ def _compiled(config: Config, measured: Path, digests: dict[tuple[str, str], str
         if result["compile_s"] is not None:  # else its size is an assumption
             row["code_bytes"] = result["code_bytes"]
         if compilation in counted:
-            _check_digest(path, result, digests.get((program.workload, program.framework)))
+            digest = digests.get((program.workload, program.framework), result["program_sha256"])
+            if result["program_sha256"] != digest:
+                raise ValueError(
+                    f"{path}: expected a compilation of the program with the digest {digest}, got one of "
+                    f"{result['program_sha256']}; fix: delete it, and it is compiled again"
+                )
             row |= _optimised(result["hlo"])
         batches = measured / compilation.largest_batch_path
         if compilation in searched and batches.exists():
             search = documents.read(batches)
             row |= {"largest_batch": search["fits_batch"], "smallest_refused_batch": search["oom_batch"]}
         yield row
-
-
-def _check_digest(path: Path, found: dict, digest: str | None) -> None:
-    if digest is not None and found["program_sha256"] != digest:
-        raise ValueError(
-            f"{path}: expected a compilation of the program with the digest {digest}, got one of "
-            f"{found['program_sha256']}; fix: delete it, and it is compiled again"
-        )
 
 
 def _optimised(hlo: dict | None) -> Row:
@@ -209,12 +206,8 @@ def _release_rows(document: dict) -> Iterator[Row]:
         }
         if document["reason"]:
             row |= {"status": Status.UNSUPPORTED, "status_detail": document["reason"]}
-        yield row | _change(changes.get(release["version"]))
-
-
-def _change(change: dict | None) -> Row:
-    if change is None:
-        return {}
-    ratio = change["ratio"] or {}
-    numbers = {f"change_{name}": ratio.get(end) for name, end in _ENDS.items()}
-    return {"change": change["kind"], "previous": change["older"], **numbers}
+        if change := changes.get(release["version"]):
+            ratio = change["ratio"] or {}
+            row |= {"change": change["kind"], "previous": change["older"]}
+            row |= {f"change_{name}": ratio.get(end) for name, end in _ENDS.items()}
+        yield row
