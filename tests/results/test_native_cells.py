@@ -92,12 +92,6 @@ def test_oom_row_has_its_detail_and_no_number(results):
     assert other["status"] == "ok" and np.isnan(other["parity_rel_l2"])
 
 
-def test_cell_that_is_not_asked_for_is_not_read(results):
-    pair(results)
-    assert set(raw.read(config(), results).cells) == {JAX, TORCH}
-    assert raw.read(config(workloads=["ffn"]), results).cells == {}
-
-
 def ffn_output(change: float) -> np.ndarray:
     """The smoke FFN's output with one of its weights changed."""
     sizes = cells.sizes(config(), "ffn")
