@@ -228,10 +228,8 @@ def test_a_reader_hears_which_audits_failed_and_whose_they_are(judged, run, said
 
 
 def test_a_reader_hears_what_follows_from_a_failure():
-    failed = audit_entries.entry(
-        "aa", "fail", {}, "x", "Differences below 9 % on GEMM are not resolved in one run."
-    )
-    passed = audit_entries.entry("power", "pass", {}, "x", "Differences below 1 % on GEMM are not resolved.")
+    failed = audit_entries.entry("independent", "fail", {}, "x", "Times are off: ffn in jax by 7 %.")
+    passed = audit_entries.entry("fences", "pass", {}, "x", "Times leave out work.")
     assert Audits([failed, passed], "one").state("one") == (
-        "1 of 2 audits of this run failed: A/A. Differences below 9 % on GEMM are not resolved in one run."
+        "1 of 2 audits of this run failed: Independent harness. Times are off: ffn in jax by 7 %."
     )

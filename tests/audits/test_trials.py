@@ -7,34 +7,28 @@ import pytest
 
 from made_tables import pair, pairs
 from stackwars.core.ratio import LogRatio
-from stackwars.study.audits.trials import (
-    aa,
-    contains,
-    exceeds,
-    falls_short,
-    groups,
-    mixed,
-    mixed_entry,
-    power,
-    power_entry,
-    quotients,
-    rate,
-    trials,
-)
+from stackwars.study.audits.audit_entries import Audits, resolution
+from stackwars.study.audits.trials import aa, mixed, mixed_entry, power, power_entry, rate, trials, unlikely
 
 
 def test_trials_are_disjoint_rounds_in_the_order_of_time():
-    assert groups([1, 2, 3, 4, 5, 6, 7], 3) == [[1, 2, 3], [4, 5, 6]]
-    every = trials([pair(trials=2, name="a"), pair(trials=1, name="b", workload="mha")])
+    one = pair(trials=2, name="a", device="cpu-1t")
+    every = trials([one | {"ratios": [*one["ratios"], 9.0]}, pair(trials=1, name="b", device="cpu-1t")])
     assert [trial.pair["name"] for trial in every] == ["a", "b", "a"]
+    assert [trial.rounds for trial in every if trial.pair["name"] == "a"] == [
+        one["ratios"][:5],
+        one["ratios"][5:],
+    ]
     assert trials([pair(rounds=1)]) == [], "one round has no interval"
-
-
-def test_equal_sides_differ_at_the_nominal_rate():
-    every = [trial for seed in range(12) for trial in trials(pairs(seed=seed))]
-    assert len(every) == 12 * 36
-    assert 0.02 <= sum(trial.excludes_one for trial in every) / len(every) <= 0.08
-    assert sum(trial.claimed for trial in every) <= sum(trial.excludes_one for trial in every)
+    second = every[-1].record()
+    assert (second["workload"], second["device"], second["subject"], second["trial"]) == (
+        "gemm",
+        "cpu-1t",
+        "jax",
+        1,
+    )
+    assert second["low"] < second["ratio"] < second["high"]
+    assert second["ratio"] == pytest.approx(math.prod(second["rounds"]) ** (1 / 5))
 
 
 def test_intervals_of_noisy_pairs_miss_at_the_nominal_rate_among_quiet_ones():
@@ -45,26 +39,13 @@ def test_intervals_of_noisy_pairs_miss_at_the_nominal_rate_among_quiet_ones():
         noisy += [trial for trial in found if trial.pair["name"] == "noisy"]
     missed = sum(trial.excludes_one for trial in noisy)
     assert len(noisy) == 450 and 0.02 <= missed / len(noisy) <= 0.08
+    assert sum(trial.claimed for trial in noisy) <= missed
 
 
 def test_trials_of_two_devices_are_two_runs():
     cpu, one_core = (pair(device=device, ratio=ratio) for device, ratio in (("cpu", 1.0), ("cpu-1t", 1.5)))
-    every = trials([cpu, one_core])
-    assert [trial.key[0] for trial in every] == ["cpu", "cpu-1t"] * 3
-    alone = [trial for one in (cpu, one_core) for trial in trials([one])]
-    assert {trial.key: trial.level for trial in every} == {trial.key: trial.level for trial in alone}
-
-
-def test_a_trial_is_recorded_with_what_it_was_made_of():
-    one = pair(device="cpu-1t")
-    second = trials([one])[1].record()
-    assert (second["workload"], second["device"], second["subject"], second["baseline"], second["trial"]) == (
-        "gemm", "cpu-1t", "jax", "jax", 1,
-    )  # fmt: skip
-    assert second["rounds"] == one["ratios"][5:10]
-    assert second["ratio"] == pytest.approx(math.prod(second["rounds"]) ** (1 / 5))
-    assert second["low"] < second["ratio"] < second["high"]
-    assert aa([one])["figures"]["trials"][1] == second
+    levels = [[trial.level for trial in trials(some)] for some in ([cpu], [one_core], [cpu, one_core])]
+    assert sorted(levels[2]) == sorted(levels[0] + levels[1])
 
 
 def test_undisturbed_series_on_the_other_side_of_one_prevent_a_claim():
@@ -72,22 +53,10 @@ def test_undisturbed_series_on_the_other_side_of_one_prevent_a_claim():
     assert {trial.verdict for trial in trials([slower])} == {"slower"}
     contrary = {**slower, "undisturbed": [1 / one for one in slower["undisturbed"]]}
     assert not any(trial.claimed for trial in trials([contrary]))
-
-
-def test_a_round_without_a_series_says_nothing_of_the_undisturbed_ratio():
-    one = pair(ratio=1.2)
-    series = [None if number % 5 >= 2 else ratio for number, ratio in enumerate(one["undisturbed"])]
-    first, other = trials([one])[0], trials([{**one, "undisturbed": series}])[0]
-    assert other.undisturbed == pytest.approx(math.log(series[0] * series[1]) / 2)
-    assert (other.ratio, other.rounds) == (first.ratio, first.rounds)
-
-
-def test_quotients_of_two_trials_contain_what_they_differ_by():
-    one, other = (trials([pair(ratio=ratio, noise=0.005)]) for ratio in (1.6 * 1.05, 1.6))
-    (first, *_) = quotients(one, other)
-    assert contains(first, 1.05)
-    assert not contains(first, 1.0)
-    assert first.error > one[0].ratio.error
+    # Rounds without a series say nothing of the undisturbed ratio.
+    series = [None if number % 5 >= 2 else ratio for number, ratio in enumerate(slower["undisturbed"])]
+    first = trials([{**slower, "undisturbed": series}])[0]
+    assert first.undisturbed == pytest.approx(math.log(series[0] * series[1]) / 2)
 
 
 def test_rate_has_the_exact_interval():
@@ -97,10 +66,9 @@ def test_rate_has_the_exact_interval():
 
 
 def test_chance_explains_two_of_ten_and_not_five():
-    assert not exceeds(rate(2, 10), 0.05)
-    assert exceeds(rate(5, 10), 0.05)
-    assert not falls_short(rate(6, 7), 0.95)
-    assert falls_short(rate(4, 7), 0.95)
+    found = [unlikely(rate(count, 10), 0.05, "greater") for count in (2, 5)]
+    assert found == [False, True]
+    assert [unlikely(rate(count, 7), 0.95, "less") for count in (6, 4)] == [False, True]
 
 
 def test_equal_sides_pass_with_rates_by_framework_and_in_all():
@@ -112,13 +80,13 @@ def test_equal_sides_pass_with_rates_by_framework_and_in_all():
     }  # fmt: skip
     total = groups["all"]["claims"]["count"]
     assert f"a difference is claimed in {total} of 36 trials" in entry["detail"]
-    assert entry["consequence"] == "", "nothing follows from a pass"
     assert json.loads(json.dumps(entry)) == entry
 
 
 def test_a_slower_role_fails_and_so_does_one_framework_alone():
     entry = aa(pairs(ratio=1.03))
     assert (entry["verdict"], entry["figures"]["wrong"][0]) == ("fail", "too many claims of jax")
+    assert resolution({"aa": entry}).startswith("One run does not resolve differences below: ")
     good, bad = pairs(noise=0.02), pairs(noise=0.002, ratio=1.01)
     wrong = aa([one if one["subject"] == "jax" else other for one, other in zip(good, bad, strict=True)])
     assert "too many intervals of torch_xla" in wrong["figures"]["wrong"]
@@ -155,19 +123,21 @@ def test_detectable_differences_of_rounds_in_two_states_are_not_found():
     assert (entry["verdict"], entry["figures"]["wrong"][0]) == (
         "fail", "the detectable difference of all is found too seldom",
     )  # fmt: skip
-    assert "Differences below 12 % on GEMM (cpu)" in entry["consequence"]
+    assert "differences below: 12 % on GEMM (cpu);" in resolution({"power": entry})
 
 
-@pytest.mark.parametrize(("rate_found", "verdict"), [(34, "pass"), (20, "fail")])
-def test_power_asks_for_eighty_percent(rate_found, verdict):
-    rows = [
-        {"workload": f"w{number % 4}", "detectable": 0.1, "found": number < rate_found, "needed": 0.123}
+def powered(found: int, needed: float = 0.123) -> dict:
+    return power_entry([
+        {"workload": f"w{number % 4}", "detectable": 0.1, "found": number < found, "needed": needed}
         for number in range(40)
-    ]
-    entry = power_entry(rows)
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "verdict"), [(34, "pass"), (20, "fail")])
+def test_power_asks_for_eighty_percent(found, verdict):
+    entry = powered(found)
     assert entry["verdict"] == verdict
-    assert f"in {rate_found} of 40 trials" in entry["detail"] and "w0 (median 10 %)" in entry["detail"]
-    assert ("Differences below 13 % on w0" in entry["consequence"]) == (verdict == "fail")
+    assert f"in {found} of 40 trials" in entry["detail"] and "w0 (median 10 %)" in entry["detail"]
 
 
 def two_frameworks(later: float = 1.6, noise: float = 0.004) -> dict:
@@ -189,23 +159,34 @@ def test_one_wrong_quotient_of_four_fails():
     entry = two_frameworks(later=1.75)
     assert entry["figures"]["agree"]["count"] == 3, "chance explains one miss of four"
     assert entry["figures"]["wrong"] == ["the interval of GEMM (cpu) is too narrow"]
-    assert entry["consequence"].startswith("Differences below ")
-    assert "GEMM (cpu)" in entry["consequence"] and "MHA" not in entry["consequence"]
+    assert resolution({"mixed": entry}).endswith(" % on GEMM (cpu).")
+
+
+def quotient(name: str, ratio: float, error: float, dof: float = 8.0) -> dict:
+    return {"name": "w", "workload": name, "ratio": LogRatio(math.log(ratio), error, dof)}
 
 
 def test_a_large_error_fails_however_wide_its_interval_is():
-    row = {"name": "w", "workload": "w", "ratio": LogRatio(math.log(1.3), 0.5, 8.0)}
-    entry = mixed_entry([row, {"name": "v", "workload": "v", "ratio": LogRatio(0.01, 0.02, 8.0)}])
+    entry = mixed_entry([quotient("w", 1.3, 0.5), quotient("v", 1.01, 0.02)])
     assert entry["figures"]["wrong"] == ["w is off by 30 %"]
-    assert entry["consequence"] == "Differences below 30 % on w are not resolved in one run."
-    assert mixed_entry([row | {"ratio": LogRatio(math.log(1.15), 0.5, 8.0)}])["verdict"] == "pass"
+    assert resolution({"mixed": entry}) == "Two trials of one ratio differed by up to 30 % on w."
+    assert mixed_entry([quotient("w", 1.15, 0.5)])["verdict"] == "pass"
+
+
+def test_a_reader_hears_of_each_workload_once():
+    wide = mixed_entry([quotient(name, 1.3, 0.5) for name in ("w1", "v")])
+    failed = [powered(20), wide]
+    assert Audits(failed, "one").state("one") == (
+        "2 of 2 audits of this run failed: Power, Mixed frameworks. One run does not resolve differences below: "
+        "13 % on w0; 13 % on w1, where two trials of one ratio differed by up to 30 %; 13 % on w2; 13 % on w3. "
+        "Two trials of one ratio differed by up to 30 % on v."
+    )
 
 
 def test_the_quotient_that_once_passed_fails():
     """0.675 (0.662 to 0.689) for 1.05, among six that contain the truth."""
-    wrong = LogRatio(math.log(0.675 / 1.05), 0.0091, 10.0)
-    rows = [{"name": "w", "workload": f"w{number}", "ratio": LogRatio(0.0, 0.05, 8.0)} for number in range(6)]
-    entry = mixed_entry([*rows, {"name": "layers", "workload": "layers", "ratio": wrong}])
+    rows = [quotient(f"w{number}", 1.0, 0.05) for number in range(6)]
+    entry = mixed_entry([*rows, quotient("layers", 0.675 / 1.05, 0.0091, 10.0)])
     assert entry["figures"]["wrong"] == ["the interval of layers is too narrow", "layers is off by 56 %"]
 
 

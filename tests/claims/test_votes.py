@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from claims_fixture import claim, claims, config, dataset
-from made_tables import NEW, OLD, cell, comparison, program, replay
+from claims_fixture import claim, config, dataset
+from made_tables import cell, comparison, program
 from stackwars.study.claims.decide import decide
 from stackwars.study.claims.votes import votes_for
 from stackwars.study.results import effects
@@ -112,65 +112,6 @@ def test_a_count_is_below_another_exactly(operations, vote, tmp_path):
     assert said(query, tmp_path, programs=rows)[0][:2] == (vote, "below" if vote == "for" else "not below")
 
 
-def test_rows_of_one_unit_have_one_vote_and_a_mixed_one_is_open(tmp_path):
-    sizes = {"mha": ("oom", "oom"), "ffn": ("fits", "fits"), "gemm": ("fits", "oom")}
-    sizes |= {"conv": ("", "oom"), "layernorm": ("", "")}
-    rows = [
-        program("jax", workload, target="tpu-v6e", variant=f"b{number}", verdict=verdict)
-        for workload, verdicts in sizes.items()
-        for number, verdict in enumerate(verdicts)
-    ]
-    query = {
-        "study": "targets", "table": "programs", "unit": ["workload", "framework"],
-        "supports": ["oom"], "contradicts": ["fits"], "labels": {"fits and oom": "some fit"},
-    }  # fmt: skip
-    found = {title: (vote, word) for vote, word, title in said(query, tmp_path, programs=rows)}
-    assert found == {
-        "MHA": ("for", "oom"), "FFN": ("against", "fits"), "GEMM": ("open", "some fit"),
-        "Conv 3x3": ("for", "oom"), "LayerNorm": ("open", "no data"),
-    }  # fmt: skip
-
-
-def test_variants_of_a_stack_have_one_vote_in_a_unit(tmp_path):
-    words = {"torch_xla": "slower", "torch_xla_dynamo": "slower", "numpy": "faster"}
-    words |= {"torch_inductor": "slower", "torch_inductor_frozen": "inconclusive"}
-    form = {"quantity": "form", "baseline_workload": "per_example_grad", "variant": "steady"}
-    rows = [
-        comparison("per_example_loop", 2.0, **form, subject=name, baseline=name, verdict=word)
-        for name, word in words.items()
-    ]
-    query = {**STEADY, "study": "beyond", "where": {"quantity": "form"}, "unit": ["workload", "subject"]}
-    loop = "Per-example gradients, loop under"
-    assert said(query, tmp_path, comparisons=rows) == [
-        ("for", "slower", f"{loop} torch_xla"), ("against", "faster", f"{loop} NumPy"),
-        ("open", "inconclusive and slower", f"{loop} TorchInductor"),
-    ]  # fmt: skip
-
-
-def test_a_search_that_found_no_cause_votes_by_its_verdict(tmp_path):
-    found = {
-        "mha": ["argument layout"] * 2, "ffn": ["spread"], "gemm": ["not separable"],
-        "bert_base": ["argument layout", "spread"], "conv": ["failed"],
-    }  # fmt: skip
-    rows = [
-        {"workload": workload, "compiler": compiler, "device": "cpu", "subject": "torch_xla", "baseline": "jax"}
-        | ({"verdict": "cause", "what": word} if word == "argument layout" else {"verdict": word})
-        for workload, words in found.items()
-        for compiler, word in zip((OLD, NEW), words, strict=False)
-    ]
-    votes = votes_for(claims().claim("weight_layout_is_cause"), dataset(tmp_path, causes=rows))
-    assert {vote.row["workload"]: (vote.vote, vote.word) for vote in votes} == {
-        "mha": ("for", "argument layout"), "ffn": ("against", "spread"), "gemm": ("open", "not separable"),
-        "bert_base": ("open", "argument layout and spread"), "conv": ("open", "failed"),
-    }  # fmt: skip
-
-
-def test_cells_are_native_and_of_one_run(tmp_path):
-    cells = [cell("jax", run="1", slow_runs="two slow runs"), cell("jax", run="2", slow_runs="one slow run")]
-    cells += [replay("jax", run="2", slow_runs="one slow run")]
-    assert said(SLOW_RUNS, tmp_path, 0, True, cells=cells) == [("for", "one slow run", "GEMM")]
-
-
 def test_programs_are_of_the_run_that_has_those_asked_for(tmp_path):
     """A newer run may have more programs of a workload, and none for the target."""
     rows = [program("jax", target="tpu-v6e", run="1", verdict="fits")]
@@ -178,40 +119,6 @@ def test_programs_are_of_the_run_that_has_those_asked_for(tmp_path):
     where = {"target": "tpu-v6e"}
     query = {"study": "targets", "table": "programs", "where": where, "supports": ["fits"], "contradicts": []}
     assert said(query, tmp_path, is_reference=True, programs=rows)[0][0] == "for"
-
-
-def test_effects_have_no_mean_among_their_votes_and_workloads_have_their_titles(tmp_path):
-    rows = [
-        {"subset": "all", "workload": w, "effect": "compiler", "largest": "compiler"} for w in ("mha", "all")
-    ]
-    query = {
-        "table": "effects", "study": "matrix", "field": "largest", "supports": ["compiler"], "contradicts": [],
-    }  # fmt: skip
-    assert said(query, tmp_path, effects=rows) == [("for", "compiler", "MHA")]
-
-
-def test_titles_name_several_frameworks_and_whatever_else_tells_rows_apart(tmp_path):
-    def titles(*rows):
-        votes = said({**STEADY, "where": {"device": "cpu"}}, tmp_path, comparisons=list(rows))
-        return [title for *_, title in votes]
-
-    replayed = {"quantity": "replay", "compiler": OLD}
-    assert titles(comparison("mha", 2.0), comparison("ffn", 2.0)) == ["FFN", "MHA"]
-    assert titles(comparison("mha", 2.0), comparison("ffn", 2.0, subject="torch_xla_pending")) == [
-        "FFN under torch_xla (pending)", "MHA under torch_xla",
-    ]  # fmt: skip
-    assert titles(comparison("mha", 2.0, **replayed), comparison("mha", 2.0, **{**replayed, "compiler": NEW})) == [
-        "MHA (jaxlib 0.7.1)", "MHA (jaxlib 0.10.2)",
-    ]  # fmt: skip
-
-
-def test_numbers_are_shown_with_their_interval_as_shares_or_in_three_digits(tmp_path):
-    rows = [comparison("mha", 2.0, share=0.5, dof=1e6)]
-    shown = {
-        field: votes_for(claim({**STEADY, "show_field": field}), dataset(tmp_path, comparisons=rows))[0].number
-        for field in ("ratio", "share", "dof", "detail")
-    }
-    assert shown == {"ratio": "2.00 (1.92 to 2.09)", "share": "50 %", "dof": "1.0e6", "detail": ""}
 
 
 STUDY = full_study(config(), effects.STUDY)
@@ -269,11 +176,6 @@ def test_a_workload_without_a_row_leaves_its_vote_open(tmp_path):
     assert found.margin == "5 of 5 for (4 needed); not without iree-3.13: 2 of 5"
     table = dataset(tmp_path, effects=effect("all", words(5)))
     assert decide(claim(QUERY), table).verdict == "not decided"
-
-
-def test_a_verdict_that_is_open_anyway_names_no_level(tmp_path):
-    found = decided(tmp_path, words(3), **{"iree-3.13": words(1)})
-    assert (found.verdict, found.margin) == ("not decided", "3 of 5 for, 2 against (4 needed)")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from stackwars.explain.answer import OPERATIONS, Tried
 from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import causes, schema
-from stackwars.study.results.causes import carried, explained, shortened
+from stackwars.study.results.causes import carried, explained
 from stackwars.study.results.raw import Raw
 
 _TEXTS = ['"stablehlo.transpose"(%1) : tensor<3x2xf32>', "chlo.erf %2 : tensor<3x2xf32>"]
@@ -89,10 +89,6 @@ def test_a_gap_that_was_searched_stands_once_whichever_program_is_slower():
     known = built(document(gap(ANSWER, subject="jax", baseline="torch_xla")))
     found = explained(schema.table("comparisons", [PAIR | {"ratio": 0.5}]), known, 0.1)
     assert [(row["subject"], row["verdict"]) for row in found] == [("jax", "cause")]
-
-
-def test_a_region_without_operations_of_a_side_is_none():
-    assert shortened({"what": "operations", "a": []}, "a") == "none"
 
 
 def profiled(classes: dict[str, float], workload="gemm", wall_ms=10.0) -> dict:

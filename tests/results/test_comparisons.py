@@ -3,13 +3,11 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from made_tables import NEW, OLD, cell, compared, only, replay, rounds
 from stackwars.core.ratio import LogRatio
-from stackwars.study.config import load
 
 JAX, TORCH = cell("jax"), cell("torch_xla")
 STEADY = (2.1, 2.0, 1.96)
@@ -32,15 +30,6 @@ def split(calls=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), compiler=OLD,
     paired += rounds("control", "jax", control, **where, subject_ms=2.0, baseline_ms=0.7)
     programs = [replay(name, compiler) for name in ("jax", "torch_xla")]
     return compared([JAX, TORCH, *programs], paired, **changes)
-
-
-def test_an_interval_is_that_of_the_rounds_logarithms():
-    found = only(split(), quantity="replay")
-    known = stats.ttest_1samp(np.log(REPLAY), 0)
-    ends = np.exp([np.mean(np.log(REPLAY)), *known.confidence_interval(0.95)])
-    assert tuple(found[["ratio", "low", "high"]]) == pytest.approx(tuple(ends))
-    assert (found["rounds"], found["dof"], found["runs"], found["machines"]) == (3, 2, 1, 1)
-    assert found["error"] == pytest.approx(stats.sem(np.log(REPLAY)))
 
 
 def test_a_run_that_kept_no_rounds_has_their_summary():
@@ -80,39 +69,6 @@ def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_her
     assert rows == [("gemm", "cpu")] * 3 + [("ffn", "tpu")] * 3
 
 
-def test_one_level_is_that_of_all_ratios_of_a_quantity_and_device():
-    asked = {
-        ("gemm", "cpu", "torch_xla"): scattered(1.1, 0.05),
-        ("layernorm", "cpu", "torch_xla"): scattered(1.1, 0.2),
-        ("bert_base", "cpu", "numpy"): scattered(1.0, 0.1),
-        ("layernorm", "cpu-1t", "torch_xla"): scattered(1.1, 0.1),
-    }
-    cells, paired = [], []
-    for (workload, device, subject), ratios in asked.items():
-        cells.append(cell(subject, workload, device=device))
-        paired += rounds("steady", subject, ratios, workload=workload, device=device)
-    table = compared(cells, paired)
-    table = table[table["quantity"] == "steady"].set_index(["workload", "device", "subject"])
-    levels = table["confidence"]
-    assert list(levels[:3]) == pytest.approx([1 - 0.05 / 3] * 3)  # one of three decides
-    assert levels.iloc[3] == pytest.approx(0.95)
-
-
-def test_rounds_of_a_family_lend_each_other_their_variance():
-    """Three quiet ratios narrow the interval of a ratio whose three rounds scatter by chance."""
-    quiet = {name: scattered(1.1, 0.02)[:3] for name in ("ffn", "mha", "conv", "layernorm")}
-    given = {"gemm": scattered(1.1, 0.05)[:3], **quiet}
-    paired = [
-        row for name, ratios in given.items() for row in rounds("steady", "torch_xla", ratios, workload=name)
-    ]
-    table = compared([cell("torch_xla", name) for name in given], paired)
-    found = only(table, quantity="steady", workload="gemm")
-    assert found["dof"] > 2 and found["error"] < stats.sem(np.log(given["gemm"]))
-    # Another compiler, quantity or device is another family.
-    alone = compared([cell("torch_xla")], rounds("steady", "torch_xla", given["gemm"]))
-    assert only(alone, quantity="steady")["dof"] == 2
-
-
 @pytest.mark.parametrize(
     ("undisturbed", "verdict", "detail"),
     [
@@ -131,42 +87,11 @@ def test_a_direction_needs_the_undisturbed_series_to_agree_in_sign(undisturbed, 
     assert ("undisturbed" in set(table["quantity"])) == bool(undisturbed)
 
 
-def test_cpu_time_has_verdicts_of_its_own_and_changes_no_other_row():
-    cells = [JAX, TORCH, replay("jax"), replay("torch_xla")]
-    times = rounds("steady", "torch_xla", STEADY) + rounds("replay", "torch_xla", REPLAY, compiler=OLD)
-    cpu = rounds("steady_cpu", "torch_xla", (1.0, 1.001, 0.999))
-    cpu += rounds("replay_cpu", "torch_xla", REPLAY, compiler=OLD)
-    table = compared(cells, [*times, *cpu])
-    assert only(table, quantity="steady_cpu")["verdict"] == "equivalent"
-    assert only(table, quantity="replay_cpu", compiler=OLD)["verdict"] == "slower"
-    others = table[~table["quantity"].isin(["steady_cpu", "replay_cpu"])].reset_index(drop=True)
-    pd.testing.assert_frame_equal(others, compared(cells, times))
-
-
 def test_equal_times_need_no_sign():
     paired = rounds("steady", "torch_xla", (1.01, 1.0, 1.02)) + rounds(
         "undisturbed", "torch_xla", (0.99, 1.0, 0.99)
     )
     assert only(compared([JAX, TORCH], paired), quantity="steady")["verdict"] == "equivalent"
-
-
-@pytest.mark.parametrize(("basis", "interleaved"), [("interleaved", True), ("in turn", False)])
-@pytest.mark.parametrize(("kept", "contended"), [(0.81, False), (0.6, True)])
-def test_a_steady_ratio_has_its_basis_and_a_framework_that_contends_with_itself(
-    basis, interleaved, kept, contended
-):
-    cells = [cell("jax", kept_share=1.0), cell("torch_xla", kept_share=kept)]
-    found = only(compared(cells, rounds("steady", "torch_xla", STEADY, basis=basis)), quantity="steady")
-    assert (found["interleaved"], found["contended"]) == (interleaved, contended)
-
-
-def test_the_factors_multiply_to_the_native_ratio():
-    table = split((3.7, 0.2, 9.1), (1.1, 7.3, 2.9)).set_index("quantity")
-    calls, program, rest, margin = table.loc[["native", "replay", "everything else", "margin"], "ratio"]
-    assert program * rest == pytest.approx(calls, rel=1e-12)
-    assert program / rest == pytest.approx(margin, rel=1e-12)
-    assert table["share"]["margin"] == pytest.approx(math.log(program) / math.log(calls))
-    assert only(split(), quantity="margin")["native_verdict"] == "slower"
 
 
 @pytest.mark.parametrize(
@@ -185,38 +110,11 @@ def test_a_native_ratio_is_due_to_the_larger_factor_if_the_interval_of_both_deci
     assert only(split(calls, program), quantity="margin")["verdict"] == verdict
 
 
-def test_without_native_calls_there_is_a_replay_alone():
-    words = split(calls=()).set_index("quantity")["verdict"]
-    assert list(words[["native", "replay", "everything else", "margin"]]) == [
-        "no data", "slower", "no data", "no data",
-    ]  # fmt: skip
-
-
 def test_only_the_native_compiler_has_native_calls_and_a_control():
     own = {"native", "everything else", "margin", "control"}
     assert not own & set(split(compiler=NEW)["quantity"])
     native = {NEW: {"environment": "an-xla", "native": True}}
     assert own <= set(split(compiler=NEW, compilers=native)["quantity"])
-
-
-def test_every_framework_with_a_cell_and_a_program_has_a_control():
-    cells = [JAX, TORCH, *(replay(name) for name in ("jax", "torch_xla", "torchax"))]
-    table = compared(cells, rounds("control", "jax", (1.0, 1.01, 1.0), compiler=OLD))
-    found = table[table["quantity"] == "control"]
-    assert list(zip(found["subject"], found["verdict"], strict=True)) == [
-        ("jax", "passed"),
-        ("torch_xla", "no data"),
-    ]
-
-
-def test_times_in_ms_are_the_medians_of_the_rounds():
-    paired = []
-    for number, (one, base) in enumerate(((2.0, 1.0), (8.0, 2.0), (3.0, 9.0))):
-        [row] = rounds("replay", "torch_xla", (one / base,), compiler=OLD, subject_ms=one, baseline_ms=base)
-        paired.append(row | {"round": number})
-    paired.append(paired[0] | {"round": 3, "ratio": None, "basis": "apart", "subject_ms": 99.0})
-    found = only(compared([replay("jax"), replay("torch_xla")], paired), quantity="replay")
-    assert tuple(found[["subject_ms", "baseline_ms"]]) == (3.0, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -253,12 +151,6 @@ def test_control_tells_whether_a_native_call_takes_the_time_of_the_replay(ratios
     assert (found["detail"] == difference) == verdict.startswith("native")
 
 
-def test_a_program_in_two_compilers_is_compared():
-    paired = rounds("compiler", "jax", (2.0, 2.1, 2.0), compiler=NEW, baseline_compiler=OLD)
-    found = only(compared([], paired), quantity="compiler")
-    assert tuple(found[["compiler", "baseline_compiler", "subject", "verdict"]]) == (NEW, OLD, "jax", "slower")
-
-
 def timed(framework: str, workload: str, ms: float, spread: float = 0.02, **columns) -> dict:
     """A cell with a steady time and its interval over 3 processes."""
     ends = {f"steady_{end}_ms": ms * math.exp(sign * spread) for end, sign in (("low", -1), ("high", 1))}
@@ -276,14 +168,6 @@ def test_a_form_is_compared_with_the_plain_form_in_the_same_framework():
     assert (found["variant"], found["ratio"], found["verdict"]) == ("steady", pytest.approx(0.5), "faster")
     # Two equal errors: their root sum of squares, with the degrees of freedom of the fewer processes.
     assert (found["dof"], math.log(found["high"] / 0.5)) == (2, pytest.approx(0.02 * math.sqrt(2)))
-
-
-def test_processes_that_the_gate_left_out_are_no_degrees_of_freedom():
-    other = timed("jax", "unrolled_rnn", 1.0, spread=0.0)
-    for processes, freedom in ((2, 1), (3, 2)):
-        found = form(timed("jax", "scan_rnn", 2.0, steady_processes=processes), other)
-        assert found["error"] == pytest.approx(0.02 / stats.t.ppf(0.975, freedom))
-    assert form(timed("jax", "scan_rnn", 2.0, steady_processes=1), other)["verdict"] == "no interval"
 
 
 def test_forms_of_two_nodes_are_not_compared():
@@ -313,49 +197,3 @@ def test_how_the_cost_of_compiling_grows_with_a_size(cost, verdict):
     assert "scaling" not in set(compared(cells[:2])["quantity"])
     failed = [one | {"status": "timeout"} for one in cells]
     assert "scaling" not in set(compared(failed)["quantity"])
-
-
-def test_frameworks_with_a_baseline_in_common_are_compared_pairwise():
-    pairwise = [["torch_inductor", "torch_eager"], ["torchax", "torch_eager"]]
-    paper = load().paper.changed(pairwise=pairwise)
-    cells = [JAX, cell("torch_inductor"), cell("torch_eager")]
-    ratios = {"torch_inductor": (2.0, 2.1, 2.05), "torch_eager": (4.0, 4.1, 4.2)}
-    paired = [row for name, values in ratios.items() for row in rounds("steady", name, values)]
-    table = compared(cells, paired, paper=paper)
-    found = only(table, quantity="pairwise")
-    one, other = (only(table, quantity="steady", subject=name) for name in ratios)
-    assert tuple(found[["subject", "baseline", "verdict"]]) == (*ratios, "faster")
-    assert found["ratio"] == pytest.approx(one["ratio"] / other["ratio"])
-    assert found["error"] == pytest.approx(math.hypot(one["error"], other["error"]))
-    alone = compared(cells, rounds("steady", "torch_eager", (4.0, 4.1)), paper=paper)
-    assert only(alone, quantity="pairwise")["verdict"] == "no data"
-
-
-@pytest.mark.parametrize(
-    ("with_it", "verdict", "share"),
-    [
-        ((1.02, 1.01, 1.03), "most removed", 0.97),
-        ((1.7, 1.71, 1.7), "most remains", 0.23),
-        ((1.3, 1.5, 1.38), "not separated", 0.5),
-    ],
-)
-def test_a_library_removes_most_of_a_difference_or_leaves_it(with_it, verdict, share):
-    ratios = {f"{NEW}-no-ynn": (0.5, 0.51, 0.49), NEW: [1 / one for one in with_it], OLD: (0.3, 0.3, 0.31)}
-    found = only(compared(*replayed(ratios)), quantity="removal")
-    assert (found["compiler"], found["baseline_compiler"]) == (NEW, f"{NEW}-no-ynn")
-    assert (found["verdict"], found["share"]) == (verdict, pytest.approx(share, abs=0.05))
-    assert found["low"] < found["ratio"] < found["high"]
-
-
-def test_a_small_difference_is_not_asked_about():
-    ratios = {f"{NEW}-no-ynn": (1.05, 1.06, 1.05), NEW: (1.0, 1.0, 1.01)}
-    assert "removal" not in set(compared(*replayed(ratios))["quantity"])
-
-
-def replayed(ratios):
-    """Cells and rounds of replays with these ratios of torch_xla to JAX, by compiler."""
-    cells = [replay(name, compiler) for compiler in ratios for name in ("jax", "torch_xla")]
-    paired = [
-        row for name, values in ratios.items() for row in rounds("replay", "torch_xla", values, compiler=name)
-    ]
-    return cells, paired

@@ -70,11 +70,6 @@ def test_an_accelerator_s_cells_are_those_of_the_newest_run_that_was_asked_for_t
     assert [run["run"] for run in found.runs_of("stacks")] == ["1"]
 
 
-def test_rows_of_this_run_are_of_no_named_run(tmp_path):
-    cells = [cell("jax"), cell("torch_xla", status="error")]
-    assert len(data(tmp_path, cells=cells).rows("cells", "stacks")) == 2
-
-
 def test_a_study_has_its_workloads_frameworks_programs_and_compilers(tmp_path):
     programs = ("jax", "tensorflow_xla", "numpy")
     cells = [replay(name, compiler) for name in programs for compiler in ("jaxlib-0.10.2", "another")]

@@ -31,11 +31,6 @@ def test_what_there_is_alone_has_the_whole_variance(name):
     assert largest(with_ends(found)) == name
 
 
-def test_factor_is_that_of_the_standard_deviation():
-    # Compilers at exp(-0.3) and exp(0.3) of their mean.
-    assert decompose(logs(compiler=0.3))[COMPILER]["factor"] == pytest.approx(math.exp(0.3))
-
-
 def test_noise_alone_has_no_interaction_on_average():
     found = [decompose(logs(frontend=0.5, noise=0.2))[INTERACTION]["share"] for _ in range(300)]
     assert abs(np.mean(found)) < 0.02
@@ -96,36 +91,6 @@ def built(cells, times, asked=None):
     )
 
 
-def test_an_effect_of_what_is_left_out_is_gone_without_it():
-    table = built(*measured()).set_index(["subset", "effect"])
-    shares = table["share"]
-    assert shares["all", COMPILER] > 0.9
-    assert shares["XLA alone", FRONTEND] > 0.9
-    assert shares["one frontend a dialect", COMPILER] > 0.99
-    assert shares["both restrictions", FRONTEND] == pytest.approx(0.8, abs=0.01)
-    sizes = table[["frontends", "compilers", "rounds"]].xs(FRONTEND, level="effect")
-    assert sizes.loc["all"].tolist() == [3, 3, 3] and sizes.loc["both restrictions"].tolist() == [2, 2, 3]
-
-
-def test_each_compiler_and_each_frontend_is_left_out_in_turn():
-    table = built(*measured()).set_index(["subset", "effect"])["share"]
-    assert table["without compiler iree-3.13", FRONTEND] > 0.9
-    assert table["without compiler jaxlib-0.7.1", COMPILER] > 0.9
-    assert table["without frontend torchax", COMPILER] > 0.99
-    names = {"compiler": COMPILERS, "frontend": FRONTENDS}
-    expected = {effects.without(factor, level) for factor, levels in names.items() for level in levels}
-    assert {subset for subset, _ in table.index if subset.startswith("without")} == expected
-
-
-def test_the_mean_over_the_workloads_has_an_interval_over_them():
-    (cells, times), more = measured("gemm"), measured("mha", compilers={**COMPILERS, "iree-3.13": 0.1})
-    table = built(cells + more[0], times + more[1])
-    whole = table[table["subset"] == "all"].set_index(["effect", "workload"])["share"]
-    for effect in (FRONTEND, COMPILER, INTERACTION):
-        assert whole[effect, "all"] == pytest.approx(whole[effect][["gemm", "mha"]].mean())
-    assert set(built(*measured())["workload"]) == {"gemm"}  # of one workload there is no mean
-
-
 def test_only_loops_of_replays_count():
     cells, times = measured()
     # As runs accepted earlier have them.
@@ -180,10 +145,3 @@ def test_the_largest_effect_is_named_if_all_runs_name_it(tmp_path):
     apart = two_runs(tmp_path / "apart", {"gemm": (COMPILERS, 0.0)}, {"gemm": (COMPILERS, 90.0)})
     assert [of_reference(run, column="largest")[COMPILER, "gemm"] for run in apart] == [COMPILER, FRONTEND]
     assert of_reference(*apart, column="largest")[COMPILER, "gemm"] == NOT_SEPARATED
-
-
-def test_the_largest_effect_is_named_by_the_printed_intervals():
-    table = built(*measured())
-    own = table[table["subset"] == "all"].set_index("effect")
-    others = own.drop(index=COMPILER)["share_high"].max()
-    assert set(own["largest"]) == {COMPILER} and own["share_low"][COMPILER] > others

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from made_tables import NEW, OLD, cell, compared, only, program, word
+from made_tables import NEW, cell, compared, only, program, word
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.study.results import exact, schema
 
@@ -18,56 +18,12 @@ def both(one: dict, base: dict, **columns) -> list[dict]:
     return [program("jax", **columns, **base), program("torch_xla", **columns, **one)]
 
 
-def test_a_row_has_no_interval_and_is_of_one_run():
-    found = only(compared(programs=both({"hbm_bytes": 110}, {"hbm_bytes": 100}, **TPU)), quantity="hbm")
-    assert found[["low", "high", "error", "confidence"]].isna().all()
-    assert tuple(found[["runs", "machines", "ratio", "verdict"]]) == (1, 1, 1.1, "more")
-    assert tuple(found[["device", "compiler", "variant", "title"]]) == ("tpu-v6e", NEW, "base", "GEMM")
-
-
-COLUMNS = {"hbm": "hbm_bytes", "temporaries": "temp_bytes", "layout": "layout_bytes"}
-
-
-@pytest.mark.parametrize("quantity", COLUMNS)
-def test_amounts_of_programs_compiled_for_a_target_are_the_same_within_a_percent(quantity):
-    for torch, verdict in ((1009, "same"), (1020, "more"), (700, "less"), (None, "no data")):
-        programs = both({COLUMNS[quantity]: torch}, {COLUMNS[quantity]: 1000}, operations=7, **TPU)
-        assert word(compared(programs=programs), quantity) == verdict
-
-
-def test_counts_are_the_same_only_if_they_are_equal():
-    programs = both({"operations": 99, "fusions": 8}, {"operations": 100, "fusions": 8}, **TPU)
-    programs += both({"operations": 30}, {"operations": 20}, canonical_hash="one")
-    table = compared(programs=programs)
-    assert only(table, quantity="fusions")["verdict"] == "same"
-    operations = table[table["quantity"] == "operations"].set_index("variant")["verdict"]
-    assert operations.to_dict() == {"optimised": "less", "normalised": "more"}
-
-
-def test_memory_is_compared_in_the_newest_compiler_of_each_target():
-    programs = both({"hbm_bytes": 1}, {"hbm_bytes": 2}, target="tpu-v6e", compiler=OLD)
-    programs += both({"hbm_bytes": 3}, {"hbm_bytes": 2}, **TPU)
-    programs += both({"hbm_bytes": 2}, {"hbm_bytes": 2}, target="h100", compiler=OLD)
-    programs += both({"hbm_bytes": 4}, {"hbm_bytes": 2}, target="cpu", compiler=NEW)  # of a replay
-    found = compared(programs=programs).query("quantity == 'hbm'")
-    assert list(zip(found["device"], found["verdict"], strict=True)) == [("tpu-v6e", "more"), ("h100", "same")]
-
-
 def test_largest_batches_are_compared_by_their_brackets():
     jax = {"largest_batch": 200, "smallest_refused_batch": 201}
     torch = {"largest_batch": 208, "smallest_refused_batch": None}
     found = only(compared(programs=both(torch, jax, **TPU)), quantity="largest_batch")
     assert (found["verdict"], found["ratio"]) == ("more", 1.04)
     assert word(compared(programs=both({}, {}, **TPU)), "largest_batch") is None
-
-
-def test_programs_are_the_same_if_their_hashes_are():
-    programs = both({"canonical_hash": "b"}, {"canonical_hash": "a"}, level="raw")
-    programs += both({}, {}, canonical_hash="c")
-    found = compared(programs=programs).query("quantity == 'program'").set_index("variant")
-    assert found["verdict"].to_dict() == {"raw": "different", "normalised": "same"}
-    unread = both({"status": "unreadable"}, {}, canonical_hash="d")
-    assert compared(programs=unread).empty
 
 
 @pytest.mark.parametrize(("form", "jax", "torch", "verdict"), [

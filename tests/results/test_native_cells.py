@@ -15,7 +15,7 @@ from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.results import cells as table_of_cells
 from stackwars.study.results import raw, schema
-from stackwars.study.results.native import (
+from stackwars.study.results.cells import (
     LEFT_OUT,
     losses_apart,
     majority,
@@ -80,21 +80,6 @@ def test_cell_that_was_not_run_says_why(results):
     assert (absent["rounds"], absent["flops"]) == (0, 2 * 16 * 32 * 64)
 
 
-def test_ok_row_holds_the_numbers_of_the_cell(results):
-    pair(results, jax={"first_ms": 100.0, "second_ms": 3.0, "steady_ms": (2.0, 2.0, 4.0)})
-    found = row(results)
-    assert tuple(found[["status", "title", "table", "kind"]]) == ("ok", "GEMM", "I", "basic")
-    assert (found["baseline"], row(results, TORCH)["baseline"]) == ("", "jax")
-    assert tuple(found[["first_ms", "second_ms", "steady_ms"]]) == pytest.approx((100.0, 3.0, 2.0))
-    ends = [f"steady_{end}_ms" for end in ("low", "high", "min", "max")]
-    assert tuple(found[ends]) == pytest.approx((2.0,) * 4)
-    assert tuple(found[["compiles_first", "compiles_second", "compiles_steady"]]) == (1, 0, 0)
-    assert (found["rounds"], found["wall_s"]) == (2, 20.0)
-    assert found["steady_class"] == "steady at once"
-    assert (found["precision"], found["dtype"]) == ("HIGHEST", "f32")
-    assert found["peak_rss_bytes"] == 2**28 + 1
-
-
 def test_oom_row_has_its_detail_and_no_number(results):
     bad = {"status": ("oom", "refused at build: RESOURCE_EXHAUSTED")}
     write_cell(results, [process(JAX)], OUTPUT)
@@ -105,12 +90,6 @@ def test_oom_row_has_its_detail_and_no_number(results):
     assert found["rounds"] == 1  # the second was not run
     # Nothing is left to compare the other one with.
     assert other["status"] == "ok" and np.isnan(other["parity_rel_l2"])
-
-
-def test_cell_that_is_not_asked_for_is_not_read(results):
-    pair(results)
-    assert set(raw.read(config(), results).cells) == {JAX, TORCH}
-    assert raw.read(config(workloads=["ffn"]), results).cells == {}
 
 
 def ffn_output(change: float) -> np.ndarray:

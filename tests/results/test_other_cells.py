@@ -37,27 +37,6 @@ def test_a_replay_that_nobody_ran_has_rows_that_say_so():
     assert list(table_of_cells.replayed(none, Raw())) == []
 
 
-def test_row_of_a_replayed_program():
-    found = replayed().loc["torch_xla"]
-    assert found["steady_ms"] == pytest.approx((18 * 19 * 20) ** (1 / 3))
-    assert found["steady_low_ms"] < found["steady_ms"] < found["steady_high_ms"]
-    assert tuple(found[["mode", "workload", "compiler", "baseline"]]) == ("replay", "gemm", OLD, "jax")
-    assert (found["rounds"], found["gated"], found["parity_rel_l2"]) == (3, True, 3e-7)
-    blocks = replayed(calls=16).loc["torch_xla"]
-    assert blocks["steady_ms"] == pytest.approx(found["steady_ms"])
-
-
-def test_a_replayed_program_has_the_cores_of_its_loops():
-    replay = measured_replay({"jax": (1.0, 1.0, 1.0)}, calls=2)
-    for number, loops in enumerate(replay["programs"]["jax"]["loops"]):
-        for loop in loops:
-            # Half a core, one core, one and a half.
-            loop["run_ns"] = round(0.5 * (1 + number) * sum(loop["ns"]))
-    rows = list(table_of_cells.replayed(config(), Raw(replays={GEMM: replay})))
-    [found] = [row for row in rows if row["status"] == "ok"]
-    assert found["cores"] == pytest.approx(1.0)
-
-
 def test_invalid_program_shows_no_time():
     found = replayed(status="invalid").loc["jax"]
     assert (found["status"], found["status_detail"], found["rounds"]) == ("invalid", "why", 0)

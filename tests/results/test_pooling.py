@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from made_tables import comparison
+from stackwars.core.ratio import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, LogRatio, direction
 from stackwars.study.results import comparisons, pooling, schema
-from stackwars.study.results.families import Prior
 from stackwars.study.results.pooling import RunTable, RunValue
 
 NAMES = ("gemm", "ffn", "mha", "conv", "layernorm")
@@ -20,97 +20,6 @@ def run(name: str, machine: str, *rows: dict) -> RunTable:
 
 def pooled(*tables: RunTable):
     return pooling.pool(tables).set_index("workload")
-
-
-def test_ratios_are_pooled_over_the_runs_that_have_each():
-    older = run("1", "a", *map(comparison, NAMES[:4], (1.4, 0.93, 1.9, 1.02)))
-    found = pooled(older, run("2", "a", *map(comparison, NAMES, (1.5, 0.9, 2.0, 1.0, 3.0))))
-    assert list(found["runs"]) == [2, 2, 2, 2, 1] and set(found["machines"]) == {1}
-    assert found["ratio"]["gemm"] == pytest.approx(math.sqrt(1.5 * 1.4))
-    assert found["ratio"]["layernorm"] == pytest.approx(3.0)
-    # One more run of a ratio that two have is predicted more closely than of one that one has.
-    widths = np.log(found["predicted_high"] / found["predicted_low"])
-    assert widths["layernorm"] > widths["gemm"]
-    assert list(found["rounds"]) == [6, 6, 6, 6, 3]  # of all runs
-
-
-def test_each_kind_of_machine_has_a_row_of_its_runs():
-    tables = [run(name, kind, comparison("gemm", ratio)) for name, kind, ratio in
-              (("1", "a", 1.2), ("2", "a", 1.4), ("3", "b", 3.0))]  # fmt: skip
-    found = pooling.pool(tables).set_index("machine")
-    assert dict(found["ratio"]) == pytest.approx({"a": math.sqrt(1.2 * 1.4), "b": 3.0})
-    assert dict(found["runs"]) == {"a": 2, "b": 1} and set(found["machines"]) == {2}
-    assert (found["predicted_low"] < found["ratio"]).all() and (found["ratio"] < found["predicted_high"]).all()
-
-
-def test_a_family_has_its_own_variance_between_runs():
-    def rows(quantity, factor, names=NAMES[:4]):
-        return [comparison(name, factor, quantity=quantity) for name in names]
-
-    def errors(found):
-        return found.set_index(["quantity", "workload"])["error"]
-
-    quiet, loud = (
-        [rows(name, ratio) for ratio in ratios]
-        for name, ratios in (("steady", (1.4, 1.5)), ("first", (1.4, 2.8)))
-    )
-    alone = errors(pooling.pool([run(str(n), "a", *one) for n, one in enumerate(quiet)]))
-    beside = [run(str(n), "a", *one, *other) for n, (one, other) in enumerate(zip(quiet, loud, strict=True))]
-    found = errors(pooling.pool(beside))
-    assert found["steady"].tolist() == alone["steady"].tolist()
-    assert (found["first"] > found["steady"]).all()
-
-
-def test_interleaved_ratios_are_not_pooled_with_others():
-    def steady(ratio, interleaved):
-        return comparison("gemm", ratio, interleaved=interleaved)
-
-    ratios = ((1.2, True), (1.3, True), (3.0, False))
-    found = pooled(*(run(str(n), "a", steady(*one)) for n, one in enumerate(ratios)))
-    assert found["ratio"]["gemm"] == pytest.approx(math.sqrt(1.2 * 1.3))
-    assert found["interleaved"]["gemm"] is True
-    apart = pooled(*(run(str(n), "a", steady(ratio, False)) for n, ratio in enumerate((2.0, 3.0))))
-    assert apart["ratio"]["gemm"] == pytest.approx(math.sqrt(6)) and apart["interleaved"]["gemm"] is False
-
-
-def test_nothing_of_one_run_stands_beside_a_pooled_ratio():
-    """Neither what its own rounds say nor words about it."""
-    columns = {"detail": "1 of 3 rounds left out", "share": 0.7, "contended": False}
-    rows = [comparison("gemm", ratio, **columns, interleaved=True) for ratio in (1.2, 1.3)]
-    rows[1]["contended"] = True
-    found = pooled(run("1", "a", rows[0]), run("2", "a", rows[1])).loc["gemm"]
-    assert (found["detail"], found["run"]) == ("", "") and math.isnan(found["share"])
-    assert found["contended"] is True
-
-
-def test_what_cannot_be_pooled_is_of_the_newest_run_that_has_it():
-    def bytes_of(ratio):
-        return comparison("gemm", ratio, None, quantity="hbm")
-
-    def of_one_round(ratio):
-        return comparison("ffn", ratio, None, rounds=1)
-
-    missing = {"error": None, "rounds": None, "verdict": "no data"}
-    tables = [
-        run("1", "a", bytes_of(1.1), of_one_round(2.0), comparison("mha", 4.0, rounds=6)),
-        run("2", "b", bytes_of(1.2), of_one_round(3.0)),
-        run("3", "b", *(comparison(name, 1.0, **missing) | {"ratio": None} for name in ("ffn", "mha"))),
-    ]
-    found = pooled(*tables)
-    assert (found["ratio"]["gemm"], found["run"]["gemm"], found["runs"]["gemm"]) == (1.2, "2", 1)
-    assert (found["ratio"]["ffn"], found["run"]["ffn"], found["rounds"]["ffn"]) == (3.0, "2", 1)
-    # Of one run in no family: as that run has it, with its rounds.
-    assert tuple(found.loc["mha", ["ratio", "error", "run", "rounds"]]) == (4.0, 0.01, "1", 6)
-
-
-def test_cpu_time_of_one_run_of_each_kind_is_a_row_of_its_kind():
-    tables = [
-        run(name, kind, comparison("mha", ratio, quantity="steady_cpu"))
-        for name, kind, ratio in (("1", "a", 4.0), ("2", "b", 3.0))
-    ]
-    found = pooling.pool(tables).set_index("machine")
-    assert dict(found["ratio"]) == {"a": 4.0, "b": 3.0} and dict(found["run"]) == {"a": "1", "b": "2"}
-    assert set(found["machines"]) == {2} and found["predicted_low"].isna().all()
 
 
 def test_what_holds_on_every_kind_of_machine_is_the_least():
@@ -163,30 +72,6 @@ def test_runs_of_one_kind_without_a_family_have_students_intervals():
     assert ends(found.next_run) == pytest.approx((np.mean(values) - reach, np.mean(values) + reach))
 
 
-def test_kinds_have_their_own_means_and_one_variance():
-    found = pooling.pool_runs(runs(0.1, 0.3, 0.9, 0.7, 0.8, kinds="aabbb"), None)
-    # About the means of their kinds: 3 degrees of freedom.
-    square = (2 * 0.1**2 + 2 * 0.1**2) / 3
-    assert [found[kind].mean.log for kind in "ab"] == pytest.approx([0.2, 0.8])
-    assert [found[kind].mean.error for kind in "ab"] == pytest.approx([math.sqrt(square / n) for n in (2, 3)])
-    assert {found[kind].mean.freedom for kind in "ab"} == {3}
-    assert found["b"].next_run.error == pytest.approx(math.sqrt(square * (1 + 1 / 3)))
-
-
-def test_one_run_is_as_uncertain_as_its_family():
-    (one,) = runs(0.5, error=0.1, rounds=4)
-    assert pooling.pool_runs([one], None) == {}
-    # Runs of a kind vary by 3 times the variance of a round, which is 4 * 0.1^2.
-    found = pooling.pool_runs([one], Prior(3.0, 6.0))["a"]
-    assert (found.mean.error, found.mean.freedom) == (pytest.approx(math.sqrt(0.12)), 6.0)
-    assert found.next_run.error == pytest.approx(math.sqrt(0.24))
-
-
-def test_a_run_varies_at_least_as_its_rounds():
-    found = pooling.pool_runs(runs(0.2, 0.2, 0.2, kinds="aaa", error=0.1), None)["a"]
-    assert found.mean.error == pytest.approx(0.1 / math.sqrt(3))
-
-
 def world(random, kinds: str, members: int = 25, heterogeneity: float = 6.0):
     """Return the runs of a family, the true value of each kind of each member, and one more run of each kind.
 
@@ -232,3 +117,41 @@ def test_a_family_narrows_the_intervals_of_its_members():
         [pooling.pool_runs(member, one)["a"].mean.half_width() for member in family] for one in (None, prior)
     )
     assert np.median(lent) < 0.8 * np.median(own)
+
+
+def test_the_prior_of_a_family_is_found_again():
+    random = np.random.default_rng(2)
+    dofs = random.integers(2, 6, 3000)
+    true = 0.01 * 6 / random.chisquare(6, 3000)
+    prior = pooling.fit_prior(true * random.chisquare(dofs) / dofs, dofs)
+    assert prior.variance == pytest.approx(0.01, rel=0.1) and prior.dof == pytest.approx(6, rel=0.2)
+
+
+def test_variances_that_differ_by_chance_alone_are_one():
+    random = np.random.default_rng(3)
+    prior = pooling.fit_prior(0.01 * random.chisquare(3, 300) / 3, [3] * 300)
+    assert prior.variance == pytest.approx(0.01, rel=0.15) and prior.dof > 20
+
+
+def level_of(ratios: list[LogRatio]) -> float:
+    def decided(level: float) -> int:
+        return sum(direction(ratio.estimate(level)) != INCONCLUSIVE for ratio in ratios)
+
+    return pooling.level(len(ratios), decided)
+
+
+def test_at_most_5_percent_of_what_is_decided_is_wrong():
+    random, wrong, decided = np.random.default_rng(5), [], 0
+    for _ in range(200):
+        truths = np.where(random.random(120) < 0.6, 0.0, random.normal(0, 0.1, 120))
+        ratios = []
+        for truth in truths:
+            error = 0.03 * math.sqrt(random.chisquare(4) / 4)
+            ratios.append(LogRatio(truth + random.normal(0, 0.03), error, 4.0))
+        level = level_of(ratios)
+        words = [direction(ratio.estimate(level)) for ratio in ratios]
+        right = {SLOWER: truths > 0, FASTER: truths < 0, EQUIVALENT: np.abs(truths) <= math.log(1.05)}
+        false = [not right[word][n] for n, word in enumerate(words) if word != INCONCLUSIVE]
+        decided += len(false)
+        wrong.append(sum(false) / max(len(false), 1))
+    assert decided > 1000 and np.mean(wrong) <= 0.05

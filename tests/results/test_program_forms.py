@@ -45,13 +45,6 @@ def test_every_program_has_a_row_of_both_levels_whose_columns_are_those_of_the_t
     assert rows["ffn", "jax", "raw"]["sha256"] == digest
 
 
-def test_operations_are_counted(rows):
-    for level in ("raw", "normalised"):
-        one, other = (rows["ffn", name, level] for name in ("jax", "torch_xla"))
-        assert sum(json.loads(one["operations_by_kind"]).values()) == one["operations"] > 0
-        assert one["canonical_hash"] != other["canonical_hash"]
-
-
 def test_the_normalised_level_has_the_forms(rows):
     jax, torch = (rows["ffn", name, "normalised"] for name in ("jax", "torch_xla"))
     assert (jax["flattening"], torch["flattening"]) == ("preserved", "flattened")

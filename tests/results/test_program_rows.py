@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from made_tables import OLD, check, measured_replay, only, outcome, values_of
+from made_tables import OLD, check, only, outcome, values_of
 from measured import config, write_results
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.outcome import Status
@@ -17,8 +17,7 @@ from stackwars.publish.paper.figures.of_compilers import draw_releases
 from stackwars.study import programs as study
 from stackwars.study import sharding
 from stackwars.study.keys import Config
-from stackwars.study.programs import ReplayCell
-from stackwars.study.results import native, programs, raw, schema
+from stackwars.study.results import cells, programs, raw, schema
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
 
@@ -128,17 +127,6 @@ def test_programs_for_slices_have_their_collectives(tmp_path):
     assert (other["framework"], other["status"], other["collectives"]) == ("torch_xla", "error", "")
 
 
-def test_programs_of_a_replay_have_what_its_compiler_made_of_them(tmp_path):
-    result = measured_replay({"jax": (1.0, 1.0), "torch_xla": (1.0, 1.0)})
-    result["programs"]["jax"] |= {"compile_s": [1.0, 3.0], "optimised": {"fusions": 4, "ynn": 1, "copies": 0}}
-    result["programs"]["torch_xla"] |= {"status": "unsupported", "status_detail": "no such operation"}
-    raw = Raw(replays={ReplayCell("cpu", OLD, "gemm"): result})
-    table = built(config(workloads=[]), tmp_path, raw).set_index("framework")
-    found = table.loc["jax", ["target", "compiler", "compile_s", "fusions", "ynn", "copies"]]
-    assert tuple(found) == ("cpu", OLD, 2.0, 4, 1, 0)
-    assert tuple(table.loc["torch_xla", ["status", "status_detail"]]) == ("unsupported", "no such operation")
-
-
 WHERE = "the last 12 of axis 0"
 
 
@@ -164,7 +152,7 @@ def test_an_infinite_error_is_one_and_no_missing_number():
     infinite = outcome("wrong", wrong=96, l2=None, largest=None)
     found = programs.build_values(config(), Raw(checks=[check({"jax": infinite})])).iloc[0]
     assert tuple(found[["l2", "largest_error"]]) == (np.inf, np.inf)
-    assert native.judged(values_of(wrong=1, l2=None))["parity_rel_l2"] == np.inf
+    assert cells.judged(values_of(wrong=1, l2=None))["parity_rel_l2"] == np.inf
 
 
 def test_rows_are_in_the_order_of_workloads_sizes_and_compilers():
@@ -229,11 +217,6 @@ def test_a_row_has_the_outcome_the_time_and_the_change():
     assert frame.loc["2", "compile_s"] == 2.0
     assert frame.loc["1", "change"] == "fixed" and frame.loc["0", "change"] == ""
     assert frame["title"].eq("MHA").all()
-
-
-def test_a_document_of_schema_1_has_the_same_change():
-    slower, fixed = release_document()["changes"]
-    assert released(schema=1, changes=[slower | {"ratio": [2.0, 1.8, 2.2]}, fixed]).equals(released())
 
 
 def test_a_program_that_could_not_be_written_is_unsupported_everywhere():

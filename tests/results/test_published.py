@@ -25,32 +25,10 @@ def test_every_workload_of_the_lecture_has_all_three_frameworks():
     assert set(found.device) == {"A100"}
 
 
-def test_the_original_s_times_are_of_three_tables():
-    there = published.read_published()
-    assert set(there["table"]) == {"I", "II", "III"} and set(there["framework"]) == {"jax", "torch_xla"}
-    assert [published.status(name, "jax", there) for name in ("gemm", "newton")] == ["ok", ""]
-
-
 def compared(workload: str = "gemm", ratio: float = 2.0, **columns):
     """The row of a comparison with what is published beside it."""
     table = schema.table("comparisons", [comparison(workload, ratio, **columns)])
     return published.compared(table).iloc[0]
-
-
-def test_times_stand_beside_the_original_s():
-    there = published.read_published().set_index(["workload", "framework"])
-    for quantity, column in published.COLUMNS.items():
-        expected = there.loc[("gemm", "torch_xla"), column] / there.loc[("gemm", "jax"), column]
-        assert compared(quantity=quantity)["published_ratio"] == pytest.approx(expected)
-    # Only of steady states the directions are compared.
-    expected = there.loc["gemm", "steady_state_ms"]
-    word = "slower" if expected["torch_xla"] > expected["jax"] else "faster"
-    assert compared(verdict=word)["agreement"] == "agrees"
-    assert compared(verdict="inconclusive")["agreement"] == "inconclusive"
-    assert compared(verdict=word, quantity="first")["agreement"] == ""
-    # A variant stands beside the framework that it varies, and is not judged.
-    found = compared(subject="torch_xla_pending")
-    assert (found["published_ratio"], found["agreement"]) == (compared()["published_ratio"], "")
 
 
 def test_pairs_of_the_lecture_s_frameworks_stand_beside_its_times():

@@ -1,17 +1,13 @@
 """The rows of rounds.csv: which times are paired, from which blocks, and which are not."""
 
-import math
-
 import pytest
 
-from made_tables import NEW, OLD, cell, having, loops, measured_cell, measured_replay, only
+from made_tables import NEW, OLD, cell, having, measured_cell, measured_replay
 from measured import config, process, with_partner
 from stackwars.study.cells import Cell
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import rounds, schema
 from stackwars.study.results.raw import Raw
-
-NAMES = ["quantity", "subject", "baseline"]
 
 
 def built(cells: dict, replays: dict | None = None, table: list[dict] | None = None, **changes):
@@ -22,18 +18,6 @@ def built(cells: dict, replays: dict | None = None, table: list[dict] | None = N
     )
     rows = table or [cell(name) for name in cells]
     return rounds.build(config(**changes), found, schema.table("cells", rows))
-
-
-def test_drift_during_a_replay_is_no_difference():
-    """Neighbouring loops are compared; the medians of all loops alone would say 1.5."""
-    one = measured_replay({"jax": (1.0, 1.0), "torch_xla": (1.0, 1.0)})
-    for name, ms in (("jax", (1.0, 2.0, 3.0, 9.0)), ("torch_xla", (1.2, 2.4, 3.6, 99.0))):
-        one["programs"][name]["loops"] = [loops(*ms, calls=16)] * 2
-    found = having(built({}, {NEW: one}), quantity="replay", compiler=NEW)
-    assert list(found["ratio"]) == pytest.approx([1.2, 1.2])
-    assert list(found["subject_ms"]) == pytest.approx([3.0, 3.0])
-    assert list(found["baseline_ms"]) == pytest.approx([2.5, 2.5])
-    assert set(found["basis"]) == {"interleaved"}
 
 
 def test_programs_that_are_not_ok_are_paired_with_nothing():
@@ -47,36 +31,6 @@ def test_programs_that_are_not_ok_are_paired_with_nothing():
 
 NATIVES = {"jax": (2.0, 4.0), "torch_xla": (8.0, 9.0)}
 REPLAYED = {"jax": (1.0, 2.0), "torch_xla": (2.0, 3.0)}
-
-
-def controlled(natives: dict = NATIVES, **changes):
-    """rounds.csv of a replay with these native processes in its rounds."""
-    cells = {name: measured_cell(name, (70.0, 80.0)) for name in NATIVES}
-    return built(cells, {OLD: measured_replay(REPLAYED, natives=natives)}, **changes)
-
-
-def test_control_is_a_native_call_over_the_replay_of_its_program_in_the_same_rounds():
-    found = having(controlled(), quantity="control")
-    rows = found[["compiler", *NAMES, "subject_ms", "baseline_ms", "ratio"]].to_numpy().tolist()
-    assert rows == [
-        [OLD, "control", "jax", "jax", 2.0, 1.0, 2.0],
-        [OLD, "control", "jax", "jax", 4.0, 2.0, 2.0],
-        [OLD, "control", "torch_xla", "torch_xla", 8.0, 2.0, 4.0],
-        [OLD, "control", "torch_xla", "torch_xla", 9.0, 3.0, 3.0],
-    ]
-    assert set(found["basis"]) == {"interleaved"}
-
-
-def test_a_native_ratio_divides_in_every_round():
-    table = controlled()
-    ratios = {
-        name: list(having(table, quantity=name)["ratio"])
-        for name in ("native", "replay", "everything else", "margin")
-    }
-    assert ratios["native"] == [4.0, 2.25] and ratios["replay"] == [2.0, 1.5]
-    assert ratios["everything else"] == [2.0, 1.5] and ratios["margin"] == [1.0, 1.0]
-    assert having(table, quantity="everything else")[["subject_ms", "baseline_ms"]].isna().all().all()
-    assert set(having(table, quantity="native")["subject_ms"]) == {8.0, 9.0}
 
 
 def test_processes_that_ran_one_after_the_other_say_so():
@@ -154,34 +108,11 @@ def test_every_time_is_over_that_of_the_partner_in_the_round_and_not_of_the_base
     )
 
 
-def test_steady_ratio_is_the_median_over_pairs_of_loops_and_says_how_they_were_measured():
-    # The machine slows down during a round: of both medians the ratio would be 3 / 2.
-    one = process(Cell("torch_xla", "gemm", "cpu"), loops_ms=(2.0, 3.0, 12.0))
-    other = process(loops_ms=(1.0, 2.0, 4.0))
-    found = having(paired([with_partner(one, other)]), quantity="steady").iloc[0]
-    assert (found["ratio"], found["subject_ms"], found["baseline_ms"]) == (2.0, 3.0, 2.0)
-    assert found["basis"] == "interleaved"
-    found = having(paired([with_partner(one, other, "in turn")]), quantity="steady").iloc[0]
-    assert (found["ratio"], found["basis"]) == (2.0, "in turn")
-
-
 def with_cpu_time(process: dict, *run_ns: float) -> dict:
     """The process with this CPU time in each of its loops, of two blocks of a call."""
     times = iter(run_ns)
     events = [one | {"run_ns": next(times)} if one["event"] == "loop" else one for one in process["events"]]
     return {**process, "events": events}
-
-
-def test_cpu_time_of_the_steady_loops_is_compared_by_the_same_pairs():
-    one = process(Cell("torch_xla", "gemm", "cpu"), loops_ms=(2.0, 3.0, 12.0))
-    other = process(loops_ms=(1.0, 2.0, 4.0))
-    pair = with_cpu_time(one, 6e6, 8e6, 20e6), with_cpu_time(other, 2e6, 4e6, 4e6)
-    table = paired([with_partner(*pair, "in turn")])
-    found = only(table, quantity="steady_cpu")
-    # 3 and 1, 4 and 2, 10 and 2 ms a call.
-    assert (found["ratio"], found["subject_ms"], found["baseline_ms"]) == (3.0, 4.0, 2.0)
-    assert (found["subject"], found["baseline"], found["basis"]) == ("torch_xla", "jax", "in turn")
-    assert only(table, quantity="steady")["ratio"] == 2.0
 
 
 def test_without_cpu_time_and_on_accelerators_times_alone_are_compared():
@@ -193,17 +124,6 @@ def test_without_cpu_time_and_on_accelerators_times_alone_are_compared():
     table = schema.table("cells", [cell(name, device="cuda") for name in sides])
     found = rounds.build(config(), Raw(cells=cells), table)
     assert having(found, quantity="steady_cpu").empty and len(having(found, quantity="steady")) == 1
-
-
-def test_cpu_time_of_replays_leaves_the_parts_of_the_native_ratio_as_they_are():
-    replay = measured_replay(REPLAYED, natives=NATIVES)
-    for name, factor in (("jax", 1), ("torch_xla", 5)):
-        programs = replay["programs"][name]
-        programs["loops"] = [[one | {"run_ns": factor * 10**6} for one in some] for some in programs["loops"]]
-    table = built({name: measured_cell(name, (70.0, 80.0)) for name in NATIVES}, {OLD: replay})
-    assert list(having(table, quantity="replay_cpu")["ratio"]) == [5.0, 5.0]
-    known = having(controlled(), quantity="everything else")["ratio"]
-    assert list(having(table, quantity="everything else")["ratio"]) == list(known)
 
 
 def test_round_without_its_partner_has_no_ratio_and_the_others_keep_theirs():
@@ -220,10 +140,3 @@ def test_what_is_not_valid_is_compared_with_nothing(refused):
     table = paired([with_partner(timed("torch_xla", 0, 2.0), timed("jax", 0, 1.0))], rows)
     assert all(having(table, quantity=quantity).empty for quantity in STAGES)
     assert set(having(table, quantity="process")["subject"]) == {"jax", "torch_xla"} - {refused}
-
-
-def test_each_process_has_the_median_of_its_loops():
-    one = process(Cell("torch_xla", "gemm", "cpu"), steady_ms=(9.0,) * 5, loops_ms=(1.0, 1.04, 1.02))
-    found = only(paired([one]), quantity="process", subject="torch_xla")
-    assert (found["subject_ms"], found["basis"], found["baseline"]) == (pytest.approx(1.02), "interleaved", "")
-    assert math.isnan(found["ratio"])

@@ -7,7 +7,6 @@ import pytest
 
 from made_tables import OLD, measured_replay, only
 from measured import config, process, with_partner, write_cell, write_results
-from running import job_file, python
 from stackwars.study.cells import Cell, asked
 from stackwars.study.results import schema, tables
 from stackwars.study.results.folder import Folder
@@ -61,15 +60,6 @@ def test_a_cell_that_is_refused_gives_no_number_to_any_table(results, tmp_path):
     assert set(rounds["quantity"]) == {"replay", "process"} and set(rounds["compiler"]) == {OLD}
     words = schema.read(out["comparisons"]).set_index("quantity")["verdict"]
     assert set(words[["first", "second", "steady", "everything else", "control"]]) == {"no data"}
-
-
-def test_command_writes_the_same_bytes(results, tmp_path):
-    tables.write(config(), Folder(tmp_path / "one", results))
-    given = job_file("config", config().step_document(), tmp_path)
-    command = ["-m", "stackwars.study.results.tables", "--config", given, "--measured", results]
-    python(*command, "--results", tmp_path / "two")
-    for name in MADE:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
 def test_a_run_without_any_result_says_so(tmp_path):

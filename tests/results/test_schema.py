@@ -43,13 +43,6 @@ def test_a_table_comes_back_to_the_last_bit(tmp_path):
     assert (tmp_path / "comparisons.csv").read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["cells", "rounds"])
-def test_an_empty_table_comes_back_with_its_columns(tmp_path, name):
-    schema.write(schema.empty(name), tmp_path / f"{name}.csv")
-    found = schema.read(tmp_path / f"{name}.csv")
-    assert found.empty and list(found.columns) == list(schema.TABLES[name])
-
-
 def test_a_column_that_no_table_has_is_refused():
     with pytest.raises(ValueError, match=r"expected columns of .*, got colour, taste; fix: describe them"):
         schema.table("cells", [{"taste": 1, "mode": "native"}, {"colour": 2}])

@@ -101,7 +101,7 @@ def test_only_what_an_edit_touches_is_measured_again(ended):
         "measure/workloads/adamw",
         "measure/workloads/base",
         "measure/frameworks/__init__",
-        "study/results/families",
+        "study/results/pooling",
     ):
         study.write(package / f"{name}.py", '"""A remark."""  # Another.\n')
     assert "Nothing to be done" in made.snakemake(study.CELLS, "-n").stdout

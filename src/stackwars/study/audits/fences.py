@@ -31,7 +31,6 @@ SIZES["tpu"] = SIZES["cuda"]
 
 
 def seconds(call: Any) -> float:
-    """Return the duration of the call."""
     start = time.perf_counter()
     call()
     return time.perf_counter() - start

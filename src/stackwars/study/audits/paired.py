@@ -83,7 +83,6 @@ def measure(job: PairJob, folder: Path) -> dict[str, Any]:
 
 
 def _round(job: PairJob, pythons: list[Path], number: int, folder: Path, rng: random.Random) -> dict[str, Any]:
-    """Run a round and return its summary."""
     processes = [job.process(side, number) for side in job.sides]
     participants = [
         Participant(name, process, python, folder / name, steps=steps)

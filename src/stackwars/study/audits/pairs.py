@@ -30,7 +30,6 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """Return its name, which is that of its file."""
         sides = self.subject if self.subject == self.baseline else f"{self.subject}-over-{self.baseline}"
         return f"{sides}-{self.workload}"
 

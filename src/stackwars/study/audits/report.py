@@ -37,7 +37,13 @@ def report(config: Config, cells_csv: Path, parts: list[Path], context: dict) ->
     for path in parts:
         result[path.parents[1].name].append(documents.read(path))
     pairs = [pair for kind in KINDS for pair in result[kind]]
-    _check_machine(pairs, context)
+    expected = machine.described(context["machine"])
+    for pair in pairs:
+        if (got := machine.described(pair["machine"])) != expected:
+            raise ValueError(
+                f"{pair['name']}: expected an audit on the machine of the run ({expected}), got one on {got}; fix: "
+                "delete the folder audits of the run, and make audits on its machine"
+            )
     entries = [
         judge_fences(result["fences"]),
         judge_mutants(result["mutants"]),
@@ -50,16 +56,6 @@ def report(config: Config, cells_csv: Path, parts: list[Path], context: dict) ->
     entries.sort(key=lambda one: list(audit_entries.AUDITS).index(one["id"]))
     revisions = sorted({revision for pair in pairs for revision in pair["revisions"]})
     return Audits(entries, runs.identity(context), tuple(revisions), runs.kind(context))
-
-
-def _check_machine(pairs: list[dict], context: dict) -> None:
-    expected = machine.described(context["machine"])
-    for pair in pairs:
-        if (got := machine.described(pair["machine"])) != expected:
-            raise ValueError(
-                f"{pair['name']}: expected an audit on the machine of the run ({expected}), got one on {got}; fix: "
-                "delete the folder audits of the run, and make audits on its machine"
-            )
 
 
 def counts(table: pd.DataFrame, precision: str) -> list[Entry]:
@@ -164,7 +160,6 @@ def subject_label(one: dict) -> str:
 
 
 def subject_labels(found: list[dict]) -> str:
-    """Return what was audited on which devices, each once."""
     names = dict.fromkeys(f"{subject_label(one)} on {one['device']}" for one in found)
     return ", ".join(names)
 

@@ -84,7 +84,6 @@ class CellSubject:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Return what the report names the subject by."""
         return {key: getattr(self.job, key) for key in self.LABELS}
 
     def mutants(self) -> list[str]:
@@ -148,23 +147,15 @@ class ReplaySubject(CellSubject):
         if not files["program"].exists() or (output / "job.json").read_text() != request:
             output.mkdir(parents=True, exist_ok=True)
             (output / "job.json").write_text(request)
-            command = [
-                "-m",
-                "stackwars.measure.stablehlo.lower",
-                "--job",
-                output / "job.json",
-                "--output",
-                output,
-            ]
+            python, module = ensure(Path(self.job.lower_pins)), "stackwars.measure.stablehlo.lower"
             subprocess.run(
-                [ensure(Path(self.job.lower_pins)), *command],
+                [python, "-m", module, "--job", output / "job.json", "--output", output],
                 env=clean_environ({}), cwd=REPOSITORY, stdin=subprocess.DEVNULL, check=True,
             )  # fmt: skip
         return {key: str(path) for key, path in files.items()}
 
 
 def subject(job: SubjectJob, pins: Path, folder: Path) -> CellSubject | ReplaySubject:
-    """Return the subject of an audit's job."""
     return (ReplaySubject if isinstance(job, ReplaySubjectJob) else CellSubject)(job, pins, folder)
 
 

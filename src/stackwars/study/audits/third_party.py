@@ -84,7 +84,6 @@ def time_with_pyperf(spec: dict, folder: Path) -> None:
 
 
 def time_with_torch(spec: dict, folder: Path) -> None:
-    """Time with torch.utils.benchmark."""
     import torch
     from torch.utils.benchmark import Timer
 

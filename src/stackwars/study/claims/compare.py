@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import pandas as pd
+import yaml
 
 from stackwars.core import documents
 from stackwars.core.numbers import digits
@@ -55,7 +55,6 @@ HERE = {
 }
 """Words before the claims of a run that have each verdict, in the order of the text."""
 _RATIOS = (*schema.STAGES, schema.REPLAY)
-_CELL_KEYS = ["workload", "framework", "device"]
 
 
 def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
@@ -79,7 +78,6 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
 
 
 def outcome(reference: str, run: str) -> str:
-    """Return what became of a claim's verdict."""
     if reference not in _DECIDED:
         return NOT_DECIDED_THERE
     if run == NOT_TESTABLE:
@@ -138,25 +136,24 @@ def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
 def _by_key(dataset: Dataset) -> dict[tuple, dict]:
     rows = dataset.comparisons()
     rows = rows[rows["quantity"].isin(_RATIOS) & rows["ratio"].notna()].to_dict("records")
-    return {tuple(row[name] for name in schema.COMPARISON_KEYS): row for row in rows}
+    return {schema.key_of(row): row for row in rows}
 
 
 def _cells(run: Dataset, reference: Dataset) -> list[dict]:
-    own, others = (_statuses(dataset) for dataset in (run, reference))
+    """Return the status in both of every native cell that both ran: in the newest run, if there are several."""
+    keys, sides = ["workload", "framework", "device"], []
+    for dataset in (run, reference):
+        cells = dataset.table("cells")
+        cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != Status.NOT_RUN)]
+        cells = cells.sort_values("run", kind="stable")
+        places = cells[keys].itertuples(index=False, name=None)
+        sides.append(dict(zip(places, cells["status"], strict=True)))
+    own, others = sides
     return [
-        {**dict(zip(_CELL_KEYS, key, strict=True)), "reference": others[key], "run": status}
+        {**dict(zip(keys, key, strict=True)), "reference": others[key], "run": status}
         for key, status in own.items()
         if key in others
     ]
-
-
-def _statuses(dataset: Dataset) -> dict[tuple, str]:
-    """Return the status of every native cell that was run: in the newest run, if there are several."""
-    cells = dataset.table("cells")
-    cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != Status.NOT_RUN)]
-    cells = cells.sort_values("run", kind="stable")
-    keys = cells[_CELL_KEYS].itertuples(index=False, name=None)
-    return dict(zip(keys, cells["status"], strict=True))
 
 
 def summary(document: dict) -> str:
@@ -164,10 +161,9 @@ def summary(document: dict) -> str:
     claims, ratios, cells = (document[name] for name in ("claims", "ratios", "cells"))
     if not ratios and not cells:
         return "Nothing is compared: the shapes of this run differ from those of the reference."
-    reproduced, not_reproduced, open_here, not_measured = (
-        sum(claim["outcome"] == word for claim in claims)
-        for word in (REPRODUCED, NOT_REPRODUCED, NOT_DECIDED_HERE, NOT_MEASURED_HERE)
-    )
+    words = (REPRODUCED, NOT_REPRODUCED, NOT_DECIDED_HERE, NOT_MEASURED_HERE)
+    outcomes = [claim["outcome"] for claim in claims]
+    reproduced, not_reproduced, open_here, not_measured = map(outcomes.count, words)
     decided = sum(claim["reference"] in _DECIDED for claim in claims)
     inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
     sides = [ratio["same_side"] for ratio in ratios if ratio["same_side"] is not None]
@@ -194,12 +190,6 @@ def summary(document: dict) -> str:
         kind = "a kind that the reference has runs of" if is_known else "another kind than the reference's"
         sentences.append(f"The machine is of {kind}.")
     return " ".join(sentences)
-
-
-def tallied(claims: pd.DataFrame) -> str:
-    """Return how many claims have each verdict. claims: claims.csv."""
-    counts = ((word, (claims["verdict"] == word).sum()) for word in CLAIM_VERDICTS)
-    return f"Of {len(claims)} claims: {', '.join(f'{count} {word}' for word, count in counts if count)}."
 
 
 def claims_here(run: Dataset) -> str:
@@ -240,18 +230,16 @@ def report(document: dict) -> str:
                 f"  {NOT_REPRODUCED}: {claim['id']}: {other}, {claim['run']} here ({claim['evidence']})"
             )
     for ratio in document["ratios"]:
+        head, other = "", ""
         if ratio["inside"] is False:
-            low, high = ratio["predicted"]
-            subject, where = (frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"])
-            lines.append(
-                f"  outside: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
-                f"{digits(ratio['run'])}, predicted {digits(low)} to {digits(high)}"
-            )
+            head, other = "outside", f"predicted {' to '.join(map(digits, ratio['predicted']))}"
         elif ratio["same_side"] is False:
-            subject, where = (frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"])
+            head, other = "other side of 1", f"in the reference {digits(ratio['reference'])}"
+        if head:
+            subject, where = frameworks.title(ratio["subject"]), ratio.get("compiler") or ratio["device"]
             lines.append(
-                f"  other side of 1: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
-                f"{digits(ratio['run'])}, in the reference {digits(ratio['reference'])}"
+                f"  {head}: {ratio['quantity']} ratio of {ratio['workload']}, {subject}, {where}: "
+                f"{digits(ratio['run'])}, {other}"
             )
     for cell in document["cells"]:
         if cell["run"] != cell["reference"]:
@@ -267,8 +255,10 @@ def write(config: Config, folder: Folder) -> None:
     reference = Folder(REFERENCE_TABLES)
     document: dict[str, Any] = {"summary": ""}
     if config.source == "reference":
-        count = tallied(schema.read(folder["claims"]))
-        text = f"This paper is made from the reference, not from a run of this machine.\n{count}\n"
+        words = list(schema.read(folder["claims"])["verdict"])
+        counts = [f"{words.count(word)} {word}" for word in CLAIM_VERDICTS if word in words]
+        text = "This paper is made from the reference, not from a run of this machine.\n"
+        text += f"Of {len(words)} claims: {', '.join(counts)}.\n"
     elif not reference["context"].exists():
         text = "There is no reference to compare this run with; fix: make accept makes it one.\n"
     else:
@@ -295,7 +285,9 @@ def confirmation(folder: Path, revisions: Collection[str]) -> dict[str, Any]:
             ratios, before = _ratios(run, reference), reference.table("claims").set_index("id")["verdict"]
         except ValueError as error:  # a table of that revision lacks a key that today's has
             return {"revision": "", "why": str(error)}
-    frozen_digests, claims, changed = frozen.definitions(), [], []
+    defined = yaml.safe_load(frozen.text(confirm.DEFINITIONS))["claims"]
+    frozen_digests = {row["id"]: definitions.digest(**row) for row in defined}
+    claims, changed = [], []
     for claim in (one for one in definitions.load().claims if not is_counted(one)):
         digest = definitions.digest(**vars(claim))
         if claim.id in before and frozen_digests.get(claim.id) == digest:
@@ -348,7 +340,12 @@ def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -
         if len(own) < 2 or is_counted(claim):
             continue
         ballots = [ballot(claim, one) for one in own]
-        pairs = [verdicts for two in combinations(ballots, 2) if (verdicts := _varying(claim, *two))]
+        pairs = []
+        for one, other in combinations(ballots, 2):
+            both = [(one.votes[row], other.votes[row]) for row in one.votes.keys() & other.votes.keys()]
+            # Two runs with the same numbers decide nothing anew.
+            if any((a.word, a.number) != (b.word, b.number) for a, b in both):
+                pairs.append(set(on_shared(claim, one, other)))
         if pairs:
             found.append(pairs)
     every = [verdicts for pairs in found for verdicts in pairs]
@@ -362,7 +359,6 @@ def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -
 
 
 def ballot(claim: Claim, data: Dataset) -> Ballot:
-    """Return the votes of a run on a claim."""
     votes = {str(vote.row): vote for vote in row_votes(claim, data) if not vote.is_silent}
     return Ballot(votes, votes_without(claim, data))
 
@@ -380,18 +376,6 @@ def on_shared(claim: Claim, one: Ballot, other: Ballot) -> tuple[str, str] | Non
         for side in (one, other)
     )
     return first, second
-
-
-def _varying(claim: Claim, one: Ballot, other: Ballot) -> set[str]:
-    """Return the verdicts of two runs; nothing if their numbers are the same, or are of no common row."""
-    shared = one.votes.keys() & other.votes.keys()
-    if all(_content(one.votes[row]) == _content(other.votes[row]) for row in shared):
-        return set()
-    return set(on_shared(claim, one, other) or ())
-
-
-def _content(vote: Vote) -> tuple:
-    return vote.word, vote.number
 
 
 if __name__ == "__main__":

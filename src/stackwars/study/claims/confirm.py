@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-import yaml
-
 from stackwars.core import documents, machine
 from stackwars.core.documents import Row
 from stackwars.study.claims import definitions
@@ -33,13 +31,7 @@ class Freeze(NamedTuple):
     digests: dict[str, str]
 
     def text(self, path: str) -> str:
-        """Return the content of one of these files."""
         return machine.git("show", self.digests[path]) + "\n"
-
-    def definitions(self) -> dict[str, str]:
-        """Return the digest of each claim's definition, by its id."""
-        rows = yaml.safe_load(self.text(DEFINITIONS))["claims"]
-        return {row["id"]: definitions.digest(**row) for row in rows}
 
 
 def freeze(revisions: Collection[str]) -> Freeze | None:

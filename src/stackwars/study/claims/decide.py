@@ -65,7 +65,6 @@ def decide_all(claims: Claims, dataset: Dataset, confirmations: Confirmations | 
 
 
 def dataset_of(config: Config, folder: Folder) -> Dataset:
-    """Return the tables of a folder of results; `make reference` writes the reference's."""
     is_reference = config.source == "reference" or folder.results.name == REFERENCE_TABLES.name
     return Dataset(config, folder.results, is_reference, folder.measured)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from stackwars.core.launch import REPOSITORY
@@ -74,13 +72,13 @@ class Claims:
         raise ClaimError("", "id", f"one of {', '.join(c.id for c in self.claims)}", identity)
 
 
-def load(path: Path = CLAIMS) -> Claims:
-    """Return the claims of a file.
+def load() -> Claims:
+    """Return the claims of claims.yaml.
 
     :raises ConfigError: if the file cannot be read.
     :raises ClaimError: if one of them is wrong.
     """
-    return parse(read(path))
+    return parse(read(CLAIMS))
 
 
 def parse(document: Any) -> Claims:
@@ -161,9 +159,13 @@ def _check_columns(claim: Claim) -> None:
     """Refuse a column that the table does not have, one without numbers as a number, and an unknown value."""
     query = claim.query
     known = COLUMNS[query["table"]]
-    for key, column in _columns(query):
+    columns = [(key, column) for key in ("where", "below", "unit") for column in query.get(key, ())]
+    columns += [(key, query[key]) for key in ("field", "number", "show_field") if key in query]
+    for key, column in columns:
         if column not in known:
-            raise ClaimError(claim.id, key, f"a column of {query['table']}: {', '.join(known)}", column)
+            raise ClaimError(
+                claim.id, f"query.{key}", f"a column of {query['table']}: {', '.join(known)}", column
+            )
     if "leave_out" in query and query["table"] != "effects":
         expected = "the table effects, which has rows without each compiler and each frontend"
         raise ClaimError(claim.id, "query.leave_out", expected, query["table"])
@@ -171,27 +173,14 @@ def _check_columns(claim: Claim) -> None:
     if "number" in query and query["number"] not in numbers:
         expected = f"a column with numbers: {', '.join(numbers)}"
         raise ClaimError(claim.id, "query.number", expected, query["number"])
-    for key, column, value in _values(query):
-        allowed = _closed_values().get(column)
-        if allowed is not None and str(value) not in allowed:
-            expected = f"one of {', '.join(sorted(allowed))}"
-            raise ClaimError(claim.id, f"query.{key}.{column}", expected, value)
-
-
-def _columns(query: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for key in ("where", "below", "unit"):
-        yield from ((f"query.{key}", column) for column in query.get(key, ()))
-    for key in ("field", "number", "show_field"):
-        if key in query:
-            yield f"query.{key}", query[key]
-
-
-def _values(query: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     for key in ("where", "below"):
         for column, wanted in query.get(key, {}).items():
-            yield from ((key, column, value) for value in listed(wanted))
+            allowed = _closed_values().get(column)
+            for value in listed(wanted) if allowed is not None else ():
+                if str(value) not in allowed:
+                    expected = f"one of {', '.join(sorted(allowed))}"
+                    raise ClaimError(claim.id, f"query.{key}.{column}", expected, value)
 
 
 def listed(value: Any) -> list:
-    """Return a list as it is, and anything else as a list of itself."""
     return value if isinstance(value, list) else [value]

@@ -32,7 +32,6 @@ STAGES = {
 
 
 def stages(config: Config, claim: Claim) -> set[str]:
-    """Return what is run for a claim."""
     table, where = claim.query["table"], claim.query["where"]
     if config.sharding and study_of(config, claim) == config.sharding.study:
         return {SLICES if table == "programs" else SHARDING}
@@ -94,7 +93,6 @@ def needed_cells(config: Config, claim: Claim) -> list[Cell]:
 
 
 def needed_programs(config: Config, claim: Claim) -> list[programs.Program]:
-    """Return the programs whose structure it is about."""
     return programs.base_programs(restricted(config, claim)) if PROGRAMS in stages(config, claim) else []
 
 

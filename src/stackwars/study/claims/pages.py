@@ -85,14 +85,13 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
     text = (
         f"In the reference, the standard deviation of a steady ratio is {wide} on all cores, and {narrow} on one. With "
         f"each of {held['run'].nunique()} runs on {held['machine'].nunique()} kinds of machine left out in turn, "
-        f"{_inside(held)} ratios that at least {variance.FEWEST} other runs of its kind have lie in the prediction "
-        "interval of that kind."
+        f"{held['inside'].sum():,} of {held['total'].sum():,} ratios that at least {variance.FEWEST} other runs of its "
+        "kind have lie in the prediction interval of that kind."
     )
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
 
 def stability(result: Stability) -> str:
-    """Return a paragraph: how often two runs decide a claim differently."""
     varying, opposite = result.varying, result.opposite or "none"
     text = (
         f"Of the claims, {varying} rest on numbers that differ between two accepted runs; the others rest on "
@@ -104,8 +103,14 @@ def stability(result: Stability) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
 
-def _inside(held: pd.DataFrame) -> str:
-    return f"{held['inside'].sum():,} of {held['total'].sum():,}"
+def checked(values: pd.DataFrame) -> str:
+    """Return a sentence: how many programs were compared with their expected values, and how many have each outcome.
+
+    values: values.csv of the reference, of which the paper counts the same rows.
+    """
+    counts = sorted(values["status"].value_counts().items(), key=lambda one: (-one[1], one[0]))
+    text = f"The reference has {len(values):,} checks, the newest of each program, size and compiler: "
+    return textwrap.fill(text + ", ".join(f"{count:,} {status}" for status, count in counts) + ".", WIDTH)
 
 
 def _short(row: dict) -> str:
@@ -142,6 +147,7 @@ def write(repository: Path, reference: Path) -> None:
     audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")
     replace_section(repository / README, "results", results(rows, Confirmed=confirmed, Audits=audits))
     replace_section(repository / PROTOCOL, "runs", text)
+    replace_section(repository / PROTOCOL, "values", checked(schema.read(Folder(reference)["values"])))
 
 
 def main() -> None:

@@ -43,7 +43,6 @@ class Vote:
 
     @property
     def is_silent(self) -> bool:
-        """Return whether the row has no data."""
         return self.word == NO_DATA
 
 
@@ -56,7 +55,6 @@ class Tally(NamedTuple):
 
 
 def tally(votes: Iterable[Vote]) -> Tally:
-    """Return how many votes there are for the claim, against it, and open."""
     sides = [vote.vote for vote in votes]
     return Tally(*(sides.count(side) for side in (FOR, AGAINST, OPEN)))
 

@@ -145,7 +145,7 @@ def _below(name: str, row: Row, limit: Row | None) -> Vote:
     vote, word = OPEN, OPEN
     if high < other_low:
         vote, word = FOR, BELOW
-    elif low > other_high or (low == other_high and not _has_interval(row, name)):
+    elif low > other_high or low == high == other_high:  # a count has no interval
         vote, word = AGAINST, NOT_BELOW
     return Vote(vote, word, "", f"{general(row[name])} against {general(limit[name])}", row[name])
 
@@ -170,19 +170,10 @@ def _units(votes: list[Vote], columns: list[str]) -> list[Vote]:
     return merged
 
 
-def _has_interval(row: Row, name: str) -> bool:
-    return _names_of_ends(name)[0] in row
-
-
 def _ends(row: Row, name: str) -> tuple[float, float]:
     """Return the ends of a number's interval; twice the number if its table has no columns for one."""
-    low, high = _names_of_ends(name)
-    return (row[low], row[high]) if low in row else (row[name], row[name])
-
-
-def _names_of_ends(name: str) -> tuple[str, str]:
     stem, unit = (name[:-3], "_ms") if name.endswith("_ms") else (name, "")
-    return f"{stem}_low{unit}", f"{stem}_high{unit}"
+    return tuple(row.get(f"{stem}_{end}{unit}", row[name]) for end in ("low", "high"))
 
 
 def _shown(row: Row, name: str) -> tuple[str, float | None]:
@@ -230,7 +221,6 @@ def matches(table: pd.DataFrame, where: dict[str, Any]) -> pd.Series:
 
 
 def identity(row: Row, columns: list[str]) -> Row:
-    """Return the identifying columns of a row that have a value."""
     return {name: row[name] for name in columns if not is_missing(row[name]) and row[name] != ""}
 
 
@@ -239,10 +229,9 @@ def titles(found: list[Row], columns: list[str]) -> list[str]:
 
     The framework is named if there are several, and those of the columns that tell rows of one name apart.
     """
-    several = [name for name in SIDES if name in columns and len({row[name] for row in found}) > 1]
-    names = [
-        _title(row) + "".join(f" under {frameworks.title(row[name])}" for name in several) for row in found
-    ]
+    names = [row.get("title") or workloads.load(row["workload"]).TITLE for row in found]
+    for side in (side for side in SIDES if side in columns and len({row[side] for row in found}) > 1):
+        names = [f"{name} under {frameworks.title(row[side])}" for name, row in zip(names, found, strict=True)]
     details: list[list[str]] = [[] for _ in found]
     shown = names
     for column in (name for name in _TELLING if name in columns):
@@ -250,10 +239,6 @@ def titles(found: list[Row], columns: list[str]) -> list[str]:
         if len(set(_joined(names, more))) > len(set(shown)):
             details, shown = more, _joined(names, more)
     return shown
-
-
-def _title(row: Row) -> str:
-    return row.get("title") or workloads.load(row["workload"]).TITLE
 
 
 def _joined(names: list[str], details: list[list[str]]) -> list[str]:
@@ -275,11 +260,12 @@ def votes_without(claim: Claim, dataset: Dataset) -> Without:
     """Return the votes of a claim without each level of its factors; nothing if its query leaves nothing out."""
     study = dataset.study(study_of(dataset.config, claim))
     levels = {COMPILER: study.compilers, FRONTEND: study.programs}
-    return {
-        level: votes_for(_in_subset(claim, effects.without(factor, level)), dataset)
-        for factor in claim.query.get("leave_out", ())
-        for level in levels[factor]
-    }
+    query, result = claim.query, {}
+    for factor in query.get("leave_out", ()):
+        for level in levels[factor]:
+            where = query["where"] | {"subset": effects.without(factor, level)}
+            result[level] = votes_for(replace(claim, query=query | {"where": where}), dataset)
+    return result
 
 
 def judge(claim: Claim, votes: list[Vote], without: Without) -> tuple[str, str]:
@@ -291,17 +277,13 @@ def judge(claim: Claim, votes: list[Vote], without: Without) -> tuple[str, str]:
     verdict, count = quantified(quantifier, cast), margin(quantifier, cast)
     if verdict not in (SUPPORTED, CONTRADICTED):
         return verdict, count
+    winning = 0 if verdict == SUPPORTED else 1
     lost = [
-        f"not without {level}: {_winning(left, verdict)} of {sum(left)}"
+        f"not without {level}: {left[winning]} of {sum(left)}"
         for level, left in ((level, _on_rows_of(votes, some)) for level, some in without.items())
         if quantified(quantifier, left, spare=0) != verdict
     ]
     return (NOT_DECIDED if lost else verdict), "; ".join([count, *lost])
-
-
-def _in_subset(claim: Claim, subset: str) -> Claim:
-    where = {**claim.query["where"], "subset": subset}
-    return replace(claim, query={**claim.query, "where": where})
 
 
 def _on_rows_of(votes: Iterable[Vote], some: Iterable[Vote]) -> Tally:
@@ -309,10 +291,6 @@ def _on_rows_of(votes: Iterable[Vote], some: Iterable[Vote]) -> Tally:
     known = {_place(vote): vote for vote in some}
     cast = tally(known[place] for place in map(_place, votes) if place in known)
     return cast._replace(open=len(list(votes)) - cast.supports - cast.contradicts)
-
-
-def _winning(votes: Tally, verdict: str) -> int:
-    return votes.supports if verdict == SUPPORTED else votes.contradicts
 
 
 def _place(vote: Vote) -> str:

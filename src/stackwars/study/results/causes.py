@@ -46,12 +46,10 @@ _TYPE = re.compile(r"tensor<[^>]*>(?!.*tensor<)")
 
 
 def build_causes(raw: Raw) -> pd.DataFrame:
-    """Return causes.csv, in the order of the grid."""
     return schema.table("causes", [row for document in raw.causes for row in rows(document)])
 
 
 def rows(document: dict) -> Iterator[Row]:
-    """Yield a row for each gap of a causes.json."""
     where = {key: document[key] for key in ("workload", "compiler", "device")}
     where |= {"title": workloads.load(document["workload"]).TITLE}
     for gap in document["gaps"]:
@@ -104,25 +102,17 @@ def explained(replays: pd.DataFrame, causes: pd.DataFrame, bound: float) -> list
         for row in causes.to_dict("records")
     }
     empty = dict.fromkeys(schema.CAUSES, "") | dict.fromkeys(_NUMBERS)
+    names = ("subject", "baseline", "ratio", "low", "high")
     for pair in replays.to_dict("records"):
         key = (pair["workload"], pair["compiler"], frozenset((pair["subject"], pair["baseline"])))
-        if key not in known and not is_missing(pair["ratio"]) and is_gap(_estimate(pair), bound):
-            known[key] = empty | {name: pair[name] for name in _PAIR} | _slower_first(pair)
+        value, *ends = (None if is_missing(pair[name]) else pair[name] for name in names[2:])
+        if key in known or value is None or not is_gap(Estimate(value, *ends), bound):
+            continue
+        sides = [pair["subject"], pair["baseline"], value, *ends]
+        if value < 1:
+            sides = [*sides[1::-1], 1 / value, *(end and 1 / end for end in reversed(ends))]
+        known[key] = empty | {name: pair[name] for name in _PAIR} | dict(zip(names, sides, strict=True))
     return list(known.values())
-
-
-def _estimate(pair: Row) -> Estimate:
-    ends = (None if is_missing(pair[name]) else pair[name] for name in ("low", "high"))
-    return Estimate(pair["ratio"], *ends)
-
-
-def _slower_first(pair: Row) -> Row:
-    """Return both sides and their ratio, turned round if the subject is the faster one."""
-    names = ("subject", "baseline", "ratio", "low", "high")
-    if pair["ratio"] >= 1:
-        return {name: pair[name] for name in names}
-    ends = (None if is_missing(pair[name]) else 1 / pair[name] for name in ("ratio", "high", "low"))
-    return dict(zip(names, (pair["baseline"], pair["subject"], *ends), strict=True))
 
 
 def _answer(cause: dict) -> Row:

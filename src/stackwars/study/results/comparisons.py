@@ -1,8 +1,8 @@
 """comparisons.csv: every ratio with its interval and verdict.
 
 Every ratio of times and its error follow from rounds.csv alone; cells.csv says what should have been measured.
-`build` gives the table of one run, whose variances over rounds are moderated within a family (`results.families`);
-`results.pooling.pool` pools the tables of several runs, with a row for each kind of machine. Intervals and verdicts
+`build` gives the table of one run, whose variances over rounds are moderated within a family (`results.pooling`);
+`pooling.pool` pools the tables of several runs, with a row for each kind of machine. Intervals and verdicts
 follow from the ratios of the whole table (`add_verdicts`): all intervals of a quantity on a device have one level, and
 they decide. `over_kinds` says what holds on every kind of machine.
 """
@@ -23,10 +23,10 @@ from stackwars.setup.device import CPU, CPUS
 from stackwars.study.comparisons import PROGRAMS, comparisons, main
 from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
-from stackwars.study.results import exact, families, published, runs, schema, verdicts
+from stackwars.study.results import exact, pooling, published, runs, schema, verdicts
 from stackwars.study.results.names import base_compiler
 from stackwars.study.results.rounds import APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
-from stackwars.study.results.schema import is_missing
+from stackwars.study.results.schema import is_missing, key_of
 from stackwars.study.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
 
 CONTENDED = 0.20
@@ -37,15 +37,11 @@ LEFT_OUT = {
     FAILED: "the native process failed",
 }
 """Why a round has no ratio, by the basis of its row."""
-
 LARGE = 1.1
 """A ratio from which on it is asked what removes the difference."""
-
 SIGNS_DIFFER = "the two estimators differ in sign"
-
 EACH_KIND = "each_kind"
 """The column of `over_kinds` with the rows of all kinds of machine."""
-
 NOTHING = {"verdict": NO_DATA}
 """The columns of a ratio that was not measured."""
 Measured = dict[tuple[str, ...], Row]
@@ -57,7 +53,7 @@ def build(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, programs: p
 
     config: says what is compared with what; the tables are of that run alone.
     """
-    every = rows(config, rounds, cells, programs, families.SAME_VARIANCE)
+    every = rows(config, rounds, cells, programs, pooling.SAME_VARIANCE)
     return add_verdicts(schema.table("comparisons", every))
 
 
@@ -72,23 +68,24 @@ def rows(
 
     family: ratios that agree in these columns lend each other their variance over rounds; none by default.
     """
-    return [*_timed(config, rounds, cells, family), *exact.rows(config, cells, programs)]
-
-
-def _timed(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, family: Sequence[str]) -> list[Row]:
     measured = _measured(rounds)
     if family:
-        families.shrink_errors(list(measured.values()), *family)
+        pooling.shrink_errors(list(measured.values()), *family)
     native = cells[cells["mode"] == schema.NATIVE]
-    rows = [
+    # Of programs in a compiler and in the one before it, forms and growing sizes, all that was measured.
+    others = [
+        row for row in measured.values() if row["quantity"] in (schema.COMPILER, schema.FORM, schema.SCALING)
+    ]
+    timed = [
         *_times(native, measured),
         *_replays(config, cells[cells["mode"] == schema.REPLAY], native, measured),
-        *_others(measured),
+        *(_row(row["quantity"], row) for row in others),
     ]
-    result = {key_of(row): row for row in rows}
+    result = {key_of(row): row for row in timed}
     for row in _divided(result):
         result[key_of(row)] |= row
-    return [*rows, *_pairwise(config, native, result), *_removals(result)]
+    counted = exact.rows(config, cells, programs)
+    return [*timed, *_pairwise(config, native, result), *_removals(result), *counted]
 
 
 def observed(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -104,10 +101,7 @@ def _ratio_of(rounds: list[Row]) -> LogRatio:
     summary = next((row for row in rounds if is_missing(row["round"])), None)
     if summary is None:
         return LogRatio.of_rounds([row["ratio"] for row in rounds])
-    log = math.log(summary["ratio"])
-    if is_missing(summary["error"]):
-        return LogRatio(log, None, None)
-    return LogRatio(log, summary["error"], summary["rounds"] - 1.0)
+    return log_ratio(summary | {"dof": summary["rounds"] - 1.0})
 
 
 def _measured(rounds: pd.DataFrame) -> Measured:
@@ -118,29 +112,20 @@ def _measured(rounds: pd.DataFrame) -> Measured:
     for key, rows in by_key.items():
         known = [row for row in rows if not is_missing(row["ratio"])]
         ratio = _columns(_ratio_of(known), sum(row["rounds"] for row in known)) if known else NOTHING
-        result[key] = ratio | {"basis": known[0]["basis"] if known else ""} | _medians(known)
-        left_out = [LEFT_OUT[row["basis"]] for row in rows if row["basis"] in LEFT_OUT]
-        if left_out:
+        result[key] = dict(zip(schema.COMPARISON_KEYS, key, strict=True)) | ratio
+        result[key]["basis"] = known[0]["basis"] if known else ""
+        for side in ("subject_ms", "baseline_ms"):
+            times = [row[side] for row in known if not is_missing(row[side])]
+            result[key][side] = statistics.median(times) if times else None
+        if left_out := [LEFT_OUT[row["basis"]] for row in rows if row["basis"] in LEFT_OUT]:
             why = "; ".join(dict.fromkeys(left_out))
             result[key]["detail"] = f"{len(left_out)} of {len(rows)} rounds left out: {why}"
-    return {key: dict(zip(schema.COMPARISON_KEYS, key, strict=True)) | row for key, row in result.items()}
-
-
-def _medians(rounds: list[Row]) -> Row:
-    """Return the median times of both sides, in ms; None where a round has none."""
-    result = {}
-    for side in ("subject_ms", "baseline_ms"):
-        times = [row[side] for row in rounds if not is_missing(row[side])]
-        result[side] = statistics.median(times) if times else None
     return result
 
 
 def _columns(ratio: LogRatio, rounds: float) -> Row:
-    """Return the columns of a ratio that one run has measured."""
-    return {
-        **{"rounds": rounds, "ratio": math.exp(ratio.log), "error": ratio.error, "dof": ratio.freedom},
-        **{"runs": 1, "machines": 1},
-    }
+    numbers = {"rounds": rounds, "ratio": math.exp(ratio.log), "error": ratio.error, "dof": ratio.freedom}
+    return {**numbers, "runs": 1, "machines": 1}
 
 
 def _row(quantity: str, columns: Row, **names: str) -> Row:
@@ -164,13 +149,14 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
             result = measured.get(key_of({"quantity": stage, **names}))
             if result is None and stage not in schema.STAGES:
                 continue
-            result = result or NOTHING
-            marks = {}
-            if stage == schema.STEADY and result.get("basis"):
-                sides = [(cell.workload, side, cell.device) for side in (cell.framework, cell.baseline)]
-                own, base = (shares.get(side, math.nan) for side in sides)
-                marks = {"contended": abs(own - base) > CONTENDED}
-            yield _row(stage, result, **names) | marks
+            row = _row(stage, result or NOTHING, **names)
+            if stage == schema.STEADY and result and result["basis"]:
+                own, base = (
+                    shares.get((cell.workload, side, cell.device), math.nan)
+                    for side in (cell.framework, cell.baseline)
+                )
+                row["contended"] = abs(own - base) > CONTENDED
+            yield row
 
 
 def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
@@ -178,34 +164,31 @@ def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measur
 
     In the native compiler also how the native ratio divides, and the control of both sides of the first comparison.
     """
-    pairs = comparisons(config, PROGRAMS)
     cells = set(zip(native["workload"], native["device"], native["framework"], strict=True))
+    controlled = pair.sides if (pair := main(config)) else ()
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
-        names = dict(zip(("workload", "device", "compiler"), where, strict=True))
-        compared = [pair for pair in pairs if {pair.subject, pair.baseline} <= set(rows["framework"])]
+        workload, device, compiler = where
+        is_native = compiler == native_compiler(config)
         quantities = [schema.REPLAY, schema.REPLAY_CPU]
-        if names["compiler"] == native_compiler(config):
+        if is_native:
             quantities += [schema.NATIVE_CALLS, schema.EVERYTHING_ELSE, schema.MARGIN]
-        ratios = [(quantity, pair.subject, pair.baseline) for pair in compared for quantity in quantities]
-        if names["compiler"] == native_compiler(config):
-            place = (names["workload"], names["device"])
-            pair = main(config)
+        ratios = [
+            (quantity, pair.subject, pair.baseline)
+            for pair in comparisons(config, PROGRAMS)
+            if {pair.subject, pair.baseline} <= set(rows["framework"])
+            for quantity in quantities
+        ]
+        if is_native:
             own = [
-                name for name in rows["framework"] if pair and name in pair.sides and (*place, name) in cells
+                name for name in rows["framework"] if name in controlled and (workload, device, name) in cells
             ]
             ratios += [(schema.CONTROL, name, name) for name in own]
         for quantity, subject, baseline in ratios:
-            sides = {**names, "subject": subject, "baseline": baseline}
-            result = measured.get(key_of({"quantity": quantity, **sides}))
+            names = {"workload": workload, "device": device, "compiler": compiler}
+            names |= {"subject": subject, "baseline": baseline}
+            result = measured.get(key_of({"quantity": quantity, **names}))
             if result or quantity != schema.REPLAY_CPU:
-                yield _row(quantity, result or NOTHING, **sides)
-
-
-def _others(measured: Measured) -> Iterator[Row]:
-    """Yield every program's time in a compiler over that in the compiler before it; forms; growing sizes."""
-    for result in measured.values():
-        if result["quantity"] in (schema.COMPILER, schema.FORM, schema.SCALING):
-            yield _row(result["quantity"], result)
+                yield _row(quantity, result or NOTHING, **names)
 
 
 def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
@@ -230,14 +213,13 @@ def _pairwise(config: Config, native: pd.DataFrame, found: dict[tuple, Row]) -> 
     """Yield steady ratios of two frameworks with the same baseline, on every workload with a cell of both."""
     for workload, rows in native[native["device"] == CPU].groupby("workload", sort=False):
         baselines = dict(zip(rows["framework"], rows["baseline"], strict=True))
-        for subject, other in config.paper.pairwise:
-            if not {subject, other} <= baselines.keys():
-                continue
-            names = {"workload": workload, "device": CPU}
-            sides = [
-                _steady(found, **names, subject=side, baseline=baselines[side]) for side in (subject, other)
-            ]
-            yield _row(schema.PAIRWISE, _combined(*sides, 1.0, -1.0), **names, subject=subject, baseline=other)
+        names = {"workload": workload, "device": CPU}
+        for pair in config.paper.pairwise:
+            if set(pair) <= baselines.keys():
+                sides = [_steady(found, **names, subject=side, baseline=baselines[side]) for side in pair]
+                subject, other = pair
+                combined = _combined(*sides, 1.0, -1.0)
+                yield _row(schema.PAIRWISE, combined, **names, subject=subject, baseline=other)
 
 
 def _removals(found: dict[tuple, Row]) -> Iterator[Row]:
@@ -281,18 +263,13 @@ def add_verdicts(table: pd.DataFrame) -> pd.DataFrame:
     by_family: dict[tuple, list[Row]] = {}
     for row in rows:
         if row["quantity"] not in schema.EXACT:
-            by_family.setdefault(tuple(row[name] for name in families.SAME_LEVEL), []).append(row)
+            by_family.setdefault(tuple(row[name] for name in pooling.SAME_LEVEL), []).append(row)
     for family in by_family.values():
         _decide(family, by_key)
     for row in rows:
         workload = workloads.load(row["workload"])
         row |= {"title": workload.TITLE, "kind": workload.KIND}
     return published.compared(schema.table("comparisons", rows))
-
-
-def key_of(row: Row) -> tuple[str, ...]:
-    """Return what identifies a row; columns that it lacks are empty."""
-    return tuple(row.get(name, "") for name in schema.COMPARISON_KEYS)
 
 
 def log_ratio(row: Row) -> LogRatio | None:
@@ -310,43 +287,51 @@ def _decide(family: list[Row], by_key: dict[tuple, Row]) -> None:
     known = {number: ratio for number, ratio in ratios.items() if ratio.error is not None}
 
     def word(number: int, level: float) -> str:
-        return verdict_of(family[number], ratios[number], level, by_key)
+        return _verdict(family[number], ratios[number], level, by_key)
 
     def decided(level: float) -> int:
         return sum(word(number, level) not in (INCONCLUSIVE, NOT_SEPARATED) for number in known)
 
-    level = families.level(len(known), decided) if known else LEVEL
+    level = pooling.level(len(known), decided) if known else LEVEL
     for number, row in enumerate(family):
-        ratio = ratios.get(number)
-        if ratio is None:
+        if number not in ratios:
             row["verdict"] = NO_DATA
             continue
         row["verdict"] = word(number, level)
         if number in known:
-            _, low, high = ratio.estimate(level)
-            row |= {"low": low, "high": high, "confidence": level, "detectable": ratio.detectable(level)}
-        if row["quantity"] == schema.STEADY and _signs_differ(row, by_key):
+            _, low, high = known[number].estimate(level)
+            detectable = known[number].detectable(level)
+            row |= {"low": low, "high": high, "confidence": level, "detectable": detectable}
+        if _signs_differ(row, by_key):
             row["detail"] = SIGNS_DIFFER
-        if row["quantity"] == schema.CONTROL:
-            row |= _rest(row)
-        if row["quantity"] == schema.MARGIN:
-            row |= _of_native(row, by_key)
+        if row["verdict"] in (verdicts.NATIVE_SLOWER, verdicts.NATIVE_FASTER) and not is_missing(
+            row["subject_ms"]
+        ):
+            difference = row["subject_ms"] - row["baseline_ms"]
+            side = "more" if difference > 0 else "less"
+            # The tables of accepted runs have this format, with an exponent from 1,000 on.
+            row["detail"] = f"the native call takes {abs(difference):.3g} ms {side} than the replay"
+        if row["quantity"] == schema.MARGIN and (native := _beside(row, schema.NATIVE_CALLS, by_key)):
+            program = _beside(row, schema.REPLAY, by_key)
+            row["native_verdict"] = by_key[_place(row, schema.NATIVE_CALLS)]["verdict"]
+            row["share"] = program.log / native.log if program and native.log else None
 
 
-def verdict_of(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) -> str:
+def _verdict(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) -> str:
     """Return what the interval of a ratio says at a level."""
     quantity = row["quantity"]
     estimate = ratio.estimate(level)
     if quantity == schema.MARGIN:
-        native, _ = _factors(row, by_key)
+        native = _beside(row, schema.NATIVE_CALLS, by_key)
         if native is None:
             return NO_DATA
         towards = LogRatio(math.copysign(1.0, native.log) * ratio.log, ratio.error, ratio.freedom)
-        return verdicts.margin(towards.estimate(level))
+        return verdicts.side(towards.estimate(level), verdicts.DUE_TO_PROGRAM, verdicts.DUE_TO_REST)
     if quantity == schema.CONTROL:
         return verdicts.control(estimate)
     if quantity == schema.REMOVAL:
-        return verdicts.removal(estimate)
+        # Of half of a difference over what remains.
+        return verdicts.side(estimate, verdicts.REMOVED, verdicts.REMAINS)
     if quantity == schema.SCALING and estimate.low is not None:
         return verdicts.scaling(math.log2(estimate.low), math.log2(estimate.high))
     found = direction(estimate)
@@ -357,50 +342,20 @@ def _signs_differ(row: Row, by_key: dict[tuple, Row]) -> bool:
     """Return whether the undisturbed series of the same processes have their steady ratio on the other side of 1."""
     if row["quantity"] != schema.STEADY:
         return False
-    other = log_ratio(by_key.get(_beside(row, schema.UNDISTURBED), {}))
+    other = _beside(row, schema.UNDISTURBED, by_key)
     return other is not None and other.log * math.log(row["ratio"]) < 0
 
 
-def _factors(row: Row, by_key: dict[tuple, Row]) -> tuple[LogRatio | None, LogRatio | None]:
-    """Return the native ratio that a margin divides, and the replay ratio."""
-    found = (by_key.get(_beside(row, quantity), {}) for quantity in (schema.NATIVE_CALLS, schema.REPLAY))
-    native, program = map(log_ratio, found)
-    return native, program
+def _place(row: Row, quantity: str = "") -> tuple[str, ...]:
+    """Return what identifies a row, or another quantity of its two sides, among those of all kinds of machine."""
+    names = ("workload", "device", "compiler", "subject", "baseline")
+    key = key_of({name: row[name] for name in names} | {"quantity": quantity} if quantity else row)
+    return (*key, row["machine"])
 
 
-def _of_native(row: Row, by_key: dict[tuple, Row]) -> Row:
-    """Return the verdict on the native ratio that a margin divides, and the share that the program has."""
-    native, program = _factors(row, by_key)
-    if native is None:
-        return {}
-    calls = by_key[_beside(row, schema.NATIVE_CALLS)]
-    return {
-        "native_verdict": calls["verdict"],
-        "share": program.log / native.log if program and native.log else None,
-    }
-
-
-def _rest(row: Row) -> Row:
-    """Return how many ms the native call takes more or less than the replay, of a control that does not pass."""
-    if row["verdict"] not in (verdicts.NATIVE_SLOWER, verdicts.NATIVE_FASTER) or is_missing(
-        row.get("subject_ms")
-    ):
-        return {}
-    difference = row["subject_ms"] - row["baseline_ms"]
-    side = "more" if difference > 0 else "less"
-    # The tables of accepted runs have this format, with an exponent from 1,000 on.
-    return {"detail": f"the native call takes {abs(difference):.3g} ms {side} than the replay"}
-
-
-def _place(row: Row) -> tuple[str, ...]:
-    """Return what identifies a row among those of all kinds of machine."""
-    return (*key_of(row), row.get("machine") or "")
-
-
-def _beside(row: Row, quantity: str) -> tuple[str, ...]:
-    """Return the place of another quantity of the same two sides on the same kind of machine."""
-    names = {name: row[name] for name in ("workload", "device", "compiler", "subject", "baseline")}
-    return _place({**names, "quantity": quantity, "machine": row.get("machine")})
+def _beside(row: Row, quantity: str, by_key: dict[tuple, Row]) -> LogRatio | None:
+    """Return another ratio of the same two sides on the same kind of machine."""
+    return log_ratio(by_key.get(_place(row, quantity), {}))
 
 
 def over_kinds(table: pd.DataFrame) -> pd.DataFrame:

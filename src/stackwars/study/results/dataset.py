@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -69,17 +69,9 @@ def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in the order of these workloads."""
     place = {workload: number for number, workload in enumerate(workloads)}
     ordered = table.sort_values("workload", key=lambda names: names.map(place), kind="stable")
     return ordered.reset_index(drop=True)
-
-
-def _of_accelerators(cells: pd.DataFrame, asked: Collection[tuple[str, str]]) -> pd.DataFrame:
-    """Return what accelerators ran, each workload from the newest of the runs with the device in `asked`."""
-    where = pd.MultiIndex.from_frame(cells[["run", "device"]])
-    ran = cells[where.isin(asked) & (cells["status"] != Status.NOT_RUN)]
-    return ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
 
 
 class Dataset(Tables):
@@ -96,7 +88,6 @@ class Dataset(Tables):
         self.measured = Path(measured or folder)
 
     def study(self, name: str) -> Study:
-        """Return a study at its full extent."""
         return full_study(self.config, name)
 
     def runs_of(self, study: str, device: str = CPU) -> list[dict]:
@@ -129,9 +120,11 @@ class Dataset(Tables):
         shown = table["workload"].map(newest_runs(self, self.table(name), study, mode))
         is_shown = table["run"] == shown.fillna("")  # what this run did not run stays
         if name == "cells":
-            # In place of the same cells that are not run.
+            # What accelerators ran, each workload from the newest run with the device, in place of cells not run.
             asked = [(run["run"], name) for name in NODES for run in self.runs_of(study, name)]
-            ran = _of_accelerators(table, asked)
+            where = pd.MultiIndex.from_frame(table[["run", "device"]])
+            ran = table[where.isin(asked) & (table["status"] != Status.NOT_RUN)]
+            ran = ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
             keys = ["workload", "framework", "device"]
             has_run = pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(ran[keys]))
             is_shown = (is_shown & ~has_run) | table.index.isin(ran.index)
@@ -160,7 +153,6 @@ class Sources:
         self.run, self.reference, self._measured = run, reference, measured
 
     def dataset_for(self, study: str) -> Dataset:
-        """Return where a study is shown from."""
         return self.run if study in self._measured else self.reference
 
     def checked(self) -> Dataset:

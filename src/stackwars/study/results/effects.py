@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from stackwars.measure import frameworks
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
-from stackwars.study.results import families, schema
+from stackwars.study.results import pooling, schema
 from stackwars.study.results.pooling import RunTable
 from stackwars.study.results.rounds import INTERLEAVED
 from stackwars.study.results.schema import is_missing
@@ -49,23 +49,27 @@ def build(config: Config, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataF
         & cells["framework"].isin(study.programs)
         & cells["compiler"].isin(study.compilers)
     ]
-    times, rows = times_of(rounds), []
+    # Times in ms of the loops of replays: a row a round, a column a (workload, framework, compiler).
+    is_replay = (rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "")
+    replayed = rounds[is_replay & (rounds["basis"] == INTERLEAVED)]
+    times = replayed.pivot(index="round", columns=["workload", "subject", "compiler"], values="subject_ms")
+    rows = []
     for name, some in subsets(config, matrix).items():
         own = [{"subset": name, "runs": 1, "machines": 1, **row} for row in _of_subset(some, times)]
-        rows += families.shrink_errors(own, "effect")
+        rows += pooling.shrink_errors(own, "effect")
     return over_all(decided(schema.table("effects", rows)))
 
 
 def decided(table: pd.DataFrame) -> pd.DataFrame:
     """Return effects.csv with intervals and the largest effect of each workload.
 
-    The intervals of a subset have one level (`stackwars.study.results.families`); they decide what is the largest.
+    The intervals of a subset have one level (`stackwars.study.results.pooling`); they decide what is the largest.
     """
     rows = table.to_dict("records")
-    subsets_: dict[str, dict[str, dict[str, dict]]] = {}
+    by_subset: dict[str, dict[str, dict[str, dict]]] = {}
     for row in rows:
-        subsets_.setdefault(row["subset"], {}).setdefault(row["workload"], {})[row["effect"]] = row
-    for workloads in subsets_.values():
+        by_subset.setdefault(row["subset"], {}).setdefault(row["workload"], {})[row["effect"]] = row
+    for workloads in by_subset.values():
         known = [
             found for found in workloads.values() if not any(is_missing(one["error"]) for one in found.values())
         ]
@@ -73,42 +77,31 @@ def decided(table: pd.DataFrame) -> pd.DataFrame:
         def count(level: float, known: list[dict] = known) -> int:
             return sum(largest(with_ends(found, level)) in found for found in known)
 
-        level = families.level(len(known), count) if known else LEVEL
+        level = pooling.level(len(known), count) if known else LEVEL
         for found in workloads.values():
             ends = with_ends(found, level)
+            words = {"largest": largest(ends), "confidence": level if found in known else math.nan}
             for name, row in found.items():
-                row |= ends[name] | {
-                    "largest": largest(ends),
-                    "confidence": level if found in known else math.nan,
-                }
+                row |= ends[name] | words
     return schema.table("effects", rows)
 
 
 def with_ends(found: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
-    """Return the shares of effects with their intervals at a level."""
     result = {}
     for name, row in found.items():
         half = math.nan
         if not is_missing(row["error"]):
             half = float(stdtrit(row["dof"], (1 + level) / 2)) * row["error"]
-        result[name] = {
-            "share": row["share"],
-            "share_low": row["share"] - half,
-            "share_high": row["share"] + half,
-        }
+        ends = {"share_low": row["share"] - half, "share_high": row["share"] + half}
+        result[name] = {"share": row["share"], **ends}
     return result
 
 
-def times_of(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return times in ms of the loops of replays, a row a round, a column a (workload, framework, compiler)."""
-    is_replay = (rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] != "")
-    replayed = rounds[is_replay & (rounds["basis"] == INTERLEAVED)]
-    return replayed.pivot(index="round", columns=["workload", "subject", "compiler"], values="subject_ms")
-
-
 def subsets(config: Config, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the cells of the matrix that each subset has."""
-    first = matrix["framework"].isin(first_of_dialects(with_programs(config)))
+    of_dialects: dict[str, str] = {}
+    for name in with_programs(config):
+        of_dialects.setdefault(frameworks.load(name).DIALECT, name)
+    first = matrix["framework"].isin(of_dialects.values())
     xla = matrix["compiler"].isin([name for name, row in config.compilers.items() if row.module == XLA])
     result = {ALL: matrix, XLA_ALONE: matrix[xla], ONE_EACH: matrix[first], BOTH: matrix[xla & first]}
     for factor, column in ((COMPILER, "compiler"), (FRONTEND, "framework")):
@@ -117,16 +110,7 @@ def subsets(config: Config, matrix: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def without(factor: str, level: str) -> str:
-    """Return the name of the subset without a compiler, or without a frontend."""
     return f"without {factor} {level}"
-
-
-def first_of_dialects(names: Iterable[str]) -> list[str]:
-    """Return the first framework of each dialect."""
-    result: dict[str, str] = {}
-    for name in names:
-        result.setdefault(frameworks.load(name).DIALECT, name)
-    return list(result.values())
 
 
 def _of_subset(matrix: pd.DataFrame, times: pd.DataFrame) -> list[dict]:
@@ -136,14 +120,14 @@ def _of_subset(matrix: pd.DataFrame, times: pd.DataFrame) -> list[dict]:
         if min(cells["framework"].nunique(), cells["compiler"].nunique()) < 2:
             continue
         frontends, compilers = complete(cells)
-        logs = _logs(times, str(workload), frontends, compilers)
-        if min(len(frontends), len(compilers)) < 2 or len(logs) < MIN_ROUNDS:
+        # Logarithms (rounds, frontends, compilers) of the rounds that have all of them.
+        columns = [(str(workload), *pair) for pair in itertools.product(frontends, compilers)]
+        shared = times.reindex(columns=columns).dropna()
+        if min(len(frontends), len(compilers)) < 2 or len(shared) < MIN_ROUNDS:
             continue
-        result = decompose(logs)
+        logs = np.log(shared.to_numpy()).reshape(len(shared), len(frontends), len(compilers))
         head = {"frontends": len(frontends), "compilers": len(compilers), "rounds": len(logs)}
-        rows += [
-            {"workload": workload, "effect": effect, **values, **head} for effect, values in result.items()
-        ]
+        rows += [{"workload": workload, "effect": name, **one, **head} for name, one in decompose(logs).items()]
     return rows
 
 
@@ -159,13 +143,6 @@ def complete(cells: pd.DataFrame) -> tuple[list[str], list[str]]:
         axis = int(gaps[1].max() > gaps[0].max())
         ok = ok.drop(gaps[axis].idxmax(), axis=axis)
     return list(ok.index), list(ok.columns)
-
-
-def _logs(times: pd.DataFrame, workload: str, frontends: list[str], compilers: list[str]) -> np.ndarray:
-    """Return logarithms (rounds, frontends, compilers) of the times of the rounds that have all of them."""
-    columns = [(workload, *pair) for pair in itertools.product(frontends, compilers)]
-    shared = times.reindex(columns=columns).dropna()
-    return np.log(shared.to_numpy()).reshape(len(shared), len(frontends), len(compilers))
 
 
 def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
@@ -186,13 +163,9 @@ def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
         for name, share in shares.items():
             pseudo = [rounds * share - (rounds - 1) * one[name] for one in left_out]
             errors[name] = float(pd.Series(pseudo).sem())
+    factors = {name: math.exp(math.sqrt(max(size, 0.0) / logs[0].size)) for name, size in sizes.items()}
     return {
-        name: {
-            "share": share,
-            "error": errors[name],
-            "dof": rounds - 1.0,
-            "factor": math.exp(math.sqrt(max(sizes[name], 0.0) / logs[0].size)),
-        }
+        name: {"share": share, "error": errors[name], "dof": rounds - 1.0, "factor": factors[name]}
         for name, share in shares.items()
     }
 
@@ -214,7 +187,7 @@ def _shares(logs: np.ndarray) -> dict[str, float]:
 
 
 def _sizes(logs: np.ndarray) -> dict[str, float]:
-    """Return the sum of squares of each effect over the cells, as products of different rounds."""
+    """Return the sum of squares of each effect over the cells, as mean products of two different rounds."""
     centred = logs - logs.mean(axis=(1, 2), keepdims=True)
     rows, columns = (centred.mean(axis=axis, keepdims=True) for axis in (2, 1))
     parts = {
@@ -222,14 +195,12 @@ def _sizes(logs: np.ndarray) -> dict[str, float]:
         COMPILER: np.broadcast_to(columns, logs.shape),
         INTERACTION: centred - rows - columns,
     }
-    return {name: _between_rounds(part.reshape(len(logs), -1)) for name, part in parts.items()}
-
-
-def _between_rounds(vectors: np.ndarray) -> float:
-    """Return the mean product of two different rows."""
-    count = len(vectors)
-    total = vectors.sum(axis=0)
-    return float((total @ total - (vectors * vectors).sum()) / (count * (count - 1)))
+    result, count = {}, len(logs)
+    for name, part in parts.items():
+        vectors = part.reshape(count, -1)
+        total = vectors.sum(axis=0)
+        result[name] = float((total @ total - (vectors * vectors).sum()) / (count * (count - 1)))
+    return result
 
 
 def over_runs(tables: Sequence[RunTable]) -> pd.DataFrame:
@@ -255,30 +226,26 @@ def over_runs(tables: Sequence[RunTable]) -> pd.DataFrame:
 
 
 def over_all(table: pd.DataFrame) -> pd.DataFrame:
-    """Return effects.csv with its rows of the mean over the workloads made anew, subset by subset."""
+    """Return effects.csv with its rows of the mean over the workloads made anew, subset by subset.
+
+    A mean has Student's interval over the workloads; a single workload has no mean.
+    """
     own = table[table["workload"] != EVERY]
-    means = [
-        {"subset": subset, **row}
-        for subset, rows in own.groupby("subset", sort=False)
-        for row in _over_all(rows)
-    ]
+    means = []
+    for subset, rows in own.groupby("subset", sort=False):
+        for effect, some in rows.groupby("effect", sort=False):
+            if len(some) < 2:
+                continue
+            half = float(stdtrit(len(some) - 1, (1 + LEVEL) / 2) * some["share"].sem())
+            share, names = float(some["share"].mean()), {"subset": subset, "workload": EVERY, "effect": effect}
+            factor = math.exp(math.sqrt(np.mean(np.log(some["factor"]) ** 2)))
+            means.append(
+                {
+                    **names,
+                    "share": share,
+                    "factor": factor,
+                    "share_low": share - half,
+                    "share_high": share + half,
+                }
+            )
     return pd.concat([own, schema.table("effects", means)], ignore_index=True)
-
-
-def _over_all(rows: pd.DataFrame) -> list[dict]:
-    """Return the mean share of each effect over the workloads, with Student's interval; none of a single
-    one."""
-    result = []
-    for effect, own in rows.groupby("effect", sort=False) if len(rows) else ():
-        if len(own) < 2:
-            continue
-        half = float(stdtrit(len(own) - 1, (1 + LEVEL) / 2) * own["share"].sem())
-        mean = float(own["share"].mean())
-        factor = math.exp(math.sqrt(np.mean(np.log(own["factor"]) ** 2)))
-        result.append(
-            {
-                **{"workload": EVERY, "effect": effect, "share": mean, "factor": factor},
-                **{"share_low": mean - half, "share_high": mean + half},
-            }
-        )
-    return result

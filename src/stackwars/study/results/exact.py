@@ -44,28 +44,34 @@ _UNDECIDED = ("not applicable", "no program", "")
 
 
 def rows(config: Config, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterator[Row]:
-    """Yield every such row of one run."""
     pairs = comparisons(config, PROGRAMS)
     emitted = programs[programs["level"] != schema.OPTIMISED]
+    normalised = emitted[emitted["level"] == schema.NORMALISED]
     compiled = programs[(programs["level"] == schema.OPTIMISED) & (programs["target"] != CPU)]
-    newest = _newest(compiled[compiled["devices"].isna()])
+    # Of each target, what its newest compiler made.
+    own = compiled[compiled["devices"].isna()]
+    of_targets = own.groupby("target", sort=False)
+    parts = [some[some["compiler"] == by_age(some["compiler"])[-1]] for _, some in of_targets]
+    newest = pd.concat(parts) if parts else own
+    # Programs that are divided among the chips of a slice, with the columns of a sharded cell.
+    sliced = compiled[compiled["devices"].notna()]
+    way = sliced["variant"].str.extract(r"^([a-z]+)", expand=False)
+    sliced = sliced.assign(size=way, value=sliced["devices"], device=sliced["target"])
     for pair in pairs:
         yield from _memory(newest, pair)
         yield from _largest_batch(newest, pair)
         yield from _optimised(newest, pair)
         yield from _emitted(emitted, pair)
-        yield from _structure(emitted, pair)
+        yield from _structure(normalised, pair)
         yield from _collectives(cells[cells["mode"] == schema.SHARDED], pair)
-        yield from _collectives(_sliced(compiled), pair)
-    yield from _likeness(emitted, pairs)
+        yield from _collectives(sliced, pair)
+    yield from _likeness(normalised, pairs)
 
 
 def _row(quantity: str, subject: pd.Series, baseline: str, verdict: str, **columns: object) -> Row:
-    return {
-        **dict.fromkeys(schema.COMPARISON_KEYS, ""),
-        **{"quantity": quantity, "workload": subject["workload"], "subject": subject["framework"]},
-        **{"baseline": baseline, "verdict": verdict, "runs": 1, "machines": 1, **columns},
-    }
+    names = {"quantity": quantity, "workload": subject["workload"], "subject": subject["framework"]}
+    known = {"baseline": baseline, "verdict": verdict, "runs": 1, "machines": 1}
+    return {**dict.fromkeys(schema.COMPARISON_KEYS, ""), **names, **known, **columns}
 
 
 def _amount(
@@ -79,13 +85,12 @@ def _amount(
     """Return the row of a column of both sides: more, less, or the same within this share."""
     one, other = subject[column], base[column]
     verdict = verdicts.amount(one, other, within)
-    return _row(quantity, subject, base["framework"], verdict, ratio=ratio(one, other), **names)
+    return _row(quantity, subject, base["framework"], verdict, ratio=_ratio(one, other), **names)
 
 
-def _matched(
-    subjects: pd.DataFrame, baselines: pd.DataFrame, keys: list[str]
-) -> Iterator[tuple[pd.Series, pd.Series]]:
-    """Yield each row with the first row of the baselines that has the same values in these columns."""
+def _sides(table: pd.DataFrame, pair: Comparison, keys: list[str]) -> Iterator[tuple[pd.Series, pd.Series]]:
+    """Yield each row of the subject with the baseline's first row that has the same values in these columns."""
+    subjects, baselines = (table[table["framework"] == side] for side in (pair.subject, pair.baseline))
     result = baselines.drop_duplicates(keys).set_index(keys, drop=False)
     for _, row in subjects.iterrows():
         key = tuple(row[keys]) if len(keys) > 1 else row[keys[0]]
@@ -93,23 +98,7 @@ def _matched(
             yield row, result.loc[key]
 
 
-def _sides(table: pd.DataFrame, pair: Comparison, keys: list[str]) -> Iterator[tuple[pd.Series, pd.Series]]:
-    """Yield each row of the subject with the baseline's."""
-    subject, base = (table[table["framework"] == side] for side in (pair.subject, pair.baseline))
-    return _matched(subject, base, keys)
-
-
-def _newest(compiled: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the newest compiler of each target."""
-    parts = [
-        rows[rows["compiler"] == by_age(rows["compiler"])[-1]]
-        for _, rows in compiled.groupby("target", sort=False)
-    ]
-    return pd.concat(parts) if parts else compiled
-
-
-def ratio(one: float, base: float) -> float | None:
-    """Return one amount over the other; None if either is missing."""
+def _ratio(one: float, base: float) -> float | None:
     return None if is_missing(one) or is_missing(base) or not base else one / base
 
 
@@ -126,7 +115,7 @@ def _largest_batch(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
         one, other = tuple(subject[columns]), tuple(base[columns])
         names = {"device": subject["target"], "compiler": subject["compiler"]}
         verdict = verdicts.largest_batch(one, other)
-        yield _row(schema.BATCH, subject, pair.baseline, verdict, ratio=ratio(one[0], other[0]), **names)
+        yield _row(schema.BATCH, subject, pair.baseline, verdict, ratio=_ratio(one[0], other[0]), **names)
 
 
 def _optimised(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
@@ -150,26 +139,20 @@ def _emitted(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
             yield _row(schema.PROGRAM, subject, pair.baseline, verdict, variant=level)
 
 
-def _normalised(emitted: pd.DataFrame) -> pd.DataFrame:
-    return emitted[emitted["level"] == schema.NORMALISED]
-
-
-def _structure(emitted: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
+def _structure(normalised: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     """Yield whether both programs have the form that the original describes, for each claim that both decide."""
-    for subject, base in _sides(_normalised(emitted), pair, ["workload"]):
+    for subject, base in _sides(normalised, pair, ["workload"]):
         for form, (in_baseline, in_subject) in AS_CLAIMED.items():
             one, other = subject[form], base[form]
             if one in _UNDECIDED or other in _UNDECIDED:
                 continue
             is_claimed = other == in_baseline and in_subject in (None, one)
-            yield _row(
-                schema.STRUCTURE, subject, pair.baseline,
-                verdicts.AS_CLAIMED if is_claimed else verdicts.NOT_AS_CLAIMED,
-                variant=form, detail=f"{other}; {one}",
-            )  # fmt: skip
+            verdict = verdicts.AS_CLAIMED if is_claimed else verdicts.NOT_AS_CLAIMED
+            names = {"variant": form, "detail": f"{other}; {one}"}
+            yield _row(schema.STRUCTURE, subject, pair.baseline, verdict, **names)
 
 
-def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
+def _likeness(normalised: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
     """Yield whose form a third frontend's program has: the first comparison's subject's or its baseline's.
 
     Products are compared only if those two differ; anything else if the baseline's form is known.
@@ -177,7 +160,6 @@ def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
     if not pairs:
         return
     first, others = pairs[0], {pair.subject for pair in pairs[1:]}
-    normalised = _normalised(emitted)
     known = normalised.drop_duplicates(["workload", "framework"]).set_index(["workload", "framework"])
     for _, row in normalised[normalised["framework"].isin(others)].iterrows():
         sides = [(row["workload"], side) for side in (first.subject, first.baseline)]
@@ -191,13 +173,6 @@ def _likeness(emitted: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row]:
             yield _row(schema.LIKENESS, row, first.baseline, verdict, variant=form, detail=row[form])
 
 
-def _sliced(compiled: pd.DataFrame) -> pd.DataFrame:
-    """Return the programs that are divided among the chips of a slice, with the columns of a sharded cell."""
-    sliced = compiled[compiled["devices"].notna()]
-    way = sliced["variant"].str.extract(r"^([a-z]+)", expand=False)
-    return sliced.assign(size=way, value=sliced["devices"], device=sliced["target"])
-
-
 def _collectives(divided: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     """Yield whether both programs, annotated and divided by XLA, have as many collectives of each kind."""
     known = divided[(divided["collectives"] != "") & (divided["value"] > 1)]
@@ -206,11 +181,8 @@ def _collectives(divided: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
         counts = [[side.get(kind) for kind in COLLECTIVES] for side in sides]
         if any(map(is_missing, (*counts[0], *counts[1]))):
             continue
-        yield _row(
-            schema.COLLECTIVES, subject, pair.baseline,
-            verdicts.SAME if counts[0] == counts[1] else verdicts.DIFFERENT,
-            ratio=ratio(*(side.get("bytes") for side in sides)),
-            device=subject["device"],
-            variant=f"{subject['size']}{subject['value']:.0f}",
-            detail=f"{sum(counts[0])} and {sum(counts[1])}",
-        )  # fmt: skip
+        verdict = verdicts.SAME if counts[0] == counts[1] else verdicts.DIFFERENT
+        names = {"device": subject["device"], "variant": f"{subject['size']}{subject['value']:.0f}"}
+        names["detail"] = f"{sum(counts[0])} and {sum(counts[1])}"
+        ratio = _ratio(*(side.get("bytes") for side in sides))
+        yield _row(schema.COLLECTIVES, subject, pair.baseline, verdict, ratio=ratio, **names)

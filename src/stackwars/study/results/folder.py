@@ -79,7 +79,6 @@ def parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def chosen(arguments: argparse.Namespace) -> tuple[Config, Folder]:
-    """Return the configuration and the folder that the arguments name."""
     return arguments.config, Folder(arguments.results, arguments.measured)
 
 

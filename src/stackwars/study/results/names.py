@@ -15,7 +15,6 @@ _WITHOUT = "-no-"  # in the name of a compiler, before what is left out
 
 
 def by_age(names: Iterable[str]) -> list[str]:
-    """Return the names of compilers from the oldest to the newest."""
     return sorted(dict.fromkeys(names), key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
 
 

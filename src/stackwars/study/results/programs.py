@@ -24,7 +24,7 @@ from stackwars.measure.workloads import parallel
 from stackwars.setup.device import CPU
 from stackwars.study import programs, sharding
 from stackwars.study.keys import Config
-from stackwars.study.programs import BASE, Compilation
+from stackwars.study.programs import BASE
 from stackwars.study.results import published, schema
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.names import TARGET
@@ -40,6 +40,7 @@ OUTSIDE = "outside the compiler"
 _OF_CHECK = ("status", "status_detail", "wrong", "total", "where", "flaky")
 _OF_RELEASE = ("version", "status", "status_detail", "ms")
 _ERRORS_OF_RELEASE = ("wrong", "total", "where")
+_ENDS = {"ratio": "value", "low": "low", "high": "high"}
 _NO_OPERATION = ("constant", "parameter")  # in HLO's words
 
 
@@ -61,18 +62,11 @@ def build(config: Config, folder: Folder, raw: Raw) -> pd.DataFrame:
 
 def _head(workload: str, framework: str, level: str, **names: object) -> Row:
     title = workloads.load(workload).TITLE
-    return {
-        "workload": workload,
-        "title": title,
-        "framework": framework,
-        "level": level,
-        "variant": BASE,
-        **names,
-    }
+    row = {"workload": workload, "title": title, "framework": framework, "level": level}
+    return row | {"variant": BASE, **names}
 
 
 def _emitted(forms: list[Row]) -> Iterator[Row]:
-    """Yield both levels of every emitted program."""
     for row in forms:
         columns = {key: value for key, value in row.items() if key in schema.PROGRAMS}
         yield _head(row["workload"], row["framework"], row["level"]) | columns
@@ -86,7 +80,8 @@ def _compiled(config: Config, measured: Path, digests: dict[tuple[str, str], str
         program = compilation.program
         names = {"target": compilation.target, "compiler": compilation.compiler, "variant": program.variant}
         row = _head(program.workload, program.framework, schema.OPTIMISED, **names)
-        row |= _sizes(config, compilation)
+        sizes = programs.sizes(config, program.workload, program.variant)
+        row |= {"batch": sizes.get("batch", sizes.get("m")), "sequence": sizes.get("sequence")}
         if compilation.target == TARGET:
             row["published_status"] = published.status(program.workload, program.framework, original)
         path = measured / compilation.path / "ahead.json"
@@ -100,26 +95,18 @@ def _compiled(config: Config, measured: Path, digests: dict[tuple[str, str], str
         if result["compile_s"] is not None:  # else its size is an assumption
             row["code_bytes"] = result["code_bytes"]
         if compilation in counted:
-            _check_digest(path, result, digests.get((program.workload, program.framework)))
+            digest = digests.get((program.workload, program.framework), result["program_sha256"])
+            if result["program_sha256"] != digest:
+                raise ValueError(
+                    f"{path}: expected a compilation of the program with the digest {digest}, got one of "
+                    f"{result['program_sha256']}; fix: delete it, and it is compiled again"
+                )
             row |= _optimised(result["hlo"])
         batches = measured / compilation.largest_batch_path
         if compilation in searched and batches.exists():
             search = documents.read(batches)
             row |= {"largest_batch": search["fits_batch"], "smallest_refused_batch": search["oom_batch"]}
         yield row
-
-
-def _sizes(config: Config, compilation: Compilation) -> Row:
-    sizes = programs.sizes(config, compilation.program.workload, compilation.program.variant)
-    return {"batch": sizes.get("batch", sizes.get("m")), "sequence": sizes.get("sequence")}
-
-
-def _check_digest(path: Path, found: dict, digest: str | None) -> None:
-    if digest is not None and found["program_sha256"] != digest:
-        raise ValueError(
-            f"{path}: expected a compilation of the program with the digest {digest}, got one of "
-            f"{found['program_sha256']}; fix: delete it, and it is compiled again"
-        )
 
 
 def _optimised(hlo: dict | None) -> Row:
@@ -137,7 +124,6 @@ def _optimised(hlo: dict | None) -> Row:
 
 
 def _slices(config: Config, measured: Path) -> Iterator[Row]:
-    """Yield a row for every compilation for a slice of several chips."""
     for compilation in sharding.slices(config):
         path = measured / compilation.path / "ahead.json"
         if not path.exists():
@@ -169,22 +155,21 @@ def _replayed(raw: Raw) -> Iterator[Row]:
 
 def build_values(config: Config, raw: Raw) -> pd.DataFrame:
     """Return values.csv, in the order of the workloads and compilers, the preset's sizes first."""
-    places = [{name: n for n, name in enumerate(names)} for names in (config.workloads, config.compilers)]
-    known = [check for check in raw.checks if check["workload"] in places[0]]
-    known.sort(
-        key=lambda check: (
-            places[0][check["workload"]],
-            check["variant"] != BASE,
-            len(check["variant"]),
-            check["variant"],
-            places[1].get(check["compiler"], len(places[1])),
-        )
+    places, compilers = (
+        {name: n for n, name in enumerate(names)} for names in (config.workloads, config.compilers)
     )
+    known = [check for check in raw.checks if check["workload"] in places]
+
+    def place(check: dict) -> tuple:
+        variant, last = check["variant"], len(compilers)
+        of_variant = (variant != BASE, len(variant), variant)
+        return (places[check["workload"]], *of_variant, compilers.get(check["compiler"], last))
+
+    known.sort(key=place)
     return schema.table("values", [row for check in known for row in _value_rows(check)])
 
 
 def _value_rows(check: dict) -> Iterator[Row]:
-    """Yield a row for each program of a check.json."""
     where = {key: check[key] for key in ("workload", "variant", "compiler")}
     where |= {
         "title": workloads.load(check["workload"]).TITLE,
@@ -217,18 +202,12 @@ def _release_rows(document: dict) -> Iterator[Row]:
             **{key: release[key] for key in _OF_RELEASE},
             **{key: release.get(key) for key in _ERRORS_OF_RELEASE},
             "compile_s": statistics.median(compiled) if compiled else release.get("compile_s"),
-            **{"ratio": ratio.get("value"), "low": ratio.get("low"), "high": ratio.get("high")},
+            **{name: ratio.get(end) for name, end in _ENDS.items()},
         }
         if document["reason"]:
             row |= {"status": Status.UNSUPPORTED, "status_detail": document["reason"]}
-        yield row | _change(changes.get(release["version"]))
-
-
-def _change(change: dict | None) -> Row:
-    if change is None:
-        return {}
-    ratio = change["ratio"] or (None, None, None)
-    # Schema 1 has a list.
-    value, low, high = ratio.values() if isinstance(ratio, dict) else ratio
-    numbers = {"change_ratio": value, "change_low": low, "change_high": high}
-    return {"change": change["kind"], "previous": change["older"], **numbers}
+        if change := changes.get(release["version"]):
+            ratio = change["ratio"] or {}
+            row |= {"change": change["kind"], "previous": change["older"]}
+            row |= {f"change_{name}": ratio.get(end) for name, end in _ENDS.items()}
+        yield row

@@ -47,7 +47,6 @@ class Raw:
 
     @cached_property
     def cell_values(self) -> dict[Cell, Values]:
-        """The values of the processes of every ok cell."""
         return {
             cell: process_value.of_processes(result["processes"])
             for cell, result in self.cells.items()
@@ -56,7 +55,6 @@ class Raw:
 
     @cached_property
     def replay_values(self) -> dict[tuple[programs.ReplayCell, str], Values]:
-        """The values of the processes of every ok program of a replay, by replay and program."""
         found = {}
         for replay, result in self.replays.items():
             rounds = [process["repetition"] for process in result["processes"]]
@@ -81,7 +79,6 @@ class Raw:
 
 
 def read(config: Config, folder: Path) -> Raw:
-    """Read everything that the configuration asks for and the folder has."""
     found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.measured(config)})
     devices = folder / "devices.json"
     peaks = {path.parent.name: nodes.peaks(path.parent) for path in folder.glob("*/peak.json")}

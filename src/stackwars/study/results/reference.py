@@ -24,10 +24,14 @@ CONCATENATED = ("cells", "programs", "rounds", "profile")
 
 def tables(config: Config, accepted: list[Run]) -> dict[str, pd.DataFrame]:
     """Return the tables of the reference but claims.csv, without rows of frameworks that the study no longer has."""
+    decomposed = [
+        RunTable(run.identity, run.machine, effects.build(config, run.table("cells"), run.table("rounds")))
+        for run in accepted
+    ]
     result = {name: _concatenated(accepted, name) for name in CONCATENATED}
     result |= {
         "comparisons": pooled(config, accepted),
-        "effects": _effects(config, accepted),
+        "effects": effects.over_runs(decomposed),
         **{name: _newest(accepted, name) for name in ("values", "causes", "releases")},
     }
     known = ["", *config.frameworks, *(config.sharding.frontends if config.sharding else [])]
@@ -43,13 +47,12 @@ def pooled(config: Config, accepted: list[Run]) -> pd.DataFrame:
 
     Counts of programs that two runs emitted are compared too, unless one run has both.
     """
-    every = [_of_run(config, run) for run in accepted]
-    return comparisons.add_verdicts(pooling.pool([_across_runs(config, accepted), *every]))
-
-
-def _of_run(config: Config, run: Run) -> RunTable:
-    every = comparisons.rows(config, *(run.table(name) for name in ("rounds", "cells", "programs")))
-    return RunTable(run.identity, run.machine, schema.table("comparisons", every))
+    every = [_across_runs(config, accepted)]
+    for run in accepted:
+        parts = (run.table(name) for name in ("rounds", "cells", "programs"))
+        own = schema.table("comparisons", comparisons.rows(config, *parts))
+        every.append(RunTable(run.identity, run.machine, own))
+    return comparisons.add_verdicts(pooling.pool(every))
 
 
 def _across_runs(config: Config, accepted: list[Run]) -> RunTable:
@@ -70,13 +73,6 @@ def _newest(accepted: list[Run], name: str) -> pd.DataFrame:
     """Return the rows of a table of all runs, each of the newest run that has it."""
     rows = _concatenated(accepted, name).drop_duplicates(schema.KEYS[name], keep="last")
     return rows.reset_index(drop=True)
-
-
-def _effects(config: Config, accepted: list[Run]) -> pd.DataFrame:
-    """Return the effects of every workload over the runs, by today's subsets."""
-    built = [effects.build(config, run.table("cells"), run.table("rounds")) for run in accepted]
-    named = zip(accepted, built, strict=True)
-    return effects.over_runs([RunTable(run.identity, run.machine, table) for run, table in named])
 
 
 def context(config: Config, accepted: list[Run]) -> dict:
@@ -106,7 +102,6 @@ def _studies(run: Run) -> list[str]:
 
 
 def write(config: Config, folder: Folder) -> None:
-    """Write the tables and the context of the reference into the folder."""
     accepted = runs.read()
     for name, table in tables(config, accepted).items():
         schema.write(table, folder[name])

@@ -38,17 +38,13 @@ MATRIX = "matrix"
 """The study that compares compilers."""
 MAX_PAUSE_S = 600.0
 """A pause of ten minutes may be the build of an environment in the middle of a round."""
-INTERLEAVED, IN_TURN, CALL, APART, NO_MEMORY, FAILED = (
-    *("interleaved", "in turn"),
-    *("call", "apart", "no memory", "failed"),
-)
-"""The basis of a row; the last two say why a control has no native call."""
+INTERLEAVED, IN_TURN, CALL, APART = "interleaved", "in turn", "call", "apart"
+NO_MEMORY, FAILED, PROCESSES = "no memory", "failed", "processes"
+"""The basis of a row; NO_MEMORY and FAILED say why a control has no native call."""
 CPU_TIME = {schema.STEADY: schema.STEADY_CPU, schema.REPLAY: schema.REPLAY_CPU}
 """The ratio of the CPU time of the same loops, by the ratio of their times."""
 Loops = dict[int, list[dict]]
 """The loops of a program by round; none of a round in which it was not measured."""
-PROCESSES = "processes"
-"""The basis of a row."""
 
 
 def build(config: Config, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
@@ -65,36 +61,19 @@ def build(config: Config, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
     return schema.table("rounds", rows)
 
 
-def measured_together(raw: Raw, one: dict, other: dict, place: tuple[str, str]) -> tuple[set[int], set[int]]:
-    """Return the rounds that two results share: those measured together, and those measured apart.
-
-    place: the workload and the device of both.
-    """
-    sides = [{process["repetition"]: process for process in result["processes"]} for result in (one, other)]
-    together, apart = set(), set()
-    for number in sides[0].keys() & sides[1].keys():
-        earlier, later = sorted((side[number] for side in sides), key=lambda process: process["started_s"])
-        pause = later["started_s"] - earlier["started_s"] - earlier["wall_s"]
-        is_together = pause <= max(MAX_PAUSE_S, raw.round_seconds[*place, number])
-        (together if is_together else apart).add(number)
-    return together, apart
-
-
-def _row(quantity: str, number: int, one: float, base: float | None, basis: str, **names: str) -> Row:
-    return {
-        "quantity": quantity,
-        **names,
-        "round": number,
-        "subject_ms": one,
-        "baseline_ms": base,
-        "ratio": None if base is None else one / base,
-        "rounds": 1,
-        "basis": basis,
-    }
+def _row(quantity: str, number: int, one: float | None, base: float | None, basis: str, **names: str) -> Row:
+    ratio = None if one is None or base is None else one / base
+    times = {"subject_ms": one, "baseline_ms": base, "ratio": ratio}
+    return {"quantity": quantity, **names, "round": number, **times, "rounds": 1, "basis": basis}
 
 
 def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """Yield what each process of a valid cell has in common with its partner, if the baseline's own cell is valid."""
+    """Yield the first, second and steady times of each process of a valid cell and of its partner.
+
+    Nothing unless the baseline's own cell is valid. The steady times are of loops; undisturbed: of the series that no
+    loop of the other interrupts.
+    """
+    stages = ((schema.FIRST, "first"), (schema.SECOND, "second"), (schema.UNDISTURBED, "steady"))
     for cell, baseline in valid.items():
         if Cell(baseline, cell.workload, cell.device) not in valid:
             continue
@@ -105,23 +84,16 @@ def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
             "baseline": baseline,
         }
         for process in raw.cells[cell]["processes"]:
-            partner = process["partner"] or {"status": Status.NOT_RUN}
-            if partner["status"] == Status.OK:
-                yield from _of_pair(process, partner, **names)
-
-
-def _of_pair(process: dict, partner: dict, **names: str) -> Iterator[Row]:
-    """Yield the first, second and steady times of a process and its partner.
-
-    The steady times are of loops. Undisturbed: of the series that no loop of the other interrupts.
-    """
-    number, sides = process["repetition"], (process, partner)
-    for quantity, name in ((schema.FIRST, "first"), (schema.SECOND, "second"), (schema.UNDISTURBED, "steady")):
-        events = [event(side, name) for side in sides]
-        if all(events):
-            yield _row(quantity, number, *map(_call_ms, events), CALL, **names)
-    own, base = ({number: loops.loops_of(side)} for side in sides)
-    yield from _of_loops(schema.STEADY, own, base, {number: process["basis"]}, **names)
+            partner = process["partner"]
+            if not partner or partner["status"] != Status.OK:
+                continue
+            number, sides = process["repetition"], (process, partner)
+            for quantity, name in stages:
+                events = [event(side, name) for side in sides]
+                if all(events):
+                    yield _row(quantity, number, *map(_call_ms, events), CALL, **names)
+            own, base = ({number: loops.loops_of(side)} for side in sides)
+            yield from _of_loops(schema.STEADY, own, base, {number: process["basis"]}, **names)
 
 
 def _call_ms(timed: dict) -> float:
@@ -133,18 +105,25 @@ def _call_ms(timed: dict) -> float:
 def _replayed(config: Config, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
     """Yield the ratios of a replay's rounds: of programs and, in the native compiler, of native calls beside them."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
-    programs = looped(result)
-    cells = {name: Cell(name, replay.workload, replay.device) for name in result["natives"]}
-    natives = {
+    rounds = [process["repetition"] for process in result["processes"]]
+    programs: dict[str, Loops] = {
+        name: dict(zip(rounds, program["loops"], strict=True))
+        for name, program in result["programs"].items()
+        if program["status"] == Status.OK
+    }
+    natives: dict[str, Loops] = {
         name: {process["repetition"]: loops.loops_of(process) for process in processes}
         for name, processes in result["natives"].items()
-        if name in programs and cells[name] in valid
+        if name in programs and Cell(name, replay.workload, replay.device) in valid
     }
     bases = {process["repetition"]: process.get("basis", INTERLEAVED) for process in result["processes"]}
     for name, native in natives.items():
         sides = {**names, "subject": name, "baseline": name}
         yield from _of_loops(schema.CONTROL, native, programs[name], bases, **sides)
-        yield from _uncontrolled(programs[name], result["natives"][name], **sides)
+        for process in result["natives"][name]:
+            if not native[number := process["repetition"]]:
+                basis = NO_MEMORY if process["status"] == Status.NOT_RUN else FAILED
+                yield _row(schema.CONTROL, number, None, loops.side_ms(programs[name][number]), basis, **sides)
     for pair in comparisons(config, PROGRAMS):
         both = (pair.subject, pair.baseline)
         if not programs.keys() >= set(both):
@@ -153,19 +132,15 @@ def _replayed(config: Config, valid: dict[Cell, str], replay: ReplayCell, result
         replays = list(_of_loops(schema.REPLAY, *(programs[name] for name in both), {}, **sides))
         yield from replays
         if natives.keys() >= set(both):
+            ratios = {row["round"]: row["ratio"] for row in replays if row["quantity"] == schema.REPLAY}
             calls = list(_of_loops(schema.NATIVE_CALLS, *(natives[name] for name in both), bases, **sides))
             yield from calls
-            yield from _split(replays, calls, sides)
-
-
-def looped(result: dict) -> dict[str, Loops]:
-    """Return {program: its loops} of the ok programs of a replay."""
-    rounds = [process["repetition"] for process in result["processes"]]
-    return {
-        name: dict(zip(rounds, program["loops"], strict=True))
-        for name, program in result["programs"].items()
-        if program["status"] == Status.OK
-    }
+            for row in calls:
+                # native = replay x everything else, and margin = replay / everything else
+                program = ratios[row["round"]]
+                rest = row["ratio"] / program
+                for quantity, ratio in ((schema.EVERYTHING_ELSE, rest), (schema.MARGIN, program / rest)):
+                    yield row | {"quantity": quantity, "ratio": ratio, "subject_ms": None, "baseline_ms": None}
 
 
 def _of_loops(quantity: str, one: Loops, base: Loops, bases: dict[int, str], **names: str) -> Iterator[Row]:
@@ -193,27 +168,6 @@ def _cpu_time(events: list[dict]) -> list[dict]:
     return [event | {"ns": [event["run_ns"] / len(event["ns"])], "dropped": 0} for event in events]
 
 
-def _uncontrolled(replayed: Loops, processes: list[dict], **names: str) -> Iterator[Row]:
-    """Yield the rounds in which a framework has no native call beside its replay."""
-    for process in processes:
-        if not loops.loops_of(process):
-            basis = NO_MEMORY if process["status"] == Status.NOT_RUN else FAILED
-            ms = loops.side_ms(replayed[process["repetition"]])
-            row = _row(schema.CONTROL, process["repetition"], ms, None, basis, **names)
-            yield row | {"subject_ms": None, "baseline_ms": ms}
-
-
-def _split(replays: list[Row], calls: list[Row], names: dict[str, str]) -> Iterator[Row]:
-    """Yield how the native ratio of each round divides: native = replay x rest, margin = replay / rest."""
-    ratios = {row["round"]: row["ratio"] for row in replays if row["quantity"] == schema.REPLAY}
-    for row in calls:
-        program = ratios[row["round"]]
-        rest = row["ratio"] / program
-        for quantity, ratio in ((schema.EVERYTHING_ELSE, rest), (schema.MARGIN, program / rest)):
-            times = dict.fromkeys(("subject_ms", "baseline_ms"))
-            yield _row(quantity, row["round"], ratio, 1.0, row["basis"], **names) | times
-
-
 def _compilers(config: Config, raw: Raw) -> Iterator[Row]:
     """Yield times of every program in a compiler and in the one before it in the study's list, of their loops."""
     if MATRIX not in config.studies:
@@ -227,16 +181,20 @@ def _compilers(config: Config, raw: Raw) -> Iterator[Row]:
             continue
         names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
         names |= {"subject": name, "baseline": name, "baseline_compiler": other.compiler}
-        results = (raw.replays[replay], raw.replays[other])
-        together, apart = measured_together(raw, *results, (replay.workload, replay.device))
-        for number in sorted(together | apart):
+        sides = [
+            {process["repetition"]: process for process in raw.replays[one]["processes"]}
+            for one in (replay, other)
+        ]
+        for number in sorted(sides[0].keys() & sides[1].keys()):
             times = (side[number].loops_ms for side in (values, base))
             row = _row(schema.COMPILER, number, *times, IN_TURN, **names)
-            yield row if number in together else row | {"ratio": None, "basis": APART}
+            earlier, later = sorted((side[number] for side in sides), key=lambda process: process["started_s"])
+            pause = later["started_s"] - earlier["started_s"] - earlier["wall_s"]
+            is_together = pause <= max(MAX_PAUSE_S, raw.round_seconds[replay.workload, replay.device, number])
+            yield row if is_together else row | {"ratio": None, "basis": APART}
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    """Yield every process's steady state: the median of its loops."""
     native = {
         (cell.workload, cell.device, "", cell.framework): values
         for cell, values in raw.cell_values.items()
@@ -254,7 +212,6 @@ def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
 
 
 def summaries(cells: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows that follow from cells.csv of a run."""
     yield from _forms(cells[cells["mode"] == schema.NATIVE])
     yield from _scaling(cells[cells["mode"] == schema.GROWTH])
 

@@ -50,7 +50,6 @@ class Tables:
     folder: Path
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a whole table, `comparisons` for instance."""
         if name not in self._tables:
             self._tables[name] = schema.read(self.folder / f"{name}.csv")
         return self._tables[name]
@@ -61,7 +60,6 @@ class Tables:
 
     @cached_property
     def context(self) -> dict:
-        """Its context.json."""
         return documents.read(self.folder / "context.json")
 
 
@@ -112,13 +110,11 @@ def check(folder: Path) -> None:
 
 
 def files(folder: Path) -> list[Path]:
-    """Return the files of an accepted run, its manifest and confirmation too."""
     every = [folder / name for name in (*OF_A_RUN, MANIFEST)]
     return [*every, folder / CONFIRMATION] if (folder / CONFIRMATION).exists() else every
 
 
 def write_manifest(folder: Path) -> None:
-    """Write the digests of the files of a run."""
     digests = {name: digest(folder / name) for name in (*OF_A_RUN, CONFIRMATION)}
     (folder / MANIFEST).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
 

@@ -75,6 +75,11 @@ EXACT = (HBM, TEMPORARIES, LAYOUT, FUSIONS, OPERATIONS, PROGRAM, BATCH, STRUCTUR
 """Quantities that are counted, not timed: no error, and the newest run's value stands for all."""
 
 
+def key_of(row: dict) -> tuple[str, ...]:
+    """Return what identifies a row of comparisons.csv; columns that it lacks are empty."""
+    return tuple(row.get(name, "") for name in COMPARISON_KEYS)
+
+
 def table(name: str, rows: list[dict]) -> pd.DataFrame:
     """Return the table of this name from rows that have some of its columns.
 
@@ -140,11 +145,9 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table; the columns that it lacks are empty."""
     path.parent.mkdir(parents=True, exist_ok=True)
     frame.reindex(columns=list(TABLES[path.stem])).to_csv(path, index=False, encoding="utf-8")
 
 
 def empty(name: str) -> pd.DataFrame:
-    """Return the table of this name without a row."""
     return table(name, [])

@@ -10,16 +10,7 @@ from stackwars.setup.device import CPU
 from stackwars.study.cells import settings, sizes
 from stackwars.study.keys import Config
 from stackwars.study.programs import measured_replays
-from stackwars.study.results import (
-    causes,
-    cells,
-    comparisons,
-    effects,
-    programs,
-    raw,
-    rounds,
-    schema,
-)
+from stackwars.study.results import causes, cells, comparisons, effects, programs, raw, rounds, schema
 from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.raw import Raw
 from stackwars.study.studies import measured_studies
@@ -74,6 +65,11 @@ def context(config: Config, raw: Raw) -> dict:
             versions[name if other == version else f"{name} ({cell.framework})"] = version
     revisions = sorted({one["source"]["git_revision"] for one in dated})
     peaks = {device: own for device, (own, *_) in raw.peaks.items()}
+    devices = {}
+    for device, answers in raw.devices.items():
+        reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]
+        is_present = any(answer["present"] for answer in answers.values())
+        devices[device] = {"present": is_present, "reason": "; ".join(dict.fromkeys(reasons))}
     return {
         "preset": config.preset,
         "studies": measured_studies(config),
@@ -83,23 +79,12 @@ def context(config: Config, raw: Raw) -> dict:
         "git_revision": " ".join(revisions) or "unknown",
         "git_dirty": any(one["source"]["git_dirty"] for one in dated),
         "versions": versions,
-        "devices": _devices(raw),
+        "devices": devices,
         "peak": peaks.get(CPU) or next(iter(peaks.values()), {}),
         "peaks": peaks,
         "settings": {**settings(config).document(), "memory_cap_bytes": last.get("memory_cap_bytes", 0)},
         "sizes": {workload: sizes(config, workload) for workload in config.workloads},
     }
-
-
-def _devices(raw: Raw) -> dict:
-    result = {}
-    for device, answers in raw.devices.items():
-        reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]
-        result[device] = {
-            "present": any(answer["present"] for answer in answers.values()),
-            "reason": "; ".join(dict.fromkeys(reasons)),
-        }
-    return result
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ McCulloch, Variance Components, 1992, ch. 3)."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from stackwars.study.results import comparisons, pooling, schema
 from stackwars.study.results.pooling import RunTable
 from stackwars.study.results.rounds import INTERLEAVED
 from stackwars.study.results.runs import Run
-from stackwars.study.results.schema import is_missing
+from stackwars.study.results.schema import key_of
 
 LEVELS = ("process", "round", "run", "machine")
 LATENCY, RATIO = "latency", "ratio"
@@ -43,16 +42,19 @@ def table(accepted: list[Run]) -> pd.DataFrame:
 
 
 def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
-    """Return variances of the logarithm of a steady latency by level, one for each cell or run of a
-    workload."""
+    """Return variances of the logarithm of a steady latency by level, one for each cell or run of a workload."""
     result: dict[str, list[float]] = {"process": [], "round": []}
     means = []
     for run in accepted:
-        for workload, grid in _grids(run.table("rounds"), device):
+        rounds = run.table("rounds")
+        native = rounds[(rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] == "")]
+        native = native[(native["device"] == device) & (native["basis"] == INTERLEAVED)]
+        for workload, rows in native.groupby("workload", sort=False):
+            grid = rows.pivot(index="round", columns="subject", values="subject_ms").dropna()
             logs = np.log(grid.to_numpy())
-            parts = _two_way(logs)
-            if parts is None:
+            if min(logs.shape) < 2:
                 continue
+            parts = _two_way(logs)
             for level, part in zip(("process", "round"), parts, strict=True):
                 result[level].append(part)
             variance = max(0.0, sum(parts)) / len(logs)
@@ -61,19 +63,9 @@ def _latencies(accepted: list[Run], device: str) -> dict[str, list[float]]:
     return result | _between(pd.DataFrame(means, columns=MEAN))
 
 
-def _grids(rounds: pd.DataFrame, device: str) -> Iterable[tuple[str, pd.DataFrame]]:
-    """Yield the times of every workload's processes: rounds by frameworks."""
-    native = rounds[(rounds["quantity"] == schema.PROCESS) & (rounds["compiler"] == "")]
-    native = native[(native["device"] == device) & (native["basis"] == INTERLEAVED)]
-    for workload, rows in native.groupby("workload", sort=False):
-        yield (str(workload), rows.pivot(index="round", columns="subject", values="subject_ms").dropna())
-
-
-def _two_way(logs: np.ndarray) -> tuple[float, float] | None:
-    """Return the components (process, round) of rounds by frameworks; None of too few of either."""
+def _two_way(logs: np.ndarray) -> tuple[float, float]:
+    """Return the components (process, round) of rounds by frameworks."""
     rounds, frameworks = logs.shape
-    if rounds < 2 or frameworks < 2:
-        return None
     by_round = logs.mean(axis=1, keepdims=True)
     rest = logs - by_round - logs.mean(axis=0, keepdims=True) + logs.mean()
     process = float((rest**2).sum() / ((rounds - 1) * (frameworks - 1)))
@@ -122,41 +114,29 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
     A row for each run. inside: how many of its ratios (total) lie in the 95 % prediction interval of its kind of
     machine; counted are those that at least FEWEST others of this kind have.
     """
-    every = [_observed(run) for run in timed(accepted)]
+    every = []
+    for run in timed(accepted):
+        observed = comparisons.observed(run.table("rounds"))
+        observed = observed[observed["quantity"].isin(QUANTITIES) & observed["ratio"].notna()]
+        every.append(RunTable(run.identity, run.machine, observed.reset_index(drop=True)))
     rows = []
     for left_out in every:
-        found = _predicted(left_out, [one for one in every if one is not left_out])
+        pooled = pooling.pool([one for one in every if one is not left_out])
+        pooled = pooled[(pooled["machine"] == left_out.machine) & (pooled["runs"] >= FEWEST)]
+        others = {key_of(row): row for row in pooled[pooled["predicted_low"].notna()].to_dict("records")}
+        both = [(row, others.get(key_of(row))) for row in left_out.table.to_dict("records")]
+        found = [
+            other["predicted_low"] <= row["ratio"] <= other["predicted_high"]
+            for row, other in both
+            if other and row["interleaved"] == other["interleaved"]  # others estimate something else
+        ]
         rows.append((left_out.run, left_out.machine, sum(found), len(found)))
     return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
 
 
 def timed(accepted: list[Run]) -> list[Run]:
-    """Return the runs with ratios on a CPU."""
-    return [run for run in accepted if _has_ratios(run)]
-
-
-def _has_ratios(run: Run) -> bool:
-    rounds = run.table("rounds")
-    return bool((rounds["ratio"].notna() & rounds["device"].isin(CPUS)).any())
-
-
-def _observed(run: Run) -> RunTable:
-    table = comparisons.observed(run.table("rounds"))
-    table = table[table["quantity"].isin(QUANTITIES) & table["ratio"].notna()]
-    return RunTable(run.identity, run.machine, table.reset_index(drop=True))
-
-
-def _predicted(left_out: RunTable, others: list[RunTable]) -> list[bool]:
-    """Return, for every ratio of a run that enough others of its kind predict, whether it is as predicted."""
-    rows = pooling.pool(others)
-    pooled = {
-        comparisons.key_of(row): row for row in rows[rows["machine"] == left_out.machine].to_dict("records")
-    }
     result = []
-    for row in left_out.table.to_dict("records"):
-        other = pooled.get(comparisons.key_of(row))
-        if other is None or is_missing(other["predicted_low"]) or other["runs"] < FEWEST:
-            continue
-        if row["interleaved"] == other["interleaved"]:  # otherwise they estimate different things
-            result.append(other["predicted_low"] <= row["ratio"] <= other["predicted_high"])
+    for run in accepted:
+        rounds = run.table("rounds")
+        result += [run] if (rounds["ratio"].notna() & rounds["device"].isin(CPUS)).any() else []
     return result

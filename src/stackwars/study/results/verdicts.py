@@ -78,7 +78,6 @@ def agreement(published_ratio: float, verdict: str) -> str:
 
 
 def runs_by_compiles(compiles_second: float) -> str:
-    """Return how many runs compiled."""
     if is_missing(compiles_second):
         return NO_DATA
     return TWO_SLOW_RUNS if compiles_second > 0 else ONE_SLOW_RUN
@@ -117,20 +116,10 @@ def control(ratio: Estimate) -> str:
     """Return whether a native call takes the time of the replay of its program, by the interval of their ratio."""
     if ratio.low is not None and is_within(ratio.low, ratio.high, CONTROL):
         return PASSED
-    return _side(ratio, NATIVE_SLOWER, NATIVE_FASTER, INCONCLUSIVE)
+    return side(ratio, NATIVE_SLOWER, NATIVE_FASTER, INCONCLUSIVE)
 
 
-def margin(ratio: Estimate) -> str:
-    """Return which factor of a steady ratio does more of it, by the interval of their quotient."""
-    return _side(ratio, DUE_TO_PROGRAM, DUE_TO_REST)
-
-
-def removal(ratio: Estimate) -> str:
-    """Return whether a difference is removed for the most part, by the interval of half of it over what remains."""
-    return _side(ratio, REMOVED, REMAINS)
-
-
-def _side(ratio: Estimate, above: str, below: str, neither: str = NOT_SEPARATED) -> str:
+def side(ratio: Estimate, above: str, below: str, neither: str = NOT_SEPARATED) -> str:
     """Return on which side of 1 the interval of a ratio lies."""
     if ratio.low is None:
         return NO_DATA
