@@ -17,7 +17,7 @@ from stackwars.study.workflow.grid import Grid, Wildcards
 
 
 class ClaimJobs:
-    """Inputs and parameters of the rules of claims.smk."""
+    """Inputs and parameters of the rules about claims."""
 
     def __init__(self, grid: Grid, claims: Claims) -> None:
         self._grid, self._config, self._claims = grid, grid.config, claims

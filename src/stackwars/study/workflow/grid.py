@@ -172,43 +172,25 @@ class Grid:
         """Return these files of what was measured; of the reference those that it has."""
         return [f"{self.measured}/{p}" for p in paths if self.is_measured or self._exists(p)]
 
-    def compiled(self, name: str) -> list[str]:
-        """Return the files of this name of all compilations for targets."""
-        return self.existing_or_expected(c.path / name for c in programs.compilations(self.config))
-
-    def largest_batches(self) -> list[str]:
-        """Return the searches for the largest batch."""
-        return self.existing_or_expected(c.largest_batch_path for c in programs.largest_batches(self.config))
-
     def replays(self, *names: str) -> list[str]:
         """Return the files of these names of all replays: replay.json, profile.json."""
         result = programs.measured_replays(self.config)
         return self.existing_or_expected(replay.path / name for name in names for replay in result)
 
-    def causes(self) -> list[str]:
-        """Return the causes of the gaps of every replay that is searched."""
-        result = programs.searched(self.config)
-        return self.existing_or_expected(programs.causes_path(one.compiler, one.workload) for one in result)
-
-    def checks(self) -> list[str]:
-        """Return the checks of programs in compilers: those before replays, and those of the study of odd sizes."""
-        return self.existing_or_expected(programs.check_path(*names) for names in programs.checks(self.config))
-
-    def releases(self) -> list[str]:
-        """Return the programs in releases of compilers."""
-        return self.existing_or_expected(point.path for point in releases.asked(self.config))
-
-    def scaling_runs(self) -> list[str]:
-        """Return the folders of the processes of growing sizes."""
-        return self.existing_or_expected(point.path for point in growth.asked(self.config))
-
-    def sharded(self) -> list[str]:
-        """Return the folders of the processes of several devices."""
-        return self.existing_or_expected(point.path for point in sharding.asked(self.config))
-
-    def slices(self) -> list[str]:
-        """Return the compilations for slices."""
-        return self.existing_or_expected(c.path / "ahead.json" for c in sharding.slices(self.config))
+    def other_results(self) -> list[str]:
+        """Return the results that belong to no cell and no replay."""
+        config = self.config
+        ahead = [*programs.compilations(config), *sharding.slices(config)]
+        points = [*growth.asked(config), *sharding.asked(config), *releases.asked(config)]
+        return self.existing_or_expected(
+            [
+                *(programs.causes_path(one.compiler, one.workload) for one in programs.searched(config)),
+                *(programs.check_path(*names) for names in programs.checks(config)),
+                *(point.path for point in points),
+                *(compilation.path / "ahead.json" for compilation in ahead),
+                *(compilation.largest_batch_path for compilation in programs.largest_batches(config)),
+            ]
+        )
 
     # Programs
 
