@@ -10,7 +10,6 @@ import contextlib
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import tempfile
 import time
@@ -34,7 +33,7 @@ def remove(folder: Path) -> None:
     if inside:
         raise RuntimeError(f"expected nothing to be mounted in {folder}; found {inside}")
     for _ in range(10):
-        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run(["rm", "-rf", "--one-file-system", folder], stderr=subprocess.DEVNULL)
         if not folder.exists():
             return
         time.sleep(0.5)  # the processes of an interrupted command are still ending

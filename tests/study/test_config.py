@@ -272,15 +272,6 @@ def test_workload_that_is_not_asked_for_needs_no_sizes():
     assert validate(config).chosen.sizes["gemm"] == {"m": 1, "k": 1, "n": 1}
 
 
-def test_key_that_is_given_twice_is_refused(tmp_path):
-    path = tmp_path / "config.yaml"
-    path.write_text("sizes:\n  gemm: {m: 16, k: 32, n: 64, n: 65}\n")
-    with pytest.raises(
-        ConfigError, match=r"config.yaml:2: expected YAML with each key once, got the key n again; fix"
-    ):
-        load(path)
-
-
 def test_half_written_workload_is_named_with_its_file(tmp_path, monkeypatch):
     (tmp_path / "half_written.py").write_text("import numpy\nWORKLOAD = \n")
     monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(tmp_path)])

@@ -359,6 +359,10 @@ def test_the_workflow_refuses_yaml_signs_and_devices_before_it_builds_or_measure
             "paper.pdf --configfile twice.yaml",
             "twice.yaml:2: expected YAML with each key once, got the key preset",
         ),
+        (
+            "claim_bert_longest_first --config 'workloads=[gemm]'",
+            "bert_longest_first: query.where: expected workloads of the configured gemm, got",
+        ),
     ]
     (checkout.folder / "twice.yaml").write_text("preset: smoke\npreset: full\n")
     for words, printed in rows:

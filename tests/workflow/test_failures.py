@@ -17,6 +17,7 @@ from checkout import OVERLAY
 from stackwars.core.launch import REPOSITORY
 
 CELL = "results/full/cpu/{}/gemm/cell.json"
+pytestmark = pytest.mark.slow
 STACK = ("Traceback", "RuleException", "CalledProcessError", "WorkflowError", "site-packages")
 
 
@@ -34,7 +35,6 @@ def made(tmp_path_factory):
     return made
 
 
-@pytest.mark.slow
 def test_unknown_framework_in_a_target_is_refused_like_any_bad_input(made):
     done = made.quietly(CELL.format("oursx"))
     assert done.returncode == 1
@@ -44,7 +44,20 @@ def test_unknown_framework_in_a_target_is_refused_like_any_bad_input(made):
     assert not [word for word in STACK if word in done.stdout], done.stdout
 
 
-@pytest.mark.slow
+def test_missing_tex_and_graphviz_are_found_before_anything_is_measured(made, tmp_path):
+    # A PATH that has everything but them.
+    lacking = ("latexmk", "pdflatex", "bibtex", "kpsewhich", "dot")
+    for folder in ("/usr/bin", "/bin"):
+        for path in Path(folder).iterdir():
+            link = tmp_path / path.name
+            if path.name not in lacking and not link.exists():
+                link.symlink_to(path)
+    done = made.snakemake("paper.pdf", PATH=str(tmp_path))
+    assert done.returncode != 0
+    assert f"missing: {', '.join(lacking)};" in done.stdout and "apt-get install" in done.stdout
+    assert not list((made.folder / "results").rglob("process*.json"))
+
+
 @pytest.mark.env
 def test_a_killed_run_goes_on_where_it_was(made, jax_python):
     log = made.folder / "killed.txt"
@@ -89,7 +102,6 @@ def _commands() -> list[str]:
     return [line for line in done.stdout.splitlines() if "stackwars.measure.child" in line]
 
 
-@pytest.mark.slow
 @pytest.mark.env
 def test_one_file_and_its_name_in_a_study_are_measured(made):
     made.run(study.CELLS)
@@ -99,7 +111,6 @@ def test_one_file_and_its_name_in_a_study_are_measured(made):
     assert set(cells["title"]) == {"Softmax over rows"}
 
 
-@pytest.mark.slow
 @pytest.mark.env
 def test_damaged_cell_is_named_left_alone_and_measured_again_once_it_is_moved(made):
     made.run(study.CELLS)
@@ -119,7 +130,6 @@ def test_damaged_cell_is_named_left_alone_and_measured_again_once_it_is_moved(ma
     assert "theirs gemm" not in done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.env
 def test_failed_job_is_said_last_with_its_log_and_what_to_do(made):
     study.write(
