@@ -48,7 +48,6 @@ def cxx_compiler() -> str:
 
 
 def cxx_version() -> str:
-    """Return the version of the C++ compiler, e.g. ``12.2.0``."""
     command = [cxx_compiler(), "-dumpfullversion", "-dumpversion"]
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 

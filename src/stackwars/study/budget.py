@@ -46,7 +46,6 @@ class Cost(NamedTuple):
     machine: str
 
     def seconds(self, rounds: int, finished: int = 0) -> float:
-        """Return the seconds of so many rounds, of which some had finished."""
         if finished:
             return max(0, rounds - finished) * self.round_s
         return self.first_s + (rounds - 1) * self.round_s if rounds else 0.0
@@ -76,7 +75,6 @@ def cost_of(one: Cell | ReplayCell) -> Cost | None:
 
 
 def rounds_of(config: Config, one: Cell | ReplayCell) -> int:
-    """Return the rounds of a cell or a replay."""
     names = (one.framework, one.device) if isinstance(one, Cell) else (one.compiler,)
     return cells.rounds(config, one.workload, *names)
 

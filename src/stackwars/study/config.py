@@ -50,8 +50,6 @@ EXPECTED = {
 
 
 class ConfigError(ValueError):
-    """A value of the configuration that cannot be used."""
-
     def __init__(self, key: str, expected: str, got: object) -> None:
         super().__init__(
             f"config: {key or 'the whole file'}: expected {expected}, got {json.dumps(got, default=str)}; fix: "

@@ -55,7 +55,6 @@ def checks(config: Config) -> list[tuple[str, str, str]]:
 
 
 def is_checked(config: Config, compiler: str, workload: str, variant: str) -> bool:
-    """Return whether a check belongs to the study."""
     if workload not in _measured(config) or compiler not in config.odd_sizes.compilers:
         return False
     if variant != BASE:

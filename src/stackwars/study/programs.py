@@ -27,7 +27,6 @@ class Program:
 
     @property
     def path(self) -> Path:
-        """Its folder, relative to the folder of the preset's results."""
         return Path("programs", self.framework, self.workload, self.variant)
 
 
@@ -41,7 +40,6 @@ class Compilation:
 
     @property
     def path(self) -> Path:
-        """Its folder, relative to the folder of the preset's results."""
         names = (self.program.framework, self.program.workload, self.program.variant)
         return Path("ahead", self.target, self.compiler, *names)
 
@@ -61,7 +59,6 @@ class ReplayCell:
 
     @property
     def path(self) -> Path:
-        """Its folder, relative to the folder of the preset's results."""
         return Path("replay", self.device, self.compiler, self.workload)
 
 
@@ -186,7 +183,6 @@ def measured_replays(config: Config) -> list[ReplayCell]:
 
 
 def _replaying(config: Config, workload: str) -> list[str]:
-    """The compilers that replay the workload's programs."""
     return [
         compiler
         for compiler, row in config.compilers.items()
@@ -205,7 +201,6 @@ def searched(config: Config) -> list[ReplayCell]:
 
 
 def causes_path(compiler: str, workload: str) -> Path:
-    """Return the file of the causes of a replay's gaps, relative to the folder of the preset's results."""
     return Path("causes", compiler, workload, "causes.json")
 
 
@@ -269,7 +264,6 @@ def expected_folder(config: Config, workload: str, variant: str = BASE) -> str:
 
 
 def check_path(compiler: str, workload: str, variant: str = BASE) -> Path:
-    """Return the file of a check, relative to the folder of the preset's results."""
     return Path("checks", compiler, workload, variant, "check.json")
 
 
@@ -285,7 +279,6 @@ def files(config: Config, programs_: list[Program]) -> dict[str, dict[str, str]]
 
 
 def compiler_module(config: Config, compiler: str) -> str:
-    """Return the module of `stackwars.core.compilers` that replays with a compiler."""
     return config.compilers[compiler].module
 
 
@@ -311,7 +304,6 @@ def compiler_pins(config: Config, compiler: str, target: str | None = None) -> s
 
 
 def lower_sources(config: Config, framework: str, workload: str) -> list[str]:
-    """Return the files that decide a program's text, relative to the repository."""
     dialect = frameworks.load(framework).DIALECT
     return imports.measured_sources(
         *workloads.sources(workload, dialect), f"stackwars.measure.stablehlo.lower_{framework}"

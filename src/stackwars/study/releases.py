@@ -56,7 +56,6 @@ class Point:
 
     @property
     def path(self) -> Path:
-        """Its file, relative to the folder of the run's results."""
         return Path("releases", self.project, self.framework, f"{self.workload}.json")
 
 
@@ -94,7 +93,6 @@ def job(config: Config, point: Point) -> ReleasesJob:
 
 
 def settings(config: Config) -> ReleaseSettings:
-    """Return how programs are measured in releases."""
     known = {**cells.settings(config).document(), **config.releases.document()}
     return ReleaseSettings(**{name: known[name] for name in ReleaseSettings.__dataclass_fields__})
 

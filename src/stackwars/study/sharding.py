@@ -26,22 +26,18 @@ class Point:
 
     @property
     def path(self) -> Path:
-        """Its folder, relative to the folder of the run's results."""
         return Path("sharded", self.frontend, self.workload, f"{self.way}{self.devices}")
 
     @property
     def framework(self) -> str:
-        """The framework that the frontend is a use of."""
         return import_module(f"stackwars.measure.stablehlo.sharded_{self.frontend}").FRAMEWORK
 
 
 def title(frontend: str) -> str:
-    """The name of a frontend that a reader sees."""
     return import_module(f"stackwars.measure.stablehlo.sharded_{frontend}").TITLE
 
 
 def all_points(config: Config) -> list[Point]:
-    """Every process that the configuration names."""
     sharding = config.sharding
     if sharding is None:
         return []
@@ -61,7 +57,6 @@ def asked(config: Config) -> list[Point]:
 
 
 def slices(config: Config) -> list[Compilation]:
-    """Every compilation for a slice that this run makes."""
     measured = workloads_of(config, "sharding")
     if config.sharding is None or not measured:
         return []
@@ -78,7 +73,6 @@ def slices(config: Config) -> list[Compilation]:
 
 
 def sources(config: Config, point: Point) -> list[str]:
-    """Return the files of its workload and of its frontend, relative to the repository."""
     dialect = frameworks.load(point.framework).DIALECT
     return imports.measured_sources(
         *workloads.sources(point.workload, dialect), f"stackwars.measure.stablehlo.sharded_{point.frontend}"

@@ -51,18 +51,14 @@ class Audit:
 
     @property
     def module(self) -> str:
-        """The module that runs it."""
         return PAIRED if self.pair else f"stackwars.study.audits.{self.name}"
 
     @property
     def dialect(self) -> str:
-        """The framework's dialect."""
         return frameworks.load(self.framework).DIALECT
 
 
 class AuditJobs:
-    """Inputs and parameters of the rules of audits.smk."""
-
     def __init__(self, grid: Grid) -> None:
         self._grid, self._config = grid, grid.config
         self.folder = f"{grid.root}/audits"
@@ -111,7 +107,6 @@ class AuditJobs:
         return Audit(kind, device, pair.subject, pair=pair)
 
     def pins(self, wildcards: Wildcards) -> str | list[str]:
-        """Return the pins of the audited frameworks' environments, or of the compiler's."""
         audit = self.audit(wildcards)
         if audit.pair:
             return list(dict.fromkeys(side["pins"] for side in self._sides(audit.pair)))
@@ -125,11 +120,9 @@ class AuditJobs:
         return programs.lower_pins(self._config, audit.framework) if audit.compiler else []
 
     def peak(self, wildcards: Wildcards) -> str | list:
-        """Return the machine's peak, for an audit that compares with it."""
         return f"{self._grid.root}/{wildcards.device}/peak.json" if wildcards.audit in PEAKS else []
 
     def sources(self, wildcards: Wildcards) -> list[str]:
-        """Return the files of the audit, of its workload and of the framework or compiler."""
         audit = self.audit(wildcards)
         modules = [audit.module]
         if audit.pair:
@@ -172,7 +165,6 @@ class AuditJobs:
         )
 
     def _pair_job(self, pair: Pair) -> PairJob:
-        """Return the job of a pair."""
         settings = {key: getattr(self._grid.settings, key) for key in (*SETTINGS, *PAIR_SETTINGS)}
         calls = cells.block_calls(self._config, pair.workload)
         return PairJob(
@@ -197,7 +189,6 @@ class AuditJobs:
         return result
 
     def _subject_job(self, audit: Audit) -> SubjectJob:
-        """Return the job of an audit of a framework's cells, or of replays of its programs."""
         settings = {key: getattr(self._grid.settings, key) for key in SETTINGS}
         job = SubjectJob(audit.framework, audit.dialect, audit.device, self._config.preset, settings)
         if not audit.compiler:
@@ -257,6 +248,5 @@ class AuditJobs:
         return [name for name in written if name in studied and self._config.frameworks[name].workloads is None]
 
     def _having(self, form: Callable[[str], bool]) -> list[str]:
-        """Return the frameworks whose dialect has such a form."""
         asked = {name: frameworks.load(name).DIALECT for name in self._config.frameworks}
         return [name for name, dialect in asked.items() if form(dialect)]

@@ -30,7 +30,6 @@ LAST = -1_000_000_000
 
 
 def lower_job(config: Config, program: Program) -> LowerJob:
-    """Return the job that lowers a framework's program."""
     settings = cells.settings(config)
     return LowerJob(
         framework=program.framework,
@@ -44,7 +43,6 @@ def lower_job(config: Config, program: Program) -> LowerJob:
 
 
 def expected_job(config: Config, workload: str, variant: str) -> ExpectedJob:
-    """Return the job that computes the expected values of a workload."""
     settings = cells.settings(config)
     return ExpectedJob(
         workload=workload,
@@ -58,7 +56,6 @@ def expected_job(config: Config, workload: str, variant: str) -> ExpectedJob:
 
 
 def check_job(config: Config, compiler: str, workload: str, variant: str) -> CheckJob:
-    """Return the job that checks every program of a workload in one compiler."""
     settings = cells.settings(config)
     return CheckJob(
         workload=workload,
@@ -76,7 +73,6 @@ def check_job(config: Config, compiler: str, workload: str, variant: str) -> Che
 
 
 def optimise_job(config: Config) -> OptimiseJob:
-    """Return the job that writes what the native compiler makes from a program."""
     name = programs.native_compiler(config)
     return OptimiseJob(
         compiler=name,
@@ -106,7 +102,6 @@ def compile_job(config: Config, compilation: Compilation) -> CompileJob:
 
 
 def largest_batch_job(config: Config, compilation: Compilation) -> LargestBatchJob:
-    """Return the job that searches the largest batch that fits a target."""
     lowering, compiling = lower_job(config, compilation.program), compile_job(config, compilation)
     return LargestBatchJob(
         workload=lowering.workload,
@@ -132,7 +127,6 @@ def _lower_pins(grid: Grid, wildcards: Wildcards) -> str:
 
 
 def _evaluated(grid: Grid, wildcards: Wildcards) -> list[str]:
-    """Return the files of the programs that a workload's expected values are computed from."""
     evaluated = programs.evaluated(grid.config, wildcards.workload, wildcards.variant)
     if not evaluated:
         raise WorkflowError(
@@ -142,7 +136,6 @@ def _evaluated(grid: Grid, wildcards: Wildcards) -> list[str]:
 
 
 def _checked(grid: Grid, wildcards: Wildcards) -> list[str]:
-    """Return the files of the programs that a check reads."""
     names = (wildcards.workload, wildcards.compiler, wildcards.variant)
     checked = programs.checked(grid.config, *names)
     if not checked:

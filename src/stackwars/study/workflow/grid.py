@@ -92,7 +92,6 @@ class Grid:
         return cells.measured_with(self.config, cell, self.selected)
 
     def is_measured_with(self, cell: Cell) -> bool:
-        """Return whether the cell of its baseline is measured in the rounds of this cell."""
         partner = self.partner(cell)
         return partner is not None and self.measured_with(partner) == cell
 
@@ -122,11 +121,9 @@ class Grid:
         return [str(Folder(self.out)[name]) for name in names]
 
     def reference_paths(self, *names: str) -> list[str]:
-        """Return the same files of the reference."""
         return [str(Folder(REFERENCE_TABLES)[name]) for name in names]
 
     def both(self, *names: str) -> list[str]:
-        """Return the same files of this run and of the reference."""
         return list(dict.fromkeys([*self.result_paths(*names), *self.reference_paths(*names)]))
 
     @staticmethod
@@ -138,7 +135,6 @@ class Grid:
     # Cells
 
     def device_pins(self, wildcards: Wildcards) -> list[str]:
-        """Return the pins of the environments that frameworks have for a device."""
         names = [
             name
             for name in self._known["framework"]
@@ -155,7 +151,6 @@ class Grid:
         return self.cpu_cells + [c for c in others if answers[c.device][c.framework]["present"]]
 
     def files(self, cells_: Iterable[Cell], name: str) -> list[str]:
-        """Return the files of this name of some cells."""
         return [f"{self.measured}/{cell.path}/{name}" for cell in cells_]
 
     def available_files(self, *names: str) -> Callable[[Wildcards], list[str]]:
@@ -163,7 +158,6 @@ class Grid:
         return lambda wildcards: [path for name in names for path in self.files(self.available_cells(), name)]
 
     def peaks(self, cells_: Iterable[Cell]) -> list[str]:
-        """Return the peaks of the machine on the devices of some cells."""
         return sorted({f"{self.measured}/{cell.device}/peak.json" for cell in cells_})
 
     # Results of compilers, and processes that belong to no cell
@@ -195,7 +189,6 @@ class Grid:
     # Programs
 
     def program_files(self, programs_: Iterable[Program]) -> list[str]:
-        """Return the files of some programs."""
         return [f"{self.measured}/{program.path}/program.mlir.gz" for program in programs_]
 
     def base_programs(self) -> list[Program]:
@@ -220,7 +213,6 @@ class Grid:
         return result
 
     def emitted(self) -> list[str]:
-        """Return the programs that the report shows side by side."""
         rows = printed.emitted(self.config, Path(self.measured), Path(REFERENCE_RUNS))
         return [str(path) for row in rows.values() for paths in row.values() for path in paths]
 
@@ -269,6 +261,5 @@ def paper_files() -> list[str]:
 
 
 def _is_editors(path: Path) -> bool:
-    """Return whether an editor has made the file: a swap, backup or lock file."""
     is_hidden = any(part.startswith(".") for part in path.parts)
     return is_hidden or path.name.endswith(("~", ".bak", ".orig", ".swp", ".tmp")) or path.name.startswith("#")

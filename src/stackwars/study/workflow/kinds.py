@@ -53,12 +53,10 @@ class Kind:
 
 
 def cell_of(wildcards: Wildcards) -> Cell:
-    """Return the cell that a path names."""
     return Cell(wildcards.framework, wildcards.workload, wildcards.device)
 
 
 def replay_of(wildcards: Wildcards) -> ReplayCell:
-    """Return the replay that a path names."""
     return ReplayCell(wildcards.device, wildcards.compiler, wildcards.workload)
 
 
@@ -68,7 +66,6 @@ def program_of(wildcards: Wildcards) -> Program:
 
 
 def compilation_of(wildcards: Wildcards) -> Compilation:
-    """Return the compilation that a path names."""
     return Compilation(wildcards.target, wildcards.compiler, program_of(wildcards))
 
 
@@ -86,12 +83,10 @@ def configured(key: str, known: list, wanted: Any) -> Any:
 
 
 def program_files(grid: Grid, programs_: list[Program]) -> list[str]:
-    """Return the files of programs and their lists of arguments."""
     return [path for files in programs.files(grid.config, programs_).values() for path in files.values()]
 
 
 def replayed_files(grid: Grid, wildcards: Wildcards) -> list[str]:
-    """Return the files of the programs that a replay of the workload runs."""
     return program_files(grid, programs.replayed(grid.config, wildcards.workload, wildcards.compiler))
 
 
@@ -108,7 +103,6 @@ def compiler_pins(grid: Grid, wildcards: Wildcards) -> str:
 
 
 def judge_pins(grid: Grid, wildcards: Wildcards) -> str:
-    """Return the pins of the compiler whose environment computes expected values."""
     return programs.compiler_pins(grid.config, programs.judge_compiler(grid.config))
 
 

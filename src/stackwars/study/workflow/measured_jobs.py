@@ -39,7 +39,6 @@ STATE_BLOCKS = 11
 
 
 def cell_job(grid: Grid, cell: Cell) -> ProcessJob:
-    """Return the job of the cell's first process."""
     config, partner = grid.config, grid.partner(cell)
     written = {"forms": cell.workload in config.paper.forms, "writes_files": True}
     return ProcessJob(
@@ -111,7 +110,6 @@ def _beside(grid: Grid, cell: Cell | None) -> str | list:
 
 
 def replay_job(config: Config, replay: ReplayCell) -> ReplayJob:
-    """Return the job of the first round of a replay."""
     settings = cells.settings(config)
     has_state = hasattr(workloads.load(replay.workload), "STATE")
     return ReplayJob(
@@ -137,7 +135,6 @@ def replay_job(config: Config, replay: ReplayCell) -> ReplayJob:
 
 
 def _replayed_cells(grid: Grid, wildcards: Wildcards) -> list[Cell]:
-    """Return the cells of this run whose programs a replay of the workload runs."""
     replayed = programs.replayed(grid.config, wildcards.workload, wildcards.compiler)
     every = (Cell(program.framework, program.workload, wildcards.device) for program in replayed)
     return [cell for cell in every if cell in grid.selected]
@@ -152,7 +149,6 @@ def _replay(grid: Grid, wildcards: Wildcards) -> ReplayCellJob:
 
 
 def growth_job(config: Config, point: GrowthPoint) -> ProcessJob:
-    """Return the job of a process of growing sizes."""
     shapes = growth.values(config, point)
     return ProcessJob(
         **_framework(point.framework),
@@ -183,7 +179,6 @@ def _growth_cell(grid: Grid, wildcards: Wildcards) -> Cell:
 
 
 def sharded_job(config: Config, point: ShardingPoint) -> ShardedJob:
-    """Return the job of a process that divides a workload among devices of this machine."""
     settings = cells.settings(config).document()
     names = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side")
     return ShardedJob(

@@ -80,8 +80,6 @@ def source(program: str) -> Path:
 
 
 class Session:
-    """The environments, programs and expected values of one request."""
-
     def __init__(self, request: Request, stack: ExitStack) -> None:
         """stack: ends the processes of the session."""
         self.request, self.config, self._stack = request, request.config, stack
@@ -156,7 +154,6 @@ class Session:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """The sizes of the workload: a program file's defaults, or those of the preset."""
         workload = self.workload
         return workload.DEFAULTS if self._is_file else cells.sizes(self.config, self.request.program)
 

@@ -52,8 +52,6 @@ def attach(workflow: Any) -> None:
 
 
 class Terminal(logging.Handler):
-    """A handler of Snakemake's messages."""
-
     def __init__(self, workflow: Any) -> None:
         super().__init__()
         self._workflow = workflow
@@ -63,7 +61,6 @@ class Terminal(logging.Handler):
         self._logs: dict[int, list[str]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print what is worth printing of one message."""
         text = self._text(record)
         if text:
             print(text, file=sys.stderr, flush=True)
@@ -148,12 +145,10 @@ class Progress:
         self._took: dict[int, float] = {}
 
     def begin(self, job: int, rule: str, threads: int) -> None:
-        """Note that a job begins."""
         self._jobs[job] = rule, threads
         self._begun[job] = time.monotonic()
 
     def end(self, job: int) -> None:
-        """Note that a job has ended."""
         if job in self._begun:
             self._took[job] = (time.monotonic() - self._begun[job]) * self._jobs[job][1] / self._cores
 
@@ -251,7 +246,6 @@ def refusal(exception: str, message: str) -> str:
 
 
 def _is_full(folder: Path) -> bool:
-    """Return whether hardly anything can be written there any more."""
     return folder.exists() and shutil.disk_usage(folder).free < LEAST_BYTES
 
 
