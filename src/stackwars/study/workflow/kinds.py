@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from snakemake.exceptions import WorkflowError
 
 from stackwars.core import judge
-from stackwars.study import programs
+from stackwars.measure import frameworks
+from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
+from stackwars.study.keys import Config
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
 from stackwars.study.workflow.grid import Grid, Wildcards
 
+Job = TypeVar("Job")
 ALONE, TIMED, COMPILING = "alone", "timed", "compiling"
 """Demands of a job on its machine. No other job runs beside one that is alone, nor beside a timed one unless the preset
 sets side_by_side. Two compilations may run side by side: nothing about them is timed against anything."""
@@ -50,6 +53,28 @@ class Kind:
     machine: str = TIMED
     priority: int = 0
     group: str | None = None
+
+
+def filled(job: type[Job], config: Config, **own: Any) -> Job:
+    """Return a job with these values in its fields, and in others what the configuration has under their names.
+
+    It has the settings, the preset, the dialect of a framework, module and options of a compiler, and the sizes and
+    expected values of a workload.
+    """
+    settings, place = cells.settings(config).document(), (own.get("workload"), own.get("variant", BASE))
+    known = {
+        "preset": lambda: config.preset,
+        "repetition": lambda: 0,
+        "dialect": lambda: frameworks.load(own["framework"]).DIALECT,
+        "module": lambda: config.compilers[own["compiler"]].module,
+        "options": lambda: config.compilers[own["compiler"]].options,
+        "sizes": lambda: programs.sizes(config, *place),
+        "expected": lambda: programs.expected_folder(config, *place),
+    }
+    names = [one.name for one in fields(job)]
+    found = {name: known[name]() for name in names if name in known and name not in own}
+    values = settings | found | own
+    return job(**{name: values[name] for name in names if name in values})
 
 
 def cell_of(wildcards: Wildcards) -> Cell:
