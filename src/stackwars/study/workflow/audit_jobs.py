@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from snakemake.exceptions import WorkflowError
 
@@ -21,6 +21,7 @@ from stackwars.study.results.folder import Folder
 from stackwars.study.studies import of_tables
 from stackwars.study.workflow import job_files
 from stackwars.study.workflow.grid import Grid, Wildcards
+from stackwars.study.workflow.kinds import filled
 
 VERSION = "6"
 """The version of the audits' protocol; see `stackwars.study.workflow.jobs`."""
@@ -167,39 +168,34 @@ class AuditJobs:
     def _pair_job(self, pair: Pair) -> PairJob:
         settings = {key: getattr(self._grid.settings, key) for key in (*SETTINGS, *PAIR_SETTINGS)}
         calls = cells.block_calls(self._config, pair.workload)
-        return PairJob(
+        return filled(
+            PairJob,
+            self._config,
+            **vars(pair),
             name=pair.name,
-            kind=pair.kind,
-            workload=pair.workload,
-            device=pair.device,
-            preset=self._config.preset,
-            trials=pair.trials,
             rounds=cells.rounds(self._config, pair.workload, pair.device),
             settings={**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
             sides=self._sides(pair),
         )
 
     def _sides(self, pair: Pair) -> list[dict]:
-        result = []
-        for name in (pair.subject, pair.baseline):
-            sizes = cells.sizes(self._config, pair.workload)
-            pins = cells.pins(self._config, name, pair.device)
-            dialect = frameworks.load(name).DIALECT
-            result.append({"framework": name, "dialect": dialect, "sizes": sizes, "pins": pins})
-        return result
+        return [
+            {
+                "framework": name,
+                "dialect": frameworks.load(name).DIALECT,
+                "sizes": cells.sizes(self._config, pair.workload),
+                "pins": cells.pins(self._config, name, pair.device),
+            }
+            for name in (pair.subject, pair.baseline)
+        ]
 
     def _subject_job(self, audit: Audit) -> SubjectJob:
         settings = {key: getattr(self._grid.settings, key) for key in SETTINGS}
-        job = SubjectJob(audit.framework, audit.dialect, audit.device, self._config.preset, settings)
+        names = {"framework": audit.framework, "device": audit.device, "settings": settings}
         if not audit.compiler:
-            return job
-        return ReplaySubjectJob(
-            **asdict(job),
-            compiler=audit.compiler,
-            module=programs.compiler_module(self._config, audit.compiler),
-            options=self._config.compilers[audit.compiler].options,
-            lower_pins=programs.lower_pins(self._config, audit.framework),
-        )
+            return filled(SubjectJob, self._config, **names)
+        lower_pins = programs.lower_pins(self._config, audit.framework)
+        return filled(ReplaySubjectJob, self._config, **names, compiler=audit.compiler, lower_pins=lower_pins)
 
     def _numbers(self, audit: Audit) -> str:
         """Return the arguments of the audit that say how often, and at which sizes."""
