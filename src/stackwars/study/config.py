@@ -17,7 +17,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
-from stackwars.study import budget, cells, growth, odd, releases, schema, sharding
+from stackwars.study import budget, cells, growth, programs, releases, schema, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.keys import Config, Device, plain
@@ -378,7 +378,7 @@ def _check_odd(config: Config) -> None:
     if config.odd_sizes is None:
         return
     for framework in config.odd_sizes.programs:
-        if framework in config.frameworks and framework not in odd.programs(config):
+        if framework in config.frameworks and framework not in programs.odd_programs(config):
             expected = "frameworks that a comparison of programs has"
             raise ConfigError("odd_sizes.programs", expected, framework)
     for workload, rows in config.odd_sizes.workloads.items():
