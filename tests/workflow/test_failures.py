@@ -54,7 +54,7 @@ def test_missing_tex_and_graphviz_are_found_before_anything_is_measured(made, tm
                 link.symlink_to(path)
     done = made.snakemake("paper.pdf", PATH=str(tmp_path))
     assert done.returncode != 0
-    assert f"missing: {', '.join(lacking)};" in done.stdout and "apt-get install" in done.stdout
+    assert f"TeX and Graphviz: {', '.join(lacking)}" in done.stdout and "apt-get install" in done.stdout
     assert not list((made.folder / "results").rglob("process*.json"))
 
 

@@ -81,8 +81,8 @@ def check_venv() -> Missing | None:
     return _of_python("the modules venv and ensurepip, which create environments", (f"python{PYTHON}-venv",))
 
 
-def check_tex() -> Missing | None:
-    missing = tools.missing_for_paper()
+def check_tex(typeset: bool = True, draw: bool = True) -> Missing | None:
+    missing = tools.missing_for_paper(typeset, draw)
     return Missing(f"TeX and Graphviz: {', '.join(missing)}", tools.PAPER_PACKAGES) if missing else None
 
 
