@@ -54,7 +54,7 @@ class Session(numpy.Session):
         if self.ending == "sleep":
             time.sleep(3600)
         if self.ending == "slow":
-            time.sleep(0.5)
+            time.sleep(0.1)
         return super().call(which) * (1.0001 if self.ending == "disagree" else 1.0)
 '''
 
@@ -151,7 +151,7 @@ def make(folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **setti
         "workloads": list(workloads),
         "devices": ["cpu"],
         "settings": SETTINGS | settings,
-        # Each call of a slow toy takes half a second.
+        # Each call of a slow toy takes a tenth of a second.
         "presets": {"full": {"block_calls": dict.fromkeys(workloads, 1)}},
     }
     overlay(folder, toy)

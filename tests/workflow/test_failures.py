@@ -14,6 +14,7 @@ import yaml
 
 import study
 from checkout import OVERLAY
+from running import wait_for
 from stackwars.core.launch import REPOSITORY
 
 CELL = "results/full/cpu/{}/gemm/cell.json"
@@ -66,14 +67,15 @@ def test_a_killed_run_goes_on_where_it_was(made, jax_python):
         running = subprocess.Popen(
             made.command("paper.pdf"), cwd=made.folder, env=environ, stdout=file, stderr=file
         )
-    deadline = time.monotonic() + 120
-    rounds = made.folder / "results/full/cpu"
-    while not (had := list(rounds.glob("*/layernorm/rounds/0/round.json"))):
-        assert time.monotonic() < deadline and running.poll() is None, log.read_text()
-        time.sleep(0.05)
-    began = {path: _began(path) for path in had}
+
+    def files(pattern: str) -> list[Path]:
+        assert running.poll() is None, log.read_text()
+        return list(made.folder.glob(f"results/full/cpu/*/{pattern}"))
+
+    wait_for(lambda: files("gemm/rounds"), 120)
     second = made.quietly(study.CELLS)
     assert second.returncode == 1 and "another run is already using this folder" in second.stdout
+    began = {path: _began(path) for path in wait_for(lambda: files("layernorm/rounds/0/round.json"), 120)}
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     first = study.jobs(log.read_text())
