@@ -17,7 +17,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
-from stackwars.study import budget, cells, growth, programs, releases, schema, sharding
+from stackwars.study import budget, cells, growth, releases, schema, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.keys import Config, Device, plain
@@ -241,9 +241,6 @@ def _check_form(config: Config) -> None:
                 if not re.search(pattern, variant):
                     key = f"presets.{preset}.variants.{workload}.{place}"
                     raise ConfigError(key, f"text of the form {pattern}", variant)
-    for workload, rows in (config.odd_sizes.workloads if config.odd_sizes else {}).items():
-        for place, given in enumerate(rows):
-            _check_keys(f"odd_sizes.workloads.{workload}.{place}", workload, given)
 
 
 def _check_keys(key: str, workload: str, given: dict[str, int], is_partial: bool = False) -> None:
@@ -289,11 +286,12 @@ def _check_comparisons(config: Config) -> None:
 
 def _check_studies(config: Config) -> None:
     compared = with_programs(config)
-    for name, study in config.studies.items():
-        for framework in study.programs:
-            if framework not in compared:
-                expected = "frameworks that a comparison of programs has"
-                raise ConfigError(f"studies.{name}.programs", expected, framework)
+    lists = {f"studies.{name}.programs": study.programs for name, study in config.studies.items()}
+    lists["odd_sizes.programs"] = config.odd_sizes.programs if config.odd_sizes else []
+    for key, listed in lists.items():
+        for framework in listed:
+            if framework in config.frameworks and framework not in compared:
+                raise ConfigError(key, "frameworks that a comparison of programs has", framework)
     studied = {name for row in config.studies.values() for name in (*row.frameworks, *row.programs)}
     studied |= {point.framework for point in (*growth.all_points(config), *sharding.all_points(config))}
     for framework in config.frameworks:
@@ -375,14 +373,9 @@ def _check_sharding_and_releases(config: Config) -> None:
 
 
 def _check_odd(config: Config) -> None:
-    if config.odd_sizes is None:
-        return
-    for framework in config.odd_sizes.programs:
-        if framework in config.frameworks and framework not in programs.odd_programs(config):
-            expected = "frameworks that a comparison of programs has"
-            raise ConfigError("odd_sizes.programs", expected, framework)
-    for workload, rows in config.odd_sizes.workloads.items():
+    for workload, rows in (config.odd_sizes.workloads if config.odd_sizes else {}).items():
         for place, given in enumerate(rows):
+            _check_keys(f"odd_sizes.workloads.{workload}.{place}", workload, given)
             for size, expected in workloads.load(workload).problems(given).items():
                 key = f"odd_sizes.workloads.{workload}.{place}.{size}"
                 raise ConfigError(key, expected, given[size])
