@@ -322,7 +322,7 @@ def test_an_explanation_that_cannot_go_on_says_why(folder, monkeypatch, capsys, 
 
 @pytest.mark.slow
 @pytest.mark.env
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_an_explanation_that_is_ended_goes_on_where_it_was(tmp_path, ending):
     (tmp_path / "twice.py").write_text(PROGRAM)
     words = ["-m", "stackwars.study.workflow.explain", "twice.py", "--compilers", "jaxlib-0.10.2"]
