@@ -7,8 +7,8 @@ import pytest
 import study
 
 BAD = {
-    ("ours", "gemm"): ("kill", "crash", "SIGKILL"),
-    ("theirs", "gemm"): ("raise", "error", "asked to fail"),
+    ("ours", "gemm"): ("sigkill", "crash", "SIGKILL"),
+    ("theirs", "gemm"): ("raise", "error", "the second call went wrong"),
     ("ours", "layernorm"): ("sleep", "timeout", "time limit"),
     ("theirs", "layernorm"): ("hog", "oom", "refused at build"),
 }
