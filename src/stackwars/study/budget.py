@@ -107,7 +107,7 @@ def result_of(path: Path) -> Cell | ReplayCell | None:
 def estimator(config: Config) -> Callable[[str, Path, Any], float]:
     """Return a function of a job's rule, first output and wildcards: the seconds by which it makes the run longer.
 
-    They are those of its row, the mean of the rows of its rule, or SHORT_S. Rows are of the sizes of the preset full.
+    They are those of its row, the median of the rows of its rule, or SHORT_S. Rows are of the sizes of the preset full.
     """
     joined = joint(config)
 
@@ -121,7 +121,7 @@ def estimator(config: Config) -> Callable[[str, Path, Any], float]:
         if cost := costs().get((rule, "", name, getattr(wildcards, "workload", ""))):
             return cost.first_s
         rounds = cells.settings(config).rounds if one else 1
-        return statistics.fmean(
+        return statistics.median(
             [c.seconds(rounds) for row, c in costs().items() if row[0] == rule] or [SHORT_S]
         )
 
