@@ -416,6 +416,16 @@ def test_a_claim_of_the_reference_is_decided_from_its_tables():
     assert jobs.results(claim("gemm_first_pytorch")) == ["results/from-reference/claims.csv"]
 
 
+def test_a_claim_about_a_study_that_the_run_does_not_measure_says_how_to_measure_it():
+    claims = definitions.load()
+    other = next(one.id for one in claims.claims if one.query.get("study") == "matrix")
+    expected = (
+        rf"claim_{other}: expected a run that measures the study matrix, got one of tables; fix: --config 'me"
+    )
+    with pytest.raises(WorkflowError, match=expected):
+        ClaimJobs(Grid(load(), lambda: ""), claims).results(claim(other))
+
+
 def refused(**changes) -> str:
     names = {"device": "cpu", "framework": "jax", "workload": "gemm"} | changes
     with pytest.raises(WorkflowError) as error:
