@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -79,36 +80,35 @@ def sources(config: Config, point: Point) -> list[str]:
     )
 
 
-def problem(config: Config, preset: str) -> tuple[str, str, object] | None:
-    """(key, what it should have, what it has) of what cannot be divided as the key says, or None."""
-    sharding, given = config.sharding, config.presets[preset].sizes
-    if sharding is None:
-        return None
-    for target, chips in sharding.slices.targets.items():
+def problems(config: Config) -> Iterator[tuple[str, str, object]]:
+    """Yield (key, what it should have, what it has) of what cannot be divided as the key says."""
+    rows = config.sharding
+    if rows is None:
+        return
+    for target, chips in rows.slices.targets.items():
         topology = config.targets[target].topology
         held = math.prod(map(int, topology.rpartition(":")[2].split("x")))
         if chips != held:
-            return f"sharding.slices.targets.{target}", f"the {held} chips of {topology}", chips
+            yield f"sharding.slices.targets.{target}", f"the {held} chips of {topology}", chips
+    divided = (
+        ("devices", rows.workloads, enumerate(rows.devices)),
+        ("slices.targets", rows.slices.workloads, rows.slices.targets.items()),
+    )
     wanted = [
-        ("devices", place, workload, way, devices)
-        for workload, ways in sharding.workloads.items()
+        (f"sharding.{key}.{place}", workload, way, devices)
+        for key, named, counts in divided
+        for place, devices in counts
+        for workload, ways in named.items()
         for way in ways
-        for place, devices in enumerate(sharding.devices)
     ]
-    wanted += [
-        ("slices.targets", target, workload, way, chips)
-        for workload, ways in sharding.slices.workloads.items()
-        for way in ways
-        for target, chips in sharding.slices.targets.items()
-    ]
-    for key, place, workload, way, devices in wanted:
-        if workload not in given:
-            continue
-        result = Division(workloads.load(workload), way, devices).problem(sizes(config, preset, workload))
-        if result:
-            where = f"with which {workload} is divided {way}-parallel in the preset {preset}"
-            return f"sharding.{key}.{place}", f"{result}, {where}", devices
-    return None
+    for preset, chosen in config.presets.items():
+        for key, workload, way, devices in wanted:
+            if workload not in chosen.sizes:
+                continue
+            division = Division(workloads.load(workload), way, devices)
+            if result := division.problem(sizes(config, preset, workload)):
+                where = f"with which {workload} is divided {way}-parallel in the preset {preset}"
+                yield key, f"{result}, {where}", devices
 
 
 def sizes(config: Config, preset: str, workload: str) -> dict[str, int]:
