@@ -188,7 +188,7 @@ AHEAD = ["ahead/t/c/jax/gemm/base/ahead.json"]
 
 
 @pytest.mark.parametrize(
-    ("made", "had", "kept"),
+    ("made", "earlier", "expected"),
     [
         (FORMS[:2], FORMS, dict(zip(FORMS, ("run", "run", "reference", "reference"), strict=True))),
         (CHECKS, [], dict.fromkeys(CHECKS, "run")),
@@ -200,16 +200,18 @@ AHEAD = ["ahead/t/c/jax/gemm/base/ahead.json"]
     ],
     ids=["forms", "checks", "compilations", "no compilations", "answers", "rounds", "set aside"],
 )
-def test_what_a_run_did_not_make_stays_and_what_is_no_result_is_left(tmp_path, made, had, kept):
+def test_what_a_run_did_not_make_stays_and_what_is_no_result_is_left(tmp_path, made, earlier, expected):
     run, reference = full(tmp_path / "run"), accepted(tmp_path)
     before = set(reference.rglob("*.*"))
-    for folder, names in ((run, made), (reference, had)):
+    for folder, names in ((run, made), (reference, earlier)):
         for path in (folder / name for name in names):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps({"text": folder.name, "source": {"git_dirty": False}}))
     accept.accept(run, reference)
     found = {path for path in set(reference.rglob("*.*")) - before if path.is_file()}
-    assert {str(path.relative_to(reference)): json.loads(path.read_text())["text"] for path in found} == kept
+    assert {
+        str(path.relative_to(reference)): json.loads(path.read_text())["text"] for path in found
+    } == expected
     assert all((run / name).exists() for name in made)
 
 

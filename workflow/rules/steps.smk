@@ -16,14 +16,14 @@ PAGE = sorted(str(path) for path in Path("src/stackwars/publish/report/page").it
 ANALYSIS = "stackwars.core.ir.__main__"
 REPORTED = GRID.result_paths("reproduction", "report_programs")
 # asks: modules that jax's environment, which has MLIR's bindings, runs for the step. shows_audits: reads the audits, which
-# are no input. of: folders of tables that the step can make.
+# are no input. folders: where the step can make tables.
 STEPS = {
     # Every program of the run, or of one claim, is analysed.
     "program_forms": dict(
         runs="stackwars.study.results.program_forms",
         reads=CLAIM_JOBS.programs,
         writes="{results}/program_forms.json",
-        of=f"{ROOT}|{CLAIM_JOBS.folder}/[a-z][a-z0-9_]*",
+        folders=f"{ROOT}|{CLAIM_JOBS.folder}/[a-z][a-z0-9_]*",
         step=CLAIM_JOBS.args,
         log="{results}/logs/program_forms.txt",
         asks=[ANALYSIS],
@@ -141,7 +141,7 @@ for step, row in STEPS.items():
         log:
             row.get("log", f"{OUT}/logs/{step}.txt"),
         wildcard_constraints:
-            **({"results": row["of"]} if "of" in row else {}),
+            **({"results": row["folders"]} if "folders" in row else {}),
         priority: row.get("priority", 0)
         group:
             row.get("group", "made")

@@ -107,7 +107,7 @@ def result_of(path: Path) -> Cell | ReplayCell | None:
 def estimator(config: Config) -> Callable[[str, Path, Any], float]:
     """Return a function of a job's rule, first output and wildcards: the seconds by which it makes the run longer.
 
-    They are those of its row, the median of the rows of its rule, or SHORT_S. Rows are of the sizes of the preset full.
+    They are those of its row, the median of the rows of its rule, or SHORT_S. The rows hold for the preset full.
     """
     joined = joint(config)
 

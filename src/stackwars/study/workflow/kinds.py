@@ -55,25 +55,25 @@ class Kind:
     group: str | None = None
 
 
-def filled(job: type[Job], config: Config, **own: Any) -> Job:
+def filled(job: type[Job], config: Config, **chosen: Any) -> Job:
     """Return a job with these values in its fields, and in others what the configuration has under their names.
 
     It has the settings, the preset, the dialect of a framework, module and options of a compiler, and the sizes and
     expected values of a workload.
     """
-    settings, place = cells.settings(config).document(), (own.get("workload"), own.get("variant", BASE))
-    known = {
+    settings, place = cells.settings(config).document(), (chosen.get("workload"), chosen.get("variant", BASE))
+    sources = {
         "preset": lambda: config.preset,
         "repetition": lambda: 0,
-        "dialect": lambda: frameworks.load(own["framework"]).DIALECT,
-        "module": lambda: config.compilers[own["compiler"]].module,
-        "options": lambda: config.compilers[own["compiler"]].options,
+        "dialect": lambda: frameworks.load(chosen["framework"]).DIALECT,
+        "module": lambda: config.compilers[chosen["compiler"]].module,
+        "options": lambda: config.compilers[chosen["compiler"]].options,
         "sizes": lambda: programs.sizes(config, *place),
         "expected": lambda: programs.expected_folder(config, *place),
     }
     names = [one.name for one in fields(job)]
-    found = {name: known[name]() for name in names if name in known and name not in own}
-    values = settings | found | own
+    derived = {name: sources[name]() for name in names if name in sources and name not in chosen}
+    values = settings | derived | chosen
     return job(**{name: values[name] for name in names if name in values})
 
 
