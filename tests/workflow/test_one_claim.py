@@ -1,4 +1,4 @@
-"""The targets of claims, in the real workflow; one is decided in test_smoke.py."""
+"""The targets of claims, in the real workflow: what each would run."""
 
 import pytest
 
