@@ -30,9 +30,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/jobs.smk"
 include: "workflow/rules/audits.smk"
 include: "workflow/rules/explain.smk"
-include: "workflow/rules/tables.smk"
-include: "workflow/rules/claims.smk"
-include: "workflow/rules/paper.smk"
+include: "workflow/rules/steps.smk"
 
 
 # Every result is an input, so that one that is missing is made again, and the paper from it.
@@ -43,11 +41,8 @@ rule all:
         "report.html",
         GRID.files(GRID.cpu_cells, "cell.json"),
         GRID.available_files("cell.json", "stablehlo.mlir.gz", "output.npy"),
-        GRID.compiled("ahead.json"),
-        GRID.largest_batches(),
         GRID.replays("replay.json"),
-        GRID.checks(),
-        GRID.releases(),
+        GRID.other_results(),
         GRID.peaks(GRID.cpu_cells),
 
 

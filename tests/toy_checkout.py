@@ -13,48 +13,57 @@ from subprocess import CompletedProcess
 from running import job_file, python, run
 from stackwars.core.launch import REPOSITORY
 
-FRAMEWORK = """
+FRAMEWORK = '''
+"""NumPy, with the end that a test asks for by STACKWARS_FAKE_<framework>_<workload>, or by STACKWARS_TOY."""
 import mmap, os, signal, time
 from pathlib import Path
 import numpy as np
 from stackwars.measure.frameworks import Counters, numpy
 
-TOY = os.environ["STACKWARS_TOY"]
+TITLE = __name__.rpartition(".")[2]
+DIALECT, COLOUR = numpy.DIALECT, numpy.COLOUR
 
 class Session(numpy.Session):
     calls, hogged = 0, []
-    def build(self, *what):
-        if TOY == "hog":
+    def build(self, build, *others):
+        workload = type(build.args[0]).__module__.rpartition(".")[2]
+        self.toy = os.environ.get(f"STACKWARS_FAKE_{TITLE}_{workload}", os.environ.get("STACKWARS_TOY"))
+        if self.toy == "hog":
             self.hogged.append(np.ones(2**30, np.uint8))
-        if TOY == "raise at build":
+        if self.toy == "raise at build":
             raise NotImplementedError()
-        super().build(*what)
+        super().build(build, *others)
     def call(self, which):
         self.calls += 1
         if self.calls == 1:
-            if TOY == "sleep":
-                Path(os.environ["STACKWARS_TOY_PID"]).write_text(str(os.getpid()))
-                time.sleep(60)
-            if TOY == "hog shared":
+            if self.toy == "sleep":
+                Path(os.environ.get("STACKWARS_TOY_PID", os.devnull)).write_text(str(os.getpid()))
+                time.sleep(600)
+            if self.toy == "hog shared":
                 shared = mmap.mmap(-1, 2**30)
                 for start in range(0, 2**30, 2**24):
                     shared[start : start + 2**24] = bytes([1]) * 2**24
                 time.sleep(60)
         if self.calls == 2:
-            if TOY == "raise":
+            if self.toy == "raise":
                 raise ValueError("the second call went wrong")
-            if TOY == "sigkill":
+            if self.toy == "sigkill":
                 os.kill(os.getpid(), signal.SIGKILL)
-        return super().call(which)
+        if self.toy == "slow":
+            time.sleep(0.1)
+        result = super().call(which)
+        return result * 1.0001 if self.toy == "disagree" else result
+'''
+OUTPUTS = """
     def fetch(self, output):
-        if TOY == "one wrong" or (TOY == "flaky" and self.calls > 2):
+        if self.toy == "one wrong" or (self.toy == "flaky" and self.calls > 2):
             output = output + np.float32([[0, 0, 0, 0], [0, 0, 9, 0]])
-        return output * np.float32("nan") if TOY == "nan" else output
+        return output * np.float32("nan") if self.toy == "nan" else output
     def counters(self):
         compiled = min(self.calls, 1)
         return Counters(compiled, 0, None, 0.25 * compiled)
     def forms(self):
-        if TOY == "no forms":
+        if self.toy == "no forms":
             raise ValueError("nothing to tell")
         return {"traced": f"after {self.calls} calls"}
 """
@@ -86,7 +95,7 @@ class ToyCheckout:
                 REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".ruff_cache")
             )
         package = folder / "src" / "stackwars"
-        (package / "measure" / "frameworks" / "toy.py").write_text(FRAMEWORK)
+        (package / "measure" / "frameworks" / "toy.py").write_text(FRAMEWORK + OUTPUTS)
         (package / "measure" / "frameworks" / "toy_partner.py").write_text(PARTNER)
         self._make_environment()
 

@@ -18,6 +18,9 @@ RULES = {
         r"^(?:rule|checkpoint) (\w+):\n(.*?)(?=^\S|\Z)", path.read_text(), re.DOTALL | re.MULTILINE
     )
 }
+STEPS = re.findall(
+    r'^    "(\w+)": dict\($', (REPOSITORY / "workflow/rules/steps.smk").read_text(), re.MULTILINE
+)
 
 
 def group(rule: str) -> str | None:
@@ -28,7 +31,7 @@ def group(rule: str) -> str | None:
 
 
 def test_the_profile_names_rules_and_groups_that_exist():
-    assert {entry.split("=")[0] for entry in SLURM["groups"]} <= RULES.keys()
+    assert {entry.split("=")[0] for entry in SLURM["groups"]} <= set(STEPS)
     components = {entry.split("=")[0] for entry in SLURM["group-components"]}
     assert components == {group(rule) for rule in RULES | KINDS} - {None}
 

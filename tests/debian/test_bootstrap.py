@@ -2,7 +2,7 @@
 
 import pytest
 
-import bootstrap
+import machine
 
 SCRIPT = """#!/bin/sh
 echo try >>{tries}
@@ -22,10 +22,10 @@ def make(tmp_path, monkeypatch):
         script.write_text(SCRIPT.format(tries=tries, good=good, words=words))
         script.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-        monkeypatch.setattr(bootstrap, "ISOLATED", ())
-        monkeypatch.setattr(bootstrap, "WAIT_S", 0)
-        monkeypatch.setattr(bootstrap, "mirror", lambda release: "none")
-        bootstrap.bootstrap("bookworm", tmp_path / "tree")
+        monkeypatch.setattr(machine, "ISOLATED", ())
+        monkeypatch.setattr(machine, "WAIT_S", 0)
+        monkeypatch.setattr(machine, "mirror", lambda release: "none")
+        machine.bootstrap("bookworm", tmp_path / "tree")
 
     run.tries = lambda: len(tries.read_text().splitlines())
     return run
@@ -39,7 +39,7 @@ def test_a_failed_download_is_tried_again(make):
 def test_a_mirror_that_stays_away_is_told(make):
     with pytest.raises(RuntimeError, match="Couldn't download packages: libpam-runtime"):
         make(99, "Couldn't download packages: libpam-runtime")
-    assert make.tries() == bootstrap.TRIES
+    assert make.tries() == machine.TRIES
 
 
 def test_another_error_is_not_tried_again(make):

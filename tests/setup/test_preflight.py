@@ -71,7 +71,7 @@ def test_python_without_venv_names_debians_package(monkeypatch, debians_python):
 
 
 def test_tex_is_missing_with_its_packages(monkeypatch):
-    monkeypatch.setattr(tools, "missing_for_paper", lambda: ["latexmk", "IEEEtran.cls"])
+    monkeypatch.setattr(tools, "missing_for_paper", lambda *_: ["latexmk", "IEEEtran.cls"])
     missing = preflight.check_tex()
     assert "latexmk, IEEEtran.cls" in missing.what and missing.packages == tools.PAPER_PACKAGES
 

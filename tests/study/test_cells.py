@@ -20,14 +20,6 @@ def config(**changes):
     return CONFIG.changed(**changes)
 
 
-def test_framework_is_asked_for_its_list_of_workloads_or_for_all_of_its_study():
-    on_cpu = [cell for cell in asked(ONE_STUDY) if cell.device == "cpu"]
-    for framework, row in CONFIG.frameworks.items():
-        asked_for = [cell.workload for cell in on_cpu if cell.framework == framework]
-        has_cells = framework in TABLES.frameworks
-        assert asked_for == ((row.workloads or TABLES.workloads) if has_cells else [])
-
-
 def test_one_thread_device_is_asked_for_its_list_of_workloads():
     def workloads(**changes) -> set[str]:
         return {cell.workload for cell in asked(config(devices=["cpu-1t"], **changes))}

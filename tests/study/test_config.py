@@ -111,7 +111,6 @@ REFUSED = {
         "presets.full.sizes.decode.past", "fewer than positions, 1024", 1024),
     "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, jax_symbolic, ", "jaxx"),
     "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads.1", "conv, ", "gem"),
-    "unknown device": (put("devices", ["gpu"]), "devices.0", "one of cpu, cpu-1t, cuda, tpu", "gpu"),
     "unknown pins": (
         put("frameworks/jax/environments/cpu", "jaxx"),
         "frameworks.jax.environments.cpu", "one of harness, iree, jax", "jaxx"),
@@ -146,31 +145,25 @@ REFUSED = {
     "programs with two baselines": (
         put("comparisons", [*OTHERS, {**PENDING, "baseline": "torch_xla", "compare": BOTH}]),
         "comparisons", "one baseline of all programs", '["jax", "torch_xla"]'),
-    "unknown preset": (put("preset", "fulll"), "preset", "one of full, smoke", "fulll"),
     "negative size": (put(f"{GEMM}/m", -128), "presets.full.sizes.gemm.m", "at least 1", -128),
     "missing size": (drop(f"{GEMM}/m"), "presets.full.sizes.gemm", "the keys m", '["k", "n"]'),
     "extra size": (put(f"{GEMM}/depth", 7), "presets.full.sizes.gemm.depth", "k, m, n", "depth"),
     "missing sizes": (drop(GEMM), "presets.full.sizes", "the keys gemm", "layernorm"),
-    "misspelt key": (put("workload", []), "workload", "paper, preset, presets", "workload"),
     "misspelt setting of a preset": (
         put("presets/smoke/settings/timeout", 1), "presets.smoke.settings.timeout", "timeout_s",
         "timeout"),
     "missing key": (drop("devices"), "the whole file", "the keys devices", "comparisons"),
-    "wrong type": (put("workloads", "gemm"), "workloads", "a list", '"gemm"'),
     "fewer blocks than the least": (
         put("settings/steady_max_blocks", 1),
         "settings.steady_min_blocks", "at most steady_max_blocks, 1 in preset full", 3),
     "cap in words": (
         put("settings/memory_cap_gib", "all"), "settings.memory_cap_gib", "auto", '"all"'),
-    "workload twice": (put("workloads", ["ffn", "ffn"]), "workloads", "no entry twice", "ffn"),
-    "null": (put("settings/seed", None), "settings.seed", "a value", "null"),
     "rounds of something else": (
         put("presets/full/rounds/jaxx", 3), "presets.full.rounds", "one of gemm, ffn, ", "jaxx"),
     "option of another type": (
         put("compilers/iree-3.13/options", {"flag": [1]}),
         "compilers.iree-3.13.options.flag", "text, true, false or an integer", "[1]"),
     "number in quotes": (put("settings/timeout_s", "900"), "settings.timeout_s", "a number", '"900"'),
-    "no workload": (put("workloads", []), "workloads", "at least 1", "[]"),
     "two native compilers": (
         put("compilers/newer", {"environment": "xla-0.10.2", "native": True}),
         "compilers", "at most one native", "newer"),
@@ -270,15 +263,6 @@ def test_workload_that_is_not_asked_for_needs_no_sizes():
     config["presets"]["full"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
     config["presets"]["smoke"]["sizes"] = {"gemm": {"m": 1, "k": 1, "n": 1}}
     assert validate(config).chosen.sizes["gemm"] == {"m": 1, "k": 1, "n": 1}
-
-
-def test_key_that_is_given_twice_is_refused(tmp_path):
-    path = tmp_path / "config.yaml"
-    path.write_text("sizes:\n  gemm: {m: 16, k: 32, n: 64, n: 65}\n")
-    with pytest.raises(
-        ConfigError, match=r"config.yaml:2: expected YAML with each key once, got the key n again; fix"
-    ):
-        load(path)
 
 
 def test_half_written_workload_is_named_with_its_file(tmp_path, monkeypatch):

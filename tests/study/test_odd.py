@@ -3,7 +3,7 @@
 import pytest
 
 from stackwars.measure import workloads
-from stackwars.study import odd, programs
+from stackwars.study import programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program
 from stackwars.study.workflow.compiled_jobs import lower_job
@@ -14,32 +14,34 @@ MEASURED = CONFIG.changed(measure=["values"])
 
 
 def test_a_run_without_the_study_or_the_key_checks_none():
-    assert odd.checks(CONFIG.changed(measure=["tables", "matrix"])) == []
+    assert programs.odd_checks(CONFIG.changed(measure=["tables", "matrix"])) == []
     without = MEASURED.changed(odd_sizes=None)
-    assert odd.checks(without) == []
-    assert odd.variants(without, "gemm") == odd.programs(without) == []
+    assert programs.odd_checks(without) == []
+    assert programs.odd_variants(without, "gemm") == programs.odd_programs(without) == []
 
 
 def test_a_preset_may_limit_the_workloads_that_are_checked():
     preset = CONFIG.presets["full"].changed(study_workloads={"values": ["gemm"]})
     some = MEASURED.changed(presets={"full": preset})
-    assert {workload for _, workload, _ in odd.checks(some)} == {"gemm"}
+    assert {workload for _, workload, _ in programs.odd_checks(some)} == {"gemm"}
 
 
 def test_frameworks_that_the_run_does_not_have_are_left_out():
     frameworks = {"jax": CONFIG.frameworks["jax"], "torch_xla": CONFIG.frameworks["torch_xla"]}
-    assert odd.programs(MEASURED.changed(comparisons=CONFIG.comparisons[:1], frameworks=frameworks)) == [
+    assert programs.odd_programs(MEASURED.changed(comparisons=CONFIG.comparisons[:1], frameworks=frameworks)) == [
         "jax", "torch_xla",
     ]  # fmt: skip
     alone = [row.changed(compare=["cells"]) for row in CONFIG.comparisons]
-    assert not odd.checks(MEASURED.changed(comparisons=alone))
+    assert not programs.odd_checks(MEASURED.changed(comparisons=alone))
 
 
 @pytest.mark.parametrize("preset", CONFIG.presets)
 def test_a_variant_has_its_own_sizes_in_every_preset(preset):
     config = CONFIG.changed(preset=preset)
     for workload, rows in ROWS.workloads.items():
-        assert [programs.sizes(config, workload, one) for one in odd.variants(config, workload)] == rows
+        assert [
+            programs.sizes(config, workload, one) for one in programs.odd_variants(config, workload)
+        ] == rows
     job = lower_job(config, Program("jax", "gemm", "odd2"))
     assert job.sizes == ROWS.workloads["gemm"][1]
 

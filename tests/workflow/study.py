@@ -19,6 +19,7 @@ from checkout import copy_checkout, overlay
 from stackwars.core.outcome import Status
 from stackwars.measure.checks import CLOCK
 from stackwars.study.results import schema
+from toy_checkout import FRAMEWORK
 
 CELLS = "results/full/cells.csv"
 BIN = Path(sys.executable).parent
@@ -28,35 +29,6 @@ SETTINGS = {
     # Beside other tests, a process loses its core for 20 ms: of a shorter series the two clocks disagree.
     **{"steady_min_blocks": 3, "steady_max_blocks": 1000, "steady_seconds": 0.2},
 }
-FRAMEWORK = '''
-"""NumPy, with the ends that a test asks for by STACKWARS_FAKE_<framework>_<workload>."""
-import os, signal, time
-import numpy as np
-from stackwars.measure.frameworks import numpy
-
-TITLE = __name__.rpartition(".")[2]
-DIALECT, COLOUR = numpy.DIALECT, numpy.COLOUR
-
-class Session(numpy.Session):
-    def build(self, build, *others):
-        workload = type(build.args[0]).__module__.rpartition(".")[2]
-        self.calls, self.ending = 0, os.environ.get(f"STACKWARS_FAKE_{TITLE}_{workload}", "ok")
-        super().build(build, *others)
-    def settle(self):
-        if self.ending == "hog":
-            self.hoard = np.ones(2**31, dtype=np.uint8)
-    def call(self, which):
-        self.calls += 1
-        if self.ending == "raise":
-            raise RuntimeError("this framework was asked to fail")
-        if self.ending == "kill" and self.calls == 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self.ending == "sleep":
-            time.sleep(3600)
-        if self.ending == "slow":
-            time.sleep(0.5)
-        return super().call(which) * (1.0001 if self.ending == "disagree" else 1.0)
-'''
 
 
 @dataclass
@@ -151,7 +123,7 @@ def make(folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **setti
         "workloads": list(workloads),
         "devices": ["cpu"],
         "settings": SETTINGS | settings,
-        # Each call of a slow toy takes half a second.
+        # Each call of a slow toy takes a tenth of a second.
         "presets": {"full": {"block_calls": dict.fromkeys(workloads, 1)}},
     }
     overlay(folder, toy)

@@ -178,59 +178,41 @@ def test_audits_that_a_run_was_made_without_stay_and_say_whose_they_are(tmp_path
     assert audit_entries.read(path).run == "2026-01-04T0304"
 
 
-def test_the_forms_that_a_run_did_not_make_stay(tmp_path):
+FORMS = [
+    f"cpu/{name}/ffn/{file}"
+    for name in ("jax", "torch_inductor")
+    for file in ("forms/graph.txt.gz", "stablehlo.mlir.gz")
+]
+CHECKS = [f"checks/iree-3.13/gemm/odd1/{name}" for name in ("check.json", "expected.npz")]
+AHEAD = ["ahead/t/c/jax/gemm/base/ahead.json"]
+
+
+@pytest.mark.parametrize(
+    ("made", "earlier", "expected"),
+    [
+        (FORMS[:2], FORMS, dict(zip(FORMS, ("run", "run", "reference", "reference"), strict=True))),
+        (CHECKS, [], {CHECKS[0]: "run"}),
+        (AHEAD, AHEAD, dict.fromkeys(AHEAD, "run")),
+        ([], AHEAD, dict.fromkeys(AHEAD, "reference")),
+        ([], ["explain/mha.json"], {"explain/mha.json": "reference"}),
+        (["cpu/jax/gemm/rounds/0/subject/stablehlo.mlir.gz"], [], {}),
+        (["damaged/cpu/numpy/gemm/cell.json"], [], {}),
+    ],
+    ids=["forms", "checks", "compilations", "no compilations", "answers", "rounds", "set aside"],
+)
+def test_what_a_run_did_not_make_stays_and_what_is_no_result_is_left(tmp_path, made, earlier, expected):
     run, reference = full(tmp_path / "run"), accepted(tmp_path)
-    for folder, frameworks in ((run, ["jax"]), (reference, ["jax", "torch_inductor"])):
-        for framework in frameworks:
-            forms = folder / "cpu" / framework / "ffn" / "forms"
-            forms.mkdir(parents=True)
-            (forms / "graph.txt.gz").write_text(folder.name)
-            (forms.parent / "stablehlo.mlir.gz").write_text(folder.name)
+    before = set(reference.rglob("*.*"))
+    for folder, names in ((run, made), (reference, earlier)):
+        for path in (folder / name for name in names):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps({"text": folder.name, "source": {"git_dirty": False}}))
     accept.accept(run, reference)
-    kept = {str(path.relative_to(reference)): path.read_text() for path in reference.glob("cpu/*/ffn/**/*.gz")}
-    assert kept == {
-        "cpu/jax/ffn/forms/graph.txt.gz": "run",
-        "cpu/jax/ffn/stablehlo.mlir.gz": "run",
-        "cpu/torch_inductor/ffn/forms/graph.txt.gz": "reference",
-        "cpu/torch_inductor/ffn/stablehlo.mlir.gz": "reference",
-    }
-
-
-def test_rounds_of_a_cell_stay_where_they_were_measured(tmp_path):
-    run, reference = full(tmp_path / "run"), accepted(tmp_path)
-    rounds = run / "cpu/jax/gemm/rounds/0/subject"
-    rounds.mkdir(parents=True)
-    (rounds / "stablehlo.mlir.gz").touch()
-    accept.accept(run, reference)
-    assert not (reference / "cpu/jax/gemm/rounds").exists() and (rounds / "stablehlo.mlir.gz").exists()
-
-
-def test_the_answers_of_make_explain_stay(tmp_path):
-    run, reference = full(tmp_path / "run"), accepted(tmp_path)
-    (reference / "explain").mkdir()
-    (reference / "explain" / "mha.json").write_text("{}")
-    accept.accept(run, reference)
-    assert (reference / "explain" / "mha.json").read_text() == "{}"
-
-
-def test_checks_are_kept_with_the_measured_files(tmp_path):
-    run, reference = full(tmp_path / "run"), tmp_path / "reference"
-    check = run / "checks" / "iree-3.13" / "gemm" / "odd1" / "check.json"
-    check.parent.mkdir(parents=True)
-    check.write_text(json.dumps({"text": "new", "source": {"git_dirty": False}}))
-    check.with_name("expected.npz").touch()
-    assert accept.accept(run, reference) == (IDENTITY, 3)
-    assert text(reference, "checks/iree-3.13/gemm/odd1/check.json") == "new"
-    assert len(list((reference / "checks").rglob("*.*"))) == 2  # the folder iree-3.13, too
-
-
-def test_what_was_set_aside_is_no_result(tmp_path):
-    run, reference = full(tmp_path / "run"), tmp_path / "reference"
-    aside = run / "damaged" / "cpu" / "numpy" / "gemm" / "cell.json"
-    aside.parent.mkdir(parents=True)
-    aside.write_text("cut o")
-    assert accept.accept(run, reference)[1] == 2
-    assert not (reference / "damaged").exists()
+    found = {path for path in set(reference.rglob("*.*")) - before if path.is_file()}
+    assert {
+        str(path.relative_to(reference)): json.loads(path.read_text())["text"] for path in found
+    } == expected
+    assert all((run / name).exists() for name in made)
 
 
 def test_tables_that_are_too_large_are_refused(tmp_path, monkeypatch):
@@ -263,14 +245,3 @@ def test_uncommitted_replays_and_missing_or_other_tables_are_refused(tmp_path, n
         path.write_text(content)
     with pytest.raises((accept.AcceptError, documents.Damaged), match=said):
         accept.accept(tmp_path / "run", tmp_path / "reference")
-
-
-def test_compilations_for_targets_stay_until_a_run_has_some(tmp_path):
-    reference, name = tmp_path / "reference", Path("ahead", "t", "c", "jax", "gemm", "base", "ahead.json")
-    for identity, document in (("first", {"hbm_bytes": 1}), ("second", None), ("third", {"hbm_bytes": 2})):
-        run = full(tmp_path / identity)
-        if document:
-            (run / name).parent.mkdir(parents=True)
-            (run / name).write_text(json.dumps(document))
-        accept.replace_measured(run, reference)
-        assert documents.read(reference / name) == (document or {"hbm_bytes": 1})

@@ -322,7 +322,7 @@ def test_an_explanation_that_cannot_go_on_says_why(folder, monkeypatch, capsys, 
 
 @pytest.mark.slow
 @pytest.mark.env
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_an_explanation_that_is_ended_goes_on_where_it_was(tmp_path, ending):
     (tmp_path / "twice.py").write_text(PROGRAM)
     words = ["-m", "stackwars.study.workflow.explain", "twice.py", "--compilers", "jaxlib-0.10.2"]
@@ -358,6 +358,10 @@ def test_the_workflow_refuses_yaml_signs_and_devices_before_it_builds_or_measure
         (
             "paper.pdf --configfile twice.yaml",
             "twice.yaml:2: expected YAML with each key once, got the key preset",
+        ),
+        (
+            "claim_bert_longest_first --config 'workloads=[gemm]'",
+            "bert_longest_first: query.where: expected workloads of the configured gemm, got",
         ),
     ]
     (checkout.folder / "twice.yaml").write_text("preset: smoke\npreset: full\n")

@@ -24,12 +24,6 @@ def root(tmp_path):
     return tmp_path
 
 
-def cut(path, share=0.5):
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * share)])
-    return path
-
-
 def test_whole_results_are_not_damaged(root):
     assert damage.find(root) == {}
 

@@ -14,9 +14,11 @@ import yaml
 
 import study
 from checkout import OVERLAY
+from running import wait_for
 from stackwars.core.launch import REPOSITORY
 
 CELL = "results/full/cpu/{}/gemm/cell.json"
+pytestmark = pytest.mark.slow
 STACK = ("Traceback", "RuleException", "CalledProcessError", "WorkflowError", "site-packages")
 
 
@@ -34,7 +36,6 @@ def made(tmp_path_factory):
     return made
 
 
-@pytest.mark.slow
 def test_unknown_framework_in_a_target_is_refused_like_any_bad_input(made):
     done = made.quietly(CELL.format("oursx"))
     assert done.returncode == 1
@@ -44,7 +45,20 @@ def test_unknown_framework_in_a_target_is_refused_like_any_bad_input(made):
     assert not [word for word in STACK if word in done.stdout], done.stdout
 
 
-@pytest.mark.slow
+def test_missing_tex_and_graphviz_are_found_before_anything_is_measured(made, tmp_path):
+    # A PATH that has everything but them.
+    lacking = ("latexmk", "pdflatex", "bibtex", "kpsewhich", "dot")
+    for folder in ("/usr/bin", "/bin"):
+        for path in Path(folder).iterdir():
+            link = tmp_path / path.name
+            if path.name not in lacking and not link.exists():
+                link.symlink_to(path)
+    done = made.snakemake("paper.pdf", PATH=str(tmp_path))
+    assert done.returncode != 0
+    assert f"TeX and Graphviz: {', '.join(lacking)}" in done.stdout and "apt-get install" in done.stdout
+    assert not list((made.folder / "results").rglob("process*.json"))
+
+
 @pytest.mark.env
 def test_a_killed_run_goes_on_where_it_was(made, jax_python):
     log = made.folder / "killed.txt"
@@ -53,14 +67,15 @@ def test_a_killed_run_goes_on_where_it_was(made, jax_python):
         running = subprocess.Popen(
             made.command("paper.pdf"), cwd=made.folder, env=environ, stdout=file, stderr=file
         )
-    deadline = time.monotonic() + 120
-    rounds = made.folder / "results/full/cpu"
-    while not (had := list(rounds.glob("*/layernorm/rounds/0/round.json"))):
-        assert time.monotonic() < deadline and running.poll() is None, log.read_text()
-        time.sleep(0.05)
-    began = {path: _began(path) for path in had}
+
+    def files(pattern: str) -> list[Path]:
+        assert running.poll() is None, log.read_text()
+        return list(made.folder.glob(f"results/full/cpu/*/{pattern}"))
+
+    wait_for(lambda: files("gemm/rounds"), 120)
     second = made.quietly(study.CELLS)
     assert second.returncode == 1 and "another run is already using this folder" in second.stdout
+    began = {path: _began(path) for path in wait_for(lambda: files("layernorm/rounds/0/round.json"), 120)}
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     first = study.jobs(log.read_text())
@@ -89,7 +104,6 @@ def _commands() -> list[str]:
     return [line for line in done.stdout.splitlines() if "stackwars.measure.child" in line]
 
 
-@pytest.mark.slow
 @pytest.mark.env
 def test_one_file_and_its_name_in_a_study_are_measured(made):
     made.run(study.CELLS)
@@ -99,7 +113,6 @@ def test_one_file_and_its_name_in_a_study_are_measured(made):
     assert set(cells["title"]) == {"Softmax over rows"}
 
 
-@pytest.mark.slow
 @pytest.mark.env
 def test_damaged_cell_is_named_left_alone_and_measured_again_once_it_is_moved(made):
     made.run(study.CELLS)
@@ -119,7 +132,6 @@ def test_damaged_cell_is_named_left_alone_and_measured_again_once_it_is_moved(ma
     assert "theirs gemm" not in done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.env
 def test_failed_job_is_said_last_with_its_log_and_what_to_do(made):
     study.write(

@@ -99,9 +99,9 @@ def test_a_paper_of_the_reference_run_asks_for_what_it_has():
     made = reference("cpu/jax/gemm/cell.json", "programs/jax/gemm/base/program.mlir.gz")
     assert made.selected_cells == made.available_cells() == [Cell("jax", "gemm", "cpu")]
     assert made.base_programs() == [Program("jax", "gemm")]
-    assert made.compiled("ahead.json") == made.replays("replay.json") == []
+    assert made.other_results() == made.replays("replay.json") == []
     measuring = grid(preset="full", measure=["tables", "targets"])
-    assert measuring.compiled("ahead.json") and measuring.replays("replay.json", "profile.json")
+    assert measuring.other_results() and measuring.replays("replay.json", "profile.json")
 
 
 def test_every_paper_has_the_tables_of_the_run_and_of_the_reference():
@@ -255,8 +255,8 @@ def test_a_baseline_without_the_first_comparison_s_subject_measures_itself():
 
 def test_a_paper_from_the_reference_has_the_checks_that_it_has_alone():
     path = "checks/jaxlib-0.7.1/gemm/base/check.json"
-    assert reference().checks() == []
-    assert reference(path).checks() == [f"results/reference/{path}"]
+    assert reference().other_results() == []
+    assert reference(path).other_results() == [f"results/reference/{path}"]
 
 
 def test_a_check_and_its_expected_values_read_the_programs_of_their_variant():
@@ -414,6 +414,16 @@ def test_a_claim_asks_for_its_cells_programs_and_replays_alone():
 def test_a_claim_of_the_reference_is_decided_from_its_tables():
     jobs = ClaimJobs(reference(), definitions.load())
     assert jobs.results(claim("gemm_first_pytorch")) == ["results/from-reference/claims.csv"]
+
+
+def test_a_claim_about_a_study_that_the_run_does_not_measure_says_how_to_measure_it():
+    claims = definitions.load()
+    other = next(one.id for one in claims.claims if one.query.get("study") == "matrix")
+    expected = (
+        rf"claim_{other}: expected a run that measures the study matrix, got one of tables; fix: --config 'me"
+    )
+    with pytest.raises(WorkflowError, match=expected):
+        ClaimJobs(Grid(load(), lambda: ""), claims).results(claim(other))
 
 
 def refused(**changes) -> str:

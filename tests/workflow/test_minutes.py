@@ -6,10 +6,10 @@ import pytest
 
 import study
 
-COSTS = """rule,device,name,workload,first_s,round_s
-paper,,,,20,
-cell,cpu,theirs,gemm,20,10
-cell,cpu,theirs,layernorm,20,10
+COSTS = """rule,device,name,workload,first_s,round_s,machine
+paper,,,,20,,a slow one
+cell,cpu,theirs,gemm,20,10,a slow one
+cell,cpu,theirs,layernorm,20,10,a slow one
 """
 
 
@@ -29,7 +29,7 @@ def test_more_minutes_add_rounds_and_cells_to_those_that_are_there(tmp_path, jax
     assert few.returncode == 0, few.stdout[-5000:]
     text = " ".join(few.stdout.split())
     assert "Limited to 1 min, this run has 2 rounds of 2 of 4 cells" in text
-    assert "about 1 min on the machines of the reference, 1 on the slowest machine" in text
+    assert "about 50 s on a slow one" in text
     [(workload, first)] = began(made).items()
     assert len(first) == 2
     left_out = made.frame().query("workload != @workload")
@@ -44,11 +44,3 @@ def test_more_minutes_add_rounds_and_cells_to_those_that_are_there(tmp_path, jax
     made.run(study.CELLS, "--config", "minutes=1")
     assert began(made) == whole
     assert set(made.frame().query("workload == @workload")["rounds"]) == {3}
-
-
-def test_minutes_without_a_cost_of_a_cell_are_refused(tmp_path):
-    made = study.make(tmp_path)
-    done = made.quietly(study.CELLS, "--config", "minutes=15")
-    assert done.returncode == 1
-    expected = "config: minutes: expected 0 in a run of cpu/theirs, which config/costs.csv lacks"
-    assert expected in " ".join(done.stdout.split())

@@ -1,7 +1,6 @@
 """The output of a user's first commands, which change nothing."""
 
 import hashlib
-import re
 import sys
 from pathlib import Path
 
@@ -68,13 +67,3 @@ def test_a_target_that_nothing_makes_is_refused_in_a_line(made):
     assert done.returncode == 1
     assert f"got {target}, which nothing makes" in " ".join(done.stdout.split())
     assert "Traceback" not in done.stdout
-
-
-def test_a_key_that_is_given_twice_stops_in_a_line(tmp_path):
-    made = study.make(tmp_path, ("gemm",))
-    config = tmp_path / "config" / "config.yaml"
-    config.write_text(config.read_text().replace("gemm: {m: 128,", "gemm: {m: 128, m: 129,"))
-    done = made.quietly()
-    assert done.returncode == 1
-    expected = r"config/config\.yaml:\d+: expected YAML with each key once, got the key m again"
-    assert re.search(expected, " ".join(done.stdout.split()))

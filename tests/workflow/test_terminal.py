@@ -10,7 +10,12 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from stackwars.setup import advice
+from stackwars.study import budget
+from stackwars.study.config import load
+from stackwars.study.programs import ReplayCell
 from stackwars.study.workflow import terminal
+
+CONFIG = load()
 
 
 class Job(SimpleNamespace):
@@ -23,6 +28,7 @@ class Job(SimpleNamespace):
             rule=SimpleNamespace(name=rule),
             is_norun=rule == "all",
             threads=1,
+            wildcards=SimpleNamespace(),
             output=[f"results/full/cpu/jax/{rule}-{number}/cell.json"],
         )
 
@@ -35,7 +41,13 @@ class Plan(list):
 
 
 def workflow(*jobs: Job, touch: bool = False, cores: int = 1) -> SimpleNamespace:
-    return SimpleNamespace(dag=Plan(jobs), touch=touch, cores=cores)
+    return SimpleNamespace(dag=Plan(jobs), touch=touch, cores=cores, globals={"config": CONFIG})
+
+
+def costing(monkeypatch, **seconds: float) -> None:
+    """Give these costs to the jobs of rules."""
+    cost = lambda rule, output, wildcards: seconds.get(rule, budget.SHORT_S)  # noqa: E731
+    monkeypatch.setattr(budget, "estimator", lambda config: cost)
 
 
 def record(message, level=logging.INFO, **extra):
@@ -99,14 +111,14 @@ def finished(number: int) -> logging.LogRecord:
 def test_every_job_is_a_line_of_at_most_80_columns_with_its_place_and_the_minutes_left(capsys, monkeypatch):
     jobs = [Job.of(1, "lower"), *(Job.of(number, "tables") for number in (2, 3, 4)), Job.of(5, "all")]
     handler = terminal.Terminal(workflow(*jobs))
-    monkeypatch.setattr(terminal, "FULL_S", {"tables": 50})
+    costing(monkeypatch, tables=50.0)
     clock = iter((0.0, 40.0, 100.0, 140.0, 150.0, 200.0, 210.0, 220.0))
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
     line = said(handler, begun(1, "lower", framework="jax", workload="w" * 80), capsys=capsys)
     assert line.startswith("[1/4] lower jax www") and len(line.rstrip("\n")) == 80
     # A job takes the mean of its rule, in which those that have not ended count by their cost.
-    assert said(handler, finished(1), begun(2, "tables"), capsys=capsys) == "[2/4, 2 min left] tables\n"
-    assert said(handler, finished(2), begun(3, "tables"), capsys=capsys) == "[3/4, 2 min left] tables\n"
+    assert said(handler, finished(1), begun(2, "tables"), capsys=capsys) == "[2/4, 2.5 min left] tables\n"
+    assert said(handler, finished(2), begun(3, "tables"), capsys=capsys) == "[3/4, 1.6 min left] tables\n"
     # No estimate of a rest below a minute, and no line for a target.
     assert said(handler, finished(3), begun(4, "tables"), capsys=capsys) == "[4/4] tables\n"
     assert said(handler, finished(4), begun(5, "all"), finished(5), capsys=capsys) == ""
@@ -117,7 +129,7 @@ def test_jobs_that_fit_beside_each_other_share_the_time_that_is_left(monkeypatch
     alone = [Job.of(number, "cell") for number in range(5, 7)]
     for job in alone:
         job.threads = 2
-    monkeypatch.setattr(terminal, "FULL_S", {"tables": 100, "cell": 100})
+    costing(monkeypatch, tables=50.0, cell=100.0)
     progress = terminal.Progress(workflow(*jobs, *alone, cores=2))
     clock = iter((0.0, 100.0))
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
@@ -126,13 +138,16 @@ def test_jobs_that_fit_beside_each_other_share_the_time_that_is_left(monkeypatch
     assert progress.seconds_left() == 4 * 100 / 2 + 2 * 100
 
 
-def test_the_first_estimate_of_a_full_run_is_by_what_the_reference_cost():
+def test_the_first_estimate_of_a_full_run_is_by_its_costs():
     """By the mean of the first jobs, a run of 151 jobs and 40 minutes had "5 min left"."""
-    rules = {"lower": 24, "expected": 12, "check": 24, "cell": 39}
-    names = [rule for rule, count in rules.items() for _ in range(count)]
-    progress = terminal.Progress(workflow(*(Job.of(place, rule) for place, rule in enumerate(names))))
-    total = sum(count * terminal.FULL_S[rule] for rule, count in rules.items())
-    assert progress.seconds_left() == pytest.approx(total)
+    jobs = [Job.of(number, "lower") for number in range(8)]
+    for one in budget.work(CONFIG):
+        rule = "replay" if isinstance(one, ReplayCell) else "cell"
+        jobs.append(Job.of(len(jobs), rule))
+        jobs[-1].output = [f"results/full/{one.path}/{rule}.json"]
+    progress = terminal.Progress(workflow(*jobs))
+    total = sum(budget.cost_of(one).seconds(rounds) for one, rounds in budget.work(CONFIG).items())
+    assert progress.seconds_left() == pytest.approx(total, rel=0.1)
     for job in range(8):
         progress.begin(job, "lower", 1)
         progress.end(job)

@@ -24,23 +24,6 @@ rule audit:
         "python -m {params.command} --output {output} >{log} 2>&1"
 
 
-rule audit_report:
-    input:
-        tables=f"{ROOT}/cells.csv",
-        context=f"{ROOT}/context.json",
-        parts=AUDIT_JOBS.parts,
-    output:
-        f"{ROOT}/audits.json",
-    log:
-        f"{ROOT}/logs/audits/report.txt",
-    params:
-        sources=step_digest("stackwars.study.audits.report"),
-        step=GRID.arguments(CONFIG, ROOT, ROOT),
-        parts=lambda wildcards, input: [f"--part {path}" for path in input.parts],
-    shell:
-        "python -m stackwars.study.audits.report {params.step} {params.parts} >{log} 2>&1"
-
-
 rule audits:
     input:
         f"{CELLS}/audits.json",

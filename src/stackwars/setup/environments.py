@@ -44,7 +44,6 @@ class Unavailable(BuildError):
 
     @property
     def reason(self) -> str:
-        """Why, in one line."""
         said = " ".join(str(self).split())
         if found := _OTHER_PYTHON.search(said):
             return f"{found[3]} needs Python {found[2]}, this is {found[1]}"

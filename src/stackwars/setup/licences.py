@@ -63,7 +63,6 @@ def installed(folders: Iterable[Path]) -> dict[str, str]:
 
 
 def page(pins: dict[str, list[str]], licences: dict[str, str]) -> str:
-    """Return the text of the page."""
     rows = (
         f"| {package} | {licences.get(package, UNKNOWN)} | {', '.join(names)} |\n"
         for package, names in pins.items()

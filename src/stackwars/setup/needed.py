@@ -69,7 +69,6 @@ def _installer_links() -> bool:
 
 
 def studies() -> set[str]:
-    """Return the studies that some environment names."""
     return {
         study for text in _texts().values() for match in _NEEDED_BY.findall(text) for study in match.split(", ")
     }

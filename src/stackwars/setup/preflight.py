@@ -81,9 +81,8 @@ def check_venv() -> Missing | None:
     return _of_python("the modules venv and ensurepip, which create environments", (f"python{PYTHON}-venv",))
 
 
-def check_tex() -> Missing | None:
-    """Check for TeX, the paper's styles, and Graphviz."""
-    missing = tools.missing_for_paper()
+def check_tex(typeset: bool = True, draw: bool = True) -> Missing | None:
+    missing = tools.missing_for_paper(typeset, draw)
     return Missing(f"TeX and Graphviz: {', '.join(missing)}", tools.PAPER_PACKAGES) if missing else None
 
 
@@ -129,7 +128,6 @@ def install_line(missing: list[Missing]) -> str:
 
 
 def explain(missing: list[Missing]) -> str:
-    """Return what is missing, and what to do about it."""
     lines = ["set-up: this machine lacks", *(f"  - {one.what}" for one in missing)]
     if line := install_line(missing):
         lines += ["On Debian or Ubuntu this line installs the packages:", f"  {line}"]

@@ -33,22 +33,12 @@ def missing_for_paper(typeset: bool = True, draw: bool = True) -> list[str]:
     return commands + [file for file in _TEX_FILES if file not in present]
 
 
-def explain_missing_for_paper(missing: list[str]) -> str:
-    """Return what is missing, and the line that installs it."""
-    return (
-        f"TeX and Graphviz: expected {', '.join(TEX_COMMANDS + _GRAPHVIZ)} and {', '.join(_TEX_FILES)}; "
-        f"missing: {', '.join(missing)}; fix, on Debian or Ubuntu: sudo apt-get install "
-        f"--no-install-recommends {' '.join(PAPER_PACKAGES)}"
-    )
-
-
 def cxx_compiler() -> str:
     """Return the C++ compiler, which TorchInductor uses too: $CXX, or g++."""
     return os.environ.get("CXX", "g++")
 
 
 def cxx_version() -> str:
-    """Return the version of the C++ compiler, e.g. ``12.2.0``."""
     command = [cxx_compiler(), "-dumpfullversion", "-dumpversion"]
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator
+import statistics
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
@@ -23,29 +25,27 @@ from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 
 COSTS = REPOSITORY / "config" / "costs.csv"
-MACHINE = "the slowest machine that was tried (2 cores of a Xeon at 2.5 GHz)"
-"""The machine of config/costs.csv, where `minutes` is the time of a run on a fresh checkout after set-up."""
-REFERENCE_SHARE = 0.6
-"""Time on the machines of the reference, as a share of that on MACHINE."""
 HUGE = 10**9
-"""Parameters from which on a model goes first. One that is out of memory on MACHINE may run for an hour elsewhere."""
+"""Parameters from which on a model goes first. One that is out of memory in the costs may run for an hour elsewhere."""
 FEWEST = 2
 """Rounds without which a ratio has no interval."""
 ONCE = ("paper", "", "", "")
 """The row of config/costs.csv for everything that every run makes once: peaks, tables, figures, paper, report."""
+SHORT_S = 4.0
+"""Expected seconds of a job whose rule has no row."""
 
 
 class Cost(NamedTuple):
-    """Seconds by which a job makes a run on MACHINE longer. first_s: with one round. round_s: of each further round.
+    """Seconds by which a job makes a run on a machine longer. first_s: with one round. round_s: of each further round.
 
     Two compilations run side by side, so each counts for half of its time.
     """
 
     first_s: float
     round_s: float
+    machine: str
 
     def seconds(self, rounds: int, finished: int = 0) -> float:
-        """Return the seconds of so many rounds, of which some had finished."""
         if finished:
             return max(0, rounds - finished) * self.round_s
         return self.first_s + (rounds - 1) * self.round_s if rounds else 0.0
@@ -57,10 +57,15 @@ def costs() -> dict[tuple[str, ...], Cost]:
     with COSTS.open(encoding="utf-8", newline="") as file:
         return {
             (row["rule"], row["device"], row["name"], row["workload"]): Cost(
-                float(row["first_s"]), float(row["round_s"] or 0)
+                float(row["first_s"]), float(row["round_s"] or 0), row["machine"]
             )
             for row in csv.DictReader(file)
         }
+
+
+def machine() -> str:
+    """Return the machine on which `minutes` is the time of a run on a fresh checkout after set-up."""
+    return costs()[ONCE].machine if ONCE in costs() else ""
 
 
 def cost_of(one: Cell | ReplayCell) -> Cost | None:
@@ -69,16 +74,58 @@ def cost_of(one: Cell | ReplayCell) -> Cost | None:
     return costs().get((rule, one.device, name, one.workload))
 
 
-def work(config: Config) -> dict[Cell | ReplayCell, int]:
-    """Return the rounds of every cell and replay on the CPU that is not measured in the rounds of another cell."""
+def rounds_of(config: Config, one: Cell | ReplayCell) -> int:
+    names = (one.framework, one.device) if isinstance(one, Cell) else (one.compiler,)
+    return cells.rounds(config, one.workload, *names)
+
+
+def joint(config: Config) -> set[Cell | ReplayCell]:
+    """Return the cells and replays that are measured in the rounds of another cell."""
     every, native = cells.measured(config), programs.native_compiler(config)
     among = frozenset(every)
-    own = [c for c in every if c.device in CPUS and cells.measured_with(config, c, among) is None]
-    replays = [replay for replay in programs.measured_replays(config) if replay.compiler != native]
     return {
-        **{c: cells.rounds(config, c.framework, c.workload, c.device) for c in own},
-        **{one: cells.rounds(config, one.workload, one.compiler) for one in replays},
+        *(one for one in every if cells.measured_with(config, one, among)),
+        *(one for one in programs.measured_replays(config) if one.compiler == native),
     }
+
+
+def work(config: Config) -> dict[Cell | ReplayCell, int]:
+    """Return the rounds of every cell and replay on the CPU that is not measured in the rounds of another cell."""
+    joined = joint(config)
+    every = [*cells.measured(config), *programs.measured_replays(config)]
+    return {one: rounds_of(config, one) for one in every if one.device in CPUS and one not in joined}
+
+
+def result_of(path: Path) -> Cell | ReplayCell | None:
+    """Return the cell or replay whose result a file is; None of any other file."""
+    if path.name not in ("cell.json", "replay.json"):
+        return None
+    device, name, workload = path.parts[-4:-1]
+    return ReplayCell(device, name, workload) if path.name == "replay.json" else Cell(name, workload, device)
+
+
+def estimator(config: Config) -> Callable[[str, Path, Any], float]:
+    """Return a function of a job's rule, first output and wildcards: the seconds by which it makes the run longer.
+
+    They are those of its row, the median of the rows of its rule, or SHORT_S. The rows hold for the preset full.
+    """
+    joined = joint(config)
+
+    def seconds(rule: str, output: Path, wildcards: Any) -> float:
+        one = result_of(output)
+        if one in joined or config.preset != "full":
+            return SHORT_S
+        if one and (cost := cost_of(one)):
+            return cost.seconds(rounds_of(config, one))
+        name = getattr(wildcards, "framework", getattr(wildcards, "compiler", ""))
+        if cost := costs().get((rule, "", name, getattr(wildcards, "workload", ""))):
+            return cost.first_s
+        rounds = cells.settings(config).rounds if one else 1
+        return statistics.median(
+            [c.seconds(rounds) for row, c in costs().items() if row[0] == rule] or [SHORT_S]
+        )
+
+    return seconds
 
 
 def unknown(config: Config) -> list[Cell | ReplayCell]:
@@ -87,7 +134,7 @@ def unknown(config: Config) -> list[Cell | ReplayCell]:
 
 
 def seconds(config: Config) -> float:
-    """Return the seconds of a run on MACHINE, if nothing is there yet."""
+    """Return the seconds of a run on `machine()`, if nothing is there yet."""
     return once_s(config) + sum(cost_of(one).seconds(rounds) for one, rounds in work(config).items())
 
 

@@ -23,8 +23,6 @@ MEASURING = (
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """One (framework, workload, device)."""
-
     framework: str
     workload: str
     device: str
@@ -61,7 +59,6 @@ def measured(config: Config) -> list[Cell]:
 
 
 def sizes(config: Config, workload: str) -> dict[str, int]:
-    """The workload's sizes in the chosen preset."""
     return preset_sizes(config.chosen.sizes, workload)
 
 
@@ -81,7 +78,6 @@ def settings(config: Config) -> Settings:
 
 
 def settings_of(config: Config, preset: PresetRow) -> Settings:
-    """Return the common settings, overridden by those of a preset."""
     return config.settings.model_copy(update=preset.settings.document())
 
 
@@ -109,7 +105,6 @@ def environments(config: Config, framework: str) -> dict[str, str]:
 
 
 def pins(config: Config, framework: str, device: str) -> str:
-    """Path of the pins file of a framework's environment for a device."""
     return f"envs/{environments(config, framework)[device]}.txt"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,13 +17,15 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
-from stackwars.study import budget, cells, growth, odd, releases, schema, sharding
+from stackwars.study import budget, cells, growth, releases, schema, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.keys import Config, Device, plain
 from stackwars.study.programs import resized
 from stackwars.study.studies import studies
 
+Problem = tuple[str, str, object]
+"""A key, what it should have, what it has."""
 CONFIG = REPOSITORY / "config" / "config.yaml"
 PINS = REPOSITORY / "envs"
 DESCRIPTIONS = REPOSITORY / "src" / "stackwars" / "measure" / "stablehlo"
@@ -50,8 +52,6 @@ EXPECTED = {
 
 
 class ConfigError(ValueError):
-    """A value of the configuration that cannot be used."""
-
     def __init__(self, key: str, expected: str, got: object) -> None:
         super().__init__(
             f"config: {key or 'the whole file'}: expected {expected}, got {json.dumps(got, default=str)}; fix: "
@@ -116,17 +116,9 @@ def validate(given: Any) -> Config:
         raise UnreadableError(error) from None
     except ValidationError as error:
         raise _explained(error) from None
-    _check_form(result)
+    _refuse(_form(result))
     result = _completed(result)
-    _check_settings(result)
-    _check_comparisons(result)
-    _check_positions(result)
-    _check_sizes(result)
-    _check_growth(result)
-    _check_sharding_and_releases(result)
-    _check_odd(result)
-    _check_studies(result)
-    _check_compilers(result)
+    _refuse(problem for check in CHECKS for problem in check(result))
     return _fitted(result)
 
 
@@ -217,123 +209,110 @@ def _fitted(config: Config) -> Config:
     return result
 
 
-def _check_form(config: Config) -> None:
-    """Refuse what depends on the source and on the sizes of each workload."""
+def _refuse(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        raise ConfigError(*problem)
+
+
+def _form(config: Config) -> Iterator[Problem]:
+    """Yield what depends on the source and on the sizes of each workload."""
     if config.source == "reference" and config.preset != "full":
-        raise ConfigError("preset", "full, the preset of results/reference", config.preset)
+        yield "preset", "full, the preset of results/reference", config.preset
     for key in ("workloads", "devices"):
         if key in config.model_fields_set and not getattr(config, key):
-            raise ConfigError(key, "at least 1 of them", [])
+            yield key, "at least 1 of them", []
     first = next(iter(config.aot_compilations), None)
     if first and (first.workloads is not None or first.stop_after):
-        expected = "a first row for all workloads, compiled to the end"
-        raise ConfigError("aot_compilations.0", expected, first.document())
+        yield "aot_compilations.0", "a first row for all workloads, compiled to the end", first.document()
     chosen = config.workloads or [name for row in config.studies.values() for name in row.workloads or ()]
     for preset, row in config.presets.items():
         needed = {name for name in map(sized.base, chosen) if workloads.load(name).DEFAULTS is None}
         if missing := sorted(needed - row.sizes.keys()):
-            key = f"presets.{preset}.sizes"
-            raise ConfigError(key, f"the keys {', '.join(missing)}", sorted(row.sizes))
+            yield f"presets.{preset}.sizes", f"the keys {', '.join(missing)}", sorted(row.sizes)
         for workload, given in row.sizes.items():
             is_partial = sized.AT in workload or workloads.load(workload).DEFAULTS is not None
-            _check_keys(f"presets.{preset}.sizes.{workload}", workload, given, is_partial)
+            yield from _wrong_keys(f"presets.{preset}.sizes.{workload}", workload, given, is_partial)
         for workload, variants in row.variants.items():
             pattern = VARIANT if "sequence" in workloads.load(workload).SIZES else BATCH
             for place, variant in enumerate(variants):
                 if not re.search(pattern, variant):
                     key = f"presets.{preset}.variants.{workload}.{place}"
-                    raise ConfigError(key, f"text of the form {pattern}", variant)
-    for workload, rows in (config.odd_sizes.workloads if config.odd_sizes else {}).items():
-        for place, given in enumerate(rows):
-            _check_keys(f"odd_sizes.workloads.{workload}.{place}", workload, given)
+                    yield key, f"text of the form {pattern}", variant
 
 
-def _check_keys(key: str, workload: str, given: dict[str, int], is_partial: bool = False) -> None:
+def _wrong_keys(key: str, workload: str, given: dict[str, int], is_partial: bool = False) -> Iterator[Problem]:
     known = workloads.load(sized.base(workload)).SIZES
     for size in given:
         if size not in known:
-            expected = f"no such key; known keys are {', '.join(sorted(known))}"
-            raise ConfigError(f"{key}.{size}", expected, size)
+            yield f"{key}.{size}", f"no such key; known keys are {', '.join(sorted(known))}", size
     if (missing := sorted(set(known) - given.keys())) and not is_partial:
-        raise ConfigError(key, f"the keys {', '.join(missing)}", sorted(given))
+        yield key, f"the keys {', '.join(missing)}", sorted(given)
 
 
-def _check_settings(config: Config) -> None:
+def _settings(config: Config) -> Iterator[Problem]:
     for name, chosen in config.presets.items():
         merged = cells.settings_of(config, chosen)
         least, most = merged.steady_min_blocks, merged.steady_max_blocks
         if least > most:
-            expected = f"at most steady_max_blocks, {most} in preset {name}"
-            raise ConfigError("settings.steady_min_blocks", expected, least)
+            yield "settings.steady_min_blocks", f"at most steady_max_blocks, {most} in preset {name}", least
 
 
-def _check_comparisons(config: Config) -> None:
+def _compared(config: Config) -> Iterator[Problem]:
     for place, row in enumerate(config.comparisons):
         if row.subject == row.baseline:
             expected = f"another framework than the subject {row.subject}"
-            raise ConfigError(f"comparisons.{place}.baseline", expected, row.baseline)
+            yield f"comparisons.{place}.baseline", expected, row.baseline
         if row.subject in [other.subject for other in config.comparisons[:place]]:
-            raise ConfigError(f"comparisons.{place}.subject", "each subject compared once", row.subject)
+            yield f"comparisons.{place}.subject", "each subject compared once", row.subject
     compared = {
         what: {side for pair in comparisons(config, what) for side in pair.sides} for what in (CELLS, PROGRAMS)
     }
     for framework in config.frameworks:
         what = CELLS if environments(config, framework) else PROGRAMS
         if framework not in compared[what]:
-            raise ConfigError("comparisons", f"one of the {what} of {framework}", sorted(compared[what]))
+            yield "comparisons", f"one of the {what} of {framework}", sorted(compared[what])
     for framework in sorted(compared[CELLS]):
         if not environments(config, framework):
             expected = "environments, which a framework needs whose cells are compared"
-            raise ConfigError(f"frameworks.{framework}", expected, config.frameworks[framework].document())
-    _check_dialects(config)
-    _check_programs(config)
+            yield f"frameworks.{framework}", expected, config.frameworks[framework].document()
 
 
-def _check_studies(config: Config) -> None:
-    compared = with_programs(config)
-    for name, study in config.studies.items():
-        for framework in study.programs:
-            if framework not in compared:
-                expected = "frameworks that a comparison of programs has"
-                raise ConfigError(f"studies.{name}.programs", expected, framework)
-    studied = {name for row in config.studies.values() for name in (*row.frameworks, *row.programs)}
-    studied |= {point.framework for point in (*growth.all_points(config), *sharding.all_points(config))}
-    for framework in config.frameworks:
-        if framework not in studied:
-            raise ConfigError("studies", f"one that has {framework}", sorted(studied))
-
-
-def _check_dialects(config: Config) -> None:
+def _dialects(config: Config) -> Iterator[Problem]:
     for framework, row in config.frameworks.items():
         dialect = frameworks.load(framework).DIALECT
         for workload in config.workloads if row.workloads is None else row.workloads:
             if workload in config.workloads and not workloads.load(workload).has_form(dialect):
-                expected = f"workloads with a form in {dialect}, which {framework} needs"
-                raise ConfigError("workloads", expected, workload)
+                yield "workloads", f"workloads with a form in {dialect}, which {framework} needs", workload
 
 
-def _check_programs(config: Config) -> None:
+def _programs(config: Config) -> Iterator[Problem]:
     result = list(dict.fromkeys(pair.baseline for pair in comparisons(config, PROGRAMS)))
     if len(result) > 1:
-        raise ConfigError("comparisons", "one baseline of all programs", result)
+        yield "comparisons", "one baseline of all programs", result
     for framework in with_programs(config):
         if framework not in stablehlo.lowering():
             expected = "frameworks with a src/stackwars/measure/stablehlo/lower_<framework>.py"
-            raise ConfigError("comparisons.compare", f"programs only of {expected}", framework)
+            yield "comparisons.compare", f"programs only of {expected}", framework
         row = config.frameworks[framework]
         if row.programs is None and CPU not in environments(config, framework):
             expected = f"programs or environments.{CPU}, where the compared programs are made"
-            raise ConfigError(f"frameworks.{framework}", expected, row.document())
+            yield f"frameworks.{framework}", expected, row.document()
 
 
-def _check_positions(config: Config) -> None:
-    """Refuse a sequence longer than its positions: JAX would clamp the positions, torch would raise."""
-    for preset in config.presets:
+def _preset_sizes(config: Config) -> Iterator[Problem]:
+    """Yield sizes, those of variants too, that break a workload's own limits (`Workload.problems`)."""
+    for preset, chosen in config.presets.items():
         for workload, given in _sizes(config, preset):
+            key, module = f"presets.{preset}.sizes.{workload}", workloads.load(workload)
+            # JAX would clamp the positions, torch would raise.
             if given.get("sequence", 0) > given.get("positions", math.inf):
-                key = f"presets.{preset}.sizes.{workload}.sequence"
-                expected = f"at most the positions, {given['positions']}"
-                raise ConfigError(key, expected, given["sequence"])
+                yield f"{key}.sequence", f"at most the positions, {given['positions']}", given["sequence"]
+            for size, expected in module.problems(given).items():
+                yield f"{key}.{size}", expected, given[size]
+            for place, variant in enumerate(chosen.variants.get(workload, [])):
+                for size, expected in module.problems(resized(given, variant)).items():
+                    key = f"presets.{preset}.variants.{workload}.{place}"
+                    yield key, f"one with a {size} of {expected}", variant
 
 
 def _sizes(config: Config, preset: str) -> Iterator[tuple[str, dict[str, int]]]:
@@ -348,67 +327,59 @@ def _sizes(config: Config, preset: str) -> Iterator[tuple[str, dict[str, int]]]:
         yield workload, found
 
 
-def _check_growth(config: Config) -> None:
-    if config.growth is None:
-        return
-    for kind, rows in (("series", config.growth.series), ("shapes", config.growth.shapes)):
-        for place, row in enumerate(rows):
-            key, module = f"growth.{kind}.{place}", workloads.load(row.workload)
-            if row.size not in module.SIZES:
-                expected = f"one of the sizes of {row.workload}, {', '.join(module.SIZES)}"
-                raise ConfigError(f"{key}.size", expected, row.size)
-            for framework in row.frameworks or config.growth.frameworks:
-                if framework in config.frameworks and CPU not in environments(config, framework):
-                    expected = f"frameworks with an environment for {CPU}"
-                    raise ConfigError(f"{key}.frameworks", expected, framework)
-            for preset, chosen in config.presets.items():
-                for value in row.values if row.workload in chosen.sizes else ():
-                    given = chosen.sizes[row.workload] | {row.size: value}
-                    for size, expected in module.problems(given).items():
-                        expected = f"values with which {size} is {expected}, in the preset {preset}"
-                        raise ConfigError(f"{key}.values", expected, value)
+def _growth(config: Config) -> Iterator[Problem]:
+    rows = {"series": config.growth.series, "shapes": config.growth.shapes} if config.growth else {}
+    for place, row in ((f"{kind}.{n}", row) for kind, listed in rows.items() for n, row in enumerate(listed)):
+        key, module = f"growth.{place}", workloads.load(row.workload)
+        if row.size not in module.SIZES:
+            yield f"{key}.size", f"one of the sizes of {row.workload}, {', '.join(module.SIZES)}", row.size
+        for framework in row.frameworks or config.growth.frameworks:
+            if framework in config.frameworks and CPU not in environments(config, framework):
+                yield f"{key}.frameworks", f"frameworks with an environment for {CPU}", framework
+        for preset, chosen in config.presets.items():
+            for value in row.values if row.workload in chosen.sizes else ():
+                given = chosen.sizes[row.workload] | {row.size: value}
+                for size, expected in module.problems(given).items():
+                    expected = f"values with which {size} is {expected}, in the preset {preset}"
+                    yield f"{key}.values", expected, value
 
 
-def _check_sharding_and_releases(config: Config) -> None:
-    presets = config.presets if config.sharding else ()
-    for problem in (*(sharding.problem(config, preset) for preset in presets), releases.problem(config)):
-        if problem:
-            raise ConfigError(*problem)
-
-
-def _check_odd(config: Config) -> None:
-    if config.odd_sizes is None:
-        return
-    for framework in config.odd_sizes.programs:
-        if framework in config.frameworks and framework not in odd.programs(config):
-            expected = "frameworks that a comparison of programs has"
-            raise ConfigError("odd_sizes.programs", expected, framework)
-    for workload, rows in config.odd_sizes.workloads.items():
+def _odd(config: Config) -> Iterator[Problem]:
+    for workload, rows in (config.odd_sizes.workloads if config.odd_sizes else {}).items():
         for place, given in enumerate(rows):
+            key = f"odd_sizes.workloads.{workload}.{place}"
+            yield from _wrong_keys(key, workload, given)
             for size, expected in workloads.load(workload).problems(given).items():
-                key = f"odd_sizes.workloads.{workload}.{place}.{size}"
-                raise ConfigError(key, expected, given[size])
+                yield f"{key}.{size}", expected, given[size]
 
 
-def _check_sizes(config: Config) -> None:
-    """Refuse sizes, those of variants too, that break a workload's own limits (`Workload.problems`)."""
-    for preset, chosen in config.presets.items():
-        for workload, given in _sizes(config, preset):
-            module = workloads.load(workload)
-            for size, expected in module.problems(given).items():
-                raise ConfigError(f"presets.{preset}.sizes.{workload}.{size}", expected, given[size])
-            for place, variant in enumerate(chosen.variants.get(workload, [])):
-                for size, expected in module.problems(resized(given, variant)).items():
-                    key = f"presets.{preset}.variants.{workload}.{place}"
-                    raise ConfigError(key, f"one with a {size} of {expected}", variant)
+def _studies(config: Config) -> Iterator[Problem]:
+    compared = with_programs(config)
+    lists = {f"studies.{name}.programs": study.programs for name, study in config.studies.items()}
+    lists["odd_sizes.programs"] = config.odd_sizes.programs if config.odd_sizes else []
+    for key, listed in lists.items():
+        for framework in listed:
+            if framework in config.frameworks and framework not in compared:
+                yield key, "frameworks that a comparison of programs has", framework
+    studied = {name for row in config.studies.values() for name in (*row.frameworks, *row.programs)}
+    studied |= {point.framework for point in (*growth.all_points(config), *sharding.all_points(config))}
+    for framework in config.frameworks:
+        if framework not in studied:
+            yield "studies", f"one that has {framework}", sorted(studied)
 
 
-def _check_compilers(config: Config) -> None:
+def _compilers(config: Config) -> Iterator[Problem]:
     native = [name for name, row in config.compilers.items() if row.native]
     if len(native) > 1:
-        raise ConfigError("compilers", "at most one native compiler", native)
-    others = [name for name, row in config.compilers.items() if row.module != XLA]
+        yield "compilers", "at most one native compiler", native
     for place, row in enumerate(config.aot_compilations):
-        if row.compiler in others:
+        if config.compilers[row.compiler].module != XLA:
             expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
-            raise ConfigError(f"aot_compilations.{place}.compiler", expected, row.compiler)
+            yield f"aot_compilations.{place}.compiler", expected, row.compiler
+
+
+CHECKS = (
+    *(_settings, _compared, _dialects, _programs, _preset_sizes, _growth, sharding.problems, releases.problems),
+    *(_odd, _studies, _compilers),
+)
+"""Functions that yield what does not fit together in a configuration."""

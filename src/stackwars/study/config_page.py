@@ -33,7 +33,6 @@ NAMES = {"asked": "framework", "dividing": "framework", "batched": "workload", "
 
 
 def page() -> str:
-    """Return the text of the page."""
     return BEGINNING + "".join(f"{row}\n" for row in _rows(Config, ""))
 
 
@@ -69,7 +68,6 @@ def _model_in(annotation: Any, place: str = "") -> tuple[type[Model] | None, str
 
 
 def _type_words(annotation: Any) -> str:
-    """Return a type in words."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         inner, *notes = arguments

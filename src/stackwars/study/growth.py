@@ -33,7 +33,6 @@ class Point:
 
     @property
     def path(self) -> Path:
-        """Its folder, relative to the folder of the run's results."""
         return Path("growth", self.framework, self.workload, f"{self.size}-{self.value}")
 
 
@@ -44,7 +43,6 @@ def asked(config: Config) -> list[Point]:
 
 
 def all_points(config: Config) -> list[Point]:
-    """Return every process that the configuration names."""
     growth = config.growth
     if growth is None:
         return []

@@ -169,8 +169,6 @@ class FrameworkRow(Model):
 
 
 class ComparisonRow(Model):
-    """A subject and its baseline."""
-
     subject: Asked
     """The numerator of a ratio."""
     baseline: Asked
@@ -180,8 +178,6 @@ class ComparisonRow(Model):
 
 
 class StudyRow(Model):
-    """A part of the grid."""
-
     frameworks: Frameworks = []
     """Frameworks whose cells are measured."""
     programs: Frameworks = []
@@ -199,8 +195,6 @@ class StudyRow(Model):
 
 
 class CompilerRow(Model):
-    """A generation of XLA, or another compiler."""
-
     environment: Environment
     """Its environment, whose pins are envs/<name>.txt."""
     module: Annotated[str, Named("module")] = XLA
@@ -233,8 +227,6 @@ class ExplainSettings(Model):
 
 
 class ExplainRow(Model):
-    """Defaults of make explain."""
-
     frontends: Annotated[list[str], Unique] = ["jax"]
     """Frontends whose programs are tried; torch_eager and numpy run without a compiler."""
     compilers: Annotated[list[str], Unique] = []
@@ -244,8 +236,6 @@ class ExplainRow(Model):
 
 
 class AuditedReplay(Model):
-    """A replay on the CPU that is audited."""
-
     framework: Framework
     """Framework whose programs are replayed."""
     compiler: Compiler
@@ -253,8 +243,6 @@ class AuditedReplay(Model):
 
 
 class AuditsRow(Model):
-    """Cells, replays and pairs that the audits run on."""
-
     frameworks: KnownFrameworks
     """Frameworks whose cells are broken on purpose, in addition to the first study's."""
     replays: Annotated[list[AuditedReplay], Unique]
@@ -266,8 +254,6 @@ class AuditsRow(Model):
 
 
 class SeriesRow(Model):
-    """One workload at several values of one of its sizes."""
-
     workload: Workload
     """The workload."""
     size: str
@@ -279,8 +265,6 @@ class SeriesRow(Model):
 
 
 class GrowthRow(Model):
-    """Growth of the cost of compiling with a size: processes on the CPU."""
-
     study: StudyName
     """A run of this study measures these processes too."""
     frameworks: KnownFrameworks
@@ -292,8 +276,6 @@ class GrowthRow(Model):
 
 
 class SlicesRow(Model):
-    """Compilations for slices of a target."""
-
     compiler: Compiler
     """Compiler that compiles for the slices."""
     targets: dict[Target, Annotated[int, Field(ge=1, le=256)]]
@@ -305,8 +287,6 @@ class SlicesRow(Model):
 
 
 class ShardingRow(Model):
-    """Programs for several devices: on the CPU's threads, and compiled for slices of a target."""
-
     study: StudyName
     """A run of this study measures these programs too."""
     frontends: Annotated[list[Frontend], Unique]
@@ -322,8 +302,6 @@ class ShardingRow(Model):
 
 
 class OddSizesRow(Model):
-    """Sizes at which programs are called once, untimed, and their values judged."""
-
     study: StudyName
     """A run of this study makes these checks too."""
     programs: KnownFrameworks
@@ -344,8 +322,6 @@ class VersionsRow(Model):
 
 
 class ReleasesRow(Model):
-    """Releases of compilers in which programs are compiled, judged and timed."""
-
     study: StudyName
     """A run of this study measures the releases too."""
     programs: KnownFrameworks
@@ -363,8 +339,6 @@ class ReleasesRow(Model):
 
 
 class TargetRow(Model):
-    """A device that can be compiled for without having it."""
-
     platform: Literal["tpu", "cuda"]
     """The platform of the compiler's topology."""
     topology: str
@@ -384,8 +358,6 @@ class TargetRow(Model):
 
 
 class AotRow(Model):
-    """A compilation without the device."""
-
     target: Target
     """One of targets."""
     compiler: Compiler
@@ -397,8 +369,6 @@ class AotRow(Model):
 
 
 class PaperRow(Model):
-    """Contents of the paper, printed if they are in this run's grid."""
-
     listings: Workloads
     """Workloads whose programs the appendix lists, in this order."""
     graphs: Workloads
@@ -414,8 +384,6 @@ class PaperRow(Model):
 
 
 class Settings(Model):
-    """Settings of all measurements."""
-
     seed: Annotated[int, Field(ge=0)]
     """Seed of every weight and input."""
     rounds: Annotated[int, Field(ge=1, le=100)]
@@ -470,8 +438,6 @@ PresetSettings = create_model(
 
 
 class PresetRow(Model):
-    """A named set of sizes."""
-
     settings: PresetSettings = PresetSettings()
     """Settings that this preset overrides."""
     exclude_programs: Workloads = []

@@ -30,17 +30,14 @@ def forms(config: Config) -> Rows:
 
 
 def measured(config: Config, rows: Rows) -> Rows:
-    """Return the rows that this run measures."""
     return {workload: row for workload, row in rows.items() if is_measured(config, row)}
 
 
 def is_measured(config: Config, row: Sequence[Cell]) -> bool:
-    """Return whether this run measures all of these cells."""
     return set(row) <= set(cells.measured(config))
 
 
 def compared(config: Config) -> list[str]:
-    """Return the frameworks whose programs the tables compare."""
     return [name for name in of_tables(config).programs if name in with_programs(config)]
 
 

@@ -10,11 +10,15 @@ from stackwars.core.compilers import XLA
 from stackwars.measure import frameworks, workloads
 from stackwars.measure.workloads import parallel, sized
 from stackwars.setup.device import CPU
-from stackwars.study import cells, imports, odd
+from stackwars.study import cells, imports
 from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
-from stackwars.study.odd import BASE
-from stackwars.study.studies import folder, studies
+from stackwars.study.studies import folder, studies, workloads_of
+
+BASE = "base"
+"""The variant of the preset's sizes."""
+ODD = "odd"
+"""The beginning of the names of odd sizes."""
 
 
 @dataclass(frozen=True, order=True)
@@ -27,7 +31,6 @@ class Program:
 
     @property
     def path(self) -> Path:
-        """Its folder, relative to the folder of the preset's results."""
         return Path("programs", self.framework, self.workload, self.variant)
 
 
@@ -41,7 +44,6 @@ class Compilation:
 
     @property
     def path(self) -> Path:
-        """Its folder, relative to the folder of the preset's results."""
         names = (self.program.framework, self.program.workload, self.program.variant)
         return Path("ahead", self.target, self.compiler, *names)
 
@@ -61,7 +63,6 @@ class ReplayCell:
 
     @property
     def path(self) -> Path:
-        """Its folder, relative to the folder of the preset's results."""
         return Path("replay", self.device, self.compiler, self.workload)
 
 
@@ -72,10 +73,19 @@ def compiled_workloads(config: Config) -> list[str]:
 
 
 def sizes(config: Config, workload: str, variant: str = BASE) -> dict[str, int]:
-    """The workload's sizes in this variant. Raises ValueError for a variant of another form."""
-    if variant.startswith(odd.ODD):
-        return odd.sizes(config, workload, variant)
-    return resized(cells.sizes(config, workload), variant)
+    """Return the workload's sizes in this variant; no preset changes odd ones.
+
+    :raises ValueError: for a variant of another form, and one beyond the list of odd sizes.
+    """
+    if not variant.startswith(ODD):
+        return resized(cells.sizes(config, workload), variant)
+    known = odd_variants(config, workload)
+    if variant not in known:
+        raise ValueError(
+            f"variant of {workload}: expected one of {', '.join(known) or 'none'}, got {variant}; "
+            "fix: add its sizes to odd_sizes.workloads in config/config.yaml"
+        )
+    return dict(_odd_rows(config, workload)[known.index(variant)])
 
 
 def resized(given: dict[str, int], variant: str) -> dict[str, int]:
@@ -186,7 +196,6 @@ def measured_replays(config: Config) -> list[ReplayCell]:
 
 
 def _replaying(config: Config, workload: str) -> list[str]:
-    """The compilers that replay the workload's programs."""
     return [
         compiler
         for compiler, row in config.compilers.items()
@@ -205,7 +214,6 @@ def searched(config: Config) -> list[ReplayCell]:
 
 
 def causes_path(compiler: str, workload: str) -> Path:
-    """Return the file of the causes of a replay's gaps, relative to the folder of the preset's results."""
     return Path("causes", compiler, workload, "causes.json")
 
 
@@ -242,8 +250,8 @@ def evaluated(config: Config, workload: str, variant: str = BASE) -> list[Progra
 def checked(config: Config, workload: str, compiler: str, variant: str = BASE) -> list[Program]:
     """Return the programs that are checked in a compiler: at the preset's sizes also those that a replay runs."""
     result = replayed(config, workload, compiler) if variant == BASE else []
-    if odd.is_checked(config, compiler, workload, variant):
-        every = (Program(name, workload, variant) for name in odd.programs(config))
+    if _is_odd_check(config, compiler, workload, variant):
+        every = (Program(name, workload, variant) for name in odd_programs(config))
         result += [program for program in every if program not in result]
     return result
 
@@ -251,15 +259,62 @@ def checked(config: Config, workload: str, compiler: str, variant: str = BASE) -
 def checks(config: Config) -> list[tuple[str, str, str]]:
     """Return (compiler, workload, variant) of every check: those before replays, and of the study of odd sizes."""
     before = ((replay.compiler, replay.workload, BASE) for replay in measured_replays(config))
-    return list(dict.fromkeys([*before, *odd.checks(config)]))
+    return list(dict.fromkeys([*before, *odd_checks(config)]))
 
 
 def _is_check_planned(config: Config, compiler: str, workload: str, variant: str) -> bool:
     """Return whether the run makes the check without a target that names it or its replay."""
     is_replayed = variant == BASE and workload in compiled_workloads(config)
-    return (is_replayed and compiler in _replaying(config, workload)) or odd.is_checked(
+    return (is_replayed and compiler in _replaying(config, workload)) or _is_odd_check(
         config, compiler, workload, variant
     )
+
+
+# Odd sizes, at which kernels break: programs are called at them, untimed, and their values judged. The variants of a
+# workload are their places in the list of the key odd_sizes: odd1, odd2, and so on.
+
+
+def odd_variants(config: Config, workload: str) -> list[str]:
+    """Return the workload's variants, in the order of their list."""
+    return [f"{ODD}{place}" for place, _ in enumerate(_odd_rows(config, workload), 1)]
+
+
+def _odd_rows(config: Config, workload: str) -> list[dict[str, int]]:
+    return config.odd_sizes.workloads.get(workload, []) if config.odd_sizes else []
+
+
+def odd_programs(config: Config) -> list[str]:
+    """Return the frameworks whose programs are called, of those that the configuration has."""
+    known = with_programs(config)
+    return [name for name in config.odd_sizes.programs if name in known] if config.odd_sizes else []
+
+
+def odd_checks(config: Config) -> list[tuple[str, str, str]]:
+    """Return (compiler, workload, variant) of every check of the study of the key odd_sizes, in the order of the grid.
+
+    Beside the odd sizes these are the preset's, of workloads whose programs go to the compiler. The others take
+    long there, and at odd sizes they are small.
+    """
+    return [
+        (compiler, workload, variant)
+        for workload in _odd_workloads(config)
+        for variant in (BASE, *odd_variants(config, workload))
+        for compiler in config.odd_sizes.compilers
+        if _is_odd_check(config, compiler, workload, variant)
+    ]
+
+
+def _is_odd_check(config: Config, compiler: str, workload: str, variant: str) -> bool:
+    if workload not in _odd_workloads(config) or compiler not in config.odd_sizes.compilers:
+        return False
+    if variant != BASE:
+        return variant in odd_variants(config, workload)
+    return workload not in [*config.chosen.exclude_programs, *config.compilers[compiler].exclude_workloads]
+
+
+def _odd_workloads(config: Config) -> tuple[str, ...]:
+    """Return the workloads that this run measures of the study, if it has programs of any framework."""
+    return workloads_of(config, "odd_sizes") if odd_programs(config) else ()
 
 
 def expected_folder(config: Config, workload: str, variant: str = BASE) -> str:
@@ -269,7 +324,6 @@ def expected_folder(config: Config, workload: str, variant: str = BASE) -> str:
 
 
 def check_path(compiler: str, workload: str, variant: str = BASE) -> Path:
-    """Return the file of a check, relative to the folder of the preset's results."""
     return Path("checks", compiler, workload, variant, "check.json")
 
 
@@ -285,7 +339,6 @@ def files(config: Config, programs_: list[Program]) -> dict[str, dict[str, str]]
 
 
 def compiler_module(config: Config, compiler: str) -> str:
-    """Return the module of `stackwars.core.compilers` that replays with a compiler."""
     return config.compilers[compiler].module
 
 
@@ -311,7 +364,6 @@ def compiler_pins(config: Config, compiler: str, target: str | None = None) -> s
 
 
 def lower_sources(config: Config, framework: str, workload: str) -> list[str]:
-    """Return the files that decide a program's text, relative to the repository."""
     dialect = frameworks.load(framework).DIALECT
     return imports.measured_sources(
         *workloads.sources(workload, dialect), f"stackwars.measure.stablehlo.lower_{framework}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -56,7 +56,6 @@ class Point:
 
     @property
     def path(self) -> Path:
-        """Its file, relative to the folder of the run's results."""
         return Path("releases", self.project, self.framework, f"{self.workload}.json")
 
 
@@ -94,7 +93,6 @@ def job(config: Config, point: Point) -> ReleasesJob:
 
 
 def settings(config: Config) -> ReleaseSettings:
-    """Return how programs are measured in releases."""
     known = {**cells.settings(config).document(), **config.releases.document()}
     return ReleaseSettings(**{name: known[name] for name in ReleaseSettings.__dataclass_fields__})
 
@@ -104,14 +102,13 @@ def pins(project: str, version: str) -> Path:
     return REPOSITORY / "envs" / "releases" / f"{project}-{version.partition(' ')[0]}.txt"
 
 
-def problem(config: Config) -> tuple[str, str, object] | None:
-    """Return (key, what it should have, what it has) of a release without pins, or None."""
+def problems(config: Config) -> Iterator[tuple[str, str, object]]:
+    """Yield (key, what it should have, what it has) of each release without pins."""
     for project, listed in versions(config).items():
         for version in listed:
             if not pins(project, version).is_file():
                 expected = f"a version with pins: envs/lock_releases.py {project}-{version} writes them"
-                return f"releases.versions.{project}", expected, version
-    return None
+                yield f"releases.versions.{project}", expected, version
 
 
 def spec_of(project: str) -> Callable[[str], CompilerSpec]:

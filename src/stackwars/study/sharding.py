@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -26,22 +27,18 @@ class Point:
 
     @property
     def path(self) -> Path:
-        """Its folder, relative to the folder of the run's results."""
         return Path("sharded", self.frontend, self.workload, f"{self.way}{self.devices}")
 
     @property
     def framework(self) -> str:
-        """The framework that the frontend is a use of."""
         return import_module(f"stackwars.measure.stablehlo.sharded_{self.frontend}").FRAMEWORK
 
 
 def title(frontend: str) -> str:
-    """The name of a frontend that a reader sees."""
     return import_module(f"stackwars.measure.stablehlo.sharded_{frontend}").TITLE
 
 
 def all_points(config: Config) -> list[Point]:
-    """Every process that the configuration names."""
     sharding = config.sharding
     if sharding is None:
         return []
@@ -61,7 +58,6 @@ def asked(config: Config) -> list[Point]:
 
 
 def slices(config: Config) -> list[Compilation]:
-    """Every compilation for a slice that this run makes."""
     measured = workloads_of(config, "sharding")
     if config.sharding is None or not measured:
         return []
@@ -78,43 +74,41 @@ def slices(config: Config) -> list[Compilation]:
 
 
 def sources(config: Config, point: Point) -> list[str]:
-    """Return the files of its workload and of its frontend, relative to the repository."""
     dialect = frameworks.load(point.framework).DIALECT
     return imports.measured_sources(
         *workloads.sources(point.workload, dialect), f"stackwars.measure.stablehlo.sharded_{point.frontend}"
     )
 
 
-def problem(config: Config, preset: str) -> tuple[str, str, object] | None:
-    """(key, what it should have, what it has) of what cannot be divided as the key says, or None."""
-    sharding, given = config.sharding, config.presets[preset].sizes
-    if sharding is None:
-        return None
-    for target, chips in sharding.slices.targets.items():
+def problems(config: Config) -> Iterator[tuple[str, str, object]]:
+    """Yield (key, what it should have, what it has) of what cannot be divided as the key says."""
+    rows = config.sharding
+    if rows is None:
+        return
+    for target, chips in rows.slices.targets.items():
         topology = config.targets[target].topology
         held = math.prod(map(int, topology.rpartition(":")[2].split("x")))
         if chips != held:
-            return f"sharding.slices.targets.{target}", f"the {held} chips of {topology}", chips
+            yield f"sharding.slices.targets.{target}", f"the {held} chips of {topology}", chips
+    divided = (
+        ("devices", rows.workloads, enumerate(rows.devices)),
+        ("slices.targets", rows.slices.workloads, rows.slices.targets.items()),
+    )
     wanted = [
-        ("devices", place, workload, way, devices)
-        for workload, ways in sharding.workloads.items()
+        (f"sharding.{key}.{place}", workload, way, devices)
+        for key, named, counts in divided
+        for place, devices in counts
+        for workload, ways in named.items()
         for way in ways
-        for place, devices in enumerate(sharding.devices)
     ]
-    wanted += [
-        ("slices.targets", target, workload, way, chips)
-        for workload, ways in sharding.slices.workloads.items()
-        for way in ways
-        for target, chips in sharding.slices.targets.items()
-    ]
-    for key, place, workload, way, devices in wanted:
-        if workload not in given:
-            continue
-        result = Division(workloads.load(workload), way, devices).problem(sizes(config, preset, workload))
-        if result:
-            where = f"with which {workload} is divided {way}-parallel in the preset {preset}"
-            return f"sharding.{key}.{place}", f"{result}, {where}", devices
-    return None
+    for preset, chosen in config.presets.items():
+        for key, workload, way, devices in wanted:
+            if workload not in chosen.sizes:
+                continue
+            division = Division(workloads.load(workload), way, devices)
+            if result := division.problem(sizes(config, preset, workload)):
+                where = f"with which {workload} is divided {way}-parallel in the preset {preset}"
+                yield key, f"{result}, {where}", devices
 
 
 def sizes(config: Config, preset: str, workload: str) -> dict[str, int]:

@@ -32,7 +32,6 @@ class Study:
     has_causes: bool = False
 
     def has_cell(self, framework: str, workload: str, device: str) -> bool:
-        """Return whether the cell is part of it."""
         return (
             framework in self.frameworks
             and workload in self.workloads
@@ -40,7 +39,6 @@ class Study:
         )
 
     def has_program(self, framework: str, workload: str) -> bool:
-        """Return whether the framework's program of the workload is part of it."""
         return framework in self.programs and workload in self.workloads
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from snakemake.exceptions import WorkflowError
 
@@ -21,6 +21,7 @@ from stackwars.study.results.folder import Folder
 from stackwars.study.studies import of_tables
 from stackwars.study.workflow import job_files
 from stackwars.study.workflow.grid import Grid, Wildcards
+from stackwars.study.workflow.kinds import filled
 
 VERSION = "6"
 """The version of the audits' protocol; see `stackwars.study.workflow.jobs`."""
@@ -51,18 +52,14 @@ class Audit:
 
     @property
     def module(self) -> str:
-        """The module that runs it."""
         return PAIRED if self.pair else f"stackwars.study.audits.{self.name}"
 
     @property
     def dialect(self) -> str:
-        """The framework's dialect."""
         return frameworks.load(self.framework).DIALECT
 
 
 class AuditJobs:
-    """Inputs and parameters of the rules of audits.smk."""
-
     def __init__(self, grid: Grid) -> None:
         self._grid, self._config = grid, grid.config
         self.folder = f"{grid.root}/audits"
@@ -111,7 +108,6 @@ class AuditJobs:
         return Audit(kind, device, pair.subject, pair=pair)
 
     def pins(self, wildcards: Wildcards) -> str | list[str]:
-        """Return the pins of the audited frameworks' environments, or of the compiler's."""
         audit = self.audit(wildcards)
         if audit.pair:
             return list(dict.fromkeys(side["pins"] for side in self._sides(audit.pair)))
@@ -125,11 +121,9 @@ class AuditJobs:
         return programs.lower_pins(self._config, audit.framework) if audit.compiler else []
 
     def peak(self, wildcards: Wildcards) -> str | list:
-        """Return the machine's peak, for an audit that compares with it."""
         return f"{self._grid.root}/{wildcards.device}/peak.json" if wildcards.audit in PEAKS else []
 
     def sources(self, wildcards: Wildcards) -> list[str]:
-        """Return the files of the audit, of its workload and of the framework or compiler."""
         audit = self.audit(wildcards)
         modules = [audit.module]
         if audit.pair:
@@ -172,43 +166,36 @@ class AuditJobs:
         )
 
     def _pair_job(self, pair: Pair) -> PairJob:
-        """Return the job of a pair."""
         settings = {key: getattr(self._grid.settings, key) for key in (*SETTINGS, *PAIR_SETTINGS)}
         calls = cells.block_calls(self._config, pair.workload)
-        return PairJob(
+        return filled(
+            PairJob,
+            self._config,
+            **vars(pair),
             name=pair.name,
-            kind=pair.kind,
-            workload=pair.workload,
-            device=pair.device,
-            preset=self._config.preset,
-            trials=pair.trials,
             rounds=cells.rounds(self._config, pair.workload, pair.device),
             settings={**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
             sides=self._sides(pair),
         )
 
     def _sides(self, pair: Pair) -> list[dict]:
-        result = []
-        for name in (pair.subject, pair.baseline):
-            sizes = cells.sizes(self._config, pair.workload)
-            pins = cells.pins(self._config, name, pair.device)
-            dialect = frameworks.load(name).DIALECT
-            result.append({"framework": name, "dialect": dialect, "sizes": sizes, "pins": pins})
-        return result
+        return [
+            {
+                "framework": name,
+                "dialect": frameworks.load(name).DIALECT,
+                "sizes": cells.sizes(self._config, pair.workload),
+                "pins": cells.pins(self._config, name, pair.device),
+            }
+            for name in (pair.subject, pair.baseline)
+        ]
 
     def _subject_job(self, audit: Audit) -> SubjectJob:
-        """Return the job of an audit of a framework's cells, or of replays of its programs."""
         settings = {key: getattr(self._grid.settings, key) for key in SETTINGS}
-        job = SubjectJob(audit.framework, audit.dialect, audit.device, self._config.preset, settings)
+        names = {"framework": audit.framework, "device": audit.device, "settings": settings}
         if not audit.compiler:
-            return job
-        return ReplaySubjectJob(
-            **asdict(job),
-            compiler=audit.compiler,
-            module=programs.compiler_module(self._config, audit.compiler),
-            options=self._config.compilers[audit.compiler].options,
-            lower_pins=programs.lower_pins(self._config, audit.framework),
-        )
+            return filled(SubjectJob, self._config, **names)
+        lower_pins = programs.lower_pins(self._config, audit.framework)
+        return filled(ReplaySubjectJob, self._config, **names, compiler=audit.compiler, lower_pins=lower_pins)
 
     def _numbers(self, audit: Audit) -> str:
         """Return the arguments of the audit that say how often, and at which sizes."""
@@ -257,6 +244,5 @@ class AuditJobs:
         return [name for name in written if name in studied and self._config.frameworks[name].workloads is None]
 
     def _having(self, form: Callable[[str], bool]) -> list[str]:
-        """Return the frameworks whose dialect has such a form."""
         asked = {name: frameworks.load(name).DIALECT for name in self._config.frameworks}
         return [name for name, dialect in asked.items() if form(dialect)]

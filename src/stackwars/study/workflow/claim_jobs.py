@@ -17,8 +17,6 @@ from stackwars.study.workflow.grid import Grid, Wildcards
 
 
 class ClaimJobs:
-    """Inputs and parameters of the rules of claims.smk."""
-
     def __init__(self, grid: Grid, claims: Claims) -> None:
         self._grid, self._config, self._claims = grid, grid.config, claims
         self.folder = f"{grid.out}/claims"
@@ -43,7 +41,6 @@ class ClaimJobs:
         return claim
 
     def workloads(self, wildcards: Wildcards) -> list[str]:
-        """Return the files of the workloads of the tables that the claim needs."""
         chosen = needs.restricted(self._config, self._claim(wildcards))
         return sorted({sized.source(name) for name in chosen.workloads})
 

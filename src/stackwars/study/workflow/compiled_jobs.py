@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from snakemake.exceptions import WorkflowError
 
-from stackwars.measure import frameworks
 from stackwars.measure.stablehlo.ahead_supervisor import CompileJob
 from stackwars.measure.stablehlo.check import EXECUTABLES, CheckJob
 from stackwars.measure.stablehlo.expected import ExpectedJob
@@ -18,7 +19,7 @@ from stackwars.study.keys import Config
 from stackwars.study.programs import Compilation, Program
 from stackwars.study.workflow import kinds
 from stackwars.study.workflow.grid import Grid, Wildcards
-from stackwars.study.workflow.kinds import CELL, COMPILING, PROGRAM, Kind
+from stackwars.study.workflow.kinds import CELL, COMPILING, PROGRAM, Kind, filled
 
 EXPECTED = "expected/{workload}/{variant}"
 CHECK = programs.check_path("{compiler}", "{workload}", "{variant}")
@@ -30,60 +31,28 @@ LAST = -1_000_000_000
 
 
 def lower_job(config: Config, program: Program) -> LowerJob:
-    """Return the job that lowers a framework's program."""
-    settings = cells.settings(config)
-    return LowerJob(
-        framework=program.framework,
-        dialect=frameworks.load(program.framework).DIALECT,
-        workload=program.workload,
-        variant=program.variant,
-        sizes=programs.sizes(config, program.workload, program.variant),
-        seed=settings.seed,
-        matmul_precision=settings.matmul_precision,
-    )
+    return filled(LowerJob, config, **vars(program))
 
 
 def expected_job(config: Config, workload: str, variant: str) -> ExpectedJob:
-    """Return the job that computes the expected values of a workload."""
-    settings = cells.settings(config)
-    return ExpectedJob(
-        workload=workload,
-        variant=variant,
-        sizes=programs.sizes(config, workload, variant),
-        seed=settings.seed,
-        memory_cap_gib=settings.memory_cap_gib,
-        timeout_s=settings.timeout_s,
-        programs=programs.files(config, programs.evaluated(config, workload, variant)),
-    )
+    evaluated = programs.files(config, programs.evaluated(config, workload, variant))
+    return filled(ExpectedJob, config, workload=workload, variant=variant, programs=evaluated)
 
 
 def check_job(config: Config, compiler: str, workload: str, variant: str) -> CheckJob:
-    """Return the job that checks every program of a workload in one compiler."""
-    settings = cells.settings(config)
-    return CheckJob(
-        workload=workload,
-        variant=variant,
-        device=CPU,
-        preset=config.preset,
-        compiler=compiler,
-        module=programs.compiler_module(config, compiler),
-        options=config.compilers[compiler].options,
-        sizes=programs.sizes(config, workload, variant),
-        settings={key: getattr(settings, key) for key in ("seed", "memory_cap_gib", "check_timeout_s")},
+    names, settings = ("seed", "memory_cap_gib", "check_timeout_s"), cells.settings(config)
+    return filled(
+        CheckJob,
+        config,
+        **{"workload": workload, "variant": variant, "device": CPU, "compiler": compiler},
+        settings={name: getattr(settings, name) for name in names},
         programs=programs.files(config, programs.checked(config, workload, compiler, variant)),
-        expected=programs.expected_folder(config, workload, variant),
     )
 
 
 def optimise_job(config: Config) -> OptimiseJob:
-    """Return the job that writes what the native compiler makes from a program."""
-    name = programs.native_compiler(config)
-    return OptimiseJob(
-        compiler=name,
-        module=programs.compiler_module(config, name),
-        options=config.compilers[name].options,
-        timeout_s=cells.settings(config).compile_timeout_s,
-    )
+    timeout_s = cells.settings(config).compile_timeout_s
+    return filled(OptimiseJob, config, compiler=programs.native_compiler(config), timeout_s=timeout_s)
 
 
 def compile_job(config: Config, compilation: Compilation) -> CompileJob:
@@ -91,36 +60,22 @@ def compile_job(config: Config, compilation: Compilation) -> CompileJob:
 
     A compilation for a slice stops once its buffers are assigned, and the size of its code is not counted.
     """
-    program = compilation.program
-    return CompileJob(
-        workload=program.workload,
-        framework=program.framework,
-        variant=program.variant,
-        sizes=programs.sizes(config, program.workload, program.variant),
-        target=compilation.target,
-        target_row=config.targets[compilation.target].document(),
-        compiler=compilation.compiler,
-        timeout_s=cells.settings(config).compile_timeout_s,
-        assumed_code_bytes=0 if parallel.is_variant(program.variant) else None,
-    )
+    code = 0 if parallel.is_variant(compilation.program.variant) else None
+    return filled(CompileJob, config, **_compiling(config, compilation), assumed_code_bytes=code)
 
 
 def largest_batch_job(config: Config, compilation: Compilation) -> LargestBatchJob:
-    """Return the job that searches the largest batch that fits a target."""
-    lowering, compiling = lower_job(config, compilation.program), compile_job(config, compilation)
-    return LargestBatchJob(
-        workload=lowering.workload,
-        framework=lowering.framework,
-        dialect=lowering.dialect,
-        sizes=lowering.sizes,
-        seed=lowering.seed,
-        matmul_precision=lowering.matmul_precision,
-        target=compiling.target,
-        target_row=compiling.target_row,
-        compiler=compiling.compiler,
-        timeout_s=compiling.timeout_s,
-        limit=cells.settings(config).largest_batch_compilations,
-    )
+    limit = cells.settings(config).largest_batch_compilations
+    return filled(LargestBatchJob, config, **_compiling(config, compilation), limit=limit)
+
+
+def _compiling(config: Config, compilation: Compilation) -> dict[str, Any]:
+    return {
+        **vars(compilation.program),
+        **{"target": compilation.target, "compiler": compilation.compiler},
+        "target_row": config.targets[compilation.target].document(),
+        "timeout_s": cells.settings(config).compile_timeout_s,
+    }
 
 
 def _lower_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
@@ -132,7 +87,6 @@ def _lower_pins(grid: Grid, wildcards: Wildcards) -> str:
 
 
 def _evaluated(grid: Grid, wildcards: Wildcards) -> list[str]:
-    """Return the files of the programs that a workload's expected values are computed from."""
     evaluated = programs.evaluated(grid.config, wildcards.workload, wildcards.variant)
     if not evaluated:
         raise WorkflowError(
@@ -142,7 +96,6 @@ def _evaluated(grid: Grid, wildcards: Wildcards) -> list[str]:
 
 
 def _checked(grid: Grid, wildcards: Wildcards) -> list[str]:
-    """Return the files of the programs that a check reads."""
     names = (wildcards.workload, wildcards.compiler, wildcards.variant)
     checked = programs.checked(grid.config, *names)
     if not checked:

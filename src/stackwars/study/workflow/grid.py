@@ -92,7 +92,6 @@ class Grid:
         return cells.measured_with(self.config, cell, self.selected)
 
     def is_measured_with(self, cell: Cell) -> bool:
-        """Return whether the cell of its baseline is measured in the rounds of this cell."""
         partner = self.partner(cell)
         return partner is not None and self.measured_with(partner) == cell
 
@@ -122,11 +121,9 @@ class Grid:
         return [str(Folder(self.out)[name]) for name in names]
 
     def reference_paths(self, *names: str) -> list[str]:
-        """Return the same files of the reference."""
         return [str(Folder(REFERENCE_TABLES)[name]) for name in names]
 
     def both(self, *names: str) -> list[str]:
-        """Return the same files of this run and of the reference."""
         return list(dict.fromkeys([*self.result_paths(*names), *self.reference_paths(*names)]))
 
     @staticmethod
@@ -138,7 +135,6 @@ class Grid:
     # Cells
 
     def device_pins(self, wildcards: Wildcards) -> list[str]:
-        """Return the pins of the environments that frameworks have for a device."""
         names = [
             name
             for name in self._known["framework"]
@@ -155,7 +151,6 @@ class Grid:
         return self.cpu_cells + [c for c in others if answers[c.device][c.framework]["present"]]
 
     def files(self, cells_: Iterable[Cell], name: str) -> list[str]:
-        """Return the files of this name of some cells."""
         return [f"{self.measured}/{cell.path}/{name}" for cell in cells_]
 
     def available_files(self, *names: str) -> Callable[[Wildcards], list[str]]:
@@ -163,7 +158,6 @@ class Grid:
         return lambda wildcards: [path for name in names for path in self.files(self.available_cells(), name)]
 
     def peaks(self, cells_: Iterable[Cell]) -> list[str]:
-        """Return the peaks of the machine on the devices of some cells."""
         return sorted({f"{self.measured}/{cell.device}/peak.json" for cell in cells_})
 
     # Results of compilers, and processes that belong to no cell
@@ -172,48 +166,29 @@ class Grid:
         """Return these files of what was measured; of the reference those that it has."""
         return [f"{self.measured}/{p}" for p in paths if self.is_measured or self._exists(p)]
 
-    def compiled(self, name: str) -> list[str]:
-        """Return the files of this name of all compilations for targets."""
-        return self.existing_or_expected(c.path / name for c in programs.compilations(self.config))
-
-    def largest_batches(self) -> list[str]:
-        """Return the searches for the largest batch."""
-        return self.existing_or_expected(c.largest_batch_path for c in programs.largest_batches(self.config))
-
     def replays(self, *names: str) -> list[str]:
         """Return the files of these names of all replays: replay.json, profile.json."""
         result = programs.measured_replays(self.config)
         return self.existing_or_expected(replay.path / name for name in names for replay in result)
 
-    def causes(self) -> list[str]:
-        """Return the causes of the gaps of every replay that is searched."""
-        result = programs.searched(self.config)
-        return self.existing_or_expected(programs.causes_path(one.compiler, one.workload) for one in result)
-
-    def checks(self) -> list[str]:
-        """Return the checks of programs in compilers: those before replays, and those of the study of odd sizes."""
-        return self.existing_or_expected(programs.check_path(*names) for names in programs.checks(self.config))
-
-    def releases(self) -> list[str]:
-        """Return the programs in releases of compilers."""
-        return self.existing_or_expected(point.path for point in releases.asked(self.config))
-
-    def scaling_runs(self) -> list[str]:
-        """Return the folders of the processes of growing sizes."""
-        return self.existing_or_expected(point.path for point in growth.asked(self.config))
-
-    def sharded(self) -> list[str]:
-        """Return the folders of the processes of several devices."""
-        return self.existing_or_expected(point.path for point in sharding.asked(self.config))
-
-    def slices(self) -> list[str]:
-        """Return the compilations for slices."""
-        return self.existing_or_expected(c.path / "ahead.json" for c in sharding.slices(self.config))
+    def other_results(self) -> list[str]:
+        """Return the results that belong to no cell and no replay."""
+        config = self.config
+        ahead = [*programs.compilations(config), *sharding.slices(config)]
+        points = [*growth.asked(config), *sharding.asked(config), *releases.asked(config)]
+        return self.existing_or_expected(
+            [
+                *(programs.causes_path(one.compiler, one.workload) for one in programs.searched(config)),
+                *(programs.check_path(*names) for names in programs.checks(config)),
+                *(point.path for point in points),
+                *(compilation.path / "ahead.json" for compilation in ahead),
+                *(compilation.largest_batch_path for compilation in programs.largest_batches(config)),
+            ]
+        )
 
     # Programs
 
     def program_files(self, programs_: Iterable[Program]) -> list[str]:
-        """Return the files of some programs."""
         return [f"{self.measured}/{program.path}/program.mlir.gz" for program in programs_]
 
     def base_programs(self) -> list[Program]:
@@ -238,7 +213,6 @@ class Grid:
         return result
 
     def emitted(self) -> list[str]:
-        """Return the programs that the report shows side by side."""
         rows = printed.emitted(self.config, Path(self.measured), Path(REFERENCE_RUNS))
         return [str(path) for row in rows.values() for paths in row.values() for path in paths]
 
@@ -287,6 +261,5 @@ def paper_files() -> list[str]:
 
 
 def _is_editors(path: Path) -> bool:
-    """Return whether an editor has made the file: a swap, backup or lock file."""
     is_hidden = any(part.startswith(".") for part in path.parts)
     return is_hidden or path.name.endswith(("~", ".bak", ".orig", ".swp", ".tmp")) or path.name.startswith("#")

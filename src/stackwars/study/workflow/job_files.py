@@ -24,7 +24,11 @@ def planned(kind: str, content: Any) -> str:
     """
     # Keys keep their order: that of the configuration's frameworks and compilers is that of the tables.
     text = json.dumps(asdict(content) if is_dataclass(content) else content, indent=1)
-    return _plan(f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}", text)
+    path = FOLDER / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
+    _planned[path] = text
+    if _running:
+        _write(path, text)
+    return str(path)
 
 
 def write_planned() -> None:
@@ -35,14 +39,6 @@ def write_planned() -> None:
         path.unlink()
     for path, text in _planned.items():
         _write(path, text)
-
-
-def _plan(name: str, text: str) -> str:
-    path = FOLDER / f"{name}.json"
-    _planned[path] = text
-    if _running:
-        _write(path, text)
-    return str(path)
 
 
 def _write(path: Path, text: str) -> None:

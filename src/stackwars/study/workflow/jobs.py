@@ -35,8 +35,6 @@ def step_digest(*modules: str) -> Callable[[Wildcards], str]:
 
 
 class Jobs:
-    """Inputs, outputs and parameters of the rules of the kinds."""
-
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
 
@@ -50,7 +48,6 @@ class Jobs:
         return result
 
     def outputs(self, name: str) -> dict[str, str]:
-        """Return the outputs of a rule."""
         return {
             key: directory(self._path(path.rstrip("/"))) if path.endswith("/") else self._path(path)
             for key, path in KINDS[name].outputs.items()

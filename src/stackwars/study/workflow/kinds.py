@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from snakemake.exceptions import WorkflowError
 
 from stackwars.core import judge
-from stackwars.study import programs
+from stackwars.measure import frameworks
+from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
+from stackwars.study.keys import Config
 from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
 from stackwars.study.workflow.grid import Grid, Wildcards
 
+Job = TypeVar("Job")
 ALONE, TIMED, COMPILING = "alone", "timed", "compiling"
 """Demands of a job on its machine. No other job runs beside one that is alone, nor beside a timed one unless the preset
 sets side_by_side. Two compilations may run side by side: nothing about them is timed against anything."""
@@ -52,13 +55,33 @@ class Kind:
     group: str | None = None
 
 
+def filled(job: type[Job], config: Config, **chosen: Any) -> Job:
+    """Return a job with these values in its fields, and in others what the configuration has under their names.
+
+    It has the settings, the preset, the dialect of a framework, module and options of a compiler, and the sizes and
+    expected values of a workload.
+    """
+    settings, place = cells.settings(config).document(), (chosen.get("workload"), chosen.get("variant", BASE))
+    sources = {
+        "preset": lambda: config.preset,
+        "repetition": lambda: 0,
+        "dialect": lambda: frameworks.load(chosen["framework"]).DIALECT,
+        "module": lambda: config.compilers[chosen["compiler"]].module,
+        "options": lambda: config.compilers[chosen["compiler"]].options,
+        "sizes": lambda: programs.sizes(config, *place),
+        "expected": lambda: programs.expected_folder(config, *place),
+    }
+    names = [one.name for one in fields(job)]
+    derived = {name: sources[name]() for name in names if name in sources and name not in chosen}
+    values = settings | derived | chosen
+    return job(**{name: values[name] for name in names if name in values})
+
+
 def cell_of(wildcards: Wildcards) -> Cell:
-    """Return the cell that a path names."""
     return Cell(wildcards.framework, wildcards.workload, wildcards.device)
 
 
 def replay_of(wildcards: Wildcards) -> ReplayCell:
-    """Return the replay that a path names."""
     return ReplayCell(wildcards.device, wildcards.compiler, wildcards.workload)
 
 
@@ -68,7 +91,6 @@ def program_of(wildcards: Wildcards) -> Program:
 
 
 def compilation_of(wildcards: Wildcards) -> Compilation:
-    """Return the compilation that a path names."""
     return Compilation(wildcards.target, wildcards.compiler, program_of(wildcards))
 
 
@@ -86,12 +108,10 @@ def configured(key: str, known: list, wanted: Any) -> Any:
 
 
 def program_files(grid: Grid, programs_: list[Program]) -> list[str]:
-    """Return the files of programs and their lists of arguments."""
     return [path for files in programs.files(grid.config, programs_).values() for path in files.values()]
 
 
 def replayed_files(grid: Grid, wildcards: Wildcards) -> list[str]:
-    """Return the files of the programs that a replay of the workload runs."""
     return program_files(grid, programs.replayed(grid.config, wildcards.workload, wildcards.compiler))
 
 
@@ -108,7 +128,6 @@ def compiler_pins(grid: Grid, wildcards: Wildcards) -> str:
 
 
 def judge_pins(grid: Grid, wildcards: Wildcards) -> str:
-    """Return the pins of the compiler whose environment computes expected values."""
     return programs.compiler_pins(grid.config, programs.judge_compiler(grid.config))
 
 

@@ -22,7 +22,7 @@ from stackwars.study.sharding import Point as ShardingPoint
 from stackwars.study.studies import folder
 from stackwars.study.workflow import job_files, kinds
 from stackwars.study.workflow.grid import Grid, Wildcards
-from stackwars.study.workflow.kinds import ALONE, BASE_PROGRAM, CELL, Kind
+from stackwars.study.workflow.kinds import ALONE, BASE_PROGRAM, CELL, Kind, filled
 
 BESIDE = "beside"
 """The folder of what was measured in the rounds of cells besides them."""
@@ -39,25 +39,15 @@ STATE_BLOCKS = 11
 
 
 def cell_job(grid: Grid, cell: Cell) -> ProcessJob:
-    """Return the job of the cell's first process."""
     config, partner = grid.config, grid.partner(cell)
     written = {"forms": cell.workload in config.paper.forms, "writes_files": True}
-    return ProcessJob(
-        **_framework(cell.framework),
-        workload=cell.workload,
-        device=cell.device,
-        preset=config.preset,
-        repetition=0,
-        sizes=cells.sizes(config, cell.workload),
-        settings=cells.measuring(config, cell.workload),
-        partner=partner and _framework(partner.framework) | (written if grid.is_measured_with(cell) else {}),
-        expected=programs.expected_folder(config, cell.workload),
-        **written,
-    )
-
-
-def _framework(name: str) -> dict[str, str]:
-    return {"framework": name, "dialect": frameworks.load(name).DIALECT}
+    side = partner and {
+        "framework": partner.framework,
+        "dialect": frameworks.load(partner.framework).DIALECT,
+        **(written if grid.is_measured_with(cell) else {}),
+    }
+    settings = cells.measuring(config, cell.workload)
+    return filled(ProcessJob, config, **vars(cell), settings=settings, partner=side, **written)
 
 
 def _cell_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
@@ -111,33 +101,24 @@ def _beside(grid: Grid, cell: Cell | None) -> str | list:
 
 
 def replay_job(config: Config, replay: ReplayCell) -> ReplayJob:
-    """Return the job of the first round of a replay."""
-    settings = cells.settings(config)
     has_state = hasattr(workloads.load(replay.workload), "STATE")
-    return ReplayJob(
-        workload=replay.workload,
-        device=replay.device,
-        preset=config.preset,
-        compiler=replay.compiler,
-        module=programs.compiler_module(config, replay.compiler),
-        options=config.compilers[replay.compiler].options,
-        repetition=0,
+    return filled(
+        ReplayJob,
+        config,
+        **vars(replay),
         baseline=with_programs(config)[0],
-        sizes=programs.sizes(config, replay.workload),
         settings={
             **cells.measuring(config, replay.workload),
             # An updated state is in fresh memory at first.
             "steady_min_blocks": STATE_BLOCKS if has_state else 1,
-            "steady_seconds": settings.replay_seconds,
+            "steady_seconds": cells.settings(config).replay_seconds,
         },
         programs=programs.files(config, programs.replayed(config, replay.workload, replay.compiler)),
         check=f"results/{folder(config)}/{programs.check_path(replay.compiler, replay.workload)}",
-        expected=programs.expected_folder(config, replay.workload),
     )
 
 
 def _replayed_cells(grid: Grid, wildcards: Wildcards) -> list[Cell]:
-    """Return the cells of this run whose programs a replay of the workload runs."""
     replayed = programs.replayed(grid.config, wildcards.workload, wildcards.compiler)
     every = (Cell(program.framework, program.workload, wildcards.device) for program in replayed)
     return [cell for cell in every if cell in grid.selected]
@@ -152,21 +133,12 @@ def _replay(grid: Grid, wildcards: Wildcards) -> ReplayCellJob:
 
 
 def growth_job(config: Config, point: GrowthPoint) -> ProcessJob:
-    """Return the job of a process of growing sizes."""
-    shapes = growth.values(config, point)
-    return ProcessJob(
-        **_framework(point.framework),
-        workload=point.workload,
-        device=CPU,
-        preset=config.preset,
-        repetition=0,
-        sizes=growth.sizes(config, point),
-        settings={
-            **cells.measuring(config, point.workload),
-            **growth.SETTINGS,
-            **({"size": point.size, "values": shapes} if shapes else {}),
-        },
-    )
+    settings = cells.measuring(config, point.workload) | growth.SETTINGS
+    if shapes := growth.values(config, point):
+        settings |= {"size": point.size, "values": shapes}
+    names = {"framework": point.framework, "workload": point.workload, "device": CPU}
+    sizes = growth.sizes(config, point)
+    return filled(ProcessJob, config, **names, sizes=sizes, settings=settings, expected="")
 
 
 def _growth_point(grid: Grid, wildcards: Wildcards) -> GrowthPoint:
@@ -183,18 +155,14 @@ def _growth_cell(grid: Grid, wildcards: Wildcards) -> Cell:
 
 
 def sharded_job(config: Config, point: ShardingPoint) -> ShardedJob:
-    """Return the job of a process that divides a workload among devices of this machine."""
     settings = cells.settings(config).document()
     names = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side")
-    return ShardedJob(
-        frontend=point.frontend,
-        **_framework(point.framework),
-        workload=point.workload,
-        way=point.way,
-        devices=point.devices,
+    return filled(
+        ShardedJob,
+        config,
+        **vars(point),
+        framework=point.framework,
         device=CPU,
-        preset=config.preset,
-        repetition=0,
         sizes=sharding.sizes(config, config.preset, point.workload),
         settings={name: settings[name] for name in names if name in settings},
     )

@@ -6,13 +6,12 @@ import argparse
 import csv
 import subprocess
 import sys
-import textwrap
 from collections import Counter
 from pathlib import Path
 
-from stackwars.core import documents
+from stackwars.core import documents, numbers
 from stackwars.core.launch import REPOSITORY
-from stackwars.core.limits import GIB, cap_bytes, machine_memory_bytes
+from stackwars.core.limits import cap_bytes, machine_memory_bytes
 from stackwars.core.lines import fold
 from stackwars.measure import workloads
 from stackwars.measure.rounds import finished
@@ -31,65 +30,50 @@ from stackwars.study.studies import measured_studies, of_tables
 PRESET = "full"
 """The preset of the reference."""
 ALL, SOME, NONE = "all", "some", "none"
-WIDTH = 80
 
 
 def reference() -> dict[Cell, dict[str, str]]:
-    """Return the row of every cell in the newest accepted run that measured it."""
+    """Return the row of every cell in the newest accepted run that measured it, and the machine of that run."""
     result = {}
     for path in sorted(REFERENCE.glob("runs/*/cells.csv")):
+        machine = _name(documents.read(path.with_name("context.json"))["machine"])
         with path.open(encoding="utf-8") as file:
             rows = [row for row in csv.DictReader(file) if row["mode"] == "native" and row["wall_s"]]
-        result |= {Cell(row["framework"], row["workload"], row["device"]): row for row in rows}
+        result |= {
+            Cell(row["framework"], row["workload"], row["device"]): row | {"machine": machine} for row in rows
+        }
     return result
 
 
-def replay_s(device: str, compiler: str, workload: str) -> float | None:
-    """Return the seconds of a replay by the reference, or None without one."""
-    path = REFERENCE / ReplayCell(device, compiler, workload).path / "replay.json"
-    if not path.exists():
-        return None
-    return sum(one.get("round_s", one["wall_s"]) for one in documents.read(path)["processes"])
+def _name(machine: dict) -> str:
+    return f"{machine.get('cores', '?')} cores of {machine.get('cpu_model', 'an unknown processor')}"
 
 
-def _named(output: str) -> tuple[str, str, str]:
-    """Return (device, framework or compiler, workload) of a file of a cell or a replay."""
-    device, who, workload, _ = Path(output).parts[-4:]
-    return device, who, workload
+def timed_s(config: Config, outputs: list[str]) -> dict[str, tuple[float, str] | None]:
+    """Return {file of a cell or a replay: its expected seconds and their machine, None if nothing is known of it}.
 
+    The seconds are those of config/costs.csv, or else of the newest accepted run.
+    """
+    rows, joint = reference(), budget.joint(config)
 
-def _is_replay(output: str) -> bool:
-    return "replay" in Path(output).parts
-
-
-def timed_s(config: Config, outputs: list[str]) -> dict[str, float | None]:
-    """Return {file of a cell or a replay: its expected seconds on `budget.MACHINE`, None if nothing is known of it}."""
-    rows, selected = reference(), frozenset(cells.measured(config))
-
-    def expected(output: str) -> float | None:
-        device, who, workload = _named(output)
-        if not _is_full(Path(output)):
+    def expected(path: Path) -> tuple[float, str] | None:
+        if path.parts[1].partition("-")[0] != PRESET:  # results/full, or results/full-stacks
             return None
-        is_replay = _is_replay(output)
-        one = ReplayCell(device, who, workload) if is_replay else Cell(who, workload, device)
-        if not is_replay and (other := cells.measured_with(config, one, selected)) and budget.cost_of(other):
-            return 0.0
+        one = budget.result_of(path)
+        if one in joint:
+            return 0.0, budget.machine()
         if cost := budget.cost_of(one):
-            rounds = cells.rounds(config, workload, who, *([] if is_replay else [device]))
-            return cost.seconds(rounds, finished(Path(output).parent))
-        if is_replay:
-            known = replay_s(device, who, workload)
-        else:
-            row = rows.get(one)
-            known = row and float(row["wall_s"])
-        return known and known / budget.REFERENCE_SHARE
+            return cost.seconds(budget.rounds_of(config, one), finished(path.parent)), cost.machine
+        if isinstance(one, Cell):
+            return (float(rows[one]["wall_s"]), rows[one]["machine"]) if one in rows else None
+        replay = REFERENCE / one.path / "replay.json"
+        if not replay.exists():
+            return None
+        processes = documents.read(replay)["processes"]
+        seconds = sum(process.get("round_s", process["wall_s"]) for process in processes)
+        return seconds, _name(processes[0]["machine"])
 
-    return {output: expected(output) for output in outputs}
-
-
-def _is_full(output: Path) -> bool:
-    """Return whether a file is of a run of the reference's preset: results/full, or results/full-stacks."""
-    return output.parts[1].partition("-")[0] == PRESET
+    return {output: expected(Path(output)) for output in outputs}
 
 
 def to_run(config: Config) -> list[str]:
@@ -103,33 +87,37 @@ def to_run(config: Config) -> list[str]:
         sys.exit(done.stderr or done.stdout)
     lines = (done.stdout + done.stderr).splitlines()
     outputs = [line.split("output:")[1].split(",")[0].strip() for line in lines if "output:" in line]
-    result = [path for path in outputs if Path(path).name in ("cell.json", "replay.json")]
 
     def order(output: str) -> tuple[int, int, bool]:
-        device, _, workload = _named(output)
-        return config.devices.index(device), config.workloads.index(workload), _is_replay(output)
+        one = budget.result_of(Path(output))
+        places = config.devices.index(one.device), config.workloads.index(one.workload)
+        return *places, isinstance(one, ReplayCell)
 
-    return sorted(result, key=order)
+    return sorted((path for path in outputs if budget.result_of(Path(path))), key=order)
 
 
 def describe(config: Config, outputs: list[str]) -> str:
     """Return the plan as text: a line per cell or replay, then time, memory and disk."""
-    expected, rows, peaks = timed_s(config, outputs), reference(), []
+    rows, peaks = reference(), [0]
+    total = Counter({budget.machine(): budget.once_s(config)} if outputs else {})
+    unknown = 0
     lines = [f"preset {config.preset}: {len(outputs)} cells and replays to measure"]
-    for output, seconds in expected.items():
-        device, who, workload = _named(output)
-        time = f"{seconds:7.0f} s" if seconds is not None else "   ? s"
-        row = rows.get(Cell(who, workload, device), {}) if seconds is not None else {}
-        peaks.append(float(row.get("peak_rss_bytes") or 0) / GIB)
-        memory = f"{peaks[-1]:5.1f} GiB" if peaks[-1] else "    ? GiB"
-        lines.append(f"  {device:6} {who:18} {workload:14} {time} {memory}")
-    total = sum(s for s in expected.values() if s is not None)
-    unknown = sum(s is None for s in expected.values())
-    is_known = unknown < len(expected) or not expected
-    once = budget.once_s(config) if outputs else 0
-    known = span(total + once) if is_known else "unknown"
+    for output, known in timed_s(config, outputs).items():
+        one, time, memory = budget.result_of(Path(output)), "   ? s", ""
+        if known:
+            seconds, machine = known
+            total[machine] += seconds
+            time = f"{seconds:7.0f} s"
+            memory = rows.get(one, {}).get("peak_rss_bytes")
+        else:
+            unknown += 1
+        peaks.append(float(memory or 0))
+        size = numbers.size(int(peaks[-1])) if peaks[-1] else "? GiB"
+        name = one.framework if isinstance(one, Cell) else one.compiler
+        lines.append(f"  {one.device:6} {name:18} {one.workload:14} {time} {size:>9}")
     others = f"; nothing known of {unknown} (another preset or a new cell)" if unknown else ""
-    lines.append(f"time: {known}{others}")
+    time = spans(total) if unknown < len(outputs) else "unknown" if outputs else "none"
+    lines.append(f"time: {time}{others}")
     if config.minutes:
         lines += bought(config)
     ahead = [*programs.compilations(config), *sharding.slices(config), *programs.largest_batches(config)]
@@ -140,28 +128,29 @@ def describe(config: Config, outputs: list[str]) -> str:
         f"{len(growth.asked(config))} processes of growing sizes, "
         f"{len(sharding.asked(config))} of several devices"
     )
-    cap = cap_bytes(cells.settings(config).memory_cap_gib) / GIB
-    have = machine_memory_bytes() / GIB
-    largest = max(peaks, default=0)
-    used = f"at most {largest:.1f} GiB in the reference" if largest else "unknown"
-    lines.append(f"memory: {used}; cap {cap:.1f} GiB of this machine's {have:.1f} GiB")
-    lines.append(f"disk: {_disk(measured_studies(config))}")
+    used = f"at most {numbers.size(int(max(peaks)))} in the reference" if max(peaks) else "unknown"
+    cap, have = cap_bytes(cells.settings(config).memory_cap_gib), machine_memory_bytes()
+    lines.append(f"memory: {used}; cap {numbers.size(cap)} of this machine's {numbers.size(have)}")
+    sizes = needed.missing_gb(measured_studies(config))
+    built = f"about {sum(sizes.values()):.1f} GB for the environments {', '.join(sizes)}"
+    lines.append(f"disk: {built if sizes else 'all environments are there'}; results take under 0.1 GB")
     return "\n".join(lines)
 
 
-def span(seconds: float) -> str:
-    """Return the minutes that something takes, on the machines of the reference and on the slowest one.
+def spans(seconds: dict[str, float]) -> str:
+    """Return the time that something takes on each machine that its parts were timed on.
 
     How fast this machine is shows in its first cells, not in its rate of products.
     """
-    fast, slow = (max(1, share * seconds / 60) if seconds else 0 for share in (budget.REFERENCE_SHARE, 1))
-    return f"about {fast:.0f} min on the machines of the reference, {slow:.0f} on {budget.MACHINE}"
+    parts = [f"{numbers.duration(part)} on {machine}" for machine, part in seconds.items() if part]
+    return f"about {', '.join(parts)}"
 
 
 def announce(config: Config) -> None:
     """Print which part of the study a run with minutes has, and its time."""
-    for line in (*bought(config), f"time, where nothing is there yet: {span(budget.seconds(config))}"):
-        print(textwrap.fill(line, WIDTH, break_on_hyphens=False), file=sys.stderr, flush=True)
+    time = spans({budget.machine(): budget.seconds(config)})
+    lines = [*bought(config), f"time, where nothing is there yet: {time}"]
+    print(fold("\n".join(lines), indent=""), file=sys.stderr, flush=True)
 
 
 def bought(config: Config) -> list[str]:
@@ -187,13 +176,6 @@ def _share(config: Config, claim: Claim, measured: set[Cell | ReplayCell]) -> st
         wanted.update(programs.replays(needs.restricted(config, claim)))
     have = wanted & measured
     return ALL if have == wanted else SOME if have else NONE
-
-
-def _disk(studies: list[str]) -> str:
-    sizes = needed.missing_gb(studies)
-    if not sizes:
-        return "all environments are there; results take under 0.1 GiB"
-    return f"about {sum(sizes.values()):.1f} GB for the environments {', '.join(sizes)}; results under 0.1 GiB"
 
 
 def main() -> None:

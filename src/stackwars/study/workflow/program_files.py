@@ -18,7 +18,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from stackwars.core import judge, launch, limits
+from stackwars.core import judge, launch, limits, numbers
 from stackwars.core.client import CompilerSpec, Process
 from stackwars.core.judge import Expected
 from stackwars.core.launch import REPOSITORY, ExitReport
@@ -80,8 +80,6 @@ def source(program: str) -> Path:
 
 
 class Session:
-    """The environments, programs and expected values of one request."""
-
     def __init__(self, request: Request, stack: ExitStack) -> None:
         """stack: ends the processes of the session."""
         self.request, self.config, self._stack = request, request.config, stack
@@ -156,7 +154,6 @@ class Session:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """The sizes of the workload: a program file's defaults, or those of the preset."""
         workload = self.workload
         return workload.DEFAULTS if self._is_file else cells.sizes(self.config, self.request.program)
 
@@ -364,7 +361,7 @@ def _ending(path: Path, report: ExitReport, log: Path, timeout_s: float, cap: in
     if report.timed_out:
         what, got = f"within {timeout_s:.0f} s", "no end"
     elif report.over_cap or report.kernel_oom:
-        what, got = f"within {cap / limits.GIB:.1f} GiB", "more memory"
+        what, got = f"within {numbers.size(cap)}", "more memory"
     else:
         what, got = "and draws its inputs", f"a process that ended with status {report.exit_code}"
     return f"{path.name}:{line}: expected a file that loads {what}, got {got}; fix: that line"

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 from snakemake.exceptions import WorkflowError
 
 from stackwars.core.lines import fold, wrote
-from stackwars.setup import environments, tools
+from stackwars.setup import environments, preflight
 from stackwars.setup.device import CPU, why_absent
 from stackwars.study import cells
 from stackwars.study.config import ConfigError, read
@@ -82,9 +82,8 @@ def prepare(grid: Grid, workflow: Any) -> None:
     if workflow.local_exec:  # a node of a cluster may have what this machine lacks
         check_devices(planned)
     build_environments(planned)
-    lacking = tools.missing_for_paper(typeset="typeset" in names, draw="compiler_figures" in names)
-    if lacking:
-        raise WorkflowError(tools.explain_missing_for_paper(lacking))
+    if lacking := preflight.check_tex("typeset" in names, "compiler_figures" in names):
+        raise WorkflowError(preflight.explain([lacking]))
 
 
 def _check_writable(grid: Grid) -> None:

@@ -20,8 +20,10 @@ from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from stackwars.core import numbers
 from stackwars.core.lines import WIDTH, fold
 from stackwars.setup import advice
+from stackwars.study import budget
 
 LINES = 12
 """Lines of a failed job's log that are shown."""
@@ -50,8 +52,6 @@ def attach(workflow: Any) -> None:
 
 
 class Terminal(logging.Handler):
-    """A handler of Snakemake's messages."""
-
     def __init__(self, workflow: Any) -> None:
         super().__init__()
         self._workflow = workflow
@@ -61,7 +61,6 @@ class Terminal(logging.Handler):
         self._logs: dict[int, list[str]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print what is worth printing of one message."""
         text = self._text(record)
         if text:
             print(text, file=sys.stderr, flush=True)
@@ -124,67 +123,54 @@ class Terminal(logging.Handler):
         super().close()
 
 
-COST_S = {
-    **{"lower": 6, "program_forms": 11, "reference_tables": 24, "cell_figures": 7, "compiler_figures": 12},
-    **{"report_programs": 14, "latex": 18, "report": 9, "explain": 60},
-}
-"""Seconds of a job of each rule, between the faster and the slower kind of machine, if it takes over SHORT_S."""
-FULL_S = {
-    **COST_S,
-    **{"expected": 55, "check": 14, "peak": 13, "cell": 52, "replay": 16, "ahead": 12, "largest_batch": 90},
-}
-"""The same with the sizes of the preset full."""
-SHORT_S = 4.0
-
-
 class Progress:
     """Count the jobs of a run that have begun, and estimate the time of the others.
 
-    A job is expected to take the mean of its rule, in which jobs that have not ended count by what they cost.
+    A job is expected to take the mean of its rule, in which jobs that have not ended count by what they cost. Seconds
+    are those by which a job makes the run longer: of its time the share of the cores that it has.
     """
 
     def __init__(self, workflow: Any) -> None:
         self._dag, self._cores = workflow.dag, workflow.cores
         planned = list(workflow.dag.needrun_jobs())
         self._targets = sum(job.is_norun for job in planned)
-        self._jobs = {job.jobid: (job.rule.name, job.threads) for job in planned if not job.is_norun}
-        made = [str(path) for job in planned for path in job.output]
-        self._costs = FULL_S if any(path.startswith("results/full") for path in made) else COST_S
+        estimate = budget.estimator(workflow.globals["config"])
+        self._jobs: dict[int, tuple[str, int]] = {}
+        self._costs: dict[int, float] = {}
+        for job in planned:
+            if not job.is_norun:
+                self._jobs[job.jobid] = job.rule.name, job.threads
+                self._costs[job.jobid] = estimate(job.rule.name, Path(*job.output[:1]), job.wildcards)
         self._begun: dict[int, float] = {}
         self._took: dict[int, float] = {}
 
     def begin(self, job: int, rule: str, threads: int) -> None:
-        """Note that a job begins."""
         self._jobs[job] = rule, threads
         self._begun[job] = time.monotonic()
 
     def end(self, job: int) -> None:
-        """Note that a job has ended."""
         if job in self._begun:
-            self._took[job] = time.monotonic() - self._begun[job]
+            self._took[job] = (time.monotonic() - self._begun[job]) * self._jobs[job][1] / self._cores
 
     def count(self) -> str:
         """Return which job of how many is the last that began, and the time left if that is minutes."""
         number, total = len(self._begun), max(len(self._begun), len(self._dag) - self._targets)
         left = self.seconds_left() if self._took else 0.0
-        return f"[{number}/{total}{f', {_duration(left)} left' if left >= LEAST_LEFT else ''}]"
+        return f"[{number}/{total}{f', {numbers.duration(left)} left' if left >= LEAST_LEFT else ''}]"
 
     def seconds_left(self) -> float:
         """Return the seconds that the jobs take which have not ended, those side by side that fit beside each other."""
         by_rule: dict[str, list[float]] = {}
         for job, (rule, _) in self._jobs.items():
-            by_rule.setdefault(rule, []).append(self._took.get(job, self._costs.get(rule, SHORT_S)))
+            seconds = self._took.get(job, self._costs.get(job, budget.SHORT_S))
+            by_rule.setdefault(rule, []).append(seconds)
         left = [
             (statistics.fmean(by_rule[rule]), threads)
             for job, (rule, threads) in self._jobs.items()
             if job not in self._took
         ]
-        longest = max((seconds for seconds, _ in left), default=0.0)
-        return max(longest, sum(seconds * threads for seconds, threads in left) / self._cores)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+        longest = max((seconds * self._cores / threads for seconds, threads in left), default=0.0)
+        return max(longest, sum(seconds for seconds, _ in left))
 
 
 def _results(log: Path) -> list[str]:
@@ -260,7 +246,6 @@ def refusal(exception: str, message: str) -> str:
 
 
 def _is_full(folder: Path) -> bool:
-    """Return whether hardly anything can be written there any more."""
     return folder.exists() and shutil.disk_usage(folder).free < LEAST_BYTES
 
 

@@ -1,19 +1,75 @@
-# From the tables to the paper and the report. A section shows this run if the run measured its study, else the
-# reference, so every step has the tables of both.
+# From the measurements to tables, claims, the paper and the report: a row for each step that makes files from files. A
+# section of the paper shows this run if the run measured its study, else the reference: its steps have the tables of both.
 
+DEVICES = f"{CELLS}/devices.json"
 TITLES = [WORKLOADS, FRAMEWORKS]
+CLAIMED = [COLUMNS, PUBLISHED, "config/claims.yaml", "workflow/schemas/claims.schema.yaml"]
 SHOWN = [TITLES, "config/claims.yaml", GRID.both(*TABLES, "context")]
 COMPARED = ("claims", "cells", "programs", "comparisons", "effects", "context")
 DRAWN = ("cells", "comparisons", "profile", "effects", "releases", "context")
 TYPESET = GRID.result_paths("reproduction", "tables", *FIGURES, "listings")
+MEASURED_NAMES = [Path(path).name for path in GRID.result_paths(*MEASURED_TABLES)]
 CPU_CELLS = GRID.files(GRID.cpu_cells, "cell.json")
 REPLAYS = GRID.replays("replay.json", "profile.json")
 EXPLAINED = sorted(str(path) for path in Path(REFERENCE, "explain").glob("*.json"))
 PAGE = sorted(str(path) for path in Path("src/stackwars/publish/report/page").iterdir())
 ANALYSIS = "stackwars.core.ir.__main__"
 REPORTED = GRID.result_paths("reproduction", "report_programs")
-# asks: modules that jax's environment, which has MLIR's bindings, runs for the step. shows_audits: reads the audits, which are no input.
+# asks: modules that jax's environment, which has MLIR's bindings, runs for the step. shows_audits: reads the audits, which
+# are no input. folders: where the step can make tables.
 STEPS = {
+    # Every program of the run, or of one claim, is analysed.
+    "program_forms": dict(
+        runs="stackwars.study.results.program_forms",
+        reads=CLAIM_JOBS.programs,
+        writes="{results}/program_forms.json",
+        folders=f"{ROOT}|{CLAIM_JOBS.folder}/[a-z][a-z0-9_]*",
+        step=CLAIM_JOBS.args,
+        log="{results}/logs/program_forms.txt",
+        asks=[ANALYSIS],
+    ),
+    # Its group is in the profiles of clusters: Snakemake 9.27 ends a dry run with a KeyError if a rule has one whose
+    # input awaits a checkpoint.
+    "tables": dict(
+        runs="stackwars.study.results.tables",
+        reads=[
+            [COLUMNS, WORKLOADS, PUBLISHED, DEVICES],
+            # Without those of other devices, which are known late: the graph of jobs is planned sooner.
+            CPU_CELLS,
+            GRID.available_files("cell.json", "output.npy"),
+            lambda wildcards: GRID.peaks(GRID.available_cells()),
+            [REPLAYS, GRID.other_results()],
+            [f"{ROOT}/program_forms.json"] if GRID.base_programs() else [],
+        ],
+        writes=[as_table(f"{ROOT}/{name}") for name in MEASURED_NAMES],
+        group=None,
+    ),
+    # Most of what is left waits for it.
+    "claims": dict(
+        runs="stackwars.study.claims.decide",
+        reads=[TITLES, CLAIMED, [f"{{results}}/{name}" for name in MEASURED_NAMES]],
+        writes=as_table("{results}/claims.csv"),
+        step=lambda wildcards: GRID.args_of(wildcards.results),
+        log="{results}/logs/claims.txt",
+        priority=2,
+    ),
+    # One claim from what it alone needs.
+    "claim_decision": dict(
+        runs="stackwars.study.claims.decide",
+        options=lambda wildcards: f"--claim {wildcards.claim}",
+        reads=[CLAIM_JOBS.workloads, FRAMEWORKS, CLAIMED, CLAIM_JOBS.results, DEVICES],
+        writes=f"{CLAIM_JOBS.folder}/{{claim}}.txt",
+        log=f"{OUT}/logs/claims/{{claim}}.txt",
+        group=None,
+    ),
+    "audit_report": dict(
+        runs="stackwars.study.audits.report",
+        options=lambda wildcards, input: [f"--part {path}" for path in input[2:]],
+        reads=[f"{ROOT}/cells.csv", f"{ROOT}/context.json", AUDIT_JOBS.parts],
+        writes=f"{ROOT}/audits.json",
+        step=GRID.arguments(CONFIG, ROOT, ROOT),
+        group=None,
+    ),
     "reference_tables": dict(
         runs="stackwars.study.results.reference",
         reads=[COLUMNS, GRID.accepted()],
@@ -83,10 +139,12 @@ for step, row in STEPS.items():
         output:
             row["writes"],
         log:
-            f"{OUT}/logs/{step}.txt",
+            row.get("log", f"{OUT}/logs/{step}.txt"),
+        wildcard_constraints:
+            **({"results": row["folders"]} if "folders" in row else {}),
         priority: row.get("priority", 0)
         group:
-            "made"
+            row.get("group", "made")
         params:
             sources=step_digest(row["runs"], *row.get("asks", [])),
             module=row["runs"],
@@ -119,3 +177,25 @@ rule typeset:
         "(SOURCE_DATE_EPOCH={params.date} FORCE_SOURCE_DATE=1 latexmk -cd -pdf -halt-on-error"
         " -interaction=nonstopmode -silent {input}/main.tex{params.length}) >{log} 2>&1"
         " && cp {input}/main.pdf {output}"
+
+
+# The tables of a run, which can join the reference without a paper of their own, and what its report shows of programs.
+rule results:
+    input:
+        GRID.optimised(),
+        GRID.result_paths(*TABLES, "context"),
+        GRID.result_paths("reproduction_text"),
+
+
+# snakemake claim_<id>: what the claim needs, and then its verdict.
+for decided in CLAIMS.claims:
+
+    rule:
+        name:
+            f"claim_{decided.id}"
+        input:
+            f"{CLAIM_JOBS.folder}/{decided.id}.txt",
+        log:
+            f"{OUT}/logs/claims/{decided.id}-shown.txt",
+        shell:
+            "tee {log} <{input}"
