@@ -31,20 +31,16 @@ class Window(Attention):
         distance = positions[:, None] - positions
         return xp.where((distance >= 0) & (distance < sizes["window"]), scores, -math.inf)
 
-    def mask_in_torch(self, torch):
-        def masked(module, scores):
+    def mask_in_torch(self, sizes, torch):
+        window = sizes["window"]
+
+        def masked(scores):
             positions = torch.arange(scores.shape[-1], device=scores.device)
             distance = positions[:, None] - positions
-            hidden = (distance < 0) | (distance >= module.window)
+            hidden = (distance < 0) | (distance >= window)
             return scores.masked_fill(hidden, -math.inf)
 
         return masked
-
-    def further(self, sizes, seed):
-        return {"heads": sizes["heads"], "window": sizes["window"]}
-
-    def reference(self, weights, inputs, heads, window):
-        return self.exact(weights, inputs, {"heads": heads, "window": window})
 
 
 WORKLOAD = Window()

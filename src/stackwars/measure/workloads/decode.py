@@ -9,7 +9,7 @@ are timed: each call overwrites what the last one wrote. What differs from GPT-2
 import numpy as np
 
 from stackwars.measure.workloads import counts, decoder, transformer, values
-from stackwars.measure.workloads.base import Workload, float64
+from stackwars.measure.workloads.base import Workload
 
 
 class Decode(Workload):
@@ -63,17 +63,6 @@ class Decode(Workload):
         read = self.parameter_count(sizes) - counts.unread(sizes["vocabulary"], used, width)
         read -= counts.unread(sizes["positions"], 1, width)
         return 4 * (read + 2 * sizes["layers"] * sizes["batch"] * (sizes["past"] + 1) * width)
-
-    def further(self, sizes, seed):
-        """Return the heads, and the cache as it is filled at first."""
-        return {"heads": sizes["heads"], "filled": self.state(sizes, seed)}
-
-    def reference(self, weights, batches, heads, filled):
-        """Return (logits (batch, vocabulary) of a call for each set of inputs, the cache after the last)."""
-        w, cache = float64(weights), float64(filled)
-        return [
-            transformer.decoded(w, cache, one["token"], int(one["position"]), heads) for one in batches
-        ], cache
 
     def in_jax(self, sizes, jax, parameters, cache, token, position):
         jnp, blocks, new = jax.numpy, decoder.blocks_in_jax(jax), {}

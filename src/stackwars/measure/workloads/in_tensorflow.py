@@ -4,7 +4,7 @@ from functools import partial
 
 import tensorflow as tf
 
-from stackwars.measure.workloads.base import Operations, build_in_place
+from stackwars.measure.workloads.base import Operations
 
 SAME = (
     *("einsum", "exp", "matmul", "pad", "reshape", "split", "sqrt", "square", "tanh", "where"),
@@ -30,4 +30,4 @@ def build(workload, sizes, seed, put):
     """Return (weights, function); a function that updates what it keeps has the attribute `leaves`."""
     function = workload.form("tensorflow", sizes, XP, tf)
     function.SIZES_FROM_VALUES = workload.SIZES_FROM_VALUES
-    return build_in_place(workload, "tensorflow", function, sizes, seed, put)
+    return workload.build_in_place("tensorflow", function, sizes, seed, put)

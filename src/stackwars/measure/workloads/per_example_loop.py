@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from stackwars.measure.workloads.in_numpy import softmax
+from stackwars.measure.workloads.base import softmax
 from stackwars.measure.workloads.per_example_grad import Gradients, gelu, gradient_in_tensorflow, loss_in_jax
 
 

@@ -1,11 +1,7 @@
 """A training step of a small classifier: product, GELU by tanh, product, cross-entropy, and AdamW."""
 
-from typing import Any
-
-import numpy as np
-
 from stackwars.measure.workloads import adamw, counts, losses, values
-from stackwars.measure.workloads.base import Arrays
+from stackwars.measure.workloads.base import make_module
 
 
 class TrainMLP(adamw.Training):
@@ -48,14 +44,6 @@ class TrainMLP(adamw.Training):
     def longest(self, sizes):
         return max(sizes["batch"], sizes["features"], sizes["hidden"], sizes["classes"])
 
-    def reference(self, weights, batches, rounding=None):
-        """Return what `adamw.trained` returns."""
-
-        def of_batch(weights, batch, rounding):
-            return gradients(weights, batch["x"].astype(np.float64), batch["labels"], rounding)
-
-        return adamw.trained(weights, of_batch, batches, rounding)
-
     def in_jax(self, sizes, jax, parameters, x, labels):
         import optax
 
@@ -73,40 +61,32 @@ class TrainMLP(adamw.Training):
         )
         return tf.reduce_mean(each)
 
-    def in_numpy(self, sizes, weights, x, labels):
-        return gradients(weights, x, labels)
+    def in_numpy(self, sizes, weights, x, labels, rounding=None):
+        inner = x @ weights["up.weight"].T + weights["up.bias"]
+        hidden, slope = losses.gelu(inner)
+        logits = hidden @ weights["down.weight"].T + weights["down.bias"]
+        loss, by_logits = losses.cross_entropy(logits, labels, rounding)
+        by_inner = (by_logits @ weights["down.weight"]) * slope
+        return loss, {
+            "up.weight": by_inner.T @ x,
+            "up.bias": by_inner.sum(axis=0),
+            "down.weight": by_logits.T @ hidden,
+            "down.bias": by_logits.sum(axis=0),
+        }
 
     def in_torch(self, sizes, torch):
         nn, functional = torch.nn, torch.nn.functional
 
-        class Classifier(nn.Module):
-            def __init__(self, features, hidden, classes):
-                super().__init__()
-                self.up = nn.Linear(features, hidden)
-                self.down = nn.Linear(hidden, classes)
+        def forward(self, x, labels):
+            logits = self.down(functional.gelu(self.up(x), approximate="tanh"))
+            return functional.cross_entropy(logits, labels.long())
 
-            def forward(self, x, labels):
-                logits = self.down(functional.gelu(self.up(x), approximate="tanh"))
-                return functional.cross_entropy(logits, labels.long())
-
-        return Classifier(sizes["features"], sizes["hidden"], sizes["classes"])
-
-
-def gradients(
-    weights: Arrays, x: np.ndarray, labels: np.ndarray, rounding: Any = None
-) -> tuple[np.ndarray, Arrays]:
-    """Return (loss (), {name: gradient}) of a batch, in the precision of the weights and x."""
-    inner = x @ weights["up.weight"].T + weights["up.bias"]
-    hidden, slope = losses.gelu(inner)
-    logits = hidden @ weights["down.weight"].T + weights["down.bias"]
-    loss, by_logits = losses.cross_entropy(logits, labels, rounding)
-    by_inner = (by_logits @ weights["down.weight"]) * slope
-    return loss, {
-        "up.weight": by_inner.T @ x,
-        "up.bias": by_inner.sum(axis=0),
-        "down.weight": by_logits.T @ hidden,
-        "down.bias": by_logits.sum(axis=0),
-    }
+        return make_module(
+            torch,
+            forward,
+            up=nn.Linear(sizes["features"], sizes["hidden"]),
+            down=nn.Linear(sizes["hidden"], sizes["classes"]),
+        )
 
 
 WORKLOAD = TrainMLP()

@@ -40,17 +40,6 @@ class TrainTransformer(adamw.Training):
     def longest(self, sizes):
         return max(sizes["vocabulary"], sizes["intermediate"], sizes["batch"] * sizes["sequence"])
 
-    def further(self, sizes, seed):
-        return {"heads": sizes["heads"]}
-
-    def reference(self, weights, batches, heads, rounding=None):
-        """Return what `adamw.trained` returns."""
-
-        def of_batch(weights, batch, rounding):
-            return transformer.loss_and_gradients(weights, batch["tokens"], heads, rounding)
-
-        return adamw.trained(weights, of_batch, batches, rounding)
-
     def in_jax(self, sizes, jax, parameters, tokens):
         blocks = decoder.blocks_in_jax(jax)
         return mean_loss_in_jax(jax, parameters, tokens, sizes["heads"], blocks)
@@ -80,8 +69,8 @@ class TrainTransformer(adamw.Training):
         each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=after, logits=logits)
         return tf.reduce_mean(each)
 
-    def in_numpy(self, sizes, weights, tokens):
-        return transformer.loss_and_gradients(weights, tokens, sizes["heads"])
+    def in_numpy(self, sizes, weights, tokens, rounding=None):
+        return transformer.loss_and_gradients(weights, tokens, sizes["heads"], rounding)
 
     def in_torch(self, sizes, torch):
         functional = torch.nn.functional
