@@ -26,7 +26,7 @@ Attributes that only some have:
     parity_rel_l2(sizes)
                         its own limit of the relative L2 error between frameworks
     losses_rel(sizes)   of one that trains, see `adamw.Training`
-    divided_in_jax(sizes, jax, weights, *inputs)
+    divided_in_jax(sizes, xp, jax, weights, *inputs)
                         the form in JAX on one of several devices
 """
 
@@ -96,6 +96,12 @@ def _gelu_tanh(x):
     return 0.5 * x * (1 + np.tanh(GELU_SCALE * (x + GELU_CUBE * x * x * x)))
 
 
+def _normalised(x, epsilon):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = np.square(centred).mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(variance + epsilon)
+
+
 def _sigmoid(x):
     """SciPy's: a workload that uses it imports SciPy in its `preload`."""
     from scipy.special import expit
@@ -117,6 +123,7 @@ NUMPY = Operations(
     **{name: getattr(np, name) for name in _SAME},
     gelu=_gelu,
     gelu_tanh=_gelu_tanh,
+    normalised=_normalised,
     relu=lambda x: np.maximum(x, 0),
     sigmoid=_sigmoid,
     softmax=softmax,
@@ -325,21 +332,29 @@ def make_module(torch: Any, forward: Callable, **parts: Any) -> Any:
 
 
 def tree(leaves: Leaves, put: Put) -> dict[str, Any]:
-    """Return weights as nested dictionaries, one for each part of a torch name: "up.bias" is ["up"]["bias"].
+    """Return weights as `nested` dictionaries.
 
     A matrix (outputs, inputs) becomes "kernel" (inputs, outputs), as code for functions has it. Everything else
     keeps its name and layout, embeddings too. `put` gets a transposed view: it copies anyhow, and faster.
     """
     parameters: dict[str, Any] = {}
     for name, value in leaves:
-        *path, last = name.split(".")
         if value.ndim == 2 and not name.endswith(values.EMBEDDINGS):
-            last, value = "kernel", value.T
-        owner = parameters
+            name, value = f"{name.removesuffix('weight')}kernel", value.T
+        parameters[name] = put(value)
+    return nested(parameters)
+
+
+def nested(weights: Mapping[str, Any]) -> dict[str, Any]:
+    """Return weights as dictionaries, one for each part of a torch name: "up.bias" is ["up"]["bias"]."""
+    result: dict[str, Any] = {}
+    for name, value in weights.items():
+        *path, last = name.split(".")
+        owner = result
         for part in path:
             owner = owner.setdefault(part, {})
-        owner[last] = put(value)
-    return parameters
+        owner[last] = value
+    return result
 
 
 def flat(leaves: Leaves, put: Put) -> dict[str, Any]:

@@ -50,10 +50,10 @@ class ExactGelu(FeedForward):
         if dialect == "numpy":
             import_module("scipy.special")  # of erf, which NumPy does not have
 
-    def divided_in_jax(self, sizes, jax, parameters, x):
+    def divided_in_jax(self, sizes, xp, jax, parameters, x):
         """Every device has a part of the hidden layer: their shares of the output are added."""
         up, down = parameters["up"], parameters["down"]
-        hidden = jax.nn.gelu(x @ up["kernel"] + up["bias"], approximate=False)
+        hidden = xp.gelu(x @ up["kernel"] + up["bias"])
         return jax.lax.psum(hidden @ down["kernel"], parallel.AXIS) + down["bias"]
 
 

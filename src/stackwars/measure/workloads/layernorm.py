@@ -1,9 +1,7 @@
 """Layer normalisation over the last axis, with scale and shift (Ba et al., 2016).
 
-Each dialect has its own form: the mean and variance are what they are in its own library.
+The mean and the variance are those of each library.
 """
-
-import numpy as np
 
 from stackwars.measure.workloads import counts
 from stackwars.measure.workloads.base import Workload, make_module
@@ -22,23 +20,8 @@ class LayerNorm(Workload):
     def parameters(self, sizes):
         return counts.norm("norm", sizes["features"])
 
-    def in_jax(self, sizes, jax, parameters, x):
-        jnp = jax.numpy
-        mean = jnp.mean(x, axis=-1, keepdims=True)
-        variance = jnp.var(x, axis=-1, keepdims=True)
-        normal = (x - mean) * jax.lax.rsqrt(variance + EPSILON)
-        return normal * parameters["norm"]["weight"] + parameters["norm"]["bias"]
-
-    def in_tensorflow(self, sizes, tf, parameters, x):
-        mean, variance = tf.nn.moments(x, axes=[-1], keepdims=True)
-        normal = (x - mean) * tf.math.rsqrt(variance + EPSILON)
-        return normal * parameters["norm"]["weight"] + parameters["norm"]["bias"]
-
-    def in_numpy(self, sizes, parameters, x):
-        centred = x - x.mean(axis=-1, keepdims=True)
-        variance = np.square(centred).mean(axis=-1, keepdims=True)
-        normal = centred / np.sqrt(variance + EPSILON)
-        return normal * parameters["norm"]["weight"] + parameters["norm"]["bias"]
+    def in_arrays(self, sizes, xp, parameters, x):
+        return xp.normalised(x, EPSILON) * parameters["norm"]["weight"] + parameters["norm"]["bias"]
 
     def in_torch(self, sizes, torch):
         norm = torch.nn.LayerNorm(sizes["features"], eps=EPSILON)

@@ -1,7 +1,7 @@
 """A training step of a small classifier: product, GELU by tanh, product, cross-entropy, and AdamW."""
 
-from stackwars.measure.workloads import adamw, counts, losses, values
-from stackwars.measure.workloads.base import make_module
+from stackwars.measure.workloads import adamw, counts, decoder, losses, values
+from stackwars.measure.workloads.base import make_module, nested
 
 
 class TrainMLP(adamw.Training):
@@ -44,22 +44,10 @@ class TrainMLP(adamw.Training):
     def longest(self, sizes):
         return max(sizes["batch"], sizes["features"], sizes["hidden"], sizes["classes"])
 
-    def in_jax(self, sizes, jax, parameters, x, labels):
-        import optax
-
-        up, down = parameters["up"], parameters["down"]
-        hidden = jax.nn.gelu(x @ up["kernel"] + up["bias"], approximate=True)
-        logits = hidden @ down["kernel"] + down["bias"]
-        return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
-
-    def in_tensorflow(self, sizes, tf, weights, x, labels):
-        inner = tf.matmul(x, weights["up.weight"], transpose_b=True) + weights["up.bias"]
-        hidden = tf.nn.gelu(inner, approximate=True)
-        product = tf.matmul(hidden, weights["down.weight"], transpose_b=True)
-        each = tf.nn.sparse_softmax_cross_entropy_with_logits(
-            labels=labels, logits=product + weights["down.bias"]
-        )
-        return tf.reduce_mean(each)
+    def in_arrays(self, sizes, xp, weights, x, labels):
+        layers = nested(weights)
+        hidden = xp.gelu_tanh(decoder.linear(xp, layers["up"], x))
+        return xp.cross_entropy(decoder.linear(xp, layers["down"], hidden), labels)
 
     def in_numpy(self, sizes, weights, x, labels, rounding=None):
         inner = x @ weights["up.weight"].T + weights["up.bias"]
