@@ -4,21 +4,28 @@
 """
 
 import json
+import re
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
 from stackwars.measure import frameworks, workloads
+from stackwars.measure.child import surroundings
 from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 
 SIZES = {
     "small": {"batch": 4, "sequence": 8, "features": 32, "hidden": 64},
+    # Weights and inputs of 8 MiB, for which NumPy by itself asks for huge pages.
+    "memory": {"batch": 64, "sequence": 64, "features": 512, "hidden": 4096},
     # Long enough that a call which does not wait cannot be mistaken for one that does.
     "fences": {"batch": 128, "sequence": 64, "features": 256, "hidden": 1024},
 }
 SEED = 5
+IN_MEMORY = ("jax", "numpy", "tensorflow_xla", "torch_eager", "torchax")
+"""Frameworks whose arrays have an address."""
 
 
 def session(framework: str, sizes: dict[str, int]):
@@ -59,6 +66,43 @@ def allows_tf32() -> bool | None:
     return sys.modules["torch"].backends.cudnn.allow_tf32 if "torch" in sys.modules else None
 
 
+def leaves(value) -> list:
+    """The arrays in nested dictionaries and lists."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [leaf for one in value for leaf in leaves(one)]
+    return [value]
+
+
+def address(leaf) -> int:
+    for name in ("data_ptr", "unsafe_buffer_pointer"):
+        if hasattr(leaf, name):
+            return getattr(leaf, name)()
+    if hasattr(leaf, "read_value"):
+        leaf = leaf.read_value()
+    return np.asarray(memoryview(leaf)).ctypes.data
+
+
+def huge_kb(place: int) -> int | None:
+    """How much of the mapping that has this address is in huge pages."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(found[1], 16) <= place < int(found[2], 16)
+        elif inside and line.startswith("AnonHugePages:"):
+            return int(line.split()[1])
+    return None
+
+
+def memory(framework: str) -> list[tuple[int, int | None]]:
+    """(offset to 64 bytes, KiB in huge pages) of each weight and input."""
+    used = session(framework, SIZES["memory"])
+    weights = list(used._module.parameters()) if hasattr(used, "_module") else used._parameters
+    places = map(address, leaves([weights, used._inputs]))
+    return [(place % 64, huge_kb(place)) for place in places]
+
+
 def small(framework: str) -> dict:
     """What each verb does, on small sizes."""
     used = session(framework, SIZES["small"])
@@ -95,6 +139,8 @@ def small(framework: str) -> dict:
         "stablehlo": text,
         "device_kind": used.device_kind(),
         "versions": used.versions(),
+        "xla_flags": surroundings()["xla_flags"].split(),
+        "memory": memory(framework) if framework in IN_MEMORY else None,
     }
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from stackwars.measure.child import surroundings
 from stackwars.measure.frameworks import Counters
 from stackwars.measure.frameworks.jax import _covered
 
@@ -27,3 +28,10 @@ def test_difference_of_two_readings():
 )
 def test_nested_traces_count_once(intervals, seconds):
     assert _covered(intervals) == pytest.approx(seconds)
+
+
+def test_xla_flags_are_those_of_the_environment(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_one=1")
+    assert surroundings()["xla_flags"] == "--xla_one=1"
+    monkeypatch.delenv("XLA_FLAGS")
+    assert surroundings()["xla_flags"] == ""

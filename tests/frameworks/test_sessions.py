@@ -11,7 +11,6 @@ from frameworks.probe import SEED, SIZES
 from frameworks.probed import pins, probe, run_code
 from stackwars.core.program_text import readback
 from stackwars.measure.checks import relative_l2
-from stackwars.measure.workloads import values
 from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 from stackwars.study.config import load
 
@@ -54,16 +53,16 @@ def test_calls_are_computed_on_the_cpu_in_float32_and_compiled_without_a_cache(f
 
 
 def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
-    sizes = SIZES["small"]
-    weights = {name: values.leaf(name, s, SEED) for name, s in ffn.parameters(sizes).items()}
-    for output, inputs in zip(found["values"], ffn.input_sets(sizes, SEED), strict=True):
-        assert relative_l2(np.array(output), ffn.reference(weights, inputs)) < 1e-5
+    expected, _ = ffn.expected(SIZES["small"], SEED)
+    for output, right in zip(found["values"], expected, strict=True):
+        assert relative_l2(np.array(output), right) < 1e-5
 
 
 CACHED = """
 import sys
 from importlib import import_module
-import numpy as np
+from stackwars.measure import workloads
+from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 name, folder = sys.argv[1:]
 framework = import_module(f"stackwars.measure.frameworks.{name}")
 session = framework.Session("cpu", "highest")
@@ -75,8 +74,6 @@ if name == "jax":
 else:
     import torch_xla.runtime
     torch_xla.runtime.initialize_cache(folder, readonly=False)
-from stackwars.measure import workloads
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 sizes = dict(batch=4, sequence=8, features=32, hidden=64)
 session.build(workloads.build(ffn, framework.DIALECT), sizes, 1, [ffn.inputs(sizes, 1)])
 session.settle()
@@ -85,23 +82,13 @@ print(session.counters().cache_hits, session.counters().compiles)
 """
 
 
-def with_a_cache(name: str, folder) -> tuple[int, int]:
-    """(cache hits, compilations) of the first call of a process that uses a cache on disk."""
-    done = run_code(name, CACHED, name, folder)
-    assert done.returncode == 0, done.stderr[-2000:]
-    hits, compiles = done.stdout.split()[-2:]
-    return int(hits), int(compiles)
-
-
-def test_executable_from_a_cache_on_disk_is_told(tmp_path):
-    hits = [with_a_cache("jax", tmp_path)[0] for _ in range(2)]
-    assert hits[0] == 0 < hits[1]
-
-
-def test_torch_xla_reads_no_executable_for_the_cpu_from_its_cache(tmp_path):
-    # It finds the file and cannot read it: PersistentCacheDeserializeFailure, then it compiles.
-    assert [with_a_cache("torch_xla", tmp_path) for _ in range(2)] == [(0, 1), (0, 1)]
-    assert list(tmp_path.iterdir())
+# torch_xla finds the file and cannot read it: PersistentCacheDeserializeFailure, then it compiles.
+@pytest.mark.parametrize(("name", "is_read"), [("jax", True), ("torch_xla", False)])
+def test_executable_from_a_cache_on_disk_is_told(name, is_read, tmp_path):
+    done = [run_code(name, CACHED, name, tmp_path) for _ in range(2)]
+    assert [one.returncode for one in done] == [0, 0], done[0].stderr[-2000:]
+    first, second = (int(one.stdout.split()[-2]) for one in done)
+    assert (first, second > 0) == (0, is_read) and list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", WITH_PROGRAM)
@@ -109,6 +96,11 @@ def test_asked_precision_stands_in_the_program(name):
     found = probe(name, "small")
     assert readback(found["stablehlo"]) == {"precision": "HIGHEST", "dtype": "f32"}
     assert len(re.findall(r"stablehlo\.dot_general", found["stablehlo"])) == 2
+
+
+@pytest.mark.parametrize(("name", "flags"), [("torch_xla", ["--xla_cpu_enable_fast_math=false"]), ("jax", [])])
+def test_flags_that_a_framework_sets_when_it_is_imported_are_recorded(name, flags):
+    assert probe(name, "small")["xla_flags"] == flags
 
 
 @pytest.mark.parametrize("name", ["torch_eager", "torch_inductor"])

@@ -1,5 +1,4 @@
 import json
-import math
 
 import numpy as np
 import pytest
@@ -29,19 +28,6 @@ from stackwars.measure.workloads.llama3_8b import table_in_jax
 rows = table_in_jax(jax, {POSITIONS}, {WIDTH})[::997, 0]
 print(json.dumps([rows[:, :{WIDTH}].tolist(), rows[:, {WIDTH}:].tolist()]))
 """
-
-
-def test_short_wavelengths_are_kept_and_long_ones_stretched():
-    found = inverse_frequencies(WIDTH)
-    plain = 500_000.0 ** (-np.arange(0, WIDTH, 2) / WIDTH)
-    wavelength = 2 * math.pi / plain
-    short, long = wavelength < 8192 / 4, wavelength > 8192
-    np.testing.assert_allclose(found[short], plain[short], rtol=1e-6)
-    np.testing.assert_allclose(found[long], plain[long] / 8, rtol=1e-6)
-    between = ~short & ~long
-    assert between.any()
-    assert (found[between] < plain[between]).all()
-    assert (found[between] > plain[between] / 8).all()
 
 
 @pytest.mark.env
