@@ -42,11 +42,11 @@ AT_ODD_SIZES = {"jax": SMALL, "torch_eager": SMALL, "tensorflow_xla": MODELS}
 def in_dialect():
     """A function (dialect, arguments of Python) that runs them there and gives their output."""
 
-    def run(dialect: str, *arguments: str) -> str:
+    def run(dialect: str, *arguments: str, **options: str) -> str:
         extra = {"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU", "TOKENIZERS_PARALLELISM": "false"}
         variables = clean_environ(extra)
         variables["PYTHONPATH"] += f":{HERE.parent}"
-        return python(*arguments, pins=PINS[dialect], env=variables, timeout=900).stdout
+        return python(*arguments, pins=PINS[dialect], env=variables, timeout=900, **options).stdout
 
     return run
 
