@@ -25,7 +25,6 @@ class Blocked(Window):
     TITLE, ORDER, FORM_OF = "Attention, blocked", 370, "attention_window"
 
     def problems(self, sizes):
-        """Return those of `attention_window`, and blocks that do not fill the sequence."""
         if result := super().problems(sizes):
             return result
         if sizes["sequence"] % sizes["window"]:

@@ -16,13 +16,11 @@ class Window(Attention):
     SIZES = {**Attention.SIZES, "window": "positions that a position sees, itself included"}
 
     def problems(self, sizes):
-        """Return the problem of a window longer than the sequence: it would be full attention."""
         if sizes["window"] > sizes["sequence"]:
             return {"window": f"at most the sequence, {sizes['sequence']}"}
         return {}
 
     def parameters(self, sizes):
-        """Return the sizes' problems, as `mha` does. Raises ValueError for sizes that have problems."""
         self.refuse_problems(sizes)
         return super().parameters(sizes)
 

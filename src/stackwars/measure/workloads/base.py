@@ -144,6 +144,8 @@ class Workload:
     DEFAULTS: ClassVar[dict[str, int] | None] = None
     """The sizes of a program file in a preset that gives none; None of any other workload, which has no such sizes."""
     INPUTS: ClassVar[dict[str, Axes]] = {"x": ("batch", "sequence", "features")}
+    INTEGERS: ClassVar[dict[str, str]] = {}
+    """{input: size} of inputs that are int32, uniform on [0, size); others are float32."""
     OUTPUT: Axes | None = None
     """The output's extents; None if they are those of the first input."""
     NO_FORM: ClassVar[dict[str, str]] = {}
@@ -174,12 +176,18 @@ class Workload:
             )
 
     def inputs(self, sizes: Sizes, seed: int) -> Arrays:
-        """Return the inputs of a call: float32 with mean 0 and standard deviation 1, unless overridden.
+        """Return the inputs of a call: float32 with mean 0 and standard deviation 1, and INTEGERS.
 
         Raises ValueError for sizes that have problems.
         """
         self.refuse_problems(sizes)
-        return {name: values.activations(name, shape(axes, sizes), seed) for name, axes in self.INPUTS.items()}
+        extents = {name: shape(axes, sizes) for name, axes in self.INPUTS.items()}
+        return {
+            name: values.tokens(name, one, seed, sizes[self.INTEGERS[name]])
+            if name in self.INTEGERS
+            else values.activations(name, one, seed)
+            for name, one in extents.items()
+        }
 
     def input_sets(self, sizes: Sizes, seed: int) -> list[Arrays]:
         """Return the inputs between which calls alternate: those of the seed, and those of the next."""

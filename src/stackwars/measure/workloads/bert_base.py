@@ -50,7 +50,6 @@ class Bert(LanguageModel):
         return s["layers"] * layer
 
     def unread_values(self, sizes):
-        """Return the rows of the embedding tables that are not in use."""
         width, tokens = sizes["hidden"], sizes["batch"] * sizes["sequence"]
         words = counts.unread(sizes["vocabulary"], tokens, width)
         return words + super().unread_values(sizes) + counts.unread(TOKEN_TYPES, 1, width)

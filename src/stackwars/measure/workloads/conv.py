@@ -27,7 +27,6 @@ class Conv(Workload):
         return {NAME: (sizes["channels_out"], sizes["channels_in"], 3, 3)}
 
     def flops(self, sizes):
-        """Return the operations; products with the padding count."""
         pixels = sizes["batch"] * sizes["height"] * sizes["width"]
         return counts.convolution(pixels, 3, sizes["channels_in"], sizes["channels_out"])
 

@@ -23,7 +23,6 @@ class Decode(Workload):
     FLAT = ("tensorflow", "numpy")
 
     def problems(self, sizes):
-        """Return the problem of a full cache, which has no room for the token."""
         if sizes["past"] < sizes["positions"]:
             return {}
         return {"past": f"fewer than positions, {sizes['positions']}"}

@@ -25,7 +25,6 @@ class Sorted(Mixture):
     SIZES_FROM_VALUES = GRAPH_BREAKS = True
 
     def flops(self, sizes):
-        """Return the operations of each token's chosen experts."""
         return self.flops_of_rows(sizes, sizes["tokens"] * sizes["chosen"])
 
     def in_jax(self, sizes, jax, parameters, x):

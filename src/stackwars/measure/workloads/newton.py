@@ -49,7 +49,6 @@ class Newton(Workload):
         return {"a": a.astype(np.float32), "b": b}
 
     def in_jax(self, sizes, jax, parameters, a, b):
-        """A loop whose end the device decides."""
         jnp = jax.numpy
         identity = jnp.eye(len(a), dtype=a.dtype)
 
@@ -67,7 +66,6 @@ class Newton(Workload):
         return x @ b
 
     def in_tensorflow(self, sizes, tf, parameters, a, b):
-        """A loop whose end the device decides."""
         identity = tf.eye(a.shape[0], dtype=a.dtype)
 
         def unfinished(x, product):
@@ -93,7 +91,6 @@ class Newton(Workload):
         return x @ b
 
     def in_torch(self, sizes, torch):
-        """A loop whose end the device decides."""
         while_loop = while_loop_in_torch()
 
         def forward(_, a, b):

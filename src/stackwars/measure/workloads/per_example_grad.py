@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from stackwars.measure.workloads import counts, values
+from stackwars.measure.workloads import counts
 from stackwars.measure.workloads.base import (
     ARRAY_DIALECTS,
     GELU_CUBE,
@@ -36,15 +36,8 @@ class Gradients(Workload):
         "classes": "number of labels",
     }
     INPUTS = {"x": ("batch", "features"), "labels": ("batch",)}
+    INTEGERS = {"labels": "classes"}
     FLAT = ARRAY_DIALECTS
-
-    def inputs(self, sizes, seed):
-        """Return x, float32, and labels, int32."""
-        batch = sizes["batch"]
-        return {
-            "x": values.activations("x", (batch, sizes["features"]), seed),
-            "labels": values.tokens("labels", (batch,), seed, sizes["classes"]),
-        }
 
     def parameters(self, sizes):
         features, hidden, classes = sizes["features"], sizes["hidden"], sizes["classes"]

@@ -53,7 +53,6 @@ class Recurrence(Workload):
         return tf.scan(step, x, start(parameters, x, tf))
 
     def in_numpy(self, sizes, parameters, x):
-        """Return the form with a loop in Python: NumPy has no other."""
         sequence, batch, _ = x.shape
         states = np.empty((sequence, batch, parameters["input"]["bias"].size), x.dtype)
         hidden = start(parameters, x, np)

@@ -1,6 +1,6 @@
 """A training step of a small classifier: product, GELU by tanh, product, cross-entropy, and AdamW."""
 
-from stackwars.measure.workloads import adamw, counts, decoder, losses, values
+from stackwars.measure.workloads import adamw, counts, decoder, losses
 from stackwars.measure.workloads.base import make_module, nested
 
 
@@ -12,6 +12,8 @@ class TrainMLP(adamw.Training):
         "hidden": "width between the two products",
         "classes": "classes that the loss tells apart",
     }
+    INPUTS = {"x": ("batch", "features"), "labels": ("batch",)}
+    INTEGERS = {"labels": "classes"}
     APART = 3.1e-5
     """20 draws of `losses.apart` at the sizes of the full preset gave 2.8e-5 to 3.1e-5.
 
@@ -19,13 +21,6 @@ class TrainMLP(adamw.Training):
     in every step. With 0.999 rounded to float32 and nothing else, a training parts from an exact one by 6.4e-6:
     as far as those that correct in float64 (NumPy, PyTorch) were from JAX, which corrects in float32.
     """
-
-    def inputs(self, sizes, seed):
-        """Return x (batch, features), float32, and labels (batch,), int32."""
-        return {
-            "x": values.activations("x", (sizes["batch"], sizes["features"]), seed),
-            "labels": values.tokens("labels", (sizes["batch"],), seed, sizes["classes"]),
-        }
 
     def parameters(self, sizes):
         features, hidden, classes = sizes["features"], sizes["hidden"], sizes["classes"]
