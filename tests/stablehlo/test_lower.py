@@ -4,12 +4,13 @@ import gzip
 import hashlib
 import re
 from collections import Counter
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
-from running import lower_program, run
+from running import run
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Failed
 from stackwars.core.program_text import load_sources, readback
@@ -67,10 +68,25 @@ def main_of(text):
     return text[text.index("@main(") :].split("->")[0]
 
 
-def lowered(python, job, folder):
-    """(text, document, entries) of a job."""
-    lower_program(python, job, folder)
-    return read(folder)
+PINS = {"tensorflow_xla": "tensorflow"}
+
+
+@pytest.fixture(scope="module")
+def lowered():
+    """A function of a job and a folder: (text, document, entries). A framework lowers all programs by one process."""
+    processes: dict[str, lowering.Lowering] = {}
+    with ExitStack() as stack:
+
+        def of(job, folder):
+            if job.framework not in processes:
+                pins = REPOSITORY / "envs" / f"{PINS.get(job.framework, job.framework)}.txt"
+                process = lowering.Lowering(pins, job, 300, ahead_supervisor.CAP_BYTES)
+                processes[job.framework] = stack.enter_context(process)
+            asked = {"job": asdict(job), "output": str(folder), "timeout_s": 300}
+            assert not processes[job.framework].ask("lower", **asked)
+            return read(folder)
+
+        yield of
 
 
 def read(folder):
@@ -80,9 +96,9 @@ def read(folder):
 
 
 @pytest.mark.env
-def test_lines_of_a_program_name_their_source_in_the_workload(jax_python, tmp_path):
+def test_lines_of_a_program_name_their_source_in_the_workload(lowered, tmp_path):
     job = lower_job(SMOKE, Program("jax", "mha"))
-    text, document, _ = lowered(jax_python, job, tmp_path)
+    text, document, _ = lowered(job, tmp_path)
     found = load_sources(document["sources"])
     lines = text.splitlines()
     products = [place for place, line in enumerate(lines) if " stablehlo.dot_general " in line]
@@ -99,10 +115,10 @@ UPDATING = [(name, workload) for name in ("jax", "torch_xla") for workload in ("
 
 @pytest.mark.env
 @pytest.mark.parametrize(("name", "workload"), UPDATING)
-def test_program_that_updates_is_the_one_that_the_cell_ran(name, workload, request, tmp_path):
+def test_program_that_updates_is_the_one_that_the_cell_ran(lowered, name, workload, request, tmp_path):
     python = request.getfixturevalue(f"{name}_python")
     job = lower_job(SMOKE, Program(name, workload))
-    text, document, entries = lowered(python, job, tmp_path)
+    text, document, entries = lowered(job, tmp_path)
     run(python, "-c", CELL, name, job.dialect, workload, job.sizes, tmp_path / "cell.mlir")
     assert text == (tmp_path / "cell.mlir").read_text()
     assert main_of(text).count("%arg") == len(entries)
@@ -122,10 +138,9 @@ STEPPING = ("tensorflow_xla", "torchax", "torch_tpu")
 
 @pytest.mark.env
 @pytest.mark.parametrize("name", STEPPING)
-def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
-    python = request.getfixturevalue(f"{name}_python")
+def test_lowered_step_is_a_step(lowered, name, jax_python, tmp_path):
     job = lower_job(SMOKE, Program(name, "train_mlp"))
-    _, document, _ = lowered(python, job, tmp_path / "program")
+    _, document, _ = lowered(job, tmp_path / "program")
     run(jax_python, "-c", STEP, tmp_path / "program", job.sizes)
     found = dict(np.load(tmp_path / "program" / "results.npz"))
     sizes, seed = job.sizes, document["seed"]
@@ -140,18 +155,18 @@ def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
 
 
 @pytest.mark.env
-def test_frontend_that_lowers_no_cache_says_so(torchax_python, tmp_path):
+def test_frontend_that_lowers_no_cache_says_so(lowered, tmp_path):
     job = lower_job(SMOKE, Program("torchax", "decode"))
-    text, _, entries = lowered(torchax_python, job, tmp_path)
+    text, _, entries = lowered(job, tmp_path)
     assert text.startswith("// no program: of what updates itself, torchax")
     assert entries == []
 
 
 @pytest.mark.env
 @pytest.mark.parametrize("workload", ["ffn", "train_transformer"])
-def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_path):
+def test_marked_program_is_what_torch_xla_marks(lowered, torch_xla_python, workload, tmp_path):
     job = lower_job(SMOKE, Program("torch_xla", workload, "tensor2"))
-    text, document, _ = lowered(torch_xla_python, job, tmp_path / "lowered")
+    text, document, _ = lowered(job, tmp_path / "lowered")
     point = sharding.Point("torch_xla", workload, "tensor", 2)
     divided = replace(sharded_job(SMOKE, point), sizes=job.sizes)
     folder = tmp_path / "sharded"
@@ -201,10 +216,9 @@ def test_programs_that_one_process_serves_are_those_that_cells_run(
 
 @pytest.mark.env
 @pytest.mark.parametrize("name", ["jax", "torch_xla", "torch_tpu"])
-def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
-    python = request.getfixturevalue(f"{name}_python")
+def test_llama_8b_needs_no_32_gb(lowered, name, tmp_path):
     job = lower_job(FULL, Program(name, "llama3_8b"))
-    text, document, entries = lowered(python, job, tmp_path)
+    text, document, entries = lowered(job, tmp_path)
     assert document["peak_rss_bytes"] < 2 * 2**30
     weights = [entry for entry in entries if entry.kind == "weight"]
     assert len(weights) == 291
@@ -212,18 +226,18 @@ def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
 
 
 @pytest.mark.env
-def test_bert_in_tensorflow_needs_no_memory_for_its_weights(tensorflow_xla_python, tmp_path):
+def test_bert_in_tensorflow_needs_no_memory_for_its_weights(lowered, tmp_path):
     job = lower_job(FULL, Program("tensorflow_xla", "bert_base"))
-    text, document, entries = lowered(tensorflow_xla_python, job, tmp_path)
+    text, document, entries = lowered(job, tmp_path)
     assert document["peak_rss_bytes"] < 2**30
     assert [entry.kind for entry in entries] == ["input"] + 197 * ["weight"]
     assert "30522x768" in text
 
 
 @pytest.mark.env
-def test_torch_tpu_transposes_weights(torch_tpu_python, tmp_path):
+def test_torch_tpu_transposes_weights(lowered, tmp_path):
     job = lower_job(SMOKE, Program("torch_tpu", "gpt2_small"))
-    text, _, entries = lowered(torch_tpu_python, job, tmp_path)
+    text, _, entries = lowered(job, tmp_path)
     assert text.startswith("module @torch_tpu {")
     assert main_of(text).count("%arg") == len(entries)
     assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}
