@@ -256,8 +256,8 @@ class Workload:
         """Return (output of a call for each set of inputs, state after the last) of the form in NumPy, in float64."""
         function, state = self.form("numpy", sizes, NUMPY), float64(state)
         arranged = self.arranged("numpy", float64(weights).items(), lambda array: array)
-        kept = (arranged, state) if state else (arranged,)
-        return [function(*kept, *float64(one).values()) for one in sets], state
+        leading = (arranged, state) if state else (arranged,)
+        return [function(*leading, *float64(one).values()) for one in sets], state
 
     def expected(self, sizes: Sizes, seed: int, calls: int | None = None) -> tuple[list, Arrays] | None:
         """Return (output of each call, {name: what the calls update, after the last}) of the reference, in float64.

@@ -26,7 +26,7 @@ import numpy as np
 
 from stackwars.measure import workloads
 from stackwars.measure.workloads import program_inputs
-from stackwars.measure.workloads.base import ProgramFileError, Workload
+from stackwars.measure.workloads.base import ProgramFileError, Workload, make_module
 
 FORMS = ("jax", "torch", "numpy", "tensorflow")
 INPUTS, RNG = "inputs", "rng"
@@ -98,20 +98,59 @@ class Functions(Workload):
         return function
 
     def in_torch(self, sizes, torch):
-        from stackwars.measure.workloads.functions_torch import Program, ProgramOfModule
+        """Return the module that calls the file's `torch`, or the module of its `torch_module`.
 
-        if self._has(MODULE):
-            made = self.function(MODULE)
-            with torch.device("cpu"):
-                module = made(**{name: sizes[name] for name in inspect.signature(made).parameters})
-            return ProgramOfModule(self, module, getattr(self.module, NAMES, {}))
-        return Program(self)
+        Neither has parameters of its own: an input takes the place of each in every call, as a weight of the other
+        APIs' forms is an input too.
+        """
+        nothing = torch.nn.Module()
+        if not self._has(MODULE):
+            function = self.function("torch")
+            return make_module(
+                torch,
+                lambda _, *tensors: self.results("torch", function(*tensors)),
+                without_weights=nothing,
+            )
+        made, inputs = self.function(MODULE), list(self.INPUTS)
+        with torch.device("cpu"):
+            module = made(**{name: sizes[name] for name in inspect.signature(made).parameters})
+        names = self._names_of(module)
+        parameter_places = [(name, inputs.index(one)) for name, one in names.items()]
+        places = [place for place, one in enumerate(inputs) if one not in names.values()]
+        for name in names:
+            owner, _, last = name.rpartition(".")
+            leaves = module.get_submodule(owner)
+            (leaves._parameters if last in leaves._parameters else leaves._buffers).pop(last)
+
+        def forward(form, *tensors):
+            parameters = {name: tensors[place] for name, place in parameter_places}
+            others = tuple(tensors[place] for place in places)
+            return self.results(MODULE, torch.func.functional_call(form.module, parameters, others))
+
+        return make_module(torch, forward, without_weights=nothing, module=module)
+
+    def _names_of(self, module: Any) -> dict[str, str]:
+        """Return NAMES, {name of a parameter: input}, which must have every parameter of the module and no others."""
+        names = getattr(self.module, NAMES, {})
+        own = [*dict(module.named_parameters(remove_duplicate=False)), *dict(module.named_buffers())]
+        known = [name for name, _ in module.named_parameters()]
+        unknown = [name for name in names if name not in own]
+        missing = [name for name in known if name not in names]
+        if unknown or missing:
+            got = f"no such {', '.join(unknown)}" if unknown else f"no input for {', '.join(missing)}"
+            expected = f"NAMES to name every parameter of the module ({', '.join(known)})"
+            raise self.error(MODULE, expected, got, NAMES)
+        return names
 
     def holder_in_torch(self, module):
         return module.without_weights
 
     def finish_in_torch(self, module, sizes, seed, put):
-        module.place(put)
+        """Place the constants that the module keeps as buffers."""
+        for owner in module.modules():
+            for name, constant in owner._buffers.items():
+                if constant is not None:
+                    owner._buffers[name] = put(constant.numpy())
 
     def call(self, form: str, *arrays: Any) -> Any:
         """Return the result of a function of the file, several results as a tuple."""

@@ -101,8 +101,8 @@ class DividedBlocks(decoder.Blocks):
         parts = [self.apart(part, (batch, sequence, heads, -1)) for part in self.xp.split(qkv, 3, axis=-1)]
         return [self.lax.dynamic_slice_in_dim(part, first, own, axis=1) for part in parts]
 
-    def mixed(self, layer, *given):
-        return self.added(super().mixed, layer, "out", *given)
+    def mixed(self, layer, *arrays):
+        return self.added(super().mixed, layer, "out", *arrays)
 
     def feed_forward(self, layer, x):
         return self.added(super().feed_forward, layer, "down", x)
@@ -113,9 +113,9 @@ class DividedBlocks(decoder.Blocks):
     def gathered(self, part):
         return self.lax.all_gather(part, parallel.AXIS, axis=-1, tiled=True)
 
-    def added(self, block, layer, last, *given):
+    def added(self, block, layer, last, *arrays):
         """A block whose last product's inputs are divided: the devices' shares added, and the bias once."""
-        share = block({**layer, last: {"kernel": layer[last]["kernel"]}}, *given)
+        share = block({**layer, last: {"kernel": layer[last]["kernel"]}}, *arrays)
         return self.lax.psum(share, parallel.AXIS) + layer[last]["bias"]
 
 
