@@ -269,14 +269,14 @@ class Workload:
         if not self.has_reference:
             return None
         sets = self.input_sets(sizes, seed)
-        given = [
-            sets[call % INPUT_SETS] for call in range(calls or (1 if hasattr(self, "STATE") else INPUT_SETS))
-        ]
-        outputs, state = self.reference(sizes, self.weights(sizes, seed), given, self.state(sizes, seed))
+        count = calls or (1 if hasattr(self, "STATE") else INPUT_SETS)
+        called = [sets[call % INPUT_SETS] for call in range(count)]
+        outputs, state = self.reference(sizes, self.weights(sizes, seed), called, self.state(sizes, seed))
         # Whole numbers stay as they are: they are compared exactly.
-        return [
+        outputs = [
             tuple(map(precise, output)) if isinstance(output, tuple) else precise(output) for output in outputs
-        ], state
+        ]
+        return outputs, state
 
     def modules(self) -> list[str]:
         """Return the modules that declare it."""
