@@ -2,10 +2,12 @@
 
 import gzip
 import hashlib
+import json
 import re
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,17 +30,24 @@ from stackwars.study.workflow.measured_jobs import sharded_job
 FULL = config.load()
 SMOKE = config.load(preset="smoke")
 CELL = """
-import sys
+import json, sys
 from importlib import import_module
+from pathlib import Path
 from stackwars.measure import workloads
-framework, dialect, name, sizes = sys.argv[1], sys.argv[2], sys.argv[3], eval(sys.argv[4])
-session = import_module(f"stackwars.measure.frameworks.{framework}").Session("cpu", "highest")
-inputs = workloads.load(name).inputs(sizes, 2025)
-session.build(workloads.build(name, dialect), sizes, 2025, [inputs])
-session.settle()
-session.fence(session.call(0))
-open(sys.argv[5], "w").write(session.stablehlo())
+framework, dialect, folder = sys.argv[1:4]
+for name, sizes in json.loads(sys.argv[4]).items():
+    session = import_module(f"stackwars.measure.frameworks.{framework}").Session("cpu", "highest")
+    inputs = workloads.load(name).inputs(sizes, 2025)
+    session.build(workloads.build(name, dialect), sizes, 2025, [inputs])
+    session.settle()
+    session.fence(session.call(0))
+    Path(folder, f"{name}.mlir").write_text(session.stablehlo())
 """
+IN_CELLS = {
+    **{"jax": ("mha", "train_mlp", "decode"), "torch_xla": ("bert_base", "train_mlp", "decode")},
+    **{"torchax": ("gpt2_small",), "tensorflow_xla": ("mha",)},
+}
+"""Workloads whose programs are compared with those that cells of these frameworks run."""
 
 STEP = """
 import sys
@@ -86,6 +95,7 @@ def lowered():
             assert not processes[job.framework].ask("lower", **asked)
             return read(folder)
 
+        of.processes = processes
         yield of
 
 
@@ -110,18 +120,37 @@ def test_lines_of_a_program_name_their_source_in_the_workload(lowered, tmp_path)
         assert "@" in source[int(number) - 1] or "einsum" in source[int(number) - 1], found[place]
 
 
-UPDATING = [(name, workload) for name in ("jax", "torch_xla") for workload in ("train_mlp", "decode")]
+@pytest.fixture(scope="module")
+def in_cells(request, tmp_path_factory):
+    """A function of a framework: the folder of the programs that its cells run, by one process."""
+
+    @cache
+    def of(name):
+        folder, jobs = (
+            tmp_path_factory.mktemp(name),
+            [lower_job(SMOKE, Program(name, w)) for w in IN_CELLS[name]],
+        )
+        sizes = json.dumps({job.workload: job.sizes for job in jobs})
+        run(request.getfixturevalue(f"{name}_python"), "-c", CELL, name, jobs[0].dialect, folder, sizes)
+        return folder
+
+    return of
 
 
 @pytest.mark.env
-@pytest.mark.parametrize(("name", "workload"), UPDATING)
-def test_program_that_updates_is_the_one_that_the_cell_ran(lowered, name, workload, request, tmp_path):
-    python = request.getfixturevalue(f"{name}_python")
+@pytest.mark.parametrize(("name", "workload"), [(name, one) for name, some in IN_CELLS.items() for one in some])
+def test_program_is_the_one_that_the_cell_ran(lowered, in_cells, name, workload, tmp_path):
     job = lower_job(SMOKE, Program(name, workload))
-    text, document, entries = lowered(job, tmp_path)
-    run(python, "-c", CELL, name, job.dialect, workload, job.sizes, tmp_path / "cell.mlir")
-    assert text == (tmp_path / "cell.mlir").read_text()
+    other, _, _ = lowered(replace(job, sizes={**job.sizes, "batch": 3}), tmp_path / "other")
+    # The second of the two: nothing of the first is in it.
+    text, document, entries = lowered(job, tmp_path / "program")
+    assert text == (in_cells(name) / f"{workload}.mlir").read_text() != other
+    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
     assert main_of(text).count("%arg") == len(entries)
+    if workload == "gpt2_small":  # its tied weight is one argument
+        assert main_of(text).count(f"tensor<{job.sizes['vocabulary']}x{job.sizes['hidden']}xf32>") == 1
+    if workload not in ("train_mlp", "decode"):
+        return
     names = [result["name"] for result in document["results"] if result["name"]]
     leaves = 4 * 3 if workload == "train_mlp" else 2 * job.sizes["layers"]
     assert len(names) == len(set(names)) == leaves + 1
@@ -131,6 +160,13 @@ def test_program_that_updates_is_the_one_that_the_cell_ran(lowered, name, worklo
         assert donated == leaves + (workload == "train_mlp")  # the optimiser's count of steps
     # An optimiser's moments are 0 at first; a cache is full.
     assert ("zeros" in {entry.kind for entry in entries}) == (workload == "train_mlp")
+
+
+@pytest.mark.env
+def test_sizes_that_cannot_be_lowered_are_a_failure_with_the_last_line(lowered, tmp_path):
+    lowered(lower_job(SMOKE, Program("jax", "mha")), tmp_path / "program")
+    with pytest.raises(Failed, match="exit status 1 in lower; last line: KeyError"):
+        lowered.processes["jax"]({"batch": 3}, tmp_path / "without-sizes")
 
 
 STEPPING = ("tensorflow_xla", "torchax", "torch_tpu")
@@ -185,35 +221,6 @@ def test_marked_program_is_what_torch_xla_marks(lowered, torch_xla_python, workl
 
 
 @pytest.mark.env
-@pytest.mark.parametrize(
-    ("name", "workload"),
-    [
-        ("jax", "mha"),
-        ("torch_xla", "bert_base"),
-        ("torchax", "gpt2_small"),
-        ("tensorflow_xla", "mha"),
-    ],
-)
-def test_programs_that_one_process_serves_are_those_that_cells_run(
-    name, workload, request, monkeypatch, tmp_path
-):
-    python = request.getfixturevalue(f"{name}_python")
-    job = lower_job(SMOKE, Program(name, workload))
-    monkeypatch.setattr(lowering, "ensure", lambda _: python)
-    with lowering.Lowering(tmp_path / "no.pins", job, 300, ahead_supervisor.CAP_BYTES) as lower:
-        with pytest.raises(Failed, match="exit status 1 in lower; last line: KeyError"):
-            lower({"batch": 3}, tmp_path / "without-sizes")
-        other = lower({**job.sizes, "batch": 3}, tmp_path / "other")
-        # The second of the two: nothing of the first is in it.
-        text, document, entries = read(lower(job.sizes, tmp_path / "served").parent)
-    run(python, "-c", CELL, name, job.dialect, workload, job.sizes, tmp_path / "cell.mlir")
-    assert text == (tmp_path / "cell.mlir").read_text() != read(other.parent)[0]
-    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
-    assert main_of(text).count("%arg") == len(entries)
-    if workload == "gpt2_small":  # its tied weight is one argument
-        assert main_of(text).count(f"tensor<{job.sizes['vocabulary']}x{job.sizes['hidden']}xf32>") == 1
-
-
 @pytest.mark.env
 @pytest.mark.parametrize("name", ["jax", "torch_xla", "torch_tpu"])
 def test_llama_8b_needs_no_32_gb(lowered, name, tmp_path):
