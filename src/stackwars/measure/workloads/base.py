@@ -139,7 +139,11 @@ class Workload:
     ORDER: int
     """Its place in the tables."""
     KIND = "basic"
-    SIZES: ClassVar[dict[str, str]]
+    SIZES: ClassVar[dict[str, str]] = {
+        "batch": "sequences in a call",
+        "sequence": "positions in a sequence",
+        "features": "width of the input",
+    }
     """{name: meaning} of its sizes; the first is the number of items in a call."""
     DEFAULTS: ClassVar[dict[str, int] | None] = None
     """The sizes of a program file in a preset that gives none; None of any other workload, which has no such sizes."""

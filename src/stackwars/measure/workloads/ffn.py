@@ -9,12 +9,7 @@ from stackwars.measure.workloads.base import Workload, make_module
 class FeedForward(Workload):
     """Two linear layers with an activation between them."""
 
-    SIZES = {
-        "batch": "sequences in a call",
-        "sequence": "positions in a sequence",
-        "features": "width of input and output",
-        "hidden": "width between the two linear layers",
-    }
+    SIZES = {**Workload.SIZES, "hidden": "width between the two linear layers"}
     ACTIVATION: str
     """Its name in torch.nn.functional and among the operations of an array dialect."""
 

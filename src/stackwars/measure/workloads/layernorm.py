@@ -11,11 +11,6 @@ EPSILON = 1e-5  # added to the variance
 
 class LayerNorm(Workload):
     TITLE, TABLE, ORDER = "LayerNorm", "I", 50
-    SIZES = {
-        "batch": "sequences in a call",
-        "sequence": "positions in a sequence",
-        "features": "width of input and output, which is normalised over",
-    }
 
     def parameters(self, sizes):
         return counts.norm("norm", sizes["features"])

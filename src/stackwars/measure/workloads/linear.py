@@ -6,12 +6,7 @@ from stackwars.measure.workloads.base import Workload, make_module
 
 class Linear(Workload):
     TITLE, TABLE, ORDER = "Linear layer", "sizes", 95
-    SIZES = {
-        "batch": "sequences in a call",
-        "sequence": "positions in a sequence",
-        "features": "width of the input",
-        "outputs": "width of the output",
-    }
+    SIZES = {**Workload.SIZES, "outputs": "width of the output"}
     OUTPUT = ("batch", "sequence", "outputs")
 
     def parameters(self, sizes):

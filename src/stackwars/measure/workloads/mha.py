@@ -14,12 +14,7 @@ from stackwars.measure.workloads.base import Workload, make_module, softmax
 class Attention(Workload):
     """All scores are computed, and a subclass may hide some from the softmax."""
 
-    SIZES = {
-        "batch": "sequences in a call",
-        "sequence": "positions in a sequence",
-        "features": "width of input and output; a multiple of heads",
-        "heads": "attention heads",
-    }
+    SIZES = {**Workload.SIZES, "heads": "attention heads, which divide the features"}
 
     def parameters(self, sizes):
         """Divide the weights; rows of qkv are q, then k, then v."""

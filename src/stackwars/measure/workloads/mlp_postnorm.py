@@ -7,19 +7,14 @@ call): here it is the smaller one of config/config.yaml.
 """
 
 from stackwars.measure.workloads import counts
-from stackwars.measure.workloads.base import ARRAY_DIALECTS, Workload, make_module
+from stackwars.measure.workloads.base import ARRAY_DIALECTS, make_module
+from stackwars.measure.workloads.ffn import FeedForward
 
 EPSILON = 1e-5  # added to the variance
 
 
-class PostNorm(Workload):
+class PostNorm(FeedForward):
     TITLE, TABLE, ORDER = "MLP, post-norm", "lecture", 90
-    SIZES = {
-        "batch": "sequences in a call",
-        "sequence": "positions in a sequence",
-        "features": "width of input and output, which is normalised over",
-        "hidden": "width between the two products",
-    }
     FLAT = ARRAY_DIALECTS
 
     def parameters(self, sizes):
@@ -32,10 +27,6 @@ class PostNorm(Workload):
             "down.bias": (features,),
             **counts.norm("norm", features),
         }
-
-    def flops(self, sizes):
-        positions = sizes["batch"] * sizes["sequence"]
-        return 2 * counts.matmul(positions, sizes["features"], sizes["hidden"])
 
     def in_arrays(self, sizes, xp, parameters, x):
         hidden = xp.gelu_tanh(x @ parameters["up.weight"] + parameters["up.bias"])
