@@ -3,11 +3,12 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from frameworks.probe import SEED, SIZES
+from frameworks.probe import IN_MEMORY, SEED, SIZES
 from frameworks.probed import pins, probe, run_code
 from stackwars.core.program_text import readback
 from stackwars.measure.checks import relative_l2
@@ -56,6 +57,16 @@ def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
     expected, _ = ffn.expected(SIZES["small"], SEED)
     for output, right in zip(found["values"], expected, strict=True):
         assert relative_l2(np.array(output), right) < 1e-5
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_weights_and_inputs_are_64_byte_aligned_and_in_small_pages(name):
+    """So they lie in the same kind of memory in every framework."""
+    found = probe(name, "small")["memory"]
+    assert len(found) >= 4, "two weights and an input of each set"
+    assert {offset for offset, _ in found} == {0}
+    if "[always]" not in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text():
+        assert {size for _, size in found} == {0}
 
 
 CACHED = """
