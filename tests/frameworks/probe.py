@@ -1,13 +1,11 @@
 """Uses one framework as a cell does, on the FFN, and prints what a test wants to know, as JSON.
 
-`python probe.py FRAMEWORK small|fences`: runs in that framework's environment.
+`python probe.py FRAMEWORK` runs in that environment.
 """
 
 import json
 import re
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +18,6 @@ SIZES = {
     "small": {"batch": 4, "sequence": 8, "features": 32, "hidden": 64},
     # Weights and inputs of 8 MiB, for which NumPy by itself asks for huge pages.
     "memory": {"batch": 64, "sequence": 64, "features": 512, "hidden": 4096},
-    # Long enough that a call which does not wait cannot be mistaken for one that does.
-    "fences": {"batch": 128, "sequence": 64, "features": 256, "hidden": 1024},
 }
 SEED = 5
 IN_MEMORY = ("jax", "numpy", "tensorflow_xla", "torch_eager", "torchax")
@@ -35,18 +31,6 @@ def session(framework: str, sizes: dict[str, int]):
     used.build(workloads.build(ffn, module.DIALECT), sizes, SEED, ffn.input_sets(sizes, SEED))
     used.settle()
     return used
-
-
-def calls(used, count: int, fence) -> list[float]:
-    """Seconds of each fenced call; the last output is fetched, so that all work is done after it."""
-    seconds, output = [], None
-    for number in range(count):
-        start = time.perf_counter()
-        output = used.call(number % 2)
-        fence(output)
-        seconds.append(time.perf_counter() - start)
-    used.fetch(output)
-    return seconds
 
 
 def compiled(used, which: int) -> int:
@@ -144,13 +128,5 @@ def small(framework: str) -> dict:
     }
 
 
-def fences(framework: str) -> dict:
-    """Median seconds of a call with the session's fence, and without one."""
-    used = session(framework, SIZES["fences"])
-    calls(used, 2, used.fence)
-    fenced = statistics.median(calls(used, 7, used.fence))
-    return {"fenced_s": fenced, "unfenced_s": statistics.median(calls(used, 5, lambda output: None))}
-
-
 if __name__ == "__main__":
-    print(json.dumps({"small": small, "fences": fences}[sys.argv[2]](sys.argv[1])))
+    print(json.dumps(small(sys.argv[1])))

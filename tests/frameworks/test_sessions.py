@@ -35,7 +35,7 @@ def framework(request) -> str:
 @pytest.fixture
 def found(framework) -> dict:
     """What the probe of that framework found on small sizes."""
-    return probe(framework, "small")
+    return probe(framework)
 
 
 def pinned(framework: str, package: str) -> str:
@@ -62,7 +62,7 @@ def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
 @pytest.mark.parametrize("name", IN_MEMORY)
 def test_weights_and_inputs_are_64_byte_aligned_and_in_small_pages(name):
     """So they lie in the same kind of memory in every framework."""
-    found = probe(name, "small")["memory"]
+    found = probe(name)["memory"]
     assert len(found) >= 4, "two weights and an input of each set"
     assert {offset for offset, _ in found} == {0}
     if "[always]" not in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text():
@@ -104,30 +104,30 @@ def test_executable_from_a_cache_on_disk_is_told(name, is_read, tmp_path):
 
 @pytest.mark.parametrize("name", WITH_PROGRAM)
 def test_asked_precision_stands_in_the_program(name):
-    found = probe(name, "small")
+    found = probe(name)
     assert readback(found["stablehlo"]) == {"precision": "HIGHEST", "dtype": "f32"}
     assert len(re.findall(r"stablehlo\.dot_general", found["stablehlo"])) == 2
 
 
 @pytest.mark.parametrize(("name", "flags"), [("torch_xla", ["--xla_cpu_enable_fast_math=false"]), ("jax", [])])
 def test_flags_that_a_framework_sets_when_it_is_imported_are_recorded(name, flags):
-    assert probe(name, "small")["xla_flags"] == flags
+    assert probe(name)["xla_flags"] == flags
 
 
 @pytest.mark.parametrize("name", ["torch_eager", "torch_inductor"])
 def test_highest_precision_is_that_of_convolutions_on_a_gpu_too(name):
-    assert probe(name, "small")["allows_tf32"] is False
+    assert probe(name)["allows_tf32"] is False
 
 
 def test_forms_of_jax_go_from_the_jaxpr_to_the_optimised_hlo():
-    forms = probe("jax", "small")["forms"]
+    forms = probe("jax")["forms"]
     assert forms["jaxpr"].count("dot_general[") == 2
     assert forms["optimised_hlo"].startswith("HloModule") and 'op_name="' in forms["optimised_hlo"]
     assert "source_file" not in forms["optimised_hlo"]
 
 
 def test_forms_of_inductor_go_from_the_graph_to_kernels_named_by_its_nodes():
-    forms = probe("torch_inductor", "small")["forms"]
+    forms = probe("torch_inductor")["forms"]
     assert "torch.ops.aten.erf" in forms["fx_graph"]
     assert re.search(r"^cpp_fused_\w*erf\w*_\d+ = async_compile", forms["generated_code"], re.MULTILINE)
     assert forms["generated_code"].count("extern_kernels.addmm(") == 2
@@ -135,26 +135,26 @@ def test_forms_of_inductor_go_from_the_graph_to_kernels_named_by_its_nodes():
 
 
 def test_program_of_tensorflow_names_no_file_and_counts_no_function():
-    text = probe("tensorflow_xla", "small")["stablehlo"]
+    text = probe("tensorflow_xla")["stablehlo"]
     assert "loc(" not in text and ".py" not in text
     assert text.startswith("module @main_module attributes {")
 
 
 @pytest.mark.parametrize("name", WITHOUT_PROGRAM)
 def test_framework_without_a_program_says_why(name):
-    assert probe(name, "small")["stablehlo"].startswith("// no program: ")
+    assert probe(name)["stablehlo"].startswith("// no program: ")
 
 
 def test_dynamo_gives_torch_xla_one_graph_and_its_lazy_program():
-    found = probe("torch_xla_dynamo", "small")
+    found = probe("torch_xla_dynamo")
     assert found["generated"] == {"graphs": 1, "graph_breaks": 0}
-    lines = [probe(name, "small")["stablehlo"].splitlines()[1:] for name in WITH_PROGRAM[1:4:2]]
+    lines = [probe(name)["stablehlo"].splitlines()[1:] for name in WITH_PROGRAM[1:4:2]]
     assert lines[0] == lines[1]
 
 
 @pytest.mark.parametrize("name", [*INDUCTOR, "torch_eager"])
 def test_pytorch_loads_no_other_framework_and_makes_kernels_of_one_graph(name):
-    found = probe(name, "small")
+    found = probe(name)
     assert found["loaded"] == []
     assert found["torch_threads"] == len(os.sched_getaffinity(0))
     if name in INDUCTOR:
@@ -170,14 +170,14 @@ def test_inductor_without_a_compiler_is_not_supported():
 
 
 def test_program_of_the_pending_framework_is_that_of_the_forward_pass():
-    settled, pending = (probe(name, "small")["stablehlo"] for name in WITH_PROGRAM[1:3])
+    settled, pending = (probe(name)["stablehlo"] for name in WITH_PROGRAM[1:3])
     count = [len(re.findall(r"= \S*stablehlo\.", text)) for text in (settled, pending)]
     assert count[0] == count[1] > 5
 
 
 @pytest.mark.parametrize("name", [name for name in FRAMEWORKS if name not in TELL_NOTHING])
 def test_compiling_takes_time_and_some_tell_their_tracing(name):
-    found = probe(name, "small")
+    found = probe(name)
     if name in TENSORFLOW:
         assert found["compile_s"] is None
     else:

@@ -158,9 +158,3 @@ def test_a_process_that_hangs_ends_its_round_and_leaves_records(toy):
     assert records["subject"]["status"] == "timeout"
     assert records["subject"]["status_detail"].endswith("last phase begun or finished: run")
     assert "end" not in [event["event"] for event in records["subject"]["events"]]
-
-
-def test_a_process_that_ends_early_leaves_the_others_their_turns(toy):
-    records = ran(toy, partner="sigkill", loop_pairs=2)
-    assert (records["subject"]["status"], records["partner"]["status"]) == ("ok", "crash")
-    assert len(loops.loops_of(records["subject"])) == 2
