@@ -44,11 +44,6 @@ class Bert(LanguageModel):
             result |= counts.norm(f"{name}.output.LayerNorm", width)
         return result
 
-    def flops(self, sizes):
-        s = sizes
-        layer = counts.encoder(s["batch"], s["sequence"], s["hidden"], s["intermediate"])
-        return s["layers"] * layer
-
     def unread_values(self, sizes):
         width, tokens = sizes["hidden"], sizes["batch"] * sizes["sequence"]
         words = counts.unread(sizes["vocabulary"], tokens, width)

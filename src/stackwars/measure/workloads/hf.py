@@ -79,8 +79,8 @@ class LanguageModel(Model):
     def flops(self, sizes):
         s = sizes
         layer = counts.encoder(s["batch"], s["sequence"], s["hidden"], s["intermediate"])
-        head = counts.matmul(s["batch"] * s["sequence"], s["hidden"], s["vocabulary"])
-        return s["layers"] * layer + head
+        rows = s["batch"] * s["sequence"] if self.OUTPUT[-1] == "vocabulary" else 0
+        return s["layers"] * layer + counts.matmul(rows, s["hidden"], s["vocabulary"])
 
     def unread_values(self, sizes):
         return counts.unread(sizes["positions"], sizes["sequence"], sizes["hidden"])
