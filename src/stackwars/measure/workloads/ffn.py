@@ -10,12 +10,19 @@ class FeedForward(Workload):
     """Two linear layers with an activation between them."""
 
     SIZES = {**Workload.SIZES, "hidden": "width between the two linear layers"}
+    LAST = "features"
+    """The size that is the width of the output."""
     ACTIVATION: str
     """Its name in torch.nn.functional and among the operations of an array dialect."""
 
     def parameters(self, sizes):
-        features, hidden = sizes["features"], sizes["hidden"]
-        return counts.linear("up", features, hidden) | counts.linear("down", hidden, features)
+        hidden = sizes["hidden"]
+        return counts.linear("up", sizes["features"], hidden) | counts.linear("down", hidden, sizes[self.LAST])
+
+    def layers_in_torch(self, sizes, torch):
+        """Return the two layers by name."""
+        up = torch.nn.Linear(sizes["features"], sizes["hidden"])
+        return {"up": up, "down": torch.nn.Linear(sizes["hidden"], sizes[self.LAST])}
 
     def flops(self, sizes):
         positions = sizes["batch"] * sizes["sequence"]
@@ -28,12 +35,8 @@ class FeedForward(Workload):
 
     def in_torch(self, sizes, torch):
         activation = getattr(torch.nn.functional, self.ACTIVATION)
-        return make_module(
-            torch,
-            lambda self, x: self.down(activation(self.up(x))),
-            up=torch.nn.Linear(sizes["features"], sizes["hidden"]),
-            down=torch.nn.Linear(sizes["hidden"], sizes["features"]),
-        )
+        layers = self.layers_in_torch(sizes, torch)
+        return make_module(torch, lambda self, x: self.down(activation(self.up(x))), **layers)
 
 
 class ExactGelu(FeedForward):

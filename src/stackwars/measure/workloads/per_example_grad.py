@@ -15,17 +15,11 @@ from functools import partial
 import numpy as np
 
 from stackwars.measure.workloads import counts
-from stackwars.measure.workloads.base import (
-    ARRAY_DIALECTS,
-    GELU_CUBE,
-    GELU_SCALE,
-    Workload,
-    make_module,
-    softmax,
-)
+from stackwars.measure.workloads.base import ARRAY_DIALECTS, GELU_CUBE, GELU_SCALE, make_module, softmax
+from stackwars.measure.workloads.ffn import FeedForward
 
 
-class Gradients(Workload):
+class Gradients(FeedForward):
     """The output (batch, weights) has the weights one after the other, in the order of `parameters`."""
 
     TITLE, TABLE, ORDER = "Per-example gradients", "beyond", 320
@@ -37,11 +31,8 @@ class Gradients(Workload):
     }
     INPUTS = {"x": ("batch", "features"), "labels": ("batch",)}
     INTEGERS = {"labels": "classes"}
+    LAST = "classes"
     FLAT = ARRAY_DIALECTS
-
-    def parameters(self, sizes):
-        features, hidden, classes = sizes["features"], sizes["hidden"], sizes["classes"]
-        return counts.linear("up", features, hidden) | counts.linear("down", hidden, classes)
 
     def flops(self, sizes):
         """Return the operations. An outer product counts as what it is to XLA: a product with an inner extent of 1."""
@@ -81,7 +72,7 @@ class Gradients(Workload):
         return np.concatenate([up, delta, down, error], axis=1)
 
     def in_torch(self, sizes, torch):
-        nn, functional = torch.nn, torch.nn.functional
+        functional = torch.nn.functional
         gradients = self.gradients_in_torch(torch)
 
         def logits(self, x):
@@ -96,12 +87,7 @@ class Gradients(Workload):
             # Labels of torch's losses are 64-bit.
             return gradients(loss, dict(self.classifier.named_parameters()), x, labels.long())
 
-        classifier = make_module(
-            torch,
-            logits,
-            up=nn.Linear(sizes["features"], sizes["hidden"]),
-            down=nn.Linear(sizes["hidden"], sizes["classes"]),
-        )
+        classifier = make_module(torch, logits, **self.layers_in_torch(sizes, torch))
         return make_module(torch, forward, classifier=classifier)
 
     def holder_in_torch(self, module):

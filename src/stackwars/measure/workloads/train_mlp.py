@@ -2,9 +2,10 @@
 
 from stackwars.measure.workloads import adamw, counts, decoder, losses
 from stackwars.measure.workloads.base import make_module, nested
+from stackwars.measure.workloads.ffn import FeedForward
 
 
-class TrainMLP(adamw.Training):
+class TrainMLP(adamw.Training, FeedForward):
     TITLE, ORDER = "Train MLP", 300
     SIZES = {
         "batch": "examples in a step",
@@ -14,6 +15,7 @@ class TrainMLP(adamw.Training):
     }
     INPUTS = {"x": ("batch", "features"), "labels": ("batch",)}
     INTEGERS = {"labels": "classes"}
+    LAST = "classes"
     APART = 3.1e-5
     """20 draws of `losses.apart` at the sizes of the full preset gave 2.8e-5 to 3.1e-5.
 
@@ -21,10 +23,6 @@ class TrainMLP(adamw.Training):
     in every step. With 0.999 rounded to float32 and nothing else, a training parts from an exact one by 6.4e-6:
     as far as those that correct in float64 (NumPy, PyTorch) were from JAX, which corrects in float32.
     """
-
-    def parameters(self, sizes):
-        features, hidden, classes = sizes["features"], sizes["hidden"], sizes["classes"]
-        return counts.linear("up", features, hidden) | counts.linear("down", hidden, classes)
 
     def flops(self, sizes):
         """Return the operations: two products forward, and backward each twice but for the input's."""
@@ -58,18 +56,13 @@ class TrainMLP(adamw.Training):
         }
 
     def in_torch(self, sizes, torch):
-        nn, functional = torch.nn, torch.nn.functional
+        functional = torch.nn.functional
 
         def forward(self, x, labels):
             logits = self.down(functional.gelu(self.up(x), approximate="tanh"))
             return functional.cross_entropy(logits, labels.long())
 
-        return make_module(
-            torch,
-            forward,
-            up=nn.Linear(sizes["features"], sizes["hidden"]),
-            down=nn.Linear(sizes["hidden"], sizes["classes"]),
-        )
+        return make_module(torch, forward, **self.layers_in_torch(sizes, torch))
 
 
 WORKLOAD = TrainMLP()
