@@ -335,9 +335,12 @@ class Workload:
         """Finish the torch module once it has its weights."""
 
 
-def make_module(torch: Any, forward: Callable, **parts: Any) -> Any:
-    """Return a torch module with these layers and parameters, whose forward is `forward(module, *inputs)`."""
-    module = type("Form", (torch.nn.Module,), {"forward": forward})()
+def make_module(torch: Any, forward: Callable | None, **parts: Any) -> Any:
+    """Return a torch module with these layers and parameters, whose forward is `forward(module, *inputs)`.
+
+    forward: None for a module that only holds its parts.
+    """
+    module = type("Form", (torch.nn.Module,), {"forward": forward} if forward else {})()
     for name, part in parts.items():
         setattr(module, name, part)
     return module

@@ -93,29 +93,25 @@ class Decode(Workload):
         return transformer.decoded(weights, cache, token, int(position), sizes["heads"])
 
     def in_torch(self, sizes, torch):
-        class Cached(decoder.decoder_in_torch(torch)):
-            def forward(self, token, position):
-                x = (self.wte(token) + self.wpe(position))[:, None]
-                at = position.view(1).long()
-                for number, layer in enumerate(self.h):
-                    q, k, v = layer.attn.queries_keys_values(layer.ln_1(x))
-                    keys, read = getattr(self, f"key_{number}"), getattr(self, f"value_{number}")
-                    keys.index_copy_(2, at, k)
-                    read.index_copy_(2, at, v)
-                    seen = torch.arange(keys.shape[2], device=at.device) <= at
-                    x = x + layer.attn.mixed(q, keys, read, seen)
-                    x = x + layer.mlp(layer.ln_2(x))
-                return self.head(self.ln_f(x))[:, 0]
+        heads = sizes["heads"]
 
-            def leaves(self):
-                """Return {name: tensor} of the cache."""
-                return {
-                    f"h.{number}.{part}": getattr(self, f"{part}_{number}")
-                    for number in range(len(self.h))
-                    for part in ("key", "value")
-                }
+        def forward(self, token, position):
+            x = (self.wte(token) + self.wpe(position))[:, None]
+            at = position.view(1).long()
+            for number, layer in enumerate(self.h):
+                q, k, v = decoder.queries_keys_values_in_torch(layer.attn, layer.ln_1(x), heads)
+                keys, read = getattr(self, f"key_{number}"), getattr(self, f"value_{number}")
+                keys.index_copy_(2, at, k)
+                read.index_copy_(2, at, v)
+                seen = torch.arange(keys.shape[2], device=at.device) <= at
+                x = x + decoder.mixed_in_torch(torch, layer.attn, q, keys, read, seen)
+                x = x + layer.mlp(layer.ln_2(x))
+            return self.head(self.ln_f(x))[:, 0]
 
-        return Cached(sizes, sizes["positions"])
+        module = decoder.decoder_in_torch(torch, sizes, sizes["positions"], forward)
+        places = [(number, part) for number in range(sizes["layers"]) for part in ("key", "value")]
+        module.leaves = lambda: {f"h.{n}.{part}": getattr(module, f"{part}_{n}") for n, part in places}
+        return module
 
     def finish_in_torch(self, module, sizes, seed, put):
         for name, value in self.state(sizes, seed).items():

@@ -5,6 +5,7 @@ What a block's attention sees is the caller's: `mask` (queries, keys) is true fo
 
 import math
 
+from stackwars.measure.workloads.base import make_module
 from stackwars.measure.workloads.transformer import EPSILON
 
 
@@ -53,58 +54,48 @@ def linear(xp, layer, x):
     return product + layer["bias"] if "bias" in layer else product
 
 
-def decoder_in_torch(torch):
-    """Return the class of a module with all weights; how the parts are put together is its subclass's."""
-    nn, functional = torch.nn, torch.nn.functional
+def decoder_in_torch(torch, sizes, positions, forward):
+    """Return a torch module with all weights; forward: of the module and its inputs, puts the parts together."""
+    nn, width = torch.nn, sizes["hidden"]
 
-    class Attention(nn.Module):
-        def __init__(self, width, heads):
-            super().__init__()
-            self.heads = heads
-            self.qkv = nn.Linear(width, 3 * width, bias=False)
-            self.out = nn.Linear(width, width)
+    def feed_forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x), approximate="tanh"))
 
-        def queries_keys_values(self, x):
-            """Three of (batch, heads, sequence, width of a head) from x (batch, sequence, width)."""
-            batch, sequence, width = x.shape
-            return [
-                part.view(batch, sequence, self.heads, width // self.heads).transpose(1, 2)
-                for part in self.qkv(x).chunk(3, dim=-1)
-            ]
+    def layer():
+        qkv, out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width)
+        up, down = nn.Linear(width, sizes["intermediate"]), nn.Linear(sizes["intermediate"], width)
+        return make_module(
+            torch,
+            None,
+            ln_1=nn.LayerNorm(width, EPSILON),
+            attn=make_module(torch, None, qkv=qkv, out=out),
+            ln_2=nn.LayerNorm(width, EPSILON),
+            mlp=make_module(torch, feed_forward, up=up, down=down),
+        )
 
-        def mixed(self, q, k, v, mask):
-            """Attention of q over those k and v that it sees, and the projection of what it mixed."""
-            batch, heads, sequence, width = q.shape
-            scores = q @ k.transpose(-2, -1) / math.sqrt(width)
-            together = torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1) @ v
-            return self.out(together.transpose(1, 2).reshape(batch, sequence, heads * width))
+    return make_module(
+        torch,
+        forward,
+        wte=nn.Embedding(sizes["vocabulary"], width),
+        wpe=nn.Embedding(positions, width),
+        h=nn.ModuleList([layer() for _ in range(sizes["layers"])]),
+        ln_f=nn.LayerNorm(width, EPSILON),
+        head=nn.Linear(width, sizes["vocabulary"], bias=False),
+    )
 
-    class FeedForward(nn.Module):
-        def __init__(self, width, inner):
-            super().__init__()
-            self.up = nn.Linear(width, inner)
-            self.down = nn.Linear(inner, width)
 
-        def forward(self, x):
-            return self.down(functional.gelu(self.up(x), approximate="tanh"))
+def queries_keys_values_in_torch(attention, x, heads):
+    """Three of (batch, heads, sequence, width of a head) from x (batch, sequence, width)."""
+    batch, sequence, width = x.shape
+    return [
+        part.view(batch, sequence, heads, width // heads).transpose(1, 2)
+        for part in attention.qkv(x).chunk(3, dim=-1)
+    ]
 
-    class Layer(nn.Module):
-        def __init__(self, sizes):
-            super().__init__()
-            width = sizes["hidden"]
-            self.ln_1 = nn.LayerNorm(width, EPSILON)
-            self.attn = Attention(width, sizes["heads"])
-            self.ln_2 = nn.LayerNorm(width, EPSILON)
-            self.mlp = FeedForward(width, sizes["intermediate"])
 
-    class Decoder(nn.Module):
-        def __init__(self, sizes, positions):
-            super().__init__()
-            width, vocabulary = sizes["hidden"], sizes["vocabulary"]
-            self.wte = nn.Embedding(vocabulary, width)
-            self.wpe = nn.Embedding(positions, width)
-            self.h = nn.ModuleList([Layer(sizes) for _ in range(sizes["layers"])])
-            self.ln_f = nn.LayerNorm(width, EPSILON)
-            self.head = nn.Linear(width, vocabulary, bias=False)
-
-    return Decoder
+def mixed_in_torch(torch, attention, q, k, v, mask):
+    """Attention of q over those k and v that it sees, and the projection of what it mixed."""
+    batch, heads, sequence, width = q.shape
+    scores = q @ k.transpose(-2, -1) / math.sqrt(width)
+    together = torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1) @ v
+    return attention.out(together.transpose(1, 2).reshape(batch, sequence, heads * width))

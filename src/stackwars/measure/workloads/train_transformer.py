@@ -54,22 +54,21 @@ class TrainTransformer(adamw.Training):
         return transformer.loss_and_gradients(weights, tokens, sizes["heads"], rounding)
 
     def in_torch(self, sizes, torch):
-        functional = torch.nn.functional
+        heads = sizes["heads"]
 
-        class Loss(decoder.decoder_in_torch(torch)):
-            def forward(self, tokens):
-                before, after = tokens[:, :-1], tokens[:, 1:]
-                shape = (before.shape[1], before.shape[1])
-                x = self.wte(before) + self.wpe.weight
-                causal = torch.ones(shape, dtype=torch.bool, device=tokens.device).tril()
-                for layer in self.h:
-                    q, k, v = layer.attn.queries_keys_values(layer.ln_1(x))
-                    x = x + layer.attn.mixed(q, k, v, causal)
-                    x = x + layer.mlp(layer.ln_2(x))
-                logits = self.head(self.ln_f(x))
-                return functional.cross_entropy(logits.flatten(0, 1), after.flatten().long())
+        def forward(self, tokens):
+            before, after = tokens[:, :-1], tokens[:, 1:]
+            shape = (before.shape[1], before.shape[1])
+            x = self.wte(before) + self.wpe.weight
+            causal = torch.ones(shape, dtype=torch.bool, device=tokens.device).tril()
+            for layer in self.h:
+                q, k, v = decoder.queries_keys_values_in_torch(layer.attn, layer.ln_1(x), heads)
+                x = x + decoder.mixed_in_torch(torch, layer.attn, q, k, v, causal)
+                x = x + layer.mlp(layer.ln_2(x))
+            logits = self.head(self.ln_f(x))
+            return torch.nn.functional.cross_entropy(logits.flatten(0, 1), after.flatten().long())
 
-        return Loss(sizes, sizes["sequence"])
+        return decoder.decoder_in_torch(torch, sizes, sizes["sequence"], forward)
 
 
 def mean_loss(blocks, weights, tokens, heads):
