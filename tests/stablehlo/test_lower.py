@@ -91,8 +91,8 @@ def lowered():
                 pins = REPOSITORY / "envs" / f"{PINS.get(job.framework, job.framework)}.txt"
                 process = lowering.Lowering(pins, job, 300, ahead_supervisor.CAP_BYTES)
                 processes[job.framework] = stack.enter_context(process)
-            asked = {"job": asdict(job), "output": str(folder), "timeout_s": 300}
-            assert not processes[job.framework].ask("lower", **asked)
+            command = {"job": asdict(job), "output": str(folder), "timeout_s": 300}
+            assert not processes[job.framework].ask("lower", **command)
             return read(folder)
 
         of.processes = processes

@@ -59,7 +59,7 @@ def described(describe: Callable) -> dict[str, list]:
     values.leaf = lambda _, shape, __: np.broadcast_to(np.float32(0), shape)
     return {
         name: describe(name, sizes, workloads.build(name, dialect))
-        for name, sizes in given["full"].items()
+        for name, sizes in request["full"].items()
         if dialect not in workloads.load(name).NO_FORM
     }
 
@@ -83,7 +83,7 @@ def in_torch() -> dict:
         for name, value in vars(module).items():
             assert not (isinstance(value, torch.Tensor) and value.is_meta), name
     check_refusals(put)
-    rotary = LlamaRotaryEmbedding(LlamaConfig(**llama3_8b.WORKLOAD.hf_config(given["rope"])))
+    rotary = LlamaRotaryEmbedding(LlamaConfig(**llama3_8b.WORKLOAD.hf_config(request["rope"])))
     cos, sin = rotary(torch.zeros(1), torch.arange(POSITIONS)[None])
     assert rotary.attention_scaling == 1
 
@@ -146,6 +146,6 @@ def in_tensorflow() -> dict:
 
 
 if __name__ == "__main__":
-    dialect, given = sys.argv[1], json.loads(sys.stdin.read())
-    small = given["small"]
+    dialect, request = sys.argv[1], json.loads(sys.stdin.read())
+    small = request["small"]
     print(json.dumps({"torch": in_torch, "jax": in_jax, "tensorflow": in_tensorflow}[dialect]()))

@@ -13,7 +13,7 @@ class FeedForward(Workload):
     LAST = "features"
     """The size that is the width of the output."""
     ACTIVATION: str
-    """Its name in torch.nn.functional and among the operations of an array dialect."""
+    """Name of the activation in torch.nn.functional and among the operations of an array dialect."""
 
     def parameters(self, sizes):
         hidden = sizes["hidden"]
