@@ -2,7 +2,7 @@
 
 The queries of a block see keys of their own block and of the one before it, and of no other: scores are
 (window, 2 window) for each block, half of which the mask still removes. Before the first block stands one of
-zeros, which is masked. Sizes, inputs, weights and reference are those of `attention_window`; the sequence
+zeros, which is masked. Sizes, inputs and weights are those of `attention_window`; the sequence
 must be a multiple of the window.
 """
 

@@ -11,7 +11,7 @@ On a CPU, JAX 0.7.1 has no such product: it makes of `ragged_dot` one of every r
 in which other experts' rows are 0. The operations counted here are those of the tokens' own experts. JAX's
 program has experts times as many, which is chosen times those of `moe`.
 
-Sizes, inputs, weights, reference, and the margin of the router's choice are those of `moe`.
+Sizes, inputs, weights, and the margin of the router's choice are those of `moe`.
 """
 
 import numpy as np

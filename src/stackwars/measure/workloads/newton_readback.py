@@ -1,6 +1,6 @@
 """The iteration of `newton`, with the residual read back at every step to decide in Python whether to go on.
 
-Sizes, inputs and reference are those of `newton`: so is the number of steps, and the output. What differs is
+Sizes, inputs and the form in NumPy are those of `newton`: so is the number of steps, and the output. What differs is
 that the host waits for the device once a step. A framework that traces a whole call before it runs anything
 has no value to read, and no form of this. In NumPy the loop is decided in Python already.
 """
