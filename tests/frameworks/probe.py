@@ -1,24 +1,27 @@
 """Uses one framework as a cell does, on the FFN, and prints what a test wants to know, as JSON.
 
-`python probe.py FRAMEWORK small|fences`: runs in that framework's environment.
+`python probe.py FRAMEWORK` runs in that environment.
 """
 
 import json
-import statistics
+import re
 import sys
-import time
+from pathlib import Path
 
 import numpy as np
 
 from stackwars.measure import frameworks, workloads
+from stackwars.measure.child import surroundings
 from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 
 SIZES = {
     "small": {"batch": 4, "sequence": 8, "features": 32, "hidden": 64},
-    # Long enough that a call which does not wait cannot be mistaken for one that does.
-    "fences": {"batch": 128, "sequence": 64, "features": 256, "hidden": 1024},
+    # Weights and inputs of 8 MiB, for which NumPy by itself asks for huge pages.
+    "memory": {"batch": 64, "sequence": 64, "features": 512, "hidden": 4096},
 }
 SEED = 5
+IN_MEMORY = ("jax", "numpy", "tensorflow_xla", "torch_eager", "torchax")
+"""Frameworks whose arrays have an address."""
 
 
 def session(framework: str, sizes: dict[str, int]):
@@ -28,18 +31,6 @@ def session(framework: str, sizes: dict[str, int]):
     used.build(workloads.build(ffn, module.DIALECT), sizes, SEED, ffn.input_sets(sizes, SEED))
     used.settle()
     return used
-
-
-def calls(used, count: int, fence) -> list[float]:
-    """Seconds of each fenced call; the last output is fetched, so that all work is done after it."""
-    seconds, output = [], None
-    for number in range(count):
-        start = time.perf_counter()
-        output = used.call(number % 2)
-        fence(output)
-        seconds.append(time.perf_counter() - start)
-    used.fetch(output)
-    return seconds
 
 
 def compiled(used, which: int) -> int:
@@ -57,6 +48,43 @@ def torch_threads() -> int | None:
 def allows_tf32() -> bool | None:
     """Whether PyTorch's convolutions may round to TF32 on a GPU; None where it is not used."""
     return sys.modules["torch"].backends.cudnn.allow_tf32 if "torch" in sys.modules else None
+
+
+def leaves(value) -> list:
+    """The arrays in nested dictionaries and lists."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [leaf for one in value for leaf in leaves(one)]
+    return [value]
+
+
+def address(leaf) -> int:
+    for name in ("data_ptr", "unsafe_buffer_pointer"):
+        if hasattr(leaf, name):
+            return getattr(leaf, name)()
+    if hasattr(leaf, "read_value"):
+        leaf = leaf.read_value()
+    return np.asarray(memoryview(leaf)).ctypes.data
+
+
+def huge_kb(place: int) -> int | None:
+    """How much of the mapping that has this address is in huge pages."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(found[1], 16) <= place < int(found[2], 16)
+        elif inside and line.startswith("AnonHugePages:"):
+            return int(line.split()[1])
+    return None
+
+
+def memory(framework: str) -> list[tuple[int, int | None]]:
+    """(offset to 64 bytes, KiB in huge pages) of each weight and input."""
+    used = session(framework, SIZES["memory"])
+    weights = list(used._module.parameters()) if hasattr(used, "_module") else used._parameters
+    places = map(address, leaves([weights, used._inputs]))
+    return [(place % 64, huge_kb(place)) for place in places]
 
 
 def small(framework: str) -> dict:
@@ -95,16 +123,10 @@ def small(framework: str) -> dict:
         "stablehlo": text,
         "device_kind": used.device_kind(),
         "versions": used.versions(),
+        "xla_flags": surroundings()["xla_flags"].split(),
+        "memory": memory(framework) if framework in IN_MEMORY else None,
     }
 
 
-def fences(framework: str) -> dict:
-    """Median seconds of a call with the session's fence, and without one."""
-    used = session(framework, SIZES["fences"])
-    calls(used, 2, used.fence)
-    fenced = statistics.median(calls(used, 7, used.fence))
-    return {"fenced_s": fenced, "unfenced_s": statistics.median(calls(used, 5, lambda output: None))}
-
-
 if __name__ == "__main__":
-    print(json.dumps({"small": small, "fences": fences}[sys.argv[2]](sys.argv[1])))
+    print(json.dumps(small(sys.argv[1])))

@@ -27,8 +27,8 @@ def run_code(framework: str, code: str, *arguments: object, **variables: str) ->
 
 
 @cache
-def probe(framework: str, what: str) -> dict:
-    """The answer of `probe.py FRAMEWORK small|fences`."""
+def probe(framework: str) -> dict:
+    """The answer of `probe.py FRAMEWORK`."""
     with tempfile.TemporaryDirectory() as empty:
-        done = python(PROBE, framework, what, pins=pins(framework), env=clean_environ({"TMPDIR": empty}))
+        done = python(PROBE, framework, pins=pins(framework), env=clean_environ({"TMPDIR": empty}))
     return json.loads(done.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""The one-thread device is one core and one thread at a time in every framework; the CPU is all of them."""
+"""The CPU is all cores in every framework; `checks` refuses a process of the one-thread device that uses more."""
 
 import os
 
@@ -36,19 +36,6 @@ def wanted_cores(result: dict) -> float:
     """How many threads wanted a core, whether they had it or waited: mean over the steady blocks."""
     steady = event(result, "steady")
     return (sum(steady["run_ns"]) + sum(steady["wait_ns"])) / sum(steady["ns"])
-
-
-# Of two pools of threads; the smoke run has a cell of each framework on one core.
-@pytest.mark.parametrize("framework", ["torch_inductor", "tensorflow_xla"])
-def test_one_thread_device_works_with_one_thread_at_a_time_on_one_core(framework, tmp_path):
-    result = run(framework, "cpu-1t", tmp_path)
-    for name in ("run", "timed"):
-        assert event(result, name)["affinity"] == CORES[-1:]
-    assert event(result, "build")["device_kind"].lower() == "cpu"
-    # Of the threads one works at a time: together they want no more than one core. What is over it is
-    # the hand-over from the thread that asks to the one that works, and the reading of the meter. What a host
-    # takes away from the machine is in neither sum, so the sum may be well below the time that passed.
-    assert 0.6 < wanted_cores(result) < 1.25
 
 
 @pytest.mark.skipif(len(CORES) < 2, reason="needs two cores")

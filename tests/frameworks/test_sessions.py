@@ -3,15 +3,15 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from frameworks.probe import SEED, SIZES
+from frameworks.probe import IN_MEMORY, SEED, SIZES
 from frameworks.probed import pins, probe, run_code
 from stackwars.core.program_text import readback
 from stackwars.measure.checks import relative_l2
-from stackwars.measure.workloads import values
 from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 from stackwars.study.config import load
 
@@ -35,7 +35,7 @@ def framework(request) -> str:
 @pytest.fixture
 def found(framework) -> dict:
     """What the probe of that framework found on small sizes."""
-    return probe(framework, "small")
+    return probe(framework)
 
 
 def pinned(framework: str, package: str) -> str:
@@ -54,16 +54,26 @@ def test_calls_are_computed_on_the_cpu_in_float32_and_compiled_without_a_cache(f
 
 
 def test_output_is_that_of_the_reference_for_each_set_of_inputs(found):
-    sizes = SIZES["small"]
-    weights = {name: values.leaf(name, s, SEED) for name, s in ffn.parameters(sizes).items()}
-    for output, inputs in zip(found["values"], ffn.input_sets(sizes, SEED), strict=True):
-        assert relative_l2(np.array(output), ffn.reference(weights, inputs)) < 1e-5
+    expected, _ = ffn.expected(SIZES["small"], SEED)
+    for output, right in zip(found["values"], expected, strict=True):
+        assert relative_l2(np.array(output), right) < 1e-5
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_weights_and_inputs_are_64_byte_aligned_and_in_small_pages(name):
+    """So they lie in the same kind of memory in every framework."""
+    found = probe(name)["memory"]
+    assert len(found) >= 4, "two weights and an input of each set"
+    assert {offset for offset, _ in found} == {0}
+    if "[always]" not in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text():
+        assert {size for _, size in found} == {0}
 
 
 CACHED = """
 import sys
 from importlib import import_module
-import numpy as np
+from stackwars.measure import workloads
+from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 name, folder = sys.argv[1:]
 framework = import_module(f"stackwars.measure.frameworks.{name}")
 session = framework.Session("cpu", "highest")
@@ -75,8 +85,6 @@ if name == "jax":
 else:
     import torch_xla.runtime
     torch_xla.runtime.initialize_cache(folder, readonly=False)
-from stackwars.measure import workloads
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 sizes = dict(batch=4, sequence=8, features=32, hidden=64)
 session.build(workloads.build(ffn, framework.DIALECT), sizes, 1, [ffn.inputs(sizes, 1)])
 session.settle()
@@ -85,46 +93,41 @@ print(session.counters().cache_hits, session.counters().compiles)
 """
 
 
-def with_a_cache(name: str, folder) -> tuple[int, int]:
-    """(cache hits, compilations) of the first call of a process that uses a cache on disk."""
-    done = run_code(name, CACHED, name, folder)
-    assert done.returncode == 0, done.stderr[-2000:]
-    hits, compiles = done.stdout.split()[-2:]
-    return int(hits), int(compiles)
-
-
-def test_executable_from_a_cache_on_disk_is_told(tmp_path):
-    hits = [with_a_cache("jax", tmp_path)[0] for _ in range(2)]
-    assert hits[0] == 0 < hits[1]
-
-
-def test_torch_xla_reads_no_executable_for_the_cpu_from_its_cache(tmp_path):
-    # It finds the file and cannot read it: PersistentCacheDeserializeFailure, then it compiles.
-    assert [with_a_cache("torch_xla", tmp_path) for _ in range(2)] == [(0, 1), (0, 1)]
-    assert list(tmp_path.iterdir())
+# torch_xla finds the file and cannot read it: PersistentCacheDeserializeFailure, then it compiles.
+@pytest.mark.parametrize(("name", "is_read"), [("jax", True), ("torch_xla", False)])
+def test_executable_from_a_cache_on_disk_is_told(name, is_read, tmp_path):
+    done = [run_code(name, CACHED, name, tmp_path) for _ in range(2)]
+    assert [one.returncode for one in done] == [0, 0], done[0].stderr[-2000:]
+    first, second = (int(one.stdout.split()[-2]) for one in done)
+    assert (first, second > 0) == (0, is_read) and list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", WITH_PROGRAM)
 def test_asked_precision_stands_in_the_program(name):
-    found = probe(name, "small")
+    found = probe(name)
     assert readback(found["stablehlo"]) == {"precision": "HIGHEST", "dtype": "f32"}
     assert len(re.findall(r"stablehlo\.dot_general", found["stablehlo"])) == 2
 
 
+@pytest.mark.parametrize(("name", "flags"), [("torch_xla", ["--xla_cpu_enable_fast_math=false"]), ("jax", [])])
+def test_flags_that_a_framework_sets_when_it_is_imported_are_recorded(name, flags):
+    assert probe(name)["xla_flags"] == flags
+
+
 @pytest.mark.parametrize("name", ["torch_eager", "torch_inductor"])
 def test_highest_precision_is_that_of_convolutions_on_a_gpu_too(name):
-    assert probe(name, "small")["allows_tf32"] is False
+    assert probe(name)["allows_tf32"] is False
 
 
 def test_forms_of_jax_go_from_the_jaxpr_to_the_optimised_hlo():
-    forms = probe("jax", "small")["forms"]
+    forms = probe("jax")["forms"]
     assert forms["jaxpr"].count("dot_general[") == 2
     assert forms["optimised_hlo"].startswith("HloModule") and 'op_name="' in forms["optimised_hlo"]
     assert "source_file" not in forms["optimised_hlo"]
 
 
 def test_forms_of_inductor_go_from_the_graph_to_kernels_named_by_its_nodes():
-    forms = probe("torch_inductor", "small")["forms"]
+    forms = probe("torch_inductor")["forms"]
     assert "torch.ops.aten.erf" in forms["fx_graph"]
     assert re.search(r"^cpp_fused_\w*erf\w*_\d+ = async_compile", forms["generated_code"], re.MULTILINE)
     assert forms["generated_code"].count("extern_kernels.addmm(") == 2
@@ -132,26 +135,26 @@ def test_forms_of_inductor_go_from_the_graph_to_kernels_named_by_its_nodes():
 
 
 def test_program_of_tensorflow_names_no_file_and_counts_no_function():
-    text = probe("tensorflow_xla", "small")["stablehlo"]
+    text = probe("tensorflow_xla")["stablehlo"]
     assert "loc(" not in text and ".py" not in text
     assert text.startswith("module @main_module attributes {")
 
 
 @pytest.mark.parametrize("name", WITHOUT_PROGRAM)
 def test_framework_without_a_program_says_why(name):
-    assert probe(name, "small")["stablehlo"].startswith("// no program: ")
+    assert probe(name)["stablehlo"].startswith("// no program: ")
 
 
 def test_dynamo_gives_torch_xla_one_graph_and_its_lazy_program():
-    found = probe("torch_xla_dynamo", "small")
+    found = probe("torch_xla_dynamo")
     assert found["generated"] == {"graphs": 1, "graph_breaks": 0}
-    lines = [probe(name, "small")["stablehlo"].splitlines()[1:] for name in WITH_PROGRAM[1:4:2]]
+    lines = [probe(name)["stablehlo"].splitlines()[1:] for name in WITH_PROGRAM[1:4:2]]
     assert lines[0] == lines[1]
 
 
 @pytest.mark.parametrize("name", [*INDUCTOR, "torch_eager"])
 def test_pytorch_loads_no_other_framework_and_makes_kernels_of_one_graph(name):
-    found = probe(name, "small")
+    found = probe(name)
     assert found["loaded"] == []
     assert found["torch_threads"] == len(os.sched_getaffinity(0))
     if name in INDUCTOR:
@@ -167,14 +170,14 @@ def test_inductor_without_a_compiler_is_not_supported():
 
 
 def test_program_of_the_pending_framework_is_that_of_the_forward_pass():
-    settled, pending = (probe(name, "small")["stablehlo"] for name in WITH_PROGRAM[1:3])
+    settled, pending = (probe(name)["stablehlo"] for name in WITH_PROGRAM[1:3])
     count = [len(re.findall(r"= \S*stablehlo\.", text)) for text in (settled, pending)]
     assert count[0] == count[1] > 5
 
 
 @pytest.mark.parametrize("name", [name for name in FRAMEWORKS if name not in TELL_NOTHING])
 def test_compiling_takes_time_and_some_tell_their_tracing(name):
-    found = probe(name, "small")
+    found = probe(name)
     if name in TENSORFLOW:
         assert found["compile_s"] is None
     else:

@@ -97,7 +97,8 @@ def ffn_output(change: float) -> np.ndarray:
     sizes = cells.sizes(config(), "ffn")
     weights = {n: values.leaf(n, shape, 1) for n, shape in ffn.parameters(sizes).items()}
     weights["up.weight"][0, 0] += change
-    return ffn.reference(weights, ffn.inputs(sizes, 1)).astype(np.float32)
+    [output], _ = ffn.reference(sizes, weights, [ffn.inputs(sizes, 1)], {})
+    return output.astype(np.float32)
 
 
 def of_three(results, **changes: float) -> dict[str, dict]:

@@ -2,11 +2,13 @@
 
 import gzip
 import textwrap
+from dataclasses import asdict, replace
 
 import pytest
 
-from running import lower_program
-from stackwars.measure.stablehlo import arguments
+from stackwars.core.launch import REPOSITORY
+from stackwars.measure.stablehlo import ahead_supervisor, arguments
+from stackwars.measure.stablehlo.lower import Lowering, LowerJob
 
 PROGRAMS = {
     # An array of integers has its values while it is lowered: the result would be a constant.
@@ -30,13 +32,12 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.env
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program_that_runs_in_part_on_the_host_is_none(name, torch_xla_python, tmp_path):
-    inputs, function, why = PROGRAMS[name]
-    file = tmp_path / f"{name}.py"
-    file.write_text(
-        textwrap.dedent(f"""\
+@pytest.fixture(scope="module")
+def lowered(tmp_path_factory):
+    """The folder of each program, lowered by one process."""
+    home = tmp_path_factory.mktemp("lowered")
+    for name, (inputs, function, _) in PROGRAMS.items():
+        text = f"""\
         import numpy as np
 
         def inputs():
@@ -45,15 +46,22 @@ def test_program_that_runs_in_part_on_the_host_is_none(name, torch_xla_python, t
         def torch(x):
             import torch
             {function}
-        """)
-    )
-    job = {
-        "framework": "torch_xla", "dialect": "torch", "workload": str(file), "variant": "base", "sizes": {}, "seed": 1,
-        "matmul_precision": "highest",
-    }  # fmt: skip
-    files = lower_program(torch_xla_python, job, tmp_path / "program")
-    text = gzip.decompress((tmp_path / "program/program.mlir.gz").read_bytes()).decode()
-    entries = arguments.load(files["arguments"])[1]
+        """
+        (home / f"{name}.py").write_text(textwrap.dedent(text))
+    job = LowerJob("torch_xla", "torch", str(home / "sum.py"), "base", {}, 1, "highest")
+    with Lowering(REPOSITORY / "envs/torch_xla.txt", job, 300, ahead_supervisor.CAP_BYTES) as lowering:
+        for name in PROGRAMS:
+            one = asdict(replace(job, workload=str(home / f"{name}.py")))
+            assert not lowering.ask("lower", job=one, output=str(home / name), timeout_s=300)
+    return home
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_that_runs_in_part_on_the_host_is_none(name, lowered):
+    why = PROGRAMS[name][2]
+    text = gzip.decompress((lowered / name / "program.mlir.gz").read_bytes()).decode()
+    entries = arguments.load(lowered / name / "arguments.json")[1]
     if why:
         assert text.startswith(f"// no program: {why}") and not entries
     else:

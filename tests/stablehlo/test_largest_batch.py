@@ -189,32 +189,25 @@ def test_the_bracket_holds_the_edge(demand: Callable[[int], int]) -> None:
         assert found.oom - found.fits <= max(1, CLOSE * found.fits), (demand.__name__, told)
 
 
-def test_a_line_needs_few_tries() -> None:
-    found, tries = run(linear, limit=6)
-    assert (found.fits, found.oom) == (edge(linear), edge(linear) + 1)
-    assert tries <= 3
+@pytest.mark.parametrize(
+    ("demand", "limit", "base", "bracket"),
+    [
+        (linear, 3, 2, None),  # a line needs few tries
+        (lambda batch: USABLE_HBM + batch, 6, 2, (0, 1)),
+        (lambda batch: WEIGHT_BYTES + 10**10 * batch, 6, 8, (3, 4)),
+        (lambda batch: WEIGHT_BYTES, 30, 2, (LARGEST, None)),
+    ],
+    ids=["a line", "never fits", "fits below the base", "always fits"],
+)
+def test_the_bracket_is_exact(demand, limit, base, bracket) -> None:
+    found, _ = run(demand, limit, base)
+    assert (found.fits, found.oom) == (bracket or (edge(demand), edge(demand) + 1))
 
 
 @pytest.mark.parametrize(("demand", "limit"), [(stepped, 4), (jumping, 6), (quadratic, 8)])
 def test_other_memories_need_few_more(demand: Callable[[int], int], limit: int) -> None:
     found, _ = run(demand, limit)
     assert found.oom - found.fits <= max(1, CLOSE * found.fits)
-
-
-def test_a_program_that_never_fits() -> None:
-    found, tries = run(lambda batch: USABLE_HBM + batch, limit=6)
-    assert (found.fits, found.oom) == (0, 1)
-    assert tries <= 1
-
-
-def test_a_program_that_fits_only_below_the_base() -> None:
-    found, _ = run(lambda batch: WEIGHT_BYTES + 10**10 * batch, limit=6, base=8)
-    assert (found.fits, found.oom) == (3, 4)
-
-
-def test_a_program_that_always_fits() -> None:
-    found, _ = run(lambda batch: WEIGHT_BYTES, limit=30)
-    assert (found.fits, found.oom) == (LARGEST, None)
 
 
 def test_a_compilation_that_tells_nothing_is_not_repeated() -> None:

@@ -2,14 +2,17 @@
 
 import gzip
 import hashlib
+import json
 import re
 from collections import Counter
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from functools import cache
 
 import numpy as np
 import pytest
 
-from running import lower_program, run
+from running import run
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Failed
 from stackwars.core.program_text import load_sources, readback
@@ -27,17 +30,24 @@ from stackwars.study.workflow.measured_jobs import sharded_job
 FULL = config.load()
 SMOKE = config.load(preset="smoke")
 CELL = """
-import sys
+import json, sys
 from importlib import import_module
+from pathlib import Path
 from stackwars.measure import workloads
-framework, dialect, name, sizes = sys.argv[1], sys.argv[2], sys.argv[3], eval(sys.argv[4])
-session = import_module(f"stackwars.measure.frameworks.{framework}").Session("cpu", "highest")
-inputs = workloads.load(name).inputs(sizes, 2025)
-session.build(workloads.build(name, dialect), sizes, 2025, [inputs])
-session.settle()
-session.fence(session.call(0))
-open(sys.argv[5], "w").write(session.stablehlo())
+framework, dialect, folder = sys.argv[1:4]
+for name, sizes in json.loads(sys.argv[4]).items():
+    session = import_module(f"stackwars.measure.frameworks.{framework}").Session("cpu", "highest")
+    inputs = workloads.load(name).inputs(sizes, 2025)
+    session.build(workloads.build(name, dialect), sizes, 2025, [inputs])
+    session.settle()
+    session.fence(session.call(0))
+    Path(folder, f"{name}.mlir").write_text(session.stablehlo())
 """
+IN_CELLS = {
+    **{"jax": ("mha", "train_mlp", "decode"), "torch_xla": ("bert_base", "train_mlp", "decode")},
+    **{"torchax": ("gpt2_small",), "tensorflow_xla": ("mha",)},
+}
+"""Workloads whose programs are compared with those that cells of these frameworks run."""
 
 STEP = """
 import sys
@@ -67,10 +77,26 @@ def main_of(text):
     return text[text.index("@main(") :].split("->")[0]
 
 
-def lowered(python, job, folder):
-    """(text, document, entries) of a job."""
-    lower_program(python, job, folder)
-    return read(folder)
+PINS = {"tensorflow_xla": "tensorflow"}
+
+
+@pytest.fixture(scope="module")
+def lowered():
+    """A function of a job and a folder: (text, document, entries). A framework lowers all programs by one process."""
+    processes: dict[str, lowering.Lowering] = {}
+    with ExitStack() as stack:
+
+        def of(job, folder):
+            if job.framework not in processes:
+                pins = REPOSITORY / "envs" / f"{PINS.get(job.framework, job.framework)}.txt"
+                process = lowering.Lowering(pins, job, 300, ahead_supervisor.CAP_BYTES)
+                processes[job.framework] = stack.enter_context(process)
+            command = {"job": asdict(job), "output": str(folder), "timeout_s": 300}
+            assert not processes[job.framework].ask("lower", **command)
+            return read(folder)
+
+        of.processes = processes
+        yield of
 
 
 def read(folder):
@@ -80,9 +106,9 @@ def read(folder):
 
 
 @pytest.mark.env
-def test_lines_of_a_program_name_their_source_in_the_workload(jax_python, tmp_path):
+def test_lines_of_a_program_name_their_source_in_the_workload(lowered, tmp_path):
     job = lower_job(SMOKE, Program("jax", "mha"))
-    text, document, _ = lowered(jax_python, job, tmp_path)
+    text, document, _ = lowered(job, tmp_path)
     found = load_sources(document["sources"])
     lines = text.splitlines()
     products = [place for place, line in enumerate(lines) if " stablehlo.dot_general " in line]
@@ -94,18 +120,37 @@ def test_lines_of_a_program_name_their_source_in_the_workload(jax_python, tmp_pa
         assert "@" in source[int(number) - 1] or "einsum" in source[int(number) - 1], found[place]
 
 
-UPDATING = [(name, workload) for name in ("jax", "torch_xla") for workload in ("train_mlp", "decode")]
+@pytest.fixture(scope="module")
+def in_cells(request, tmp_path_factory):
+    """A function of a framework: the folder of the programs that its cells run, by one process."""
+
+    @cache
+    def of(name):
+        folder, jobs = (
+            tmp_path_factory.mktemp(name),
+            [lower_job(SMOKE, Program(name, w)) for w in IN_CELLS[name]],
+        )
+        sizes = json.dumps({job.workload: job.sizes for job in jobs})
+        run(request.getfixturevalue(f"{name}_python"), "-c", CELL, name, jobs[0].dialect, folder, sizes)
+        return folder
+
+    return of
 
 
 @pytest.mark.env
-@pytest.mark.parametrize(("name", "workload"), UPDATING)
-def test_program_that_updates_is_the_one_that_the_cell_ran(name, workload, request, tmp_path):
-    python = request.getfixturevalue(f"{name}_python")
+@pytest.mark.parametrize(("name", "workload"), [(name, one) for name, some in IN_CELLS.items() for one in some])
+def test_program_is_the_one_that_the_cell_ran(lowered, in_cells, name, workload, tmp_path):
     job = lower_job(SMOKE, Program(name, workload))
-    text, document, entries = lowered(python, job, tmp_path)
-    run(python, "-c", CELL, name, job.dialect, workload, job.sizes, tmp_path / "cell.mlir")
-    assert text == (tmp_path / "cell.mlir").read_text()
+    other, _, _ = lowered(replace(job, sizes={**job.sizes, "batch": 3}), tmp_path / "other")
+    # The second of the two: nothing of the first is in it.
+    text, document, entries = lowered(job, tmp_path / "program")
+    assert text == (in_cells(name) / f"{workload}.mlir").read_text() != other
+    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
     assert main_of(text).count("%arg") == len(entries)
+    if workload == "gpt2_small":  # its tied weight is one argument
+        assert main_of(text).count(f"tensor<{job.sizes['vocabulary']}x{job.sizes['hidden']}xf32>") == 1
+    if workload not in ("train_mlp", "decode"):
+        return
     names = [result["name"] for result in document["results"] if result["name"]]
     leaves = 4 * 3 if workload == "train_mlp" else 2 * job.sizes["layers"]
     assert len(names) == len(set(names)) == leaves + 1
@@ -117,15 +162,21 @@ def test_program_that_updates_is_the_one_that_the_cell_ran(name, workload, reque
     assert ("zeros" in {entry.kind for entry in entries}) == (workload == "train_mlp")
 
 
+@pytest.mark.env
+def test_sizes_that_cannot_be_lowered_are_a_failure_with_the_last_line(lowered, tmp_path):
+    lowered(lower_job(SMOKE, Program("jax", "mha")), tmp_path / "program")
+    with pytest.raises(Failed, match="exit status 1 in lower; last line: KeyError"):
+        lowered.processes["jax"]({"batch": 3}, tmp_path / "without-sizes")
+
+
 STEPPING = ("tensorflow_xla", "torchax", "torch_tpu")
 
 
 @pytest.mark.env
 @pytest.mark.parametrize("name", STEPPING)
-def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
-    python = request.getfixturevalue(f"{name}_python")
+def test_lowered_step_is_a_step(lowered, name, jax_python, tmp_path):
     job = lower_job(SMOKE, Program(name, "train_mlp"))
-    _, document, _ = lowered(python, job, tmp_path / "program")
+    _, document, _ = lowered(job, tmp_path / "program")
     run(jax_python, "-c", STEP, tmp_path / "program", job.sizes)
     found = dict(np.load(tmp_path / "program" / "results.npz"))
     sizes, seed = job.sizes, document["seed"]
@@ -140,18 +191,18 @@ def test_lowered_step_is_a_step(name, request, jax_python, tmp_path):
 
 
 @pytest.mark.env
-def test_frontend_that_lowers_no_cache_says_so(torchax_python, tmp_path):
+def test_frontend_that_lowers_no_cache_says_so(lowered, tmp_path):
     job = lower_job(SMOKE, Program("torchax", "decode"))
-    text, _, entries = lowered(torchax_python, job, tmp_path)
+    text, _, entries = lowered(job, tmp_path)
     assert text.startswith("// no program: of what updates itself, torchax")
     assert entries == []
 
 
 @pytest.mark.env
 @pytest.mark.parametrize("workload", ["ffn", "train_transformer"])
-def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_path):
+def test_marked_program_is_what_torch_xla_marks(lowered, torch_xla_python, workload, tmp_path):
     job = lower_job(SMOKE, Program("torch_xla", workload, "tensor2"))
-    text, document, _ = lowered(torch_xla_python, job, tmp_path / "lowered")
+    text, document, _ = lowered(job, tmp_path / "lowered")
     point = sharding.Point("torch_xla", workload, "tensor", 2)
     divided = replace(sharded_job(SMOKE, point), sizes=job.sizes)
     folder = tmp_path / "sharded"
@@ -170,41 +221,11 @@ def test_marked_program_is_what_torch_xla_marks(torch_xla_python, workload, tmp_
 
 
 @pytest.mark.env
-@pytest.mark.parametrize(
-    ("name", "workload"),
-    [
-        ("jax", "mha"),
-        ("torch_xla", "bert_base"),
-        ("torchax", "gpt2_small"),
-        ("tensorflow_xla", "mha"),
-    ],
-)
-def test_programs_that_one_process_serves_are_those_that_cells_run(
-    name, workload, request, monkeypatch, tmp_path
-):
-    python = request.getfixturevalue(f"{name}_python")
-    job = lower_job(SMOKE, Program(name, workload))
-    monkeypatch.setattr(lowering, "ensure", lambda _: python)
-    with lowering.Lowering(tmp_path / "no.pins", job, 300, ahead_supervisor.CAP_BYTES) as lower:
-        with pytest.raises(Failed, match="exit status 1 in lower; last line: KeyError"):
-            lower({"batch": 3}, tmp_path / "without-sizes")
-        other = lower({**job.sizes, "batch": 3}, tmp_path / "other")
-        # The second of the two: nothing of the first is in it.
-        text, document, entries = read(lower(job.sizes, tmp_path / "served").parent)
-    run(python, "-c", CELL, name, job.dialect, workload, job.sizes, tmp_path / "cell.mlir")
-    assert text == (tmp_path / "cell.mlir").read_text() != read(other.parent)[0]
-    assert document["program_sha256"] == hashlib.sha256(text.encode()).hexdigest()
-    assert main_of(text).count("%arg") == len(entries)
-    if workload == "gpt2_small":  # its tied weight is one argument
-        assert main_of(text).count(f"tensor<{job.sizes['vocabulary']}x{job.sizes['hidden']}xf32>") == 1
-
-
 @pytest.mark.env
 @pytest.mark.parametrize("name", ["jax", "torch_xla", "torch_tpu"])
-def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
-    python = request.getfixturevalue(f"{name}_python")
+def test_llama_8b_needs_no_32_gb(lowered, name, tmp_path):
     job = lower_job(FULL, Program(name, "llama3_8b"))
-    text, document, entries = lowered(python, job, tmp_path)
+    text, document, entries = lowered(job, tmp_path)
     assert document["peak_rss_bytes"] < 2 * 2**30
     weights = [entry for entry in entries if entry.kind == "weight"]
     assert len(weights) == 291
@@ -212,18 +233,18 @@ def test_llama_8b_needs_no_32_gb(name, request, tmp_path):
 
 
 @pytest.mark.env
-def test_bert_in_tensorflow_needs_no_memory_for_its_weights(tensorflow_xla_python, tmp_path):
+def test_bert_in_tensorflow_needs_no_memory_for_its_weights(lowered, tmp_path):
     job = lower_job(FULL, Program("tensorflow_xla", "bert_base"))
-    text, document, entries = lowered(tensorflow_xla_python, job, tmp_path)
+    text, document, entries = lowered(job, tmp_path)
     assert document["peak_rss_bytes"] < 2**30
     assert [entry.kind for entry in entries] == ["input"] + 197 * ["weight"]
     assert "30522x768" in text
 
 
 @pytest.mark.env
-def test_torch_tpu_transposes_weights(torch_tpu_python, tmp_path):
+def test_torch_tpu_transposes_weights(lowered, tmp_path):
     job = lower_job(SMOKE, Program("torch_tpu", "gpt2_small"))
-    text, _, entries = lowered(torch_tpu_python, job, tmp_path)
+    text, _, entries = lowered(job, tmp_path)
     assert text.startswith("module @torch_tpu {")
     assert main_of(text).count("%arg") == len(entries)
     assert readback(text) == {"precision": "HIGHEST", "dtype": "f32"}

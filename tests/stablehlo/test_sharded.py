@@ -1,17 +1,17 @@
 """One call on several devices, in the real frameworks: the output, and what the programs send."""
 
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
-from running import lower_program, run
+from running import run
 from stackwars.core import documents
 from stackwars.core.documents import event, read_events
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure.stablehlo import sharded
-from stackwars.measure.stablehlo.ahead_supervisor import compile_in_child
+from stackwars.measure.stablehlo.ahead_supervisor import CAP_BYTES, compile_in_child
+from stackwars.measure.stablehlo.lower import Lowering
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import ensure
 from stackwars.study import config, programs, sharding
@@ -89,18 +89,22 @@ def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
 
 @pytest.mark.env
 @pytest.mark.parametrize("framework", ["jax", "torch_xla", "torch_tpu"])
-def test_a_slice_has_its_collectives_and_the_bytes_of_one_chip(framework, request, tmp_path):
-    python = request.getfixturevalue(f"{framework}_python")
+def test_a_slice_has_its_collectives_and_the_bytes_of_one_chip(framework, tmp_path):
     whole = SMOKE.changed(measure=["tables", "sharding"])
-    found = {}
-    for compilation in sharding.slices(whole):
-        program, chips = compilation.program, compilation.target
-        if (program.framework, program.workload) != (framework, "ffn") or chips == "tpu-v6e-8":
-            continue
-        made = lower_program(python, lower_job(whole, program), tmp_path / f"program-{chips}")
-        job = compile_job(whole, compilation)
-        pins = REPOSITORY / programs.compiler_pins(whole, compilation.compiler, chips)
-        found[chips] = compile_in_child(job, ensure(pins), Path(made["program"]), tmp_path / chips)
+    chosen = [
+        one
+        for one in sharding.slices(whole)
+        if (one.program.framework, one.program.workload) == (framework, "ffn") and one.target != "tpu-v6e-8"
+    ]
+    first, found = lower_job(whole, chosen[0].program), {}
+    with Lowering(REPOSITORY / "envs" / f"{framework}.txt", first, 300, CAP_BYTES) as lowering:
+        for compilation in chosen:
+            chips, folder = compilation.target, tmp_path / f"program-{compilation.target}"
+            job = asdict(lower_job(whole, compilation.program))
+            assert not lowering.ask("lower", job=job, output=str(folder), timeout_s=300)
+            pins = REPOSITORY / programs.compiler_pins(whole, compilation.compiler, chips)
+            job, program = compile_job(whole, compilation), folder / "program.mlir.gz"
+            found[chips] = compile_in_child(job, ensure(pins), program, tmp_path / chips)
     assert [one["verdict"] for one in found.values()] == ["fits", "fits"]
     one, four = (found[name]["hlo"]["collectives"] for name in ("tpu-v6e", "tpu-v6e-4"))
     assert not any(one.values())

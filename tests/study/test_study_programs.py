@@ -123,7 +123,7 @@ def test_a_replay_that_only_its_path_asks_for_has_a_check_too_and_adds_no_witnes
     excluded = next(
         name
         for name in CONFIG.presets["smoke"].exclude_programs
-        if not hasattr(workloads.load(name), "reference")
+        if not workloads.load(name).has_reference
     )
     assert excluded not in {replay.workload for replay in programs.replays(smoke)}
     found = programs.checked(smoke, excluded, NATIVE)
@@ -137,7 +137,7 @@ def test_expected_values_are_of_the_baseline_and_of_a_witness_only_without_value
         found = programs.evaluated(MATRIX, workload)
         assert found[0] == Program(next(iter(CONFIG.frameworks)), workload)
         module = workloads.load(workload)
-        has_numpy = hasattr(module, "reference") and module.IS_REFERENCE_TESTED
+        has_numpy = module.has_reference and module.IS_REFERENCE_TESTED
         assert len(found) == (1 if has_numpy else 2), workload
     assert programs.evaluated(VALUES, "bert_base", "odd1")[1].variant == "odd1"
 

@@ -1,7 +1,7 @@
 """Calls workloads in a framework, in its own environment: `python -m workloads.called FRAMEWORK FOLDER`.
 
-FOLDER/FRAMEWORK.json is {workload: sizes}. FOLDER/FRAMEWORK.npz gets "<workload>/output/<call>" and
-"<workload>/state/<leaf>", that after the last call, and how many compilations and executions there were
+FOLDER/FRAMEWORK.json is {label: [workload, sizes]}. FOLDER/FRAMEWORK.npz gets "<label>/output/<call>" and
+"<label>/state/<leaf>", that after the last call, and how many compilations and executions there were
 after each call; -1 if the framework does not count them. Workloads that the framework refuses are left out.
 """
 
@@ -39,17 +39,19 @@ def called(name: str, sizes: dict[str, int], framework: str) -> dict[str, np.nda
         session.fence(output)
         compiles = session.counters().since(before).compiles
         counts.append((-1 if compiles is None else compiles, executions(framework) - executed))
-        found[f"{name}/output/{call}"] = session.fetch(output)
-    found[f"{name}/compiles"], found[f"{name}/executions"] = np.array(counts).T
-    return found | {f"{name}/state/{leaf}": value for leaf, value in session.state().items()}
+        found[f"output/{call}"] = session.fetch(output)
+    found["compiles"], found["executions"] = np.array(counts).T
+    return found | {f"state/{leaf}": value for leaf, value in session.state().items()}
 
 
 if __name__ == "__main__":
     framework, place = sys.argv[1], Path(sys.argv[2], sys.argv[1])
     arrays = {}
-    for workload, sizes in json.loads(place.with_suffix(".json").read_text()).items():
+    for label, (workload, sizes) in json.loads(place.with_suffix(".json").read_text()).items():
         try:
-            arrays |= called(workload, sizes, framework)
+            found = called(workload, sizes, framework)
         except NotImplementedError as error:
-            print(f"{workload}: {error}")
+            print(f"{label}: {error}")
+        else:
+            arrays |= {f"{label}/{what}": value for what, value in found.items()}
     np.savez(place.with_suffix(".npz"), **arrays)

@@ -31,44 +31,48 @@ FRAMEWORKS = {
 }
 """For each framework, a dialect in whose environment it runs."""
 BEYOND = [name for name in SMALL if workloads.load(name).TABLE == "beyond"]
-WITHOUT_MODELS = [name for name in SMALL if workloads.load(name).KIND != "model"]
-CHOSEN = {"torchax": BEYOND, "torch_xla_dynamo": UPDATING, "tensorflow_graph": WITHOUT_MODELS}
+MODELS = [name for name in SMALL if name not in BASIC]
+CHOSEN = {"torchax": BEYOND, "torch_xla_dynamo": UPDATING, "tensorflow_graph": [*BASIC]}
 """Frameworks that are tried with some workloads only, to save time: another one calls the others in their dialect."""
-AT_ODD_SIZES = {"tensorflow_xla": [name for name in SMALL if name not in BASIC]}
-"""The same at odd sizes, at which TensorFlow's models alone are compared."""
+AT_ODD_SIZES = {"jax": SMALL, "torch_eager": SMALL, "tensorflow_xla": MODELS}
+"""Workloads that a framework calls at odd sizes too."""
 
 
 @pytest.fixture(scope="session")
 def in_dialect():
     """A function (dialect, arguments of Python) that runs them there and gives their output."""
 
-    def run(dialect: str, *arguments: str) -> str:
+    def run(dialect: str, *arguments: str, **options: str) -> str:
         extra = {"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU", "TOKENIZERS_PARALLELISM": "false"}
         variables = clean_environ(extra)
         variables["PYTHONPATH"] += f":{HERE.parent}"
-        return python(*arguments, pins=PINS[dialect], env=variables, timeout=600).stdout
+        return python(*arguments, pins=PINS[dialect], env=variables, timeout=900, **options).stdout
 
     return run
 
 
 @pytest.fixture(scope="session")
 def called(in_dialect, tmp_path_factory):
-    """A function of a framework and, of odd sizes, their place: what `called` found, {workload: {what: array}}."""
+    """A function of a framework and, of odd sizes, their place: what `called` found, {workload: {what: array}}.
+
+    A framework calls all workloads in one process.
+    """
     folder = tmp_path_factory.mktemp("called")
 
     def of(framework: str, place: int | None = None) -> dict[str, dict[str, np.ndarray]]:
-        given = SMALL if place is None else {n: rows[place] for n, rows in ODD.items() if rows[place:]}
-        path = folder / str(place) / f"{framework}.npz"
+        path = folder / f"{framework}.npz"
         if not path.exists():
-            path.parent.mkdir(exist_ok=True)
-            chosen = CHOSEN if place is None else AT_ODD_SIZES
-            sizes = {name: given[name] for name in chosen.get(framework, given) if name in given}
-            path.with_suffix(".json").write_text(json.dumps(sizes))
-            in_dialect(FRAMEWORKS[framework], "-m", "workloads.called", framework, str(path.parent))
+            cases = {name: (name, SMALL[name]) for name in CHOSEN.get(framework, SMALL)}
+            for name in AT_ODD_SIZES.get(framework, ()):
+                cases |= {f"{name}@{at}": (name, sizes) for at, sizes in enumerate(ODD.get(name, ()))}
+            path.with_suffix(".json").write_text(json.dumps(cases))
+            in_dialect(FRAMEWORKS[framework], "-m", "workloads.called", framework, str(folder))
         found: dict[str, dict[str, np.ndarray]] = {}
         for key, array in np.load(path).items():
-            name, _, what = key.partition("/")
-            found.setdefault(name, {})[what] = array
+            label, _, what = key.partition("/")
+            name, _, at = label.partition("@")
+            if at == ("" if place is None else str(place)):
+                found.setdefault(name, {})[what] = array
         return found
 
     return of

@@ -89,7 +89,7 @@ def test_forms_are_built_as_of_any_workload():
     missing = workloads.load(str(PROGRAMS / "layer.py"))
     with pytest.raises(NotImplementedError, match=r"layer.py has no function numpy"):
         workloads.build(missing, "numpy")({}, 0, None)
-    assert not hasattr(missing, "reference") and missing.expected(missing.DEFAULTS, 0) is None
+    assert not missing.has_reference and missing.expected(missing.DEFAULTS, 0) is None
 
 
 def test_inputs_have_the_types_that_the_file_says():

@@ -3,17 +3,19 @@
 import gzip
 import json
 import sys
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from running import check_programs, lower_program, run, run_job
+from running import check_programs, run, run_job
 from stackwars.core import judge
 from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.measure import frameworks, workloads
-from stackwars.measure.stablehlo.lower import LowerJob
+from stackwars.measure.stablehlo.ahead_supervisor import CAP_BYTES
+from stackwars.measure.stablehlo.lower import Lowering, LowerJob
 from stackwars.setup.environments import ensure
 
 pytestmark = pytest.mark.env
@@ -45,20 +47,29 @@ def python(pins: str) -> Path:
 
 
 class Lowered:
-    """Programs of a file, lowered once, and the values that are expected of them."""
+    """Programs of a file, lowered once by one process of each framework, and the values that are expected of them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder, self.stack = folder, stack
+        self.processes: dict[str, Lowering] = {}
         self.programs: dict[Path, dict[str, str]] = {}
 
     def program(self, path: Path, framework: str) -> dict[str, str]:
         folder = self.folder / path.stem / framework
         if folder not in self.programs:
-            job = LowerJob(
-                framework, frameworks.load(framework).DIALECT, str(path), "base",
-                workloads.load(str(path)).DEFAULTS, SEED, "highest",
-            )  # fmt: skip
-            self.programs[folder] = lower_program(python(PINS[framework]), asdict(job), folder)
+            dialect, sizes = frameworks.load(framework).DIALECT, workloads.load(str(path)).DEFAULTS
+            job = LowerJob(framework, dialect, str(path), "base", sizes, SEED, "highest")
+            if framework not in self.processes:
+                pins, first = (
+                    REPOSITORY / "envs" / f"{PINS[framework]}.txt",
+                    replace(job, workload=str(SOFTMAX)),
+                )
+                process = Lowering(pins, first, 300, CAP_BYTES)
+                self.processes[framework] = self.stack.enter_context(process)
+            done = self.processes[framework].ask("lower", job=asdict(job), output=str(folder), timeout_s=300)
+            assert done == 0
+            names = {"program": "program.mlir.gz", "arguments": "arguments.json"}
+            self.programs[folder] = {name: str(folder / file) for name, file in names.items()}
         return self.programs[folder]
 
     def expected(self, path: Path, *names: str, of: Path | None = None) -> Path:
@@ -76,7 +87,8 @@ class Lowered:
 
 @pytest.fixture(scope="module")
 def lowered(tmp_path_factory):
-    return Lowered(tmp_path_factory.mktemp("lowered"))
+    with ExitStack() as stack:
+        yield Lowered(tmp_path_factory.mktemp("lowered"), stack)
 
 
 @pytest.mark.parametrize(

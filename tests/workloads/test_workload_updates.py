@@ -8,7 +8,8 @@ import pytest
 from stackwars.core.documents import Events
 from stackwars.measure import calls, checks, child, workloads
 from stackwars.measure.checks import parity_limit, relative_l2
-from stackwars.measure.workloads import adamw, losses, train_mlp, transformer
+from stackwars.measure.workloads import adamw, losses, train_mlp
+from stackwars.measure.workloads.base import float64
 from workloads.presets import SEED, SMALL, weights
 
 TRAINING = ("train_mlp", "train_transformer")
@@ -21,9 +22,7 @@ def test_gradients_that_are_written_out_are_the_slopes_of_the_loss(name):
     batch = module.inputs(sizes, SEED)
 
     def loss_and_gradients():
-        if name == "train_mlp":
-            return train_mlp.gradients(w, batch["x"].astype(np.float64), batch["labels"])
-        return transformer.loss_and_gradients(w, batch["tokens"], sizes["heads"])
+        return module.in_numpy(sizes, w, *float64(batch).values())
 
     _, gradients = loss_and_gradients()
     assert gradients.keys() == w.keys()
@@ -106,8 +105,8 @@ def test_gradients_in_float32_are_no_further_off_than_they_are_disturbed():
     sizes, made = SMALL["train_mlp"], weights("train_mlp")
     batch = train_mlp.WORKLOAD.inputs(sizes, SEED)
     exact = {key: value.astype(np.float64) for key, value in made.items()}
-    _, rounded = train_mlp.gradients(made, batch["x"], batch["labels"])
-    _, plain = train_mlp.gradients(exact, batch["x"].astype(np.float64), batch["labels"])
+    _, rounded = train_mlp.WORKLOAD.in_numpy(sizes, made, batch["x"], batch["labels"])
+    _, plain = train_mlp.WORKLOAD.in_numpy(sizes, exact, batch["x"].astype(np.float64), batch["labels"])
     disturbed = {key: value.copy() for key, value in plain.items()}
     one = losses.Rounding(train_mlp.WORKLOAD.longest(sizes), SEED)
     for key, value in plain.items():

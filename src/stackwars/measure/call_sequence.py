@@ -25,8 +25,7 @@ from stackwars.measure.frameworks import each, jax, torch_inductor, torch_xla
 from stackwars.measure.native import refusals
 from stackwars.measure.workloads import program_inputs
 from stackwars.measure.workloads.base import ProgramFileError, Workload
-from stackwars.measure.workloads.functions import FORMS, Functions
-from stackwars.measure.workloads.program_file import line
+from stackwars.measure.workloads.functions import FORMS, Functions, line
 
 CALLS = "calls"
 JAX_EVENTS = {"traced": "jaxpr_trace", "lowered": "jaxpr_to_mlir_module", "compiled": "backend_compile"}

@@ -237,7 +237,7 @@ def evaluated(config: Config, workload: str, variant: str = BASE) -> list[Progra
     if not frontends or not judge_compiler(config):
         return []
     module = workloads.load(workload)
-    most = 1 if hasattr(module, "reference") and module.IS_REFERENCE_TESTED else 2
+    most = 1 if module.has_reference and module.IS_REFERENCE_TESTED else 2
     lowered = {
         program.framework
         for compiler in config.compilers

@@ -228,9 +228,7 @@ def _search(job: LargestBatchJob, base: dict, pins: Path, lower_pins: Path, outp
     )
     with Lowering(lower_pins, lowered, job.timeout_s, ahead_supervisor.CAP_BYTES) as lower:
         result = find(job, base, scratch, lower, compile_program)
-    part = output.with_name(output.name + ".part")
-    documents.write(part, result)
-    part.replace(output)
+    documents.write(output, result)
     shutil.rmtree(scratch, ignore_errors=True)
     return result
 

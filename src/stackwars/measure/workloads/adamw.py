@@ -4,9 +4,8 @@ The optimiser's state is kept by weight: "<name>.first" and "<name>.second" are 
 gradient and of the gradient's square, both 0 at first.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
@@ -50,6 +49,27 @@ class Training(Workload):
         """Return how far the losses of two frameworks may part, relative, within `losses.STEPS` steps."""
         return losses.bound(self.APART)
 
+    def reference(self, sizes, weights, sets, state, rounding=None):
+        """Return (losses before each step, weights and moments after the last) of a step per batch, in float64.
+
+        rounding: what disturbs each step, a `losses.Rounding`; None for none.
+        """
+        betas = tuple(map(rounding.constant, (BETA_1, BETA_2))) if rounding else (BETA_1, BETA_2)
+        optimiser, result = Optimiser(float64(weights), betas), []
+        for batch in sets:
+            loss, gradients = self.in_numpy(
+                sizes, optimiser.weights, *float64(batch).values(), rounding=rounding
+            )
+            if rounding:
+                for gradient in gradients.values():
+                    rounding.sums(gradient)
+            optimiser.step(gradients)
+            if rounding:
+                for array in optimiser.leaves().values():
+                    rounding.stored(array)
+            result.append(float(loss))
+        return result, optimiser.leaves()
+
 
 def leaves(
     weights: Mapping[str, np.ndarray],
@@ -90,27 +110,3 @@ class Optimiser:
     def leaves(self) -> dict[str, np.ndarray]:
         """Return weights and moments by name."""
         return leaves(self.weights, self.first, self.second)
-
-
-def trained(
-    weights: Mapping[str, np.ndarray], gradients: Callable, batches: list, rounding: Any = None
-) -> tuple[list[float], dict[str, np.ndarray]]:
-    """Return (losses before each step, weights and moments after the last) of a step per batch, in float64.
-
-    gradients: of weights, a batch and rounding, (loss, {name: gradient}). rounding: what disturbs each step, a
-    `losses.Rounding`; None for none.
-    """
-    betas = tuple(map(rounding.constant, (BETA_1, BETA_2))) if rounding else (BETA_1, BETA_2)
-    optimiser = Optimiser(float64(weights), betas)
-    result = []
-    for batch in batches:
-        loss, by_weight = gradients(optimiser.weights, batch, rounding)
-        if rounding:
-            for gradient in by_weight.values():
-                rounding.sums(gradient)
-        optimiser.step(by_weight)
-        if rounding:
-            for array in optimiser.leaves().values():
-                rounding.stored(array)
-        result.append(float(loss))
-    return result, optimiser.leaves()

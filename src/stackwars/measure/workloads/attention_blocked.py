@@ -2,7 +2,7 @@
 
 The queries of a block see keys of their own block and of the one before it, and of no other: scores are
 (window, 2 window) for each block, half of which the mask still removes. Before the first block stands one of
-zeros, which is masked. Sizes, inputs, weights and reference are those of `attention_window`; the sequence
+zeros, which is masked. Sizes, inputs and weights are those of `attention_window`; the sequence
 must be a multiple of the window.
 """
 
@@ -12,6 +12,8 @@ import numpy as np
 
 from stackwars.measure.workloads import counts
 from stackwars.measure.workloads.attention_window import Window
+from stackwars.measure.workloads.base import make_module, softmax
+from stackwars.measure.workloads.mha import projections_in_torch
 
 BEFORE = [(0, 0), (1, 0), (0, 0), (0, 0), (0, 0)]
 """Padding of (batch, blocks, ...) by one block in front."""
@@ -23,7 +25,6 @@ class Blocked(Window):
     TITLE, ORDER, FORM_OF = "Attention, blocked", 370, "attention_window"
 
     def problems(self, sizes):
-        """Return those of `attention_window`, and blocks that do not fill the sequence."""
         if result := super().problems(sizes):
             return result
         if sizes["sequence"] % sizes["window"]:
@@ -68,48 +69,40 @@ class Blocked(Window):
             for part in np.split(qkv, 3, axis=-1)
         )
         k, v = with_previous(k), with_previous(v)
-        scores = q @ k.swapaxes(-1, -2) / np.float32(math.sqrt(width // heads))
+        scores = q @ k.swapaxes(-1, -2) / math.sqrt(width // heads)
         scores = np.where(visible(blocks, window, np)[:, None], scores, -math.inf)
-        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        mixed = (scores / scores.sum(axis=-1, keepdims=True)) @ v
+        mixed = softmax(scores, axis=-1) @ v
         mixed = mixed.swapaxes(2, 3).reshape(batch, sequence, width)
         return mixed @ parameters["out"]["kernel"] + parameters["out"]["bias"]
 
     def in_torch(self, sizes, torch):
-        nn, functional = torch.nn, torch.nn.functional
+        heads, window = sizes["heads"], sizes["window"]
 
-        class Attention(nn.Module):
-            def __init__(self, features, heads, window):
-                super().__init__()
-                self.heads, self.window = heads, window
-                self.qkv = nn.Linear(features, 3 * features)
-                self.out = nn.Linear(features, features)
-
-            def forward(self, x):
-                batch, sequence, width = x.shape
-                blocks = sequence // self.window
-                q, k, v = (
-                    part.view(batch, blocks, self.window, self.heads, width // self.heads).transpose(2, 3)
-                    for part in self.qkv(x).chunk(3, dim=-1)
-                )
-                k, v = with_previous(k), with_previous(v)
-                scores = q @ k.transpose(-2, -1) / math.sqrt(width // self.heads)
-                scores = scores.masked_fill(hidden(blocks, self.window, x.device), -math.inf)
-                mixed = torch.softmax(scores, dim=-1) @ v
-                return self.out(mixed.transpose(2, 3).reshape(batch, sequence, width))
+        def forward(self, x):
+            batch, sequence, width = x.shape
+            blocks = sequence // window
+            q, k, v = (
+                part.view(batch, blocks, window, heads, width // heads).transpose(2, 3)
+                for part in self.qkv(x).chunk(3, dim=-1)
+            )
+            k, v = with_previous(k), with_previous(v)
+            scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
+            scores = scores.masked_fill(hidden(blocks, x.device), -math.inf)
+            mixed = torch.softmax(scores, dim=-1) @ v
+            return self.out(mixed.transpose(2, 3).reshape(batch, sequence, width))
 
         def with_previous(x):
-            previous = functional.pad(x[:, :-1], (0, 0, 0, 0, 0, 0, 1, 0))
+            previous = torch.nn.functional.pad(x[:, :-1], (0, 0, 0, 0, 0, 0, 1, 0))
             return torch.cat([previous, x], dim=3)
 
-        def hidden(blocks, window, device):
+        def hidden(blocks, device):
             """Return the negation of `visible`, (blocks, 1, window, 2 window)."""
             block = torch.arange(blocks, device=device)[:, None, None, None]
             query = torch.arange(window, device=device)[:, None]
             key = torch.arange(2 * window, device=device) - window
             return (key > query) | (key <= query - window) | ((block == 0) & (key < 0))
 
-        return Attention(sizes["features"], sizes["heads"], sizes["window"])
+        return make_module(torch, forward, **projections_in_torch(sizes, torch))
 
 
 def visible(blocks, window, xp):

@@ -16,13 +16,11 @@ class Window(Attention):
     SIZES = {**Attention.SIZES, "window": "positions that a position sees, itself included"}
 
     def problems(self, sizes):
-        """Return the problem of a window longer than the sequence: it would be full attention."""
         if sizes["window"] > sizes["sequence"]:
             return {"window": f"at most the sequence, {sizes['sequence']}"}
         return {}
 
     def parameters(self, sizes):
-        """Return the sizes' problems, as `mha` does. Raises ValueError for sizes that have problems."""
         self.refuse_problems(sizes)
         return super().parameters(sizes)
 
@@ -31,20 +29,16 @@ class Window(Attention):
         distance = positions[:, None] - positions
         return xp.where((distance >= 0) & (distance < sizes["window"]), scores, -math.inf)
 
-    def mask_in_torch(self, torch):
-        def masked(module, scores):
+    def mask_in_torch(self, sizes, torch):
+        window = sizes["window"]
+
+        def masked(scores):
             positions = torch.arange(scores.shape[-1], device=scores.device)
             distance = positions[:, None] - positions
-            hidden = (distance < 0) | (distance >= module.window)
+            hidden = (distance < 0) | (distance >= window)
             return scores.masked_fill(hidden, -math.inf)
 
         return masked
-
-    def further(self, sizes, seed):
-        return {"heads": sizes["heads"], "window": sizes["window"]}
-
-    def reference(self, weights, inputs, heads, window):
-        return self.exact(weights, inputs, {"heads": heads, "window": window})
 
 
 WORKLOAD = Window()

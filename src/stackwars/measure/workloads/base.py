@@ -10,15 +10,14 @@ given its framework, and is called by the process that runs that dialect and by 
                         the output
     in_arrays(sizes, xp, weights, *inputs)
                         the output in those of the three that have no method of their own; xp has operations
-                        under NumPy's names (XP of in_jax, in_tensorflow and in_numpy)
+                        under NumPy's names (XP of in_jax and in_tensorflow, NUMPY here)
     in_torch(sizes, torch)
                         a torch module, made on the meta device; its parameters have the names of `parameters`
     NO_FORM             {dialect: the reason why there is no form}
 
 A method uses the shapes of what it is given: it is also called with inputs of other sizes.
 
-`reference(weights, inputs, ...)` of a workload that has one is its output in float64, or of one with STATE the outputs
-of a call for each of several inputs, and what is then updated by name; `further` has the arguments that follow.
+The form in NumPy also takes float64: computed so, its results are what every form is expected to give.
 Attributes that only some have:
 
     FORM_OF             the workload that computes the same in another form
@@ -27,12 +26,12 @@ Attributes that only some have:
     parity_rel_l2(sizes)
                         its own limit of the relative L2 error between frameworks
     losses_rel(sizes)   of one that trains, see `adamw.Training`
-    divided_in_jax(sizes, jax, weights, *inputs)
+    divided_in_jax(sizes, xp, jax, weights, *inputs)
                         the form in JAX on one of several devices
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -44,11 +43,15 @@ from stackwars.measure.workloads import values
 Sizes = Mapping[str, int]
 Shapes = dict[str, tuple[int, ...]]
 Arrays = dict[str, np.ndarray]
+Leaves = Iterable[tuple[str, np.ndarray]]
+"""Names in torch, and arrays in its layout."""
 Put = Callable[[np.ndarray], Any]
 Axes = tuple[str | int, ...]
 """The extents of an array: names of sizes, and numbers."""
 
 ARRAY_DIALECTS = ("jax", "tensorflow", "numpy")
+GELU_SCALE, GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
+_ROOT = 1 / math.sqrt(2)
 
 
 class ProgramFileError(ValueError):
@@ -76,9 +79,55 @@ class Operations(SimpleNamespace):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"xp.{name}: expected an operation of XP in in_{self.dialect}.py; fix: add it there, or give the "
+            f"xp.{name}: expected an operation that {self.dialect} has; fix: add it to its Operations, or give the "
             f"workload a method in_{self.dialect}"
         )
+
+
+def _gelu(x):
+    """GELU by SciPy's erf: a workload that uses it imports SciPy in its `preload`."""
+    from scipy.special import erf
+
+    return 0.5 * x * (1 + erf(x * _ROOT))
+
+
+def _gelu_tanh(x):
+    """GELU by tanh (Hendrycks and Gimpel, 2016)."""
+    return 0.5 * x * (1 + np.tanh(GELU_SCALE * (x + GELU_CUBE * x * x * x)))
+
+
+def _normalised(x, epsilon):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = np.square(centred).mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(variance + epsilon)
+
+
+def _sigmoid(x):
+    """SciPy's: a workload that uses it imports SciPy in its `preload`."""
+    from scipy.special import expit
+
+    return expit(x)
+
+
+def softmax(x, axis):
+    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+_SAME = (
+    *("arange", "concatenate", "exp", "matmul", "mean", "reshape", "sqrt", "square", "sum"),
+    *("tanh", "where", "zeros"),
+)
+NUMPY = Operations(
+    dialect="numpy",
+    **{name: getattr(np, name) for name in _SAME},
+    gelu=_gelu,
+    gelu_tanh=_gelu_tanh,
+    normalised=_normalised,
+    relu=lambda x: np.maximum(x, 0),
+    sigmoid=_sigmoid,
+    softmax=softmax,
+)
 
 
 class Workload:
@@ -90,11 +139,17 @@ class Workload:
     ORDER: int
     """Its place in the tables."""
     KIND = "basic"
-    SIZES: ClassVar[dict[str, str]]
+    SIZES: ClassVar[dict[str, str]] = {
+        "batch": "sequences in a call",
+        "sequence": "positions in a sequence",
+        "features": "width of the input",
+    }
     """{name: meaning} of its sizes; the first is the number of items in a call."""
     DEFAULTS: ClassVar[dict[str, int] | None] = None
     """The sizes of a program file in a preset that gives none; None of any other workload, which has no such sizes."""
     INPUTS: ClassVar[dict[str, Axes]] = {"x": ("batch", "sequence", "features")}
+    INTEGERS: ClassVar[dict[str, str]] = {}
+    """{input: size} of inputs that are int32, uniform on [0, size); others are float32."""
     OUTPUT: Axes | None = None
     """The output's extents; None if they are those of the first input."""
     NO_FORM: ClassVar[dict[str, str]] = {}
@@ -125,12 +180,18 @@ class Workload:
             )
 
     def inputs(self, sizes: Sizes, seed: int) -> Arrays:
-        """Return the inputs of a call: float32 with mean 0 and standard deviation 1, unless overridden.
+        """Return the inputs of a call: float32 with mean 0 and standard deviation 1, and INTEGERS.
 
         Raises ValueError for sizes that have problems.
         """
         self.refuse_problems(sizes)
-        return {name: values.activations(name, shape(axes, sizes), seed) for name, axes in self.INPUTS.items()}
+        extents = {name: shape(axes, sizes) for name, axes in self.INPUTS.items()}
+        return {
+            name: values.tokens(name, one, seed, sizes[self.INTEGERS[name]])
+            if name in self.INTEGERS
+            else values.activations(name, one, seed)
+            for name, one in extents.items()
+        }
 
     def input_sets(self, sizes: Sizes, seed: int) -> list[Arrays]:
         """Return the inputs between which calls alternate: those of the seed, and those of the next."""
@@ -182,11 +243,25 @@ class Workload:
 
     def weights(self, sizes: Sizes, seed: int) -> Arrays:
         """Return the weights by their names in torch, in torch's layout."""
-        return {name: values.leaf(name, extents, seed) for name, extents in self.parameters(sizes).items()}
+        return dict(self.leaves(sizes, seed))
 
-    def further(self, sizes: Sizes, seed: int) -> dict[str, Any]:
-        """Return the arguments of `reference` besides weights and inputs."""
-        return {}
+    def leaves(self, sizes: Sizes, seed: int) -> Leaves:
+        """Yield the weights one at a time."""
+        return ((name, values.leaf(name, extents, seed)) for name, extents in self.parameters(sizes).items())
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether it has expected values: those of its form in NumPy, computed in float64."""
+        return "numpy" not in self.NO_FORM
+
+    def reference(
+        self, sizes: Sizes, weights: Arrays, sets: list[Arrays], state: Arrays
+    ) -> tuple[list, Arrays]:
+        """Return (output of a call for each set of inputs, state after the last) of the form in NumPy, in float64."""
+        function, state = self.form("numpy", sizes, NUMPY), float64(state)
+        arranged = self.arranged("numpy", float64(weights).items(), lambda array: array)
+        leading = (arranged, state) if state else (arranged,)
+        return [function(*leading, *float64(one).values()) for one in sets], state
 
     def expected(self, sizes: Sizes, seed: int, calls: int | None = None) -> tuple[list, Arrays] | None:
         """Return (output of each call, {name: what the calls update, after the last}) of the reference, in float64.
@@ -195,20 +270,17 @@ class Workload:
         Calls alternate between the inputs of the seed and those of the next; by default there is one of a workload
         that updates, and two of any other. None without a reference.
         """
-        if not hasattr(self, "reference"):
+        if not self.has_reference:
             return None
-        updates = hasattr(self, "STATE")
         sets = self.input_sets(sizes, seed)
-        given = [sets[call % INPUT_SETS] for call in range(calls or (1 if updates else INPUT_SETS))]
-        weights, further = self.weights(sizes, seed), self.further(sizes, seed)
-        if updates:
-            outputs, state = self.reference(weights, given, **further)
-        else:
-            outputs, state = [self.reference(weights, one, **further) for one in given], {}
+        count = calls or (1 if hasattr(self, "STATE") else INPUT_SETS)
+        called = [sets[call % INPUT_SETS] for call in range(count)]
+        outputs, state = self.reference(sizes, self.weights(sizes, seed), called, self.state(sizes, seed))
         # Whole numbers stay as they are: they are compared exactly.
-        return [
+        outputs = [
             tuple(map(precise, output)) if isinstance(output, tuple) else precise(output) for output in outputs
-        ], state
+        ]
+        return outputs, state
 
     def modules(self) -> list[str]:
         """Return the modules that declare it."""
@@ -234,7 +306,26 @@ class Workload:
 
     def place(self, dialect: str, sizes: Sizes, seed: int, put: Put) -> Any:
         """Return the weights on the device, as the form in an array dialect takes them."""
-        return (flat if dialect in self.FLAT else tree)(self.parameters(sizes), seed, put)
+        return self.arranged(dialect, self.leaves(sizes, seed), put)
+
+    def arranged(self, dialect: str, leaves: Leaves, put: Put) -> Any:
+        """Return these weights, each put in its turn, as the form in an array dialect takes them."""
+        return flat(leaves, put) if dialect in self.FLAT else tree(leaves, put)
+
+    def build_in_place(
+        self, dialect: str, function: Callable, sizes: Sizes, seed: int, put: Put
+    ) -> tuple[Any, Callable]:
+        """Return (weights, function) where arrays are updated in place."""
+        weights = self.place(dialect, sizes, seed, put)
+        state = {name: put(value) for name, value in self.state(sizes, seed).items()}
+        if not state:
+            return weights, function
+
+        def updating(weights, *inputs):
+            return function(weights, state, *inputs)
+
+        updating.leaves = lambda weights: state
+        return weights, updating
 
     def holder_in_torch(self, module: Any) -> Any:
         """Return the part of the torch module whose parameters have the names of `parameters`."""
@@ -244,28 +335,46 @@ class Workload:
         """Finish the torch module once it has its weights."""
 
 
-def tree(shapes: Shapes, seed: int, put: Put) -> dict[str, Any]:
-    """Return weights as nested dictionaries, one for each part of a torch name: "up.bias" is ["up"]["bias"].
+def make_module(torch: Any, forward: Callable | None, **parts: Any) -> Any:
+    """Return a torch module with these layers and parameters, whose forward is `forward(module, *inputs)`.
+
+    forward: None for a module that only holds its parts.
+    """
+    module = type("Form", (torch.nn.Module,), {"forward": forward} if forward else {})()
+    for name, part in parts.items():
+        setattr(module, name, part)
+    return module
+
+
+def tree(leaves: Leaves, put: Put) -> dict[str, Any]:
+    """Return weights as `nested` dictionaries.
 
     A matrix (outputs, inputs) becomes "kernel" (inputs, outputs), as code for functions has it. Everything else
     keeps its name and layout, embeddings too. `put` gets a transposed view: it copies anyhow, and faster.
     """
     parameters: dict[str, Any] = {}
-    for name, extents in shapes.items():
+    for name, value in leaves:
+        if value.ndim == 2 and not name.endswith(values.EMBEDDINGS):
+            name, value = f"{name.removesuffix('weight')}kernel", value.T
+        parameters[name] = put(value)
+    return nested(parameters)
+
+
+def nested(weights: Mapping[str, Any]) -> dict[str, Any]:
+    """Return weights as dictionaries, one for each part of a torch name: "up.bias" is ["up"]["bias"]."""
+    result: dict[str, Any] = {}
+    for name, value in weights.items():
         *path, last = name.split(".")
-        value = values.leaf(name, extents, seed)
-        if len(extents) == 2 and not name.endswith(values.EMBEDDINGS):
-            last, value = "kernel", value.T
-        owner = parameters
+        owner = result
         for part in path:
             owner = owner.setdefault(part, {})
-        owner[last] = put(value)
-    return parameters
+        owner[last] = value
+    return result
 
 
-def flat(shapes: Shapes, seed: int, put: Put) -> dict[str, Any]:
+def flat(leaves: Leaves, put: Put) -> dict[str, Any]:
     """Return weights as {torch name: array in torch's layout}."""
-    return {name: put(values.leaf(name, extents, seed)) for name, extents in shapes.items()}
+    return {name: put(value) for name, value in leaves}
 
 
 def torch_names(parameters: Mapping[str, Any], path: str = "") -> Arrays:
@@ -279,27 +388,6 @@ def torch_names(parameters: Mapping[str, Any], path: str = "") -> Arrays:
         else:
             result[f"{path}{last}"] = value
     return result
-
-
-def build_in_place(
-    workload: Workload,
-    dialect: str,
-    function: Callable,
-    sizes: Sizes,
-    seed: int,
-    put: Put,
-) -> tuple[Any, Callable]:
-    """Return (weights, function) where arrays are updated in place."""
-    weights = workload.place(dialect, sizes, seed, put)
-    state = {name: put(value) for name, value in workload.state(sizes, seed).items()}
-    if not state:
-        return weights, function
-
-    def updating(weights, *inputs):
-        return function(weights, state, *inputs)
-
-    updating.leaves = lambda weights: state
-    return weights, updating
 
 
 def check_weights(found: list[tuple[str, tuple[int, ...]]], expected: Shapes, fix: str) -> None:

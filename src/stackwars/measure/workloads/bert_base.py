@@ -44,13 +44,7 @@ class Bert(LanguageModel):
             result |= counts.norm(f"{name}.output.LayerNorm", width)
         return result
 
-    def flops(self, sizes):
-        s = sizes
-        layer = counts.encoder(s["batch"], s["sequence"], s["hidden"], s["intermediate"])
-        return s["layers"] * layer
-
     def unread_values(self, sizes):
-        """Return the rows of the embedding tables that are not in use."""
         width, tokens = sizes["hidden"], sizes["batch"] * sizes["sequence"]
         words = counts.unread(sizes["vocabulary"], tokens, width)
         return words + super().unread_values(sizes) + counts.unread(TOKEN_TYPES, 1, width)

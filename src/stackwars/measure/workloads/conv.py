@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stackwars.measure.workloads import counts, values
-from stackwars.measure.workloads.base import Workload, float64
+from stackwars.measure.workloads import counts
+from stackwars.measure.workloads.base import Workload, make_module
 
 NAME = "conv.weight"
 TORCH_TO_HWIO = (2, 3, 1, 0)
@@ -27,29 +27,13 @@ class Conv(Workload):
         return {NAME: (sizes["channels_out"], sizes["channels_in"], 3, 3)}
 
     def flops(self, sizes):
-        """Return the operations; products with the padding count."""
         pixels = sizes["batch"] * sizes["height"] * sizes["width"]
         return counts.convolution(pixels, 3, sizes["channels_in"], sizes["channels_out"])
 
-    def reference(self, weights, inputs):
-        kernel, x = float64(weights)[NAME], float64(inputs)["x"]
-        height, width = x.shape[2:]
-        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-        return sum(
-            np.einsum(
-                "oi,nihw->nohw",
-                kernel[:, :, row, column],
-                padded[:, :, row : row + height, column : column + width],
-                optimize=True,
-            )
-            for row in range(3)
-            for column in range(3)
-        )
-
-    def place(self, dialect, sizes, seed, put):
+    def arranged(self, dialect, leaves, put):
         if dialect != "tensorflow":
-            return super().place(dialect, sizes, seed, put)
-        return put(values.leaf(NAME, self.parameters(sizes)[NAME], seed).transpose(TORCH_TO_HWIO))
+            return super().arranged(dialect, leaves, put)
+        return put(dict(leaves)[NAME].transpose(TORCH_TO_HWIO))
 
     def in_jax(self, sizes, jax, parameters, x):
         return jax.lax.conv_general_dilated(
@@ -74,17 +58,8 @@ class Conv(Workload):
         return output.transpose(0, 3, 1, 2)
 
     def in_torch(self, sizes, torch):
-        nn = torch.nn
-
-        class Conv(nn.Module):
-            def __init__(self, channels_in, channels_out):
-                super().__init__()
-                self.conv = nn.Conv2d(channels_in, channels_out, 3, padding=1, bias=False)
-
-            def forward(self, x):
-                return self.conv(x)
-
-        return Conv(sizes["channels_in"], sizes["channels_out"])
+        conv = torch.nn.Conv2d(sizes["channels_in"], sizes["channels_out"], 3, padding=1, bias=False)
+        return make_module(torch, lambda self, x: self.conv(x), conv=conv)
 
 
 WORKLOAD = Conv()

@@ -9,7 +9,7 @@ are timed: each call overwrites what the last one wrote. What differs from GPT-2
 import numpy as np
 
 from stackwars.measure.workloads import counts, decoder, transformer, values
-from stackwars.measure.workloads.base import Workload, float64
+from stackwars.measure.workloads.base import Workload, nested
 
 
 class Decode(Workload):
@@ -23,7 +23,6 @@ class Decode(Workload):
     FLAT = ("tensorflow", "numpy")
 
     def problems(self, sizes):
-        """Return the problem of a full cache, which has no room for the token."""
         if sizes["past"] < sizes["positions"]:
             return {}
         return {"past": f"fewer than positions, {sizes['positions']}"}
@@ -64,83 +63,77 @@ class Decode(Workload):
         read -= counts.unread(sizes["positions"], 1, width)
         return 4 * (read + 2 * sizes["layers"] * sizes["batch"] * (sizes["past"] + 1) * width)
 
-    def further(self, sizes, seed):
-        """Return the heads, and the cache as it is filled at first."""
-        return {"heads": sizes["heads"], "filled": self.state(sizes, seed)}
+    def in_jax(self, sizes, jax, weights, cache, token, position):
+        from stackwars.measure.workloads.in_jax import XP
 
-    def reference(self, weights, batches, heads, filled):
-        """Return (logits (batch, vocabulary) of a call for each set of inputs, the cache after the last)."""
-        w, cache = float64(weights), float64(filled)
-        return [
-            transformer.decoded(w, cache, one["token"], int(one["position"]), heads) for one in batches
-        ], cache
+        new = {}
 
-    def in_jax(self, sizes, jax, parameters, cache, token, position):
-        jnp, blocks, new = jax.numpy, decoder.blocks_in_jax(jax), {}
-        x = parameters["wte"]["weight"][token] + parameters["wpe"]["weight"][position]
-        x = x[:, None]
-        for number, layer in enumerate(blocks.layers(parameters)):
-            key, value = f"h.{number}.key", f"h.{number}.value"
-            normal = blocks.norm(layer["ln_1"], x)
-            q, k, v = blocks.queries_keys_values(layer["attn"], normal, sizes["heads"])
-            for name, part in ((key, k), (value, v)):
-                old = cache[name]
-                new[name] = jax.lax.dynamic_update_slice_in_dim(old, part, position, 2)
-            seen = jnp.arange(old.shape[2]) <= position
-            x = x + blocks.mixed(layer["attn"], q, new[key], new[value], seen)
-            x = x + blocks.feed_forward(layer["mlp"], blocks.norm(layer["ln_2"], x))
-        return new, blocks.logits(parameters, x)[:, 0]
+        def written(names, *parts):
+            for name, part in zip(names, parts, strict=True):
+                new[name] = jax.lax.dynamic_update_slice_in_dim(cache[name], part, position, 2)
+            keys, read = (new[name] for name in names)
+            return keys, read, XP.arange(keys.shape[2]) <= position
+
+        return new, logits(sizes, XP, weights, token, position, written)
 
     def in_tensorflow(self, sizes, tf, weights, cache, token, position):
-        blocks = decoder.blocks_in_tensorflow(tf)
-        x = tf.gather(weights["wte.weight"], token) + tf.gather(weights["wpe.weight"], position)
-        x = x[:, None]
-        for number in range(sizes["layers"]):
-            name = f"h.{number}"
-            normal = blocks.norm(weights, f"{name}.ln_1", x)
-            q, k, v = blocks.queries_keys_values(weights, name, normal, sizes["heads"])
-            keys, read = cache[f"{name}.key"], cache[f"{name}.value"]
-            positions = keys.shape[2]
-            here = tf.range(positions)[:, None] == position
+        from stackwars.measure.workloads.in_tensorflow import XP
+
+        def written(names, k, v):
+            keys, read = (cache[name] for name in names)
+            here = tf.range(keys.shape[2])[:, None] == position
             keys.assign(tf.where(here, k, keys))
             read.assign(tf.where(here, v, read))
-            seen = tf.range(positions) <= position
-            x = x + blocks.mixed(weights, name, q, keys.read_value(), read.read_value(), seen)
-            x = x + blocks.feed_forward(weights, name, blocks.norm(weights, f"{name}.ln_2", x))
-        return blocks.logits(weights, x)[:, 0]
+            seen = tf.range(keys.shape[2]) <= position
+            return keys.read_value(), read.read_value(), seen
+
+        return logits(sizes, XP, weights, token, position, written)
 
     def in_numpy(self, sizes, weights, cache, token, position):
         return transformer.decoded(weights, cache, token, int(position), sizes["heads"])
 
     def in_torch(self, sizes, torch):
-        class Cached(decoder.decoder_in_torch(torch)):
-            def forward(self, token, position):
-                x = (self.wte(token) + self.wpe(position))[:, None]
-                at = position.view(1).long()
-                for number, layer in enumerate(self.h):
-                    q, k, v = layer.attn.queries_keys_values(layer.ln_1(x))
-                    keys, read = getattr(self, f"key_{number}"), getattr(self, f"value_{number}")
-                    keys.index_copy_(2, at, k)
-                    read.index_copy_(2, at, v)
-                    seen = torch.arange(keys.shape[2], device=at.device) <= at
-                    x = x + layer.attn.mixed(q, keys, read, seen)
-                    x = x + layer.mlp(layer.ln_2(x))
-                return self.head(self.ln_f(x))[:, 0]
+        heads = sizes["heads"]
 
-            def leaves(self):
-                """Return {name: tensor} of the cache."""
-                return {
-                    f"h.{number}.{part}": getattr(self, f"{part}_{number}")
-                    for number in range(len(self.h))
-                    for part in ("key", "value")
-                }
+        def forward(self, token, position):
+            x = (self.wte(token) + self.wpe(position))[:, None]
+            at = position.view(1).long()
+            for number, layer in enumerate(self.h):
+                q, k, v = decoder.queries_keys_values_in_torch(layer.attn, layer.ln_1(x), heads)
+                keys, read = getattr(self, f"key_{number}"), getattr(self, f"value_{number}")
+                keys.index_copy_(2, at, k)
+                read.index_copy_(2, at, v)
+                seen = torch.arange(keys.shape[2], device=at.device) <= at
+                x = x + decoder.mixed_in_torch(torch, layer.attn, q, keys, read, seen)
+                x = x + layer.mlp(layer.ln_2(x))
+            return self.head(self.ln_f(x))[:, 0]
 
-        return Cached(sizes, sizes["positions"])
+        module = decoder.decoder_in_torch(torch, sizes, sizes["positions"], forward)
+        places = [(number, part) for number in range(sizes["layers"]) for part in ("key", "value")]
+        module.leaves = lambda: {f"h.{n}.{part}": getattr(module, f"{part}_{n}") for n, part in places}
+        return module
 
     def finish_in_torch(self, module, sizes, seed, put):
         for name, value in self.state(sizes, seed).items():
             _, number, part = name.split(".")
             module.register_buffer(f"{part}_{number}", put(value))
+
+
+def logits(sizes, xp, weights, token, position, written):
+    """Return the logits (batch, vocabulary) that follow a token (batch,) at a position, in JAX or TensorFlow.
+
+    written: a function of two names in the cache, keys and values of the token. It returns the layer's keys and values
+    with those of the token, and the mask of the positions that the token sees.
+    """
+    blocks, weights = decoder.Blocks(xp), nested(weights)
+    x = xp.rows(weights["wte"]["weight"], token) + xp.rows(weights["wpe"]["weight"], position)
+    x = x[:, None]
+    for number, layer in enumerate(blocks.layers(weights)):
+        normal = blocks.norm(layer["ln_1"], x)
+        q, k, v = blocks.queries_keys_values(layer["attn"], normal, sizes["heads"])
+        x = x + blocks.mixed(layer["attn"], q, *written((f"h.{number}.key", f"h.{number}.value"), k, v))
+        x = x + blocks.feed_forward(layer["mlp"], blocks.norm(layer["ln_2"], x))
+    return blocks.logits(weights, x)[:, 0]
 
 
 WORKLOAD = Decode()

@@ -17,6 +17,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,20 +26,19 @@ import numpy as np
 
 from stackwars.measure import workloads
 from stackwars.measure.workloads import program_inputs
-from stackwars.measure.workloads.base import ProgramFileError, Workload, float64
-from stackwars.measure.workloads.program_file import INPUTS, RNG, default_sizes, error, line, run
+from stackwars.measure.workloads.base import ProgramFileError, Workload, make_module
 
 FORMS = ("jax", "torch", "numpy", "tensorflow")
+INPUTS, RNG = "inputs", "rng"
+"""The function of a program file that gives its inputs, and its parameter that is no size."""
 MODULE, NAMES = "torch_module", "NAMES"
 SEVERAL = (tuple, list)
-OTHER_ORDER = 9000
-"""The place in the tables of a file that does not give its own."""
 
 
 class Functions(Workload):
     """The workload that a program file declares."""
 
-    ORDER, TABLE = OTHER_ORDER, "other"
+    ORDER, TABLE = 9000, "other"
     IS_REFERENCE_TESTED = False
 
     def __init__(self, path: Path, module: ModuleType) -> None:
@@ -57,8 +57,6 @@ class Functions(Workload):
             isinstance(one, program_inputs.Spec) for one in specs.values()
         )
         self.NO_FORM = {one: f"{path.name} has no function {one}" for one in FORMS if not self._has(one)}
-        if self._has("numpy"):
-            self.reference = self._reference
 
     def function(self, name: str) -> Callable | None:
         """Return a function of the file, or None if it has no such function."""
@@ -100,20 +98,59 @@ class Functions(Workload):
         return function
 
     def in_torch(self, sizes, torch):
-        from stackwars.measure.workloads.functions_torch import Program, ProgramOfModule
+        """Return the module that calls the file's `torch`, or the module of its `torch_module`.
 
-        if self._has(MODULE):
-            made = self.function(MODULE)
-            with torch.device("cpu"):
-                module = made(**{name: sizes[name] for name in inspect.signature(made).parameters})
-            return ProgramOfModule(self, module, getattr(self.module, NAMES, {}))
-        return Program(self)
+        Neither has parameters of its own: an input takes the place of each in every call, as a weight of the other
+        APIs' forms is an input too.
+        """
+        nothing = torch.nn.Module()
+        if not self._has(MODULE):
+            function = self.function("torch")
+            return make_module(
+                torch,
+                lambda _, *tensors: self.results("torch", function(*tensors)),
+                without_weights=nothing,
+            )
+        made, inputs = self.function(MODULE), list(self.INPUTS)
+        with torch.device("cpu"):
+            module = made(**{name: sizes[name] for name in inspect.signature(made).parameters})
+        names = self._names_of(module)
+        parameter_places = [(name, inputs.index(one)) for name, one in names.items()]
+        places = [place for place, one in enumerate(inputs) if one not in names.values()]
+        for name in names:
+            owner, _, last = name.rpartition(".")
+            leaves = module.get_submodule(owner)
+            (leaves._parameters if last in leaves._parameters else leaves._buffers).pop(last)
+
+        def forward(form, *tensors):
+            parameters = {name: tensors[place] for name, place in parameter_places}
+            others = tuple(tensors[place] for place in places)
+            return self.results(MODULE, torch.func.functional_call(form.module, parameters, others))
+
+        return make_module(torch, forward, without_weights=nothing, module=module)
+
+    def _names_of(self, module: Any) -> dict[str, str]:
+        """Return NAMES, {name of a parameter: input}, which must have every parameter of the module and no others."""
+        names = getattr(self.module, NAMES, {})
+        own = [*dict(module.named_parameters(remove_duplicate=False)), *dict(module.named_buffers())]
+        known = [name for name, _ in module.named_parameters()]
+        unknown = [name for name in names if name not in own]
+        missing = [name for name in known if name not in names]
+        if unknown or missing:
+            got = f"no such {', '.join(unknown)}" if unknown else f"no input for {', '.join(missing)}"
+            expected = f"NAMES to name every parameter of the module ({', '.join(known)})"
+            raise self.error(MODULE, expected, got, NAMES)
+        return names
 
     def holder_in_torch(self, module):
         return module.without_weights
 
     def finish_in_torch(self, module, sizes, seed, put):
-        module.place(put)
+        """Place the constants that the module keeps as buffers."""
+        for owner in module.modules():
+            for name, constant in owner._buffers.items():
+                if constant is not None:
+                    owner._buffers[name] = put(constant.numpy())
 
     def call(self, form: str, *arrays: Any) -> Any:
         """Return the result of a function of the file, several results as a tuple."""
@@ -128,6 +165,10 @@ class Functions(Workload):
                 raise self.error(form, expected, type(one).__name__, f"{form}()")
         return each if len(each) > 1 else each[0]
 
+    def reference(self, *arguments: Any) -> tuple[list, dict]:
+        evaluate = super().reference
+        return self._guarded("numpy", lambda: evaluate(*arguments))
+
     def error(self, function: str, expected: str, got: Any, fix: str) -> ProgramFileError:
         """Return the error about a function, by its line."""
         return error(self.path, line(self.function(function)), expected, got, fix)
@@ -137,9 +178,6 @@ class Functions(Workload):
 
     def _has_rng(self) -> bool:
         return not self._npz and RNG in inspect.signature(self.function(INPUTS)).parameters
-
-    def _reference(self, weights: Mapping, inputs: Mapping[str, np.ndarray]) -> Any:
-        return self._guarded("numpy", lambda: self.call("numpy", *float64(inputs).values()))
 
     def _specs(self, sizes: Mapping[str, int], seed: int) -> dict:
         """Return what `inputs()` returns for these sizes, checked; the seed is of its `rng`."""
@@ -218,3 +256,57 @@ def _check_names(workload: Functions) -> None:
     if unknown:
         expected = f"NAMES to give inputs ({', '.join(workload.INPUTS)}) to parameters"
         raise workload.error(MODULE, expected, ", ".join(unknown), "NAMES")
+
+
+def error(path: Path, at: int, expected: str, got: Any, fix: str) -> ProgramFileError:
+    """Return the error about a line of a program file."""
+    return ProgramFileError(f"{path.name}:{at}: expected {expected}, got {got}; fix: {fix}")
+
+
+def line(function: Callable | None) -> int:
+    """Return the line of a function in its file; 1 without one."""
+    return function.__code__.co_firstlineno if function else 1
+
+
+def run(path: Path, name: str) -> ModuleType:
+    """Return the module of a program file. Dynamo looks for it by its name."""
+    path = path.resolve()
+    if not path.is_file():
+        raise ProgramFileError(f"{path}: expected a file, got none; fix: the path")
+    spec = spec_from_file_location(name, path)
+    module = module_from_spec(spec)
+    workloads.PROGRAM_FILES.add(module.__file__)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as problem:
+        at = workloads.user_line(problem) or f"{path.name}:{getattr(problem, 'lineno', None) or 1}: "
+        del sys.modules[name]
+        expected = "a file that can be imported with NumPy and the standard library alone"
+        fix = "import frameworks inside the functions" if isinstance(problem, ImportError) else "that line"
+        raise ProgramFileError(
+            f"{at}expected {expected}, got {type(problem).__name__}: {getattr(problem, 'msg', problem)}; fix: {fix}"
+        ) from None
+    if not inspect.isfunction(getattr(module, INPUTS, None)):
+        given = getattr(module, INPUTS, getattr(module, INPUTS.upper(), None))
+        if given is None:
+            raise error(path, 1, "a function inputs()", "none", 'def inputs(): return {"x": (8, 3)}')
+        if not isinstance(given, str) or not (path.parent / given).is_file():
+            raise error(path, 1, "inputs to be a function or the name of an .npz file", repr(given), "inputs")
+    return module
+
+
+def default_sizes(path: Path, function: Callable) -> dict[str, int]:
+    """Return {size: default} of `inputs`."""
+    result = {}
+    for name, one in inspect.signature(function).parameters.items():
+        if name == RNG and not result:
+            continue
+        if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) or one.default is one.empty:
+            expected = "every parameter of inputs() to be a size with a default, such as rows=128"
+            raise error(path, line(function), expected, f"{one}", "give it a number")
+        if not isinstance(one.default, int) or isinstance(one.default, bool):
+            expected = f"the size {name} of inputs() to be a whole number"
+            raise error(path, line(function), expected, repr(one.default), "give it a whole number")
+        result[name] = one.default
+    return result

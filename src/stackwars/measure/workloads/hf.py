@@ -73,21 +73,16 @@ class LanguageModel(Model):
         "positions": "rows of the table of position embeddings; at least sequence",
     }
     INPUTS = {"input_ids": ("batch", "sequence")}
+    INTEGERS = {"input_ids": "vocabulary"}
     OUTPUT = ("batch", "sequence", "vocabulary")
-
-    def inputs(self, sizes, seed):
-        """Return token ids, int32."""
-        shape = (sizes["batch"], sizes["sequence"])
-        return {"input_ids": values.tokens("input_ids", shape, seed, sizes["vocabulary"])}
 
     def flops(self, sizes):
         s = sizes
         layer = counts.encoder(s["batch"], s["sequence"], s["hidden"], s["intermediate"])
-        head = counts.matmul(s["batch"] * s["sequence"], s["hidden"], s["vocabulary"])
-        return s["layers"] * layer + head
+        rows = s["batch"] * s["sequence"] if self.OUTPUT[-1] == "vocabulary" else 0
+        return s["layers"] * layer + counts.matmul(rows, s["hidden"], s["vocabulary"])
 
     def unread_values(self, sizes):
-        """Return the rows of the positions' table that are not in use."""
         return counts.unread(sizes["positions"], sizes["sequence"], sizes["hidden"])
 
 
@@ -98,6 +93,5 @@ class ImageModel(Model):
     OUTPUT = ("batch", "labels")
 
     def inputs(self, sizes, seed):
-        """Return images, float32."""
         batch, side = sizes["batch"], sizes["image"]
         return {"pixel_values": values.images("pixel_values", batch, CHANNELS, side, seed)}

@@ -1,25 +1,14 @@
 """Models of transformers in torch with seeded weights, and no second copy of them."""
 
 import torch
-from torch import nn
-from transformers.modeling_utils import PreTrainedModel, no_init_weights
+from transformers.modeling_utils import no_init_weights
 
+from stackwars.measure.workloads.base import make_module
 from stackwars.measure.workloads.in_torch import fill
 
 
-class Output(nn.Module):
-    """The one tensor of a model's output that is compared; the model's inputs by position."""
-
-    def __init__(self, model: PreTrainedModel, name: str):
-        super().__init__()
-        self.model, self.name = model, name
-
-    def forward(self, *inputs):
-        return getattr(self.model(*inputs), self.name)
-
-
 def build(workload, sizes, seed, put):
-    """Return the model with its weights on the device.
+    """Return the model with its weights on the device: a module that gives the one tensor that is compared.
 
     It is made on the meta device, where nothing is allocated: constants that the model computes there have no
     values, and come from the workload.
@@ -32,4 +21,5 @@ def build(workload, sizes, seed, put):
     model.tie_weights()
     fill(model, workload.parameters(sizes), seed, put, constants)
     workload.finish_in_torch(model, sizes, seed, put)
-    return Output(model, workload.RESULT)
+    result = workload.RESULT
+    return make_module(torch, lambda self, *inputs: getattr(self.model(*inputs), result), model=model)

@@ -1,17 +1,12 @@
 """One linear layer: a product with a weight and a bias, which PyTorch stores as (out, in) and JAX as (in, out)."""
 
 from stackwars.measure.workloads import counts
-from stackwars.measure.workloads.base import Workload, float64
+from stackwars.measure.workloads.base import Workload, make_module
 
 
 class Linear(Workload):
     TITLE, TABLE, ORDER = "Linear layer", "sizes", 95
-    SIZES = {
-        "batch": "sequences in a call",
-        "sequence": "positions in a sequence",
-        "features": "width of the input",
-        "outputs": "width of the output",
-    }
+    SIZES = {**Workload.SIZES, "outputs": "width of the output"}
     OUTPUT = ("batch", "sequence", "outputs")
 
     def parameters(self, sizes):
@@ -20,25 +15,12 @@ class Linear(Workload):
     def flops(self, sizes):
         return counts.matmul(sizes["batch"] * sizes["sequence"], sizes["features"], sizes["outputs"])
 
-    def reference(self, weights, inputs):
-        w = float64(weights)
-        return float64(inputs)["x"] @ w["linear.weight"].T + w["linear.bias"]
-
     def in_arrays(self, sizes, xp, parameters, x):
         return x @ parameters["linear"]["kernel"] + parameters["linear"]["bias"]
 
     def in_torch(self, sizes, torch):
-        nn = torch.nn
-
-        class Linear(nn.Module):
-            def __init__(self, features, outputs):
-                super().__init__()
-                self.linear = nn.Linear(features, outputs)
-
-            def forward(self, x):
-                return self.linear(x)
-
-        return Linear(sizes["features"], sizes["outputs"])
+        linear = torch.nn.Linear(sizes["features"], sizes["outputs"])
+        return make_module(torch, lambda self, x: self.linear(x), linear=linear)
 
 
 WORKLOAD = Linear()

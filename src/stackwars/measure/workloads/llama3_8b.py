@@ -88,7 +88,6 @@ class Llama(LanguageModel):
         return sizes["layers"] * layer + counts.matmul(rows, width, sizes["vocabulary"])
 
     def unread_values(self, sizes):
-        """Return the rows of the embeddings' table that are not in use."""
         tokens = sizes["batch"] * sizes["sequence"]
         return counts.unread(sizes["vocabulary"], tokens, sizes["hidden"])
 

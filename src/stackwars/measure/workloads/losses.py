@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from stackwars.measure.workloads.base import Workload
+from stackwars.measure.workloads.base import GELU_CUBE, GELU_SCALE, Workload
 
 STEPS = 50
 """Steps of training whose losses are recorded and compared."""
 UNIT = 2.0**-24
 """Half the distance of 1.0 to the next float32: the largest relative error of one rounding."""
-GELU_SCALE, GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
 def bound(apart: float) -> float:
@@ -115,10 +114,10 @@ def apart(module: Workload, sizes: dict[str, int], draws: int, seed: int) -> lis
     """Return, for each draw, the largest relative difference of a step's loss to the undisturbed training's."""
     sets = module.input_sets(sizes, seed)
     batches = [sets[step % 2] for step in range(STEPS)]
-    weights, further = module.weights(sizes, seed), module.further(sizes, seed)
+    weights = module.weights(sizes, seed)
 
     def trained(rounding: Rounding | None) -> np.ndarray:
-        return np.array(module.reference(weights, batches, **further, rounding=rounding)[0])
+        return np.array(module.reference(sizes, weights, batches, {}, rounding)[0])
 
     plain, longest = trained(None), module.longest(sizes)
     disturbed = (trained(Rounding(longest, draw)) for draw in range(draws))

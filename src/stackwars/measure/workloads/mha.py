@@ -8,18 +8,13 @@ import math
 import numpy as np
 
 from stackwars.measure.workloads import counts
-from stackwars.measure.workloads.base import Workload, float64
+from stackwars.measure.workloads.base import Workload, make_module, softmax
 
 
 class Attention(Workload):
     """All scores are computed, and a subclass may hide some from the softmax."""
 
-    SIZES = {
-        "batch": "sequences in a call",
-        "sequence": "positions in a sequence",
-        "features": "width of input and output; a multiple of heads",
-        "heads": "attention heads",
-    }
+    SIZES = {**Workload.SIZES, "heads": "attention heads, which divide the features"}
 
     def parameters(self, sizes):
         """Divide the weights; rows of qkv are q, then k, then v."""
@@ -39,22 +34,9 @@ class Attention(Workload):
         """
         return scores
 
-    def mask_in_torch(self, torch):
-        """Return a function of the module and scores that does what `masked` does."""
-        return lambda module, scores: scores
-
-    def exact(self, weights, inputs, sizes):
-        """Return the output in float64, for `reference`."""
-        w, x, heads = float64(weights), float64(inputs)["x"], sizes["heads"]
-        batch, sequence, width = x.shape
-        qkv = x @ w["qkv.weight"].T + w["qkv.bias"]
-        q, k, v = qkv.reshape(batch, sequence, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
-        scores = q @ k.swapaxes(-1, -2) / math.sqrt(width // heads)
-        scores = self.masked(scores, sizes, np)
-        scores = np.exp(scores - scores.max(-1, keepdims=True))
-        mixed = (scores / scores.sum(-1, keepdims=True)) @ v
-        mixed = mixed.transpose(0, 2, 1, 3).reshape(batch, sequence, width)
-        return mixed @ w["out.weight"].T + w["out.bias"]
+    def mask_in_torch(self, sizes, torch):
+        """Return a function of scores that does what `masked` does."""
+        return lambda scores: scores
 
     def in_arrays(self, sizes, xp, parameters, x):
         heads = sizes["heads"]
@@ -76,44 +58,35 @@ class Attention(Workload):
             part.reshape(batch, sequence, heads, width // heads).transpose(0, 2, 1, 3)
             for part in np.split(qkv, 3, axis=-1)
         )
-        scores = q @ k.transpose(0, 1, 3, 2) / np.float32(math.sqrt(width // heads))
-        scores = self.masked(scores, sizes, np)
-        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        mixed = (scores / scores.sum(axis=-1, keepdims=True)) @ v
+        scores = q @ k.transpose(0, 1, 3, 2) / math.sqrt(width // heads)
+        mixed = softmax(self.masked(scores, sizes, np), axis=-1) @ v
         mixed = mixed.transpose(0, 2, 1, 3).reshape(batch, sequence, width)
         return mixed @ parameters["out"]["kernel"] + parameters["out"]["bias"]
 
     def in_torch(self, sizes, torch):
-        nn, masked = torch.nn, self.mask_in_torch(torch)
+        heads, masked = sizes["heads"], self.mask_in_torch(sizes, torch)
 
-        class Attention(nn.Module):
-            def __init__(self, features, heads, window):
-                super().__init__()
-                self.heads, self.window = heads, window
-                self.qkv = nn.Linear(features, 3 * features)
-                self.out = nn.Linear(features, features)
+        def forward(self, x):
+            batch, sequence, width = x.shape
+            q, k, v = (
+                part.view(batch, sequence, heads, width // heads).transpose(1, 2)
+                for part in self.qkv(x).chunk(3, dim=-1)
+            )
+            scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
+            mixed = torch.softmax(masked(scores), dim=-1) @ v
+            return self.out(mixed.transpose(1, 2).reshape(batch, sequence, width))
 
-            def forward(self, x):
-                batch, sequence, width = x.shape
-                q, k, v = (
-                    part.view(batch, sequence, self.heads, width // self.heads).transpose(1, 2)
-                    for part in self.qkv(x).chunk(3, dim=-1)
-                )
-                scores = q @ k.transpose(-2, -1) / math.sqrt(width // self.heads)
-                mixed = torch.softmax(masked(self, scores), dim=-1) @ v
-                return self.out(mixed.transpose(1, 2).reshape(batch, sequence, width))
+        return make_module(torch, forward, **projections_in_torch(sizes, torch))
 
-        return Attention(sizes["features"], sizes["heads"], sizes.get("window"))
+
+def projections_in_torch(sizes, torch):
+    """Return the layers of the torch module: queries, keys and values in one product, and the output."""
+    width, linear = sizes["features"], torch.nn.Linear
+    return {"qkv": linear(width, 3 * width), "out": linear(width, width)}
 
 
 class MHA(Attention):
     TITLE, TABLE, ORDER = "MHA", "I", 40
-
-    def further(self, sizes, seed):
-        return {"heads": sizes["heads"]}
-
-    def reference(self, weights, inputs, heads):
-        return self.exact(weights, inputs, {"heads": heads})
 
 
 WORKLOAD = MHA()

@@ -6,20 +6,15 @@ products with weights (inputs, outputs), sums and means, not in the dialect's la
 call): here it is the smaller one of config/config.yaml.
 """
 
-from stackwars.measure.workloads import counts, losses
-from stackwars.measure.workloads.base import ARRAY_DIALECTS, Workload, float64
+from stackwars.measure.workloads import counts
+from stackwars.measure.workloads.base import ARRAY_DIALECTS, make_module
+from stackwars.measure.workloads.ffn import FeedForward
 
 EPSILON = 1e-5  # added to the variance
 
 
-class PostNorm(Workload):
+class PostNorm(FeedForward):
     TITLE, TABLE, ORDER = "MLP, post-norm", "lecture", 90
-    SIZES = {
-        "batch": "sequences in a call",
-        "sequence": "positions in a sequence",
-        "features": "width of input and output, which is normalised over",
-        "hidden": "width between the two products",
-    }
     FLAT = ARRAY_DIALECTS
 
     def parameters(self, sizes):
@@ -33,16 +28,6 @@ class PostNorm(Workload):
             **counts.norm("norm", features),
         }
 
-    def flops(self, sizes):
-        positions = sizes["batch"] * sizes["sequence"]
-        return 2 * counts.matmul(positions, sizes["features"], sizes["hidden"])
-
-    def reference(self, weights, inputs):
-        w, x = float64(weights), float64(inputs)["x"]
-        hidden, _ = losses.gelu(x @ w["up.weight"] + w["up.bias"])
-        y = x + hidden @ w["down.weight"] + w["down.bias"]
-        return losses.norm(y, w["norm.weight"], w["norm.bias"], EPSILON)[0]
-
     def in_arrays(self, sizes, xp, parameters, x):
         hidden = xp.gelu_tanh(x @ parameters["up.weight"] + parameters["up.bias"])
         y = x + (hidden @ parameters["down.weight"] + parameters["down.bias"])
@@ -52,44 +37,29 @@ class PostNorm(Workload):
         return normal * parameters["norm.weight"] + parameters["norm.bias"]
 
     def in_torch(self, sizes, torch):
-        nn, functional = torch.nn, torch.nn.functional
+        nn, gelu = torch.nn, torch.nn.functional.gelu
 
-        class Product(nn.Module):
-            """With a bias. A linear layer would store its weight transposed."""
+        def part(forward, name):
+            """Return the layer with the weight and the bias of this name."""
+            shapes = (self.parameters(sizes)[f"{name}.{kind}"] for kind in ("weight", "bias"))
+            weight, bias = (nn.Parameter(torch.empty(shape)) for shape in shapes)
+            return make_module(torch, forward, weight=weight, bias=bias)
 
-            def __init__(self, inputs, outputs):
-                super().__init__()
-                self.weight = nn.Parameter(torch.empty(inputs, outputs))
-                self.bias = nn.Parameter(torch.empty(outputs))
+        def product(self, x):
+            """A product with a bias. A linear layer would store its weight transposed."""
+            return x @ self.weight + self.bias
 
-            def forward(self, x):
-                return x @ self.weight + self.bias
-
-        class Norm(nn.Module):
+        def norm(self, x):
             """Operation by operation."""
+            centred = x - x.mean(dim=-1, keepdim=True)
+            variance = torch.square(centred).mean(dim=-1, keepdim=True)
+            return centred / torch.sqrt(variance + EPSILON) * self.weight + self.bias
 
-            def __init__(self, features):
-                super().__init__()
-                self.weight = nn.Parameter(torch.empty(features))
-                self.bias = nn.Parameter(torch.empty(features))
+        def block(self, x):
+            return self.norm(x + self.down(gelu(self.up(x), approximate="tanh")))
 
-            def forward(self, x):
-                centred = x - x.mean(dim=-1, keepdim=True)
-                variance = torch.square(centred).mean(dim=-1, keepdim=True)
-                return centred / torch.sqrt(variance + EPSILON) * self.weight + self.bias
-
-        class Block(nn.Module):
-            def __init__(self, features, hidden):
-                super().__init__()
-                self.up = Product(features, hidden)
-                self.down = Product(hidden, features)
-                self.norm = Norm(features)
-
-            def forward(self, x):
-                hidden = functional.gelu(self.up(x), approximate="tanh")
-                return self.norm(x + self.down(hidden))
-
-        return Block(sizes["features"], sizes["hidden"])
+        up, down = part(product, "up"), part(product, "down")
+        return make_module(torch, block, up=up, down=down, norm=part(norm, "norm"))
 
 
 WORKLOAD = PostNorm()

@@ -16,7 +16,7 @@ rounding.
 import numpy as np
 
 from stackwars.measure.workloads import counts
-from stackwars.measure.workloads.base import ARRAY_DIALECTS, Workload, float64
+from stackwars.measure.workloads.base import ARRAY_DIALECTS, Workload, make_module, softmax
 
 
 class Mixture(Workload):
@@ -53,22 +53,6 @@ class Mixture(Workload):
         router = counts.matmul(sizes["tokens"], features, sizes["experts"])
         return router + 2 * counts.matmul(rows, features, sizes["hidden"])
 
-    def further(self, sizes, seed):
-        return {"chosen": sizes["chosen"]}
-
-    def reference(self, weights, inputs, chosen):
-        """Token by token."""
-        w, x = float64(weights), float64(inputs)["x"]
-        up, down = stacked(w, np)
-        logits = x @ w["router.weight"].T
-        output = np.zeros_like(x)
-        for token, row in enumerate(x):
-            best = np.argsort(logits[token])[-chosen:]
-            gates = np.exp(logits[token, best] - logits[token].max())
-            for gate, expert in zip(gates / gates.sum(), best, strict=True):
-                output[token] += gate * (np.maximum(row @ up[expert], 0) @ down[expert])
-        return output
-
     def in_arrays(self, sizes, xp, parameters, x):
         logits = xp.linear(x, parameters["router.weight"])
         logits, experts = xp.top_k(logits, sizes["chosen"])
@@ -82,35 +66,25 @@ class Mixture(Workload):
     def in_numpy(self, sizes, parameters, x):
         gates, experts = route_in_numpy(parameters, x, sizes["chosen"])
         up, down = stacked(parameters, np)
-        weights = np.zeros((len(x), len(up)), np.float32)
+        weights = np.zeros((len(x), len(up)), gates.dtype)
         np.put_along_axis(weights, experts, gates, axis=1)
         return np.einsum("etf,te->tf", np.maximum(x @ up, 0) @ down, weights)
 
     def in_torch(self, sizes, torch):
-        nn = torch.nn
-        mixed = self.mixed_in_torch(torch)
+        mixed, shape, chosen = self.mixed_in_torch(torch), (sizes["experts"], -1), sizes["chosen"]
 
-        class Mixture(nn.Module):
-            def __init__(self, features, hidden, experts, chosen):
-                super().__init__()
-                self.experts, self.chosen = experts, chosen
-                self.router = nn.Linear(features, experts, bias=False)
-                self.up = nn.Parameter(torch.empty(experts * features, hidden))
-                self.down = nn.Parameter(torch.empty(experts * hidden, features))
+        def forward(self, x):
+            logits, experts = torch.topk(self.router(x), chosen, dim=-1)
+            gates = torch.softmax(logits, dim=-1)
+            return mixed(x, gates, experts, self.up.unflatten(0, shape), self.down.unflatten(0, shape))
 
-            def forward(self, x):
-                return mixed(x, *self.route(x), *self.stacked())
-
-            def route(self, x):
-                """Gates and experts of each token, both (tokens, chosen)."""
-                logits, experts = torch.topk(self.router(x), self.chosen, dim=-1)
-                return torch.softmax(logits, dim=-1), experts
-
-            def stacked(self):
-                shape = (self.experts, -1)
-                return self.up.unflatten(0, shape), self.down.unflatten(0, shape)
-
-        return Mixture(*(sizes[name] for name in ("features", "hidden", "experts", "chosen")))
+        shapes = self.parameters(sizes)
+        return make_module(
+            torch,
+            forward,
+            router=torch.nn.Linear(sizes["features"], sizes["experts"], bias=False),
+            **{name: torch.nn.Parameter(torch.empty(shapes[name])) for name in ("up", "down")},
+        )
 
     def mixed_in_torch(self, torch):
         """Return the function of x, gates, experts, and the experts' matrices that gives the output."""
@@ -129,9 +103,7 @@ def route_in_numpy(parameters, x, chosen):
     """Return gates and experts of each token, both (tokens, chosen)."""
     logits = x @ parameters["router.weight"].T
     experts = np.argpartition(logits, -chosen, axis=-1)[:, -chosen:]
-    logits = np.take_along_axis(logits, experts, axis=-1)
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True), experts
+    return softmax(np.take_along_axis(logits, experts, axis=-1), axis=-1), experts
 
 
 def stacked(parameters, xp):

@@ -11,7 +11,7 @@ On a CPU, JAX 0.7.1 has no such product: it makes of `ragged_dot` one of every r
 in which other experts' rows are 0. The operations counted here are those of the tokens' own experts. JAX's
 program has experts times as many, which is chosen times those of `moe`.
 
-Sizes, inputs, weights, reference, and the margin of the router's choice are those of `moe`.
+Sizes, inputs, weights, and the margin of the router's choice are those of `moe`.
 """
 
 import numpy as np
@@ -25,7 +25,6 @@ class Sorted(Mixture):
     SIZES_FROM_VALUES = GRAPH_BREAKS = True
 
     def flops(self, sizes):
-        """Return the operations of each token's chosen experts."""
         return self.flops_of_rows(sizes, sizes["tokens"] * sizes["chosen"])
 
     def in_jax(self, sizes, jax, parameters, x):

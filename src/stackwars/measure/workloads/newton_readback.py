@@ -1,10 +1,11 @@
 """The iteration of `newton`, with the residual read back at every step to decide in Python whether to go on.
 
-Sizes, inputs and reference are those of `newton`: so is the number of steps, and the output. What differs is
+Sizes, inputs and the form in NumPy are those of `newton`: so is the number of steps, and the output. What differs is
 that the host waits for the device once a step. A framework that traces a whole call before it runs anything
 has no value to read, and no form of this. In NumPy the loop is decided in Python already.
 """
 
+from stackwars.measure.workloads.base import make_module
 from stackwars.measure.workloads.newton import TOLERANCE, Newton, first_in_torch
 
 WHY = (
@@ -21,17 +22,16 @@ class ReadBack(Newton):
     NO_FORM = {"jax": WHY.format("jax.jit"), "tensorflow": WHY.format("tf.function")}
 
     def in_torch(self, sizes, torch):
-        class Newton(torch.nn.Module):
-            def forward(self, a, b):
-                identity = torch.eye(len(a), dtype=a.dtype, device=a.device)
-                x = first_in_torch(a)
+        def forward(_, a, b):
+            identity = torch.eye(len(a), dtype=a.dtype, device=a.device)
+            x = first_in_torch(a)
+            product = a @ x
+            while (identity - product).abs().max().item() >= TOLERANCE:
+                x = x @ (2 * identity - product)
                 product = a @ x
-                while (identity - product).abs().max().item() >= TOLERANCE:
-                    x = x @ (2 * identity - product)
-                    product = a @ x
-                return x @ b
+            return x @ b
 
-        return Newton()
+        return make_module(torch, forward)
 
 
 WORKLOAD = ReadBack()

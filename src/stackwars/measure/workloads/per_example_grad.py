@@ -14,12 +14,12 @@ from functools import partial
 
 import numpy as np
 
-from stackwars.measure.workloads import counts, losses, values
-from stackwars.measure.workloads.base import ARRAY_DIALECTS, Workload, float64
-from stackwars.measure.workloads.in_numpy import softmax
+from stackwars.measure.workloads import counts
+from stackwars.measure.workloads.base import ARRAY_DIALECTS, GELU_CUBE, GELU_SCALE, make_module, softmax
+from stackwars.measure.workloads.ffn import FeedForward
 
 
-class Gradients(Workload):
+class Gradients(FeedForward):
     """The output (batch, weights) has the weights one after the other, in the order of `parameters`."""
 
     TITLE, TABLE, ORDER = "Per-example gradients", "beyond", 320
@@ -30,19 +30,9 @@ class Gradients(Workload):
         "classes": "number of labels",
     }
     INPUTS = {"x": ("batch", "features"), "labels": ("batch",)}
+    INTEGERS = {"labels": "classes"}
+    LAST = "classes"
     FLAT = ARRAY_DIALECTS
-
-    def inputs(self, sizes, seed):
-        """Return x, float32, and labels, int32."""
-        batch = sizes["batch"]
-        return {
-            "x": values.activations("x", (batch, sizes["features"]), seed),
-            "labels": values.tokens("labels", (batch,), seed, sizes["classes"]),
-        }
-
-    def parameters(self, sizes):
-        features, hidden, classes = sizes["features"], sizes["hidden"], sizes["classes"]
-        return counts.linear("up", features, hidden) | counts.linear("down", hidden, classes)
 
     def flops(self, sizes):
         """Return the operations. An outer product counts as what it is to XLA: a product with an inner extent of 1."""
@@ -55,16 +45,6 @@ class Gradients(Workload):
 
     def output_values(self, sizes):
         return sizes["batch"] * self.parameter_count(sizes)
-
-    def reference(self, weights, inputs):
-        w, x, labels = float64(weights), float64(inputs)["x"], inputs["labels"]
-        hidden, slope = losses.gelu(x @ w["up.weight"].T + w["up.bias"])
-        error = softmax(hidden @ w["down.weight"].T + w["down.bias"], axis=-1)
-        error[np.arange(len(x)), labels] -= 1
-        delta = error @ w["down.weight"] * slope
-        up = np.einsum("bh,bf->bhf", delta, x).reshape(len(x), -1)
-        down = np.einsum("bc,bh->bch", error, hidden).reshape(len(x), -1)
-        return np.concatenate([up, delta, down, error], axis=1)
 
     def in_jax(self, sizes, jax, parameters, x, labels):
         jnp = jax.numpy
@@ -92,34 +72,23 @@ class Gradients(Workload):
         return np.concatenate([up, delta, down, error], axis=1)
 
     def in_torch(self, sizes, torch):
-        nn, functional = torch.nn, torch.nn.functional
+        functional = torch.nn.functional
         gradients = self.gradients_in_torch(torch)
 
-        class Classifier(nn.Module):
-            def __init__(self, features, hidden, classes):
-                super().__init__()
-                self.up = nn.Linear(features, hidden)
-                self.down = nn.Linear(hidden, classes)
+        def logits(self, x):
+            return self.down(functional.gelu(self.up(x), approximate="tanh"))
 
-            def forward(self, x):
-                return self.down(functional.gelu(self.up(x), approximate="tanh"))
-
-        class Gradients(nn.Module):
-            def __init__(self, classifier):
-                super().__init__()
-                self.classifier = classifier
-
-            def loss(self, weights, x, label):
+        def forward(self, x, labels):
+            def loss(weights, x, label):
                 """Return the loss () of one example: x (features,) and label ()."""
                 logits = torch.func.functional_call(self.classifier, weights, (x[None],))
                 return functional.cross_entropy(logits, label[None])
 
-            def forward(self, x, labels):
-                weights = dict(self.classifier.named_parameters())
-                # Labels of torch's losses are 64-bit.
-                return gradients(self.loss, weights, x, labels.long())
+            # Labels of torch's losses are 64-bit.
+            return gradients(loss, dict(self.classifier.named_parameters()), x, labels.long())
 
-        return Gradients(Classifier(sizes["features"], sizes["hidden"], sizes["classes"]))
+        classifier = make_module(torch, logits, **self.layers_in_torch(sizes, torch))
+        return make_module(torch, forward, classifier=classifier)
 
     def holder_in_torch(self, module):
         return module.classifier
@@ -156,13 +125,12 @@ def gradient_in_tensorflow(tf, parameters, x, label):
 
 
 def gelu(x):
-    """Return GELU by tanh of x, and its derivative at x, in float32."""
-    scale, cubic = np.float32(losses.GELU_SCALE), np.float32(losses.GELU_CUBE)
-    half, square = np.float32(0.5), x * x
-    tanh = np.tanh(scale * x * (1 + cubic * square))
-    share = half * (1 + tanh)
-    inner = scale * (1 + 3 * cubic * square)
-    return x * share, share + half * x * (1 - tanh * tanh) * inner
+    """Return GELU by tanh of x, and its derivative at x."""
+    square = x * x
+    tanh = np.tanh(GELU_SCALE * x * (1 + GELU_CUBE * square))
+    share = 0.5 * (1 + tanh)
+    inner = GELU_SCALE * (1 + 3 * GELU_CUBE * square)
+    return x * share, share + 0.5 * x * (1 - tanh * tanh) * inner
 
 
 WORKLOAD = Gradients()

@@ -2,8 +2,8 @@
 
 Each turn of the loop asks the framework for the gradient of one example, and the results are stacked: what is
 written where a framework has no transformation that vectorises a gradient, or where nobody thinks of it.
-Under a compiler that traces, the loop is unrolled, and the program grows with the batch. Sizes, inputs,
-weights and reference are those of `per_example_grad`, so the two can be compared directly; the batch of 32 is
+Under a compiler that traces, the loop is unrolled, and the program grows with the batch. Sizes, inputs
+and weights are those of `per_example_grad`, so the two can be compared directly; the batch of 32 is
 one whose unrolled program still compiles in seconds.
 """
 
@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from stackwars.measure.workloads.in_numpy import softmax
+from stackwars.measure.workloads.base import softmax
 from stackwars.measure.workloads.per_example_grad import Gradients, gelu, gradient_in_tensorflow, loss_in_jax
 
 

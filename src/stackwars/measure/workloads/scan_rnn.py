@@ -11,7 +11,7 @@ dies out in the steps that follow, however many they are.
 import numpy as np
 
 from stackwars.measure.workloads import counts
-from stackwars.measure.workloads.base import Workload, float64
+from stackwars.measure.workloads.base import Workload, make_module
 
 
 class Recurrence(Workload):
@@ -36,15 +36,6 @@ class Recurrence(Workload):
         inner = sizes["features"] + sizes["hidden"]
         return sizes["sequence"] * counts.matmul(sizes["batch"], inner, sizes["hidden"])
 
-    def reference(self, weights, inputs):
-        w, states = float64(weights), []
-        hidden = np.zeros(len(w["input.bias"]))
-        for row in float64(inputs)["x"]:
-            from_input = row @ w["input.weight"].T + w["input.bias"]
-            hidden = np.tanh(from_input + hidden @ w["recurrent.weight"].T)
-            states.append(hidden)
-        return np.stack(states)
-
     def in_jax(self, sizes, jax, parameters, x):
         jnp = jax.numpy
 
@@ -62,7 +53,6 @@ class Recurrence(Workload):
         return tf.scan(step, x, start(parameters, x, tf))
 
     def in_numpy(self, sizes, parameters, x):
-        """Return the form with a loop in Python: NumPy has no other."""
         sequence, batch, _ = x.shape
         states = np.empty((sequence, batch, parameters["input"]["bias"].size), x.dtype)
         hidden = start(parameters, x, np)
@@ -89,23 +79,19 @@ class Recurrence(Workload):
 
     def module_in_torch(self, sizes, torch, states):
         """Return the module whose output is `states(first state, x, function of the next state, weights)`."""
-        nn, functional = torch.nn, torch.nn.functional
+        linear, hidden_width = torch.nn.functional.linear, sizes["hidden"]
 
         def next_state(hidden, row, of_input, bias, recurrent):
-            from_input = functional.linear(row, of_input, bias)
-            return torch.tanh(from_input + functional.linear(hidden, recurrent))
+            from_input = linear(row, of_input, bias)
+            return torch.tanh(from_input + linear(hidden, recurrent))
 
-        class Recurrence(nn.Module):
-            def __init__(self, features, hidden):
-                super().__init__()
-                self.input = nn.Linear(features, hidden)
-                self.recurrent = nn.Linear(hidden, hidden, bias=False)
+        def forward(self, x):
+            start = x.new_zeros(x.shape[1], hidden_width)
+            return states(start, x, next_state, tuple(self.parameters()))
 
-            def forward(self, x):
-                start = x.new_zeros(x.shape[1], self.recurrent.out_features)
-                return states(start, x, next_state, tuple(self.parameters()))
-
-        return Recurrence(sizes["features"], sizes["hidden"])
+        of_input = torch.nn.Linear(sizes["features"], hidden_width)
+        recurrent = torch.nn.Linear(hidden_width, hidden_width, bias=False)
+        return make_module(torch, forward, input=of_input, recurrent=recurrent)
 
 
 def scan_in_torch(torch):

@@ -1,14 +1,11 @@
 """A training step of a small classifier: product, GELU by tanh, product, cross-entropy, and AdamW."""
 
-from typing import Any
-
-import numpy as np
-
-from stackwars.measure.workloads import adamw, counts, losses, values
-from stackwars.measure.workloads.base import Arrays
+from stackwars.measure.workloads import adamw, counts, decoder, losses
+from stackwars.measure.workloads.base import make_module, nested
+from stackwars.measure.workloads.ffn import FeedForward
 
 
-class TrainMLP(adamw.Training):
+class TrainMLP(adamw.Training, FeedForward):
     TITLE, ORDER = "Train MLP", 300
     SIZES = {
         "batch": "examples in a step",
@@ -16,6 +13,9 @@ class TrainMLP(adamw.Training):
         "hidden": "width between the two products",
         "classes": "classes that the loss tells apart",
     }
+    INPUTS = {"x": ("batch", "features"), "labels": ("batch",)}
+    INTEGERS = {"labels": "classes"}
+    LAST = "classes"
     APART = 3.1e-5
     """20 draws of `losses.apart` at the sizes of the full preset gave 2.8e-5 to 3.1e-5.
 
@@ -23,17 +23,6 @@ class TrainMLP(adamw.Training):
     in every step. With 0.999 rounded to float32 and nothing else, a training parts from an exact one by 6.4e-6:
     as far as those that correct in float64 (NumPy, PyTorch) were from JAX, which corrects in float32.
     """
-
-    def inputs(self, sizes, seed):
-        """Return x (batch, features), float32, and labels (batch,), int32."""
-        return {
-            "x": values.activations("x", (sizes["batch"], sizes["features"]), seed),
-            "labels": values.tokens("labels", (sizes["batch"],), seed, sizes["classes"]),
-        }
-
-    def parameters(self, sizes):
-        features, hidden, classes = sizes["features"], sizes["hidden"], sizes["classes"]
-        return counts.linear("up", features, hidden) | counts.linear("down", hidden, classes)
 
     def flops(self, sizes):
         """Return the operations: two products forward, and backward each twice but for the input's."""
@@ -48,65 +37,32 @@ class TrainMLP(adamw.Training):
     def longest(self, sizes):
         return max(sizes["batch"], sizes["features"], sizes["hidden"], sizes["classes"])
 
-    def reference(self, weights, batches, rounding=None):
-        """Return what `adamw.trained` returns."""
+    def in_arrays(self, sizes, xp, weights, x, labels):
+        layers = nested(weights)
+        hidden = xp.gelu_tanh(decoder.linear(xp, layers["up"], x))
+        return xp.cross_entropy(decoder.linear(xp, layers["down"], hidden), labels)
 
-        def of_batch(weights, batch, rounding):
-            return gradients(weights, batch["x"].astype(np.float64), batch["labels"], rounding)
-
-        return adamw.trained(weights, of_batch, batches, rounding)
-
-    def in_jax(self, sizes, jax, parameters, x, labels):
-        import optax
-
-        up, down = parameters["up"], parameters["down"]
-        hidden = jax.nn.gelu(x @ up["kernel"] + up["bias"], approximate=True)
-        logits = hidden @ down["kernel"] + down["bias"]
-        return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
-
-    def in_tensorflow(self, sizes, tf, weights, x, labels):
-        inner = tf.matmul(x, weights["up.weight"], transpose_b=True) + weights["up.bias"]
-        hidden = tf.nn.gelu(inner, approximate=True)
-        product = tf.matmul(hidden, weights["down.weight"], transpose_b=True)
-        each = tf.nn.sparse_softmax_cross_entropy_with_logits(
-            labels=labels, logits=product + weights["down.bias"]
-        )
-        return tf.reduce_mean(each)
-
-    def in_numpy(self, sizes, weights, x, labels):
-        return gradients(weights, x, labels)
+    def in_numpy(self, sizes, weights, x, labels, rounding=None):
+        inner = x @ weights["up.weight"].T + weights["up.bias"]
+        hidden, slope = losses.gelu(inner)
+        logits = hidden @ weights["down.weight"].T + weights["down.bias"]
+        loss, by_logits = losses.cross_entropy(logits, labels, rounding)
+        by_inner = (by_logits @ weights["down.weight"]) * slope
+        return loss, {
+            "up.weight": by_inner.T @ x,
+            "up.bias": by_inner.sum(axis=0),
+            "down.weight": by_logits.T @ hidden,
+            "down.bias": by_logits.sum(axis=0),
+        }
 
     def in_torch(self, sizes, torch):
-        nn, functional = torch.nn, torch.nn.functional
+        functional = torch.nn.functional
 
-        class Classifier(nn.Module):
-            def __init__(self, features, hidden, classes):
-                super().__init__()
-                self.up = nn.Linear(features, hidden)
-                self.down = nn.Linear(hidden, classes)
+        def forward(self, x, labels):
+            logits = self.down(functional.gelu(self.up(x), approximate="tanh"))
+            return functional.cross_entropy(logits, labels.long())
 
-            def forward(self, x, labels):
-                logits = self.down(functional.gelu(self.up(x), approximate="tanh"))
-                return functional.cross_entropy(logits, labels.long())
-
-        return Classifier(sizes["features"], sizes["hidden"], sizes["classes"])
-
-
-def gradients(
-    weights: Arrays, x: np.ndarray, labels: np.ndarray, rounding: Any = None
-) -> tuple[np.ndarray, Arrays]:
-    """Return (loss (), {name: gradient}) of a batch, in the precision of the weights and x."""
-    inner = x @ weights["up.weight"].T + weights["up.bias"]
-    hidden, slope = losses.gelu(inner)
-    logits = hidden @ weights["down.weight"].T + weights["down.bias"]
-    loss, by_logits = losses.cross_entropy(logits, labels, rounding)
-    by_inner = (by_logits @ weights["down.weight"]) * slope
-    return loss, {
-        "up.weight": by_inner.T @ x,
-        "up.bias": by_inner.sum(axis=0),
-        "down.weight": by_logits.T @ hidden,
-        "down.bias": by_logits.sum(axis=0),
-    }
+        return make_module(torch, forward, **self.layers_in_torch(sizes, torch))
 
 
 WORKLOAD = TrainMLP()

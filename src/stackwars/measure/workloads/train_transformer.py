@@ -3,9 +3,8 @@
 What differs from GPT-2 is in `transformer`.
 """
 
-from types import SimpleNamespace
-
 from stackwars.measure.workloads import adamw, counts, decoder, parallel, transformer, values
+from stackwars.measure.workloads.base import nested
 
 
 class TrainTransformer(adamw.Training):
@@ -40,119 +39,83 @@ class TrainTransformer(adamw.Training):
     def longest(self, sizes):
         return max(sizes["vocabulary"], sizes["intermediate"], sizes["batch"] * sizes["sequence"])
 
-    def further(self, sizes, seed):
-        return {"heads": sizes["heads"]}
+    def in_arrays(self, sizes, xp, weights, tokens):
+        return mean_loss(decoder.Blocks(xp), nested(weights), tokens, sizes["heads"])
 
-    def reference(self, weights, batches, heads, rounding=None):
-        """Return what `adamw.trained` returns."""
-
-        def of_batch(weights, batch, rounding):
-            return transformer.loss_and_gradients(weights, batch["tokens"], heads, rounding)
-
-        return adamw.trained(weights, of_batch, batches, rounding)
-
-    def in_jax(self, sizes, jax, parameters, tokens):
-        blocks = decoder.blocks_in_jax(jax)
-        return mean_loss_in_jax(jax, parameters, tokens, sizes["heads"], blocks)
-
-    def divided_in_jax(self, sizes, jax, parameters, tokens):
+    def divided_in_jax(self, sizes, xp, jax, parameters, tokens):
         """Every device has a part of each product's weight.
 
         Of queries, keys and values, which are one product, each device needs those of its heads: they are
         gathered, as the logits are.
         """
-        blocks = divided_blocks_in_jax(jax)
-        return mean_loss_in_jax(jax, parameters, tokens, sizes["heads"], blocks)
+        return mean_loss(DividedBlocks(xp, jax), parameters, tokens, sizes["heads"])
 
-    def in_tensorflow(self, sizes, tf, weights, tokens):
-        blocks = decoder.blocks_in_tensorflow(tf)
-        before, after = tokens[:, :-1], tokens[:, 1:]
-        sequence = before.shape[1]
-        x = tf.gather(weights["wte.weight"], before) + weights["wpe.weight"]
-        causal = tf.linalg.band_part(tf.ones((sequence, sequence), tf.bool), -1, 0)
-        for number in range(sizes["layers"]):
-            name = f"h.{number}"
-            normal = blocks.norm(weights, f"{name}.ln_1", x)
-            q, k, v = blocks.queries_keys_values(weights, name, normal, sizes["heads"])
-            x = x + blocks.mixed(weights, name, q, k, v, causal)
-            x = x + blocks.feed_forward(weights, name, blocks.norm(weights, f"{name}.ln_2", x))
-        logits = blocks.logits(weights, x)
-        each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=after, logits=logits)
-        return tf.reduce_mean(each)
-
-    def in_numpy(self, sizes, weights, tokens):
-        return transformer.loss_and_gradients(weights, tokens, sizes["heads"])
+    def in_numpy(self, sizes, weights, tokens, rounding=None):
+        return transformer.loss_and_gradients(weights, tokens, sizes["heads"], rounding)
 
     def in_torch(self, sizes, torch):
-        functional = torch.nn.functional
+        heads = sizes["heads"]
 
-        class Loss(decoder.decoder_in_torch(torch)):
-            def forward(self, tokens):
-                before, after = tokens[:, :-1], tokens[:, 1:]
-                shape = (before.shape[1], before.shape[1])
-                x = self.wte(before) + self.wpe.weight
-                causal = torch.ones(shape, dtype=torch.bool, device=tokens.device).tril()
-                for layer in self.h:
-                    q, k, v = layer.attn.queries_keys_values(layer.ln_1(x))
-                    x = x + layer.attn.mixed(q, k, v, causal)
-                    x = x + layer.mlp(layer.ln_2(x))
-                logits = self.head(self.ln_f(x))
-                return functional.cross_entropy(logits.flatten(0, 1), after.flatten().long())
+        def forward(self, tokens):
+            before, after = tokens[:, :-1], tokens[:, 1:]
+            shape = (before.shape[1], before.shape[1])
+            x = self.wte(before) + self.wpe.weight
+            causal = torch.ones(shape, dtype=torch.bool, device=tokens.device).tril()
+            for layer in self.h:
+                q, k, v = decoder.queries_keys_values_in_torch(layer.attn, layer.ln_1(x), heads)
+                x = x + decoder.mixed_in_torch(torch, layer.attn, q, k, v, causal)
+                x = x + layer.mlp(layer.ln_2(x))
+            logits = self.head(self.ln_f(x))
+            return torch.nn.functional.cross_entropy(logits.flatten(0, 1), after.flatten().long())
 
-        return Loss(sizes, sizes["sequence"])
+        return decoder.decoder_in_torch(torch, sizes, sizes["sequence"], forward)
 
 
-def mean_loss_in_jax(jax, parameters, tokens, heads, blocks):
+def mean_loss(blocks, weights, tokens, heads):
     """Return the mean cross-entropy of all tokens (batch, sequence + 1) but the first."""
-    import optax
-
-    jnp = jax.numpy
-    before, after = tokens[:, :-1], tokens[:, 1:]
-    sequence = before.shape[1]
-    x = parameters["wte"]["weight"][before] + parameters["wpe"]["weight"]
-    causal = jnp.tril(jnp.ones((sequence, sequence), bool))
-    for layer in blocks.layers(parameters):
+    xp, before, after = blocks.xp, tokens[:, :-1], tokens[:, 1:]
+    x = xp.rows(weights["wte"]["weight"], before) + weights["wpe"]["weight"]
+    causal = xp.causal(before.shape[1])
+    for layer in blocks.layers(weights):
         normal = blocks.norm(layer["ln_1"], x)
         q, k, v = blocks.queries_keys_values(layer["attn"], normal, heads)
         x = x + blocks.mixed(layer["attn"], q, k, v, causal)
         x = x + blocks.feed_forward(layer["mlp"], blocks.norm(layer["ln_2"], x))
-    logits = blocks.logits(parameters, x)
-    return optax.softmax_cross_entropy_with_integer_labels(logits, after).mean()
+    return xp.cross_entropy(blocks.logits(weights, x), after)
 
 
-def divided_blocks_in_jax(jax):
-    """Return the decoder's blocks on one of several devices."""
-    jnp = jax.numpy
-    blocks = decoder.blocks_in_jax(jax)
+class DividedBlocks(decoder.Blocks):
+    """The blocks in JAX on one of several devices."""
 
-    def queries_keys_values(layer, x, heads):
+    def __init__(self, xp, jax):
+        super().__init__(xp)
+        self.lax = jax.lax
+
+    def queries_keys_values(self, layer, x, heads):
         """Return those of this device's heads."""
-        qkv = gathered(x @ layer["qkv"]["kernel"])
+        qkv = self.gathered(x @ layer["qkv"]["kernel"])
         batch, sequence, _ = x.shape
-        own = heads // jax.lax.axis_size(parallel.AXIS)
-        first = own * jax.lax.axis_index(parallel.AXIS)
-        parts = [
-            part.reshape(batch, sequence, heads, -1).transpose(0, 2, 1, 3)
-            for part in jnp.split(qkv, 3, axis=-1)
-        ]
-        return [jax.lax.dynamic_slice_in_dim(part, first, own, axis=1) for part in parts]
+        own = heads // self.lax.axis_size(parallel.AXIS)
+        first = own * self.lax.axis_index(parallel.AXIS)
+        parts = [self.apart(part, (batch, sequence, heads, -1)) for part in self.xp.split(qkv, 3, axis=-1)]
+        return [self.lax.dynamic_slice_in_dim(part, first, own, axis=1) for part in parts]
 
-    def gathered(part):
-        return jax.lax.all_gather(part, parallel.AXIS, axis=-1, tiled=True)
+    def mixed(self, layer, *arrays):
+        return self.added(super().mixed, layer, "out", *arrays)
 
-    def added(block, layer, last, *given):
+    def feed_forward(self, layer, x):
+        return self.added(super().feed_forward, layer, "down", x)
+
+    def logits(self, weights, x):
+        return self.gathered(super().logits(weights, x))
+
+    def gathered(self, part):
+        return self.lax.all_gather(part, parallel.AXIS, axis=-1, tiled=True)
+
+    def added(self, block, layer, last, *arrays):
         """A block whose last product's inputs are divided: the devices' shares added, and the bias once."""
-        share = block({**layer, last: {"kernel": layer[last]["kernel"]}}, *given)
-        return jax.lax.psum(share, parallel.AXIS) + layer[last]["bias"]
-
-    return SimpleNamespace(
-        norm=blocks.norm,
-        layers=blocks.layers,
-        queries_keys_values=queries_keys_values,
-        mixed=lambda layer, *given: added(blocks.mixed, layer, "out", *given),
-        feed_forward=lambda layer, x: added(blocks.feed_forward, layer, "down", x),
-        logits=lambda parameters, x: gathered(blocks.logits(parameters, x)),
-    )
+        share = block({**layer, last: {"kernel": layer[last]["kernel"]}}, *arrays)
+        return self.lax.psum(share, parallel.AXIS) + layer[last]["bias"]
 
 
 WORKLOAD = TrainTransformer()

@@ -1,20 +1,14 @@
-"""The training step in NumPy."""
+"""The training step in NumPy: gradients that the workload writes out, and AdamW in place."""
 
 import numpy as np
 
-from stackwars.measure.workloads import adamw, in_numpy
+from stackwars.measure.workloads import adamw
+from stackwars.measure.workloads.base import NUMPY
 
 
 def build(workload, sizes, seed, put):
     """Return (weights, training step), a function with the attribute `leaves`."""
-    return stepping(workload.place("numpy", sizes, seed, put), workload.form("numpy", sizes, in_numpy.XP))
-
-
-def stepping(weights, gradients):
-    """Return the weights and the training step: gradients that the workload writes out, and AdamW in place.
-
-    weights: {torch name: array}. gradients: a function of them and the inputs, (loss, {name: gradient}).
-    """
+    weights, gradients = workload.place("numpy", sizes, seed, put), workload.form("numpy", sizes, NUMPY)
     optimiser = adamw.Optimiser(weights)
 
     def function(weights, *inputs):

@@ -11,16 +11,8 @@ from stackwars.measure.workloads import adamw, in_tensorflow
 
 def build(workload, sizes, seed, put):
     """Return (weights, training step), a function with the attribute `leaves`."""
-    function = workload.form("tensorflow", sizes, in_tensorflow.XP, tf)
-    function.SIZES_FROM_VALUES = workload.SIZES_FROM_VALUES
-    return stepping(workload.place("tensorflow", sizes, seed, put), function)
-
-
-def stepping(weights, loss):
-    """Return the weights and the training step: a gradient tape, and AdamW on variables.
-
-    weights: {name: variable}. loss: a function of them and the inputs, a scalar.
-    """
+    weights = workload.place("tensorflow", sizes, seed, put)
+    loss = workload.form("tensorflow", sizes, in_tensorflow.XP, tf)
     first = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
     second = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
     steps = tf.Variable(0.0)

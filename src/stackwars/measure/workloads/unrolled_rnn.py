@@ -1,6 +1,6 @@
 """The recurrence of `scan_rnn` by a loop in Python, which tracing unrolls: a program with every step in it.
 
-Sizes, inputs, weights, counts, reference and the form in NumPy are those of `scan_rnn`. The compiler sees all
+Sizes, inputs, weights, counts and the form in NumPy are those of `scan_rnn`. The compiler sees all
 steps at once, and its program grows with the sequence.
 """
 
