@@ -422,7 +422,7 @@ def test_two_runs_stand_in_one_comparison(browser, tmp_path):
     text = browser.visit("comparisons")
     assert "It moved." in text and "2.50" in text
     # The diamond of the other run.
-    assert text.count("<path") == 1
+    assert text.count('<path class="other"') == 1
 
 
 def test_contrast_of_every_shade_is_that_of_wcag_aa(report):

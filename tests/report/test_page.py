@@ -98,9 +98,9 @@ def test_the_first_figure_has_the_ratios_of_the_papers(document, reference_table
         expected.setdefault((row.workload, row.compiler), []).append(row.ratio)
     figure = {row["workload"]: row for row in document["overview"] if "compilers" in row}
     ratios = {
-        (workload, compiler): [one["ratio"] for one in kinds["machines"]]
+        (workload, one["compiler"]): [kind["ratio"] for kind in one["kinds"]]
         for workload, row in figure.items()
-        for compiler, kinds in row["compilers"].items()
+        for one in row["compilers"]
     }
     assert ratios == {key: pytest.approx(values, rel=1e-5) for key, values in expected.items()}
     drawn = {

@@ -55,7 +55,8 @@ def gather(sources: Sources) -> Row:
     listed = folder["report_programs"]
     programs = documents.read(listed)["programs"] if listed.exists() else []
     timeline = raw.profiles(sources, raw_run)
-    checked, gaps, released = tables.values(sources), tables.causes(sources), tables.releases(sources)
+    checked, gaps = tables.values(sources), tables.causes(sources)
+    released = tables.of_one_study(sources, "releases", "releases", tables.RELEASE)
     names = [row["framework"] for row in (*cells, *checked, *released, *timeline["calls"])]
     names += [row[side] for row in (*comparisons, *gaps) for side in ("subject", "baseline")]
     names += [name for one in programs for name in (*one["frameworks"], *one["left_out"])]
@@ -77,7 +78,7 @@ def gather(sources: Sources) -> Row:
         "comparisons": comparisons,
         "quantities": schema.QUANTITIES,
         "causes": gaps,
-        "effects": tables.effects(sources),
+        "effects": tables.of_one_study(sources, tables.COMPILERS, "effects", tables.EFFECT),
         "releases": released,
         "explained": [tables.origin_of(sources, sources.reference) | row for row in explained(REFERENCE)],
         "facts": {name: text.partition(";")[0] for name, text in FACTS.items()},

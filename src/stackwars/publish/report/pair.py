@@ -8,8 +8,6 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-import pandas as pd
-
 from stackwars.core.documents import Row
 from stackwars.core.numbers import shortened
 from stackwars.core.ratio import FASTER, SLOWER, geometric_mean
@@ -36,34 +34,24 @@ def having(rows: Iterable[Row], **where: object) -> list[Row]:
     return [row for row in rows if all(row.get(name, "") == value for name, value in where.items())]
 
 
-def runs(document: Row, workload: str, pair: Pair, known: dict[str, Row]) -> Row:
+def runs(document: Row, workload: str, pair: Pair, kinds: dict[str, str]) -> Row:
     """Return {"rows": the steady ratio of every run, "predicted": the interval where one more is expected, or None,
     "on": the kind of machine that it is expected on}.
 
-    known: what the reference says of each of its runs.
+    kinds: the kind of machine of each accepted run.
     """
     where = {"workload": workload, "device": CPU, "subject": pair[0], "baseline": pair[1]}
     rows = [row for row in having(document["comparisons"], quantity=schema.STEADY, **where) if row["each"]]
-    result: dict[str, Row] = {}
+    result = []
     for row in rows:
-        table = pd.DataFrame(row["each"], columns=["run", "round", "ratio"])
-        for run, own in table.groupby("run", sort=False):
-            about = known.get(run, {})
-            result[run] = {
-                "run": run or "this run",
-                "ratio": shortened(geometric_mean(list(own["ratio"])).value),
-                "each": [one for one in row["each"] if one[0] == run],
-                "machine": about.get("machine", ""),
-                **mark_of(row),
-            }
+        for run in dict.fromkeys(run for run, *_ in row["each"]):
+            each = [one for one in row["each"] if one[0] == run]
+            ratio = shortened(geometric_mean([ratio for *_, ratio in each]).value)
+            named = {"run": run or "this run", "machine": kinds.get(run, "")}
+            result.append(named | {"ratio": ratio, "each": each} | mark_of(row))
     predicted = next((row for row in rows if "predicted_low" in row), {})
-    expected = [predicted.get(f"predicted_{end}") for end in ("low", "high")]
-    is_known = None not in expected
-    return {
-        "rows": list(result.values()),
-        "predicted": expected if is_known else None,
-        "on": predicted.get("machine", ""),
-    }
+    expected = [predicted[f"predicted_{end}"] for end in ("low", "high")] if predicted else None
+    return {"rows": result, "predicted": expected, "on": predicted.get("machine", "")}
 
 
 def of_frameworks(document: Row, workload: str, pair: Pair) -> list[Row]:
@@ -108,8 +96,7 @@ def _keep(rows: dict[str, Row], name: str, key: str, row: Row) -> None:
     """Keep a ratio of a framework, unless this run has one and this is the reference's."""
     known = rows.setdefault(name, {})
     if key not in known or "reference" in known[key]:
-        numbers = ("ratio", "low", "high", "verdict", "confidence")
-        known[key] = {column: row[column] for column in numbers if column in row} | mark_of(row)
+        known[key] = picked(row, "ratio", "low", "high", "verdict")
 
 
 def _turned(row: Row) -> Row:
@@ -123,6 +110,11 @@ def _turned(row: Row) -> Row:
 def mark_of(row: Row) -> Row:
     """Return {"reference": True} if a row is of the reference in the report of another run, else nothing."""
     return {"reference": True} if "reference" in row else {}
+
+
+def picked(row: Row, *names: str) -> Row:
+    """Return these columns of a row, those that it has, and whether it is of the reference."""
+    return {name: row[name] for name in names if name in row} | mark_of(row)
 
 
 def largest_operations(program: Row | None, calls: list[Row], pair: Pair) -> Row | None:

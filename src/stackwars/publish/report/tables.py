@@ -15,7 +15,7 @@ from stackwars.core.outcome import Status
 from stackwars.explain.answer import LAYOUT
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import main
-from stackwars.study.results import schema
+from stackwars.study.results import runs, schema
 from stackwars.study.results.causes import gaps_of
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
@@ -61,10 +61,9 @@ RELEASE = (
     *("low", "high", "change", "change_ratio", "change_low", "change_high", "previous", "where", "run"),
 )
 EFFECT = ("subset", "workload", "effect", "factor", "largest", "run")
+KIND = ("ratio", "low", "high", "verdict", "predicted_low", "predicted_high")
 _NATIVE = (*schema.STAGES, schema.STEADY_CPU, schema.PAIRWISE, schema.FORM, schema.SCALING)
 """Quantities of native calls."""
-RELEASES = "releases"
-"""The study of the releases of compilers."""
 
 
 def origin_of(sources: Sources, data: Dataset) -> Row:
@@ -130,10 +129,11 @@ def comparisons(sources: Sources) -> list[Row]:
     """Return every comparison once for each source, with the studies that it is of.
 
     each: the ratios that it is inferred from, [run, round, ratio]; the round is None if its run kept none.
-    kinds: [ratio, low, high] on each kind of machine, the fastest first, if there are several.
+    kinds: its numbers on each kind of machine, the fastest first; `machine` is a short name, empty for this run's.
     """
     result: dict[tuple, Row] = {}
     rounds: dict[bool, dict[tuple, list]] = {}
+    names = kind_names(sources)
     for data, study in _each(sources):
         if data.is_reference not in rounds:
             rounds[data.is_reference] = _rounds(data)
@@ -143,10 +143,20 @@ def comparisons(sources: Sources) -> list[Row]:
                 each = rounds[data.is_reference].get(_key(row, schema.COMPARISON_KEYS), [])
                 key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
                 known = {**row, **origin_of(sources, data), "studies": [], "each": each}
-                if len(kinds) > 1:
-                    known["kinds"] = [_interval(one) for one in kinds]
+                if "machine" in row:
+                    known["machine"] = names.get(row["machine"], row["machine"])
+                known["kinds"] = [
+                    {"machine": names.get(one["machine"], one["machine"]), **_present(one, KIND)}
+                    for one in kinds
+                    if not schema.is_missing(one["ratio"])
+                ]
                 result.setdefault(key, known)["studies"].append(study.name)
     return list(result.values())
+
+
+def kind_names(sources: Sources) -> dict[str, str]:
+    """Return the short name of each kind of machine of the accepted runs."""
+    return runs.short_names({run["machine"] for run in sources.reference.context.get("runs", [])})
 
 
 def _is_of(data: Dataset, study: Study, row: Row) -> bool:
@@ -169,12 +179,6 @@ def _rounds(data: Dataset) -> dict[tuple, list]:
             one = [row.get("run", ""), row.get("round"), shortened(row["ratio"])]
             result.setdefault(_key(row, schema.COMPARISON_KEYS), []).append(one)
     return result
-
-
-def _interval(row: Row) -> list[float | None]:
-    """Return a ratio and the ends of its interval, if it has one."""
-    numbers = (row[name] for name in ("ratio", "low", "high"))
-    return [None if schema.is_missing(one) else shortened(one, 6) for one in numbers]
 
 
 def _key(row: Row, names: Iterable[str]) -> tuple:
@@ -214,13 +218,13 @@ def values(sources: Sources) -> list[Row]:
     return [origin_of(sources, data) | row for row in records(table, VALUES)]
 
 
-def releases(sources: Sources) -> list[Row]:
-    """Return the outcome of every program in each release of a compiler, newest first."""
-    if RELEASES not in sources.run.config.studies:
+def of_one_study(sources: Sources, study: str, name: str, columns: Iterable[str]) -> list[Row]:
+    """Return the rows of a table that one study alone has, in the order of its workloads."""
+    if study not in sources.run.config.studies:
         return []
-    data = sources.dataset_for(RELEASES)
-    table = in_order(data.study(RELEASES).workloads, data.table("releases"))
-    return [origin_of(sources, data) | row for row in records(table, RELEASE)]
+    data = sources.dataset_for(study)
+    table = in_order(data.study(study).workloads, data.table(name))
+    return [origin_of(sources, data) | row for row in records(table, columns)]
 
 
 def causes(sources: Sources) -> list[Row]:
@@ -258,15 +262,6 @@ def places(what: str, count: float, kinds: float = 1) -> str:
     return f"{counted}s, same cause" if is_layout or kinds == 1 else f"{counted}s, {kinds:.0f} kinds"
 
 
-def effects(sources: Sources) -> list[Row]:
-    """Return by what factor frontend and compiler move the time of each workload."""
-    if COMPILERS not in sources.run.config.studies:
-        return []
-    data = sources.dataset_for(COMPILERS)
-    table = in_order(data.study(COMPILERS).workloads, data.table("effects"))
-    return [origin_of(sources, data) | row for row in records(table.round({"factor": 3}), EFFECT)]
-
-
 def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
     """Return these columns as rows of plain values: what is missing is left out, numbers have six digits, and what a
     compiler said has DETAIL characters.
@@ -274,8 +269,11 @@ def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
     rows = table[list(columns)]
     if "status_detail" in rows.columns:
         rows = rows.assign(status_detail=rows["status_detail"].str.slice(0, DETAIL))
-    rows = rows.to_dict("records")
-    return [{name: _plain(one) for name, one in row.items() if not _is_absent(one)} for row in rows]
+    return [_present(row, row) for row in rows.to_dict("records")]
+
+
+def _present(row: Row, names: Iterable[str]) -> Row:
+    return {name: _plain(row[name]) for name in names if not _is_absent(row[name])}
 
 
 def _is_absent(value: object) -> bool:

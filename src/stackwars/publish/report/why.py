@@ -19,13 +19,13 @@ from stackwars.explain.answer import CAUSE
 from stackwars.measure import frameworks, workloads
 from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
 from stackwars.publish.report import pair, tables
-from stackwars.publish.report.pair import having, mark_of
+from stackwars.publish.report.pair import having, mark_of, picked
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.printed import OPTIMISED
 from stackwars.study.programs import BASE, native_compiler
 from stackwars.study.results import runs, schema
-from stackwars.study.results.comparisons import EACH_KIND, LARGE
+from stackwars.study.results.comparisons import LARGE
 from stackwars.study.results.dataset import Sources
 from stackwars.study.results.effects import ALL
 from stackwars.study.results.names import base_compiler, compiler_title
@@ -54,7 +54,9 @@ class Pages:
         self.subject, self.baseline = (pairs[0].subject, pairs[0].baseline) if pairs else ("", "")
         self._pair = (self.subject, self.baseline)
         self._sides = {"subject": self.subject, "baseline": self.baseline}
-        self._known = {one["run"]: one for one in sources.reference.context.get("runs", [])}
+        names = tables.kind_names(sources)
+        runs_of = sources.reference.context.get("runs", [])
+        self._kinds = {one["run"]: names[one["machine"]] for one in runs_of}
         self._native = native_compiler(self._config) or ""
 
     @cached_property
@@ -67,7 +69,9 @@ class Pages:
     @cached_property
     def machines(self) -> list[str]:
         """Return the kinds of machine with a ratio of the pair: this run's (""), then from fast to slow."""
-        every = {one["machine"] for kinds in self._kinds.values() for one in kinds}
+        rows = having(self._document["comparisons"], device=CPU, **self._sides)
+        shown = (schema.STEADY, schema.REPLAY, schema.EVERYTHING_ELSE)
+        every = {one["machine"] for row in rows if row["quantity"] in shown for one in row["kinds"]}
         return sorted(runs.by_speed(every), key=bool)
 
     def overview(self) -> list[Row]:
@@ -81,18 +85,12 @@ class Pages:
         for workload, page in self.pages.items():
             row = {"workload": workload, "title": page["title"]}
             if native := page["native"]:
-                row["native"] = {
-                    "verdict": native["verdict"],
-                    **mark_of(native),
-                    "machines": self._ends(native),
-                }
+                row["native"] = picked(native, "verdict", "kinds")
                 if native["verdict"] in DECIDED:
                     row["cause"] = self._cause_words(workload)
             if workload in figure and page["compilers"]:
-                row["compilers"] = {
-                    one["compiler"]: mark_of(one) | {"machines": self._ends(one)} for one in page["compilers"]
-                }
-                ratios = [one["ratio"] for drawn in row["compilers"].values() for one in drawn["machines"]]
+                row["compilers"] = [picked(one, "compiler", "kinds") for one in page["compilers"]]
+                ratios = [one["ratio"] for drawn in row["compilers"] for one in drawn["kinds"]]
                 row["is_drawn"] = any(max(ratio, 1 / ratio) > LARGE for ratio in ratios)
             result.append(row)
         return result
@@ -106,7 +104,7 @@ class Pages:
             for quantity in (schema.REPLAY, schema.EVERYTHING_ELSE)
         ]
         compilers = [
-            _shown(row) | {"machines": self._on_machines(row)}
+            _shown(row)
             for name in self._config.compilers
             if (row := self._compared(schema.REPLAY, workload, compiler=name))
         ]
@@ -116,8 +114,8 @@ class Pages:
         return {
             "title": workloads.load(workload).TITLE,
             "sentences": [
-                verdict_sentence(native, self._on_machines(native), *self._pair),
-                *share_sentence(margin, *map(self._on_machines, factors)),
+                verdict_sentence(native, *self._pair),
+                *share_sentence(margin, *factors),
                 *cause_sentence(self._cause(workload)),
                 *effects_sentence(self._effects(workload)),
             ],
@@ -128,45 +126,13 @@ class Pages:
             "classes": self._classes(calls),
             "operations": pair.largest_operations(program, _one_study(calls), self._pair),
             "not_optimised": (program or {}).get("not_optimised", {}).get(self.subject, ""),
-            "runs": pair.runs(document, workload, self._pair, self._known),
+            "runs": pair.runs(document, workload, self._pair, self._kinds),
             "frameworks": pair.of_frameworks(document, workload, self._pair),
             "memory": needs,
             "fits": fits_sentences(needs, self._more(workload), *self._pair),
             "times": pair.times(document, workload, self._pair, calls),
             "commands": self._commands(workload),
         }
-
-    @cached_property
-    def _kinds(self) -> dict[tuple, list[Row]]:
-        """Return the numbers of every ratio of the pair on each kind of machine, the fastest first."""
-        shown = ("machine", "ratio", "low", "high", "verdict", "predicted_low", "predicted_high")
-        quantities = (schema.STEADY, schema.REPLAY, schema.EVERYTHING_ELSE)
-        result = {}
-        for data in (self._sources.reference, self._sources.run):
-            is_other = bool(tables.origin_of(self._sources, data))
-            compared = data.comparisons(device=CPU, **self._sides)
-            for kinds in compared[compared["quantity"].isin(quantities)][EACH_KIND]:
-                numbers = tables.records(pd.DataFrame(kinds), shown)
-                key = (is_other, *(kinds[0][name] for name in ("quantity", "workload", "compiler")))
-                result[key] = [{"machine": "", **one} for one in numbers if "ratio" in one]
-        names = {"": ""} | runs.short_names(
-            {one["machine"] for kinds in result.values() for one in kinds} - {""}
-        )
-        return {
-            key: [one | {"machine": names[one["machine"]]} for one in kinds] for key, kinds in result.items()
-        }
-
-    def _on_machines(self, row: Row | None) -> list[Row]:
-        """Return the numbers of a comparison on each kind of machine."""
-        if row is None:
-            return []
-        key = ("reference" in row, row["quantity"], row["workload"], row.get("compiler", ""))
-        return self._kinds.get(key, [])
-
-    def _ends(self, row: Row) -> list[Row]:
-        """Return the ratio of a comparison and its ends, on each kind of machine."""
-        names = ("machine", "ratio", "low", "high")
-        return [{name: one[name] for name in names if name in one} for one in self._on_machines(row)]
 
     def _compared(self, quantity: str, workload: str, **where: str) -> Row | None:
         """Return the comparison of the pair on the CPU with a ratio: of this run, or else of the reference."""
@@ -216,7 +182,7 @@ class Pages:
             flags, base = self._config.compilers[name].options, by_name.get(base_compiler(name))
             if flags and base and base is not row:
                 text = " ".join(f"{flag}={value}" for flag, value in flags.items())
-                with_it, without = (on_machines(one["machines"]) for one in (row, base))
+                with_it, without = (on_machines(one) for one in (row, base))
                 compiler = compiler_title(base["compiler"])
                 yield _marked(
                     row,
@@ -337,7 +303,7 @@ def _one_study(calls: list[Row]) -> list[Row]:
     return [call for call in calls if best and call["study"] == best["study"]]
 
 
-def verdict_sentence(row: Row | None, machines: list[Row], subject: str, baseline: str) -> str:
+def verdict_sentence(row: Row | None, subject: str, baseline: str) -> str:
     """Return who is slower, by the steady ratio of two frameworks on each kind of machine.
 
     row: None if they were not compared.
@@ -345,32 +311,33 @@ def verdict_sentence(row: Row | None, machines: list[Row], subject: str, baselin
     one, other = (frameworks.title(name) if name else "the other" for name in (subject, baseline))
     if row is None:
         return f"No steady state of {one} was compared with that of {other}."
-    ratio = on_machines(machines, " times as long")
-    if row["verdict"] in DECIDED:
-        return _marked(row, f"{one} is {row['verdict']} than {other}: its steady state takes {ratio}.")
-    return _marked(row, f"{one} over {other}, {row['verdict']}: its steady state takes {ratio}.")
+    verdict = row["verdict"]
+    who = f"{one} is {verdict} than {other}" if verdict in DECIDED else f"{one} over {other}, {verdict}"
+    return _marked(row, f"{who}: its steady state takes {on_machines(row, ' times as long')}.")
 
 
-def on_machines(machines: list[Row], unit: str = "") -> str:
+def on_machines(row: Row, unit: str = "") -> str:
     """Return a ratio on each kind of machine: `2.51 [2.40, 2.62] on machines of 362 to 512 GFLOP/s and 1.87 ...`."""
-    return " and ".join(f"{significant(one['ratio'])}{_interval(one)}{unit}{_place(one)}" for one in machines)
+    return " and ".join(
+        f"{significant(one['ratio'])}{_interval(one)}{unit}{_place(one)}" for one in row["kinds"]
+    )
 
 
 def _place(one: Row) -> str:
     return f" on machines of {one['machine']}" if one["machine"] else ""
 
 
-def share_sentence(margin: Row | None, program: list[Row], rest: list[Row]) -> Iterator[str]:
+def share_sentence(margin: Row | None, program: Row | None, rest: Row | None) -> Iterator[str]:
     """Yield which factor of a native ratio is the larger one, and both on each kind of machine; nothing if no ratio
     divides into them.
     """
     if margin is None or margin.get("native_verdict", SLOWER) not in DECIDED:
         return
     other = "Whether the emitted program or everything else is the larger factor is not separated from noise"
-    rests = {one["machine"]: significant(one["ratio"]) for one in rest}
+    rests = {one["machine"]: significant(one["ratio"]) for one in rest["kinds"]} if rest else {}
     factors = "; ".join(
         f"the program {significant(one['ratio'])}, everything else {rests[one['machine']]}{_place(one)}"
-        for one in program
+        for one in (program["kinds"] if program else ())
         if one["machine"] in rests
     )
     yield _marked(margin, f"{_SHARES.get(margin['verdict'], other)}{': ' * bool(factors)}{factors}.")

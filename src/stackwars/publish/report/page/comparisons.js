@@ -34,7 +34,7 @@ function comparisonTable(rows, shown, single, others) {
     ["Workload", (row) => whyLink(row.workload, row.title)], ["Over", (row) => row.baseline_workload],
     ["Subject", (row) => sideLink(row, row.subject, row.compiler)], ["Baseline", (row) => sideLink(row, row.baseline, row.baseline_compiler || row.compiler)],
     ["Device", (row) => row.device], ["Compiler", (row) => row.compiler, "keep"], ["Baseline's compiler", (row) => row.baseline_compiler, "keep"], ["Variant", (row) => row.variant],
-    ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["On each kind of machine", (row) => (row.kinds || []).map(([ratio, low, high]) => `${number(ratio)} ${interval(low, high)}`).join("; "), "wide"],
+    ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["On each kind of machine", (row) => (row.kinds.length > 1 ? row.kinds.map((one) => `${one.machine}: ${number(one.ratio)} ${interval(one.low, one.high)}`).join("; ") : ""), "wide"],
     ["Verdict", (row) => row.verdict], ["Level", (row) => (none(row.confidence) ? "" : `${(100 * row.confidence).toFixed(1)} %`), "number"],
     ["About", (row) => row.detail], ["Steady ratio", (row) => row.native_verdict],
     ["Detectable", (row) => (none(row.detectable) ? "" : percent(row.detectable)), "number"], ["Published", (row) => number(row.published_ratio), "number"],

@@ -24,11 +24,11 @@ async function start(at) {
 // Figure 1 of the paper, and a row for each workload, the largest gap first: who is slower by how much, and the cause; below the
 // figure the matrix of compilers.
 function overview(matrix) {
-  const { subject, baseline } = DATA.pair, gap = (row) => Math.max(0, ...(row.native?.machines || []).map(({ ratio }) => Math.abs(Math.log(ratio))));
+  const { subject, baseline } = DATA.pair, gap = (row) => Math.max(0, ...(row.native?.kinds || []).map(({ ratio }) => Math.abs(Math.log(ratio))));
   const rows = [...DATA.overview].sort((a, b) => gap(b) - gap(a)), sizes = rows.filter((row) => row.workload.includes("@")), main = rows.filter((row) => !sizes.includes(row));
   if (!rows.length) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper"), ...matrix];
   const times = (machine) => [`Time over ${title(baseline)}'s, ${machine || "this run"}`, ({ native }) => {
-    const one = native?.machines.find((other) => other.machine === machine);
+    const one = native?.kinds.find((other) => other.machine === machine);
     return one ? h("span", {}, `${number(one.ratio)}\u00d7 `, h("small", {}, interval(one.low, one.high)), sign(native)) : "";
   }, "number"];
   const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")], ["Cause", (row) => row.cause, "cause"], ...DATA.machines.map(times)];
@@ -39,37 +39,14 @@ function overview(matrix) {
     beside(h("div", {}, programFigure(main)), h("div", {}, tableOf(`${main.length} workloads, the largest gap first`, main), sizes.length ? h("details", {}, h("summary", {}, `${sizes.length} further sizes of these workloads`), tableOf(`${sizes.length} sizes`, sizes)) : null), h("div", {}, matrix))];
 }
 
-// A mark of one of several compilers, told apart by shape and colour.
-const SHAPES = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-3.5-3.5h7v7h-7z", "M0-4.5l4.5 8h-9z", "M0-5l5 5-5 5-5-5z"];
-const mark = (place, x, y, filled, text) => s("path", { transform: `translate(${x} ${y})`, d: SHAPES[place % SHAPES.length], fill: filled ? roundColour(place) : "#fff", "fill-opacity": filled || 1, stroke: roundColour(place), "stroke-width": 1.5 },
-  text ? s("title", {}, text) : null);
-
-// How far a mark is filled, by the kind of machine.
-const FILLED = [1, 0, 0.45];
-
-// The ratio of both programs in each compiler, on each kind of machine; the name of a workload leads to its page.
+// The ratios of both programs in each compiler, which has a colour; the name of a workload leads to its page.
 function programFigure(rows) {
-  const drawn = rows.filter((row) => row.is_drawn), near = rows.filter((row) => row.is_drawn === false), names = Object.values(DATA.pair).map(title);
-  if (!drawn.length) return [h("p", {}, "No ratio of both programs in one compiler is large.")];
-  const compilers = unique(drawn.flatMap((row) => Object.keys(row.compilers))), ratios = drawn.flatMap((row) => Object.values(row.compilers).flatMap((one) => one.machines.map(({ ratio }) => ratio)));
-  const low = Math.min(1, ...ratios) / 1.3, high = Math.max(1, ...ratios) * 1.3, left = 12 + reach(drawn.map((row) => row.title)), width = wide(BESIDE), line = 13, band = line * compilers.length + 8, foot = band * drawn.length;
-  const x = logScale(low, high, left, width - 16);
-  const plot = drawing(width, foot + 44, `Ratios of both programs of ${drawn.length} workloads in each compiler; the page of each workload has them in a table`);
-  plot.setAttribute("role", "group");  // an image hides its links from a screen reader
-  drawn.forEach((_, place) => { if (place % 2) plot.append(s("rect", { x: left, y: band * place, width: width - left, height: band, fill: "#f3f3f3" })); });
-  for (const tick of unique([...ticks(low, high, true), 1])) plot.append(s("line", { x1: x(tick), x2: x(tick), y1: 0, y2: foot, stroke: tick === 1 ? "#333" : "#ddd" }), words(x(tick), foot + 16, `${short(tick)}\u00d7`, "middle"));
-  drawn.forEach((row, place) => {
-    plot.append(s("a", { href: address(["why", row.workload]) }, words(left - 10, band * (place + 0.5) + 4, row.title, "end")));
-    compilers.forEach((compiler, at) => (row.compilers[compiler]?.machines || []).forEach((one) => {
-      const y = band * place + 4 + line * (at + 0.5);
-      if (!none(one.low)) plot.append(s("line", { x1: x(one.low), x2: x(one.high), y1: y, y2: y, stroke: roundColour(at), "stroke-width": 1.5 }));
-      plot.append(mark(at, x(one.ratio), y, FILLED[DATA.machines.indexOf(one.machine)] ?? 0, `${row.title}, ${compiler}${one.machine ? `, ${one.machine}` : ""}: ${number(one.ratio)} ${interval(one.low, one.high)}${signed(row.compilers[compiler])}`));
-    }));
-  });
-  plot.append(words(left, foot + 38, `\u2190 ${names[0]}'s program faster | ${names[1]}'s program faster \u2192`));
-  const kinds = DATA.machines.map((machine, place) => `${["Filled", "Hollow", "Half"][place] || "Hollow"}: ${machine || "this run"}.`);
-  return [legend(compilers.map((name, place) => [mark(place, 7, 8, 1), name]), kinds.length > 1 ? kinds.join(" ") : null), plot,
-  near.length ? h("p", {}, `Not drawn, near 1 in every compiler: ${near.map((row) => row.title).join(", ")}.`) : null];
+  const lines = rows.filter((row) => row.is_drawn).flatMap(({ workload, title: name, compilers }) => compilers.map((one) => ({ ...one, ...DATA.pair, workload, title: name })));
+  const near = rows.filter((row) => row.is_drawn === false), compilers = unique(lines.map((row) => row.compiler)), ink = ({ compiler }) => roundColour(compilers.indexOf(compiler));
+  if (!lines.length) return [h("p", {}, "No ratio of both programs in one compiler is large.")];
+  return [legend(compilers.map((name, place) => [dot(roundColour(place)), name])),
+    forest(lines, { label: (row) => row.title, to: (row) => address(["why", row.workload]), ink, most: BESIDE }),
+    near.length ? h("p", {}, `Not drawn, near 1 in every compiler: ${near.map((row) => row.title).join(", ")}.`) : null];
 }
 
 function modesOf(study) {

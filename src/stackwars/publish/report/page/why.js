@@ -50,11 +50,11 @@ function waterfall({ waterfall: steps, subject, baseline }) {
     " is what is left: tracing, dispatch, another build of XLA, and the error of both.")];
 }
 
-// A row for each compiler and kind of machine.
+// A line for each compiler, with a mark for each kind of machine.
 function byCompiler({ compilers }, workload) {
-  const head = h("h3", {}, "The ratio of both programs in each compiler"), rows = compilers.flatMap(({ machines, ...row }) => machines.map((one) => ({ ...row, ...one })));
+  const head = h("h3", {}, "The ratio of both programs in each compiler"), rows = compilers.flatMap(({ kinds, ...row }) => kinds.map((one) => ({ ...row, ...one })));
   if (!rows.length) return [head, missing("Its programs were replayed in no compiler.", `make study STUDIES=matrix WORKLOADS=${workload}`)];
-  return [head, beside(forest(rows, { label: (row) => [row.compiler, row.machine].filter(Boolean).join(", "), most: BESIDE }), table("Ratios by compiler", filled([
+  return [head, beside(forest(compilers, { label: (row) => row.compiler, most: BESIDE }), table("Ratios by compiler", filled([
     ["Compiler", (row) => row.compiler, "keep"], ["Machines of", (row) => row.machine], ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict],
     ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"]], rows), rows))];
 }
@@ -109,17 +109,15 @@ function longest({ operations: found, not_optimised: reason, subject, baseline }
   table(`The ${found.rows.length} largest operations`, filled([...side("baseline", baseline), ...side("subject", subject), ["Class", classes]], found.rows), found.rows)];
 }
 
-// The name of a kind of machine, shortened to its processor and its rate.
-const kindOf = (machine) => unique([machine.split(", ")[0], machine.split(", ").at(-1)]).join(", ");
 
 function byRun({ runs, subject, baseline }, workload) {
   const head = h("h3", {}, "How noisy this number is");
   if (!runs.rows.length) return [head, missing("No run has rounds of its steady state.", "make paper")];
   const rows = runs.rows.map((row) => ({ ...row, subject, baseline, quantity: "steady" }));
   return [head, h("p", {}, "Large dots: the steady ratio of each run; small dots: of each round. ",
-    runs.predicted ? `Shaded: where one more run on ${runs.on ? `a machine of ${kindOf(runs.on)}` : "this machine"} is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
+    runs.predicted ? `Shaded: where one more run on ${runs.on ? `a machine of ${runs.on}` : "this machine"} is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
   beside(forest(rows, { label: (row) => row.run, single: true, band: runs.predicted, most: BESIDE }),
-    table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine of", (row) => kindOf(row.machine)]], rows), rows)),
+    table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine of", (row) => row.machine]], rows), rows)),
   h("p", {}, link("Every call of it", ["cells"], [["workload", workload]]))];
 }
 
