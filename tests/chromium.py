@@ -16,13 +16,16 @@ BINARY = shutil.which(preflight.BROWSER)
 """None where there is none."""
 WITHOUT = preflight.explain_browser()
 SECONDS = 60
-FIRST_PICTURE = """new Promise((done) => {
-  const drawn = performance.getEntriesByName("drawn")[0].startTime;
-  // The first list may have the first paint alone, of a background.
-  const each = (list) => list.getEntriesByName("first-contentful-paint").forEach(
-    (one) => done(Math.max(drawn, one.startTime)));
-  new PerformanceObserver(each).observe({ type: "paint", buffered: true });
-})"""
+FIRST_PICTURE = """(async () => {
+  const drawn = () => performance.getEntriesByName("drawn")[0]?.startTime;
+  while (!drawn()) await new Promise((done) => setTimeout(done, 5));
+  return new Promise((done) => {
+    // The first list may have the first paint alone, of a background.
+    const each = (list) => list.getEntriesByName("first-contentful-paint").forEach(
+      (one) => done(Math.max(drawn(), one.startTime)));
+    new PerformanceObserver(each).observe({ type: "paint", buffered: true });
+  });
+})()"""
 """Milliseconds from the opening of the page until its first view is drawn: the value of this there."""
 _VISIT = """(async () => {
   const wanted = %s;

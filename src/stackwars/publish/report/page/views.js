@@ -92,6 +92,7 @@ const fit = () => MAIN.querySelectorAll(".scroll").forEach((one) => one.fit?.())
 MAIN.addEventListener("toggle", fit, true);
 
 async function show() {
+  await loaded;
   const at = place(), turn = ++requests;
   const name = VIEWS[at.parts[0]] ? at.parts[0] : "start";
   const content = some(await VIEWS[name][1](at));
