@@ -24,8 +24,7 @@ from stackwars.publish.paper.figures.style import (
     set_log_scale,
     set_ratio_scale,
 )
-from stackwars.publish.paper.tables import products
-from stackwars.publish.paper.tables.products import layer
+from stackwars.publish.paper.tables.compilers import PRODUCTS, layer
 from stackwars.setup.device import CPU
 from stackwars.study import cells
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
@@ -37,7 +36,7 @@ from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.names import compiler_title
 
 FOLDER = "compiler_figures"
-PRODUCTS, SIZES = products.STUDY, "sizes"
+SIZES = "sizes"
 SWEEPS = ("batch", "sequence")
 STAGES = [
     (0, 0, 1, "JAX program", "functions, arrays", "white"),

@@ -8,7 +8,6 @@ from stackwars.publish.paper.tables import (
     compilers,
     faults,
     latency,
-    products,
     programs,
     stacks,
 )
@@ -17,7 +16,7 @@ from stackwars.study.keys import Config
 from stackwars.study.results.dataset import sources
 from stackwars.study.results.folder import Folder, command
 
-MODULES = (latency, compilers, causes, products, programs, stacks, faults, claims)
+MODULES = (latency, compilers, causes, programs, stacks, faults, claims)
 REGISTRY: tuple[Table, ...] = tuple(table for module in MODULES for table in module.TABLES)
 """Every table of the paper."""
 
