@@ -97,7 +97,9 @@ def gather(sources: Sources) -> Row:
     has = {name: sorted({row["workload"] for row in result[name]} - {""}) for name in packed}
     every = Pages(sources, result)
     pair = {"subject": every.subject, "baseline": every.baseline}
-    made = {"machines": every.machines, "why": every.pages, "overview": every.overview()}
+    names, accepted = tables.kind_names(sources), sources.reference.context.get("runs", [])
+    kinds = {one["run"]: names[one["machine"]] for one in accepted}
+    made = {"machines": every.machines, "kinds": kinds, "why": every.pages, "overview": every.overview()}
     return result | {"has": has, "pair": pair} | made
 
 

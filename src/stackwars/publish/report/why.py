@@ -6,20 +6,18 @@ Every number is chosen here, this run's before the reference's, and so are the s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import pandas as pd
 
 from stackwars.core.documents import Row
-from stackwars.core.hlo import CLASSES
 from stackwars.core.numbers import percent, percent_interval, shortened, significant
 from stackwars.core.ratio import SLOWER, geometric_mean
 from stackwars.explain.answer import CAUSE
 from stackwars.measure import frameworks, workloads
 from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
-from stackwars.publish.report import pair, tables
-from stackwars.publish.report.pair import having, mark_of, picked
+from stackwars.publish.report import operations
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.printed import OPTIMISED
@@ -54,17 +52,27 @@ class Pages:
         self.subject, self.baseline = (pairs[0].subject, pairs[0].baseline) if pairs else ("", "")
         self._pair = (self.subject, self.baseline)
         self._sides = {"subject": self.subject, "baseline": self.baseline}
-        names = tables.kind_names(sources)
-        runs_of = sources.reference.context.get("runs", [])
-        self._kinds = {one["run"]: names[one["machine"]] for one in runs_of}
         self._native = native_compiler(self._config) or ""
 
     @cached_property
     def pages(self) -> dict[str, Row]:
         """Return {workload: its page} of the workloads that the pair has a number of."""
         every = {workload: self.page(workload) for workload in self._config.workloads}
-        shown = ("native", "compilers", "frameworks", "memory")
-        return {workload: page for workload, page in every.items() if any(page[name] for name in shown)}
+        others = {row["workload"] for row in self._document["comparisons"] if self._is_of_one(row)}
+        return {
+            workload: page
+            for workload, page in every.items()
+            if workload in others or page["compilers"] or page["fits"]
+        }
+
+    def _is_of_one(self, row: Row) -> bool:
+        """Return whether a comparison is the steady ratio of a framework over one of the pair."""
+        if row.get("device") != CPU or "ratio" not in row:
+            return False
+        over_baseline = row["quantity"] == schema.STEADY and row["baseline"] == self.baseline
+        return over_baseline or (
+            row["quantity"] == schema.PAIRWISE and self.subject in (row["subject"], row["baseline"])
+        )
 
     @cached_property
     def machines(self) -> list[str]:
@@ -84,7 +92,7 @@ class Pages:
         result = []
         for workload, page in self.pages.items():
             row = {"workload": workload, "title": page["title"]}
-            if native := page["native"]:
+            if native := self._compared(schema.STEADY, workload):
                 row["native"] = picked(native, "verdict", "kinds")
                 if native["verdict"] in DECIDED:
                     row["cause"] = self._cause_words(workload)
@@ -97,7 +105,7 @@ class Pages:
 
     def page(self, workload: str) -> Row:
         """Return the page of a workload: the verdict in sentences, and the parts, empty if there is nothing."""
-        document, native = self._document, self._compared(schema.STEADY, workload)
+        document = self._document
         margin = self._compared(schema.MARGIN, workload, compiler=self._native)
         factors = [
             self._compared(quantity, workload, compiler=self._native)
@@ -108,29 +116,22 @@ class Pages:
             for name in self._config.compilers
             if (row := self._compared(schema.REPLAY, workload, compiler=name))
         ]
-        needs = self._needs(workload)
         calls = having(document["timeline"]["calls"], workload=workload)
         program = next(iter(having(document["programs"], workload=workload)), None)
         return {
             "title": workloads.load(workload).TITLE,
             "sentences": [
-                verdict_sentence(native, *self._pair),
+                verdict_sentence(self._compared(schema.STEADY, workload), *self._pair),
                 *share_sentence(margin, *factors),
                 *cause_sentence(self._cause(workload)),
                 *effects_sentence(self._effects(workload)),
             ],
-            "native": native and _shown(native),
             "waterfall": self._waterfall(workload),
             "compilers": compilers,
             "options": list(self._options(compilers)),
-            "classes": self._classes(calls),
-            "operations": pair.largest_operations(program, _one_study(calls), self._pair),
+            "operations": operations.largest_operations(program, _one_study(calls), self._pair),
             "not_optimised": (program or {}).get("not_optimised", {}).get(self.subject, ""),
-            "runs": pair.runs(document, workload, self._pair, self._kinds),
-            "frameworks": pair.of_frameworks(document, workload, self._pair),
-            "memory": needs,
-            "fits": fits_sentences(needs, self._more(workload), *self._pair),
-            "times": pair.times(document, workload, self._pair, calls),
+            "fits": fits_sentences(self._needs(workload), self._more(workload), *self._pair),
             "commands": self._commands(workload),
         }
 
@@ -221,29 +222,6 @@ class Pages:
             table = table[table[name] == row.get(name, "")]
         return table.dropna(subset=["ratio"])
 
-    def _classes(self, calls: list[Row]) -> list[Row]:
-        """Return the milliseconds of each class in both programs and their difference, for each compiler."""
-        result = []
-        for compiler in self._config.compilers:
-            by_name = {call["framework"]: call for call in _one_study(having(calls, compiler=compiler))}
-            if not set(self._pair) <= by_name.keys():
-                continue
-            other, one = (by_name[name] for name in self._pair)
-            rows = [
-                {
-                    "class": name,
-                    "baseline_ms": one[column],
-                    "subject_ms": other[column],
-                    "difference_ms": shortened(other[column] - one[column]),
-                }
-                for name in CLASSES
-                if (column := f"{name}_ms") in one.keys() & other.keys()
-            ]
-            named = {"run": one["run"], **mark_of(one)}
-            consistent = bool(one.get("profile_consistent") and other.get("profile_consistent"))
-            result.append({"compiler": compiler, **named, "consistent": consistent, "rows": rows})
-        return result
-
     def _commands(self, workload: str) -> list[list[str]]:
         """Return [what it does, the command] of what measures and searches the pair's numbers here."""
         every = [self._sources.run.study(name) for name in self._config.studies]
@@ -290,6 +268,21 @@ def _steps(calls: pd.DataFrame, replays: pd.DataFrame) -> list[Row]:
 def _first(rows: list[Row], is_other: bool) -> Row | None:
     """Return the first comparison of the reference, or of this run."""
     return next((row for row in rows if ("reference" in row) == is_other), None)
+
+
+def having(rows: Iterable[Row], **where: object) -> list[Row]:
+    """Return the rows with these values; a column that a row lacks is empty."""
+    return [row for row in rows if all(row.get(name, "") == value for name, value in where.items())]
+
+
+def mark_of(row: Row) -> Row:
+    """Return {"reference": True} if a row is of the reference in the report of another run, else nothing."""
+    return {"reference": True} if "reference" in row else {}
+
+
+def picked(row: Row, *names: str) -> Row:
+    """Return these columns of a row, those that it has, and whether it is of the reference."""
+    return {name: row[name] for name in names if name in row} | mark_of(row)
 
 
 def _shown(row: Row) -> Row:

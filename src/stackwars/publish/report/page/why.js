@@ -5,6 +5,7 @@ async function why(at) {
   const { subject, baseline } = DATA.pair, page = { ...await unpack(DATA.why[workload]), ...DATA.pair };
   const answers = (await unpack(DATA.explained)).filter((row) => row.workload === workload);
   const released = (await unpack(DATA.releases)).filter((row) => row.workload === workload), steps = released.filter((row) => row.change);
+  const compared = (await unpack(DATA.comparisons)).filter((row) => row.workload === workload && row.device === "cpu" && !none(row.ratio));
   const here = { parts: ["why", workload], query: at.query };
   return [
     h("h2", {}, `Why: ${page.title}, ${title(subject)} over ${title(baseline)}`),
@@ -17,14 +18,14 @@ async function why(at) {
     h("h3", {}, "Which release changed it"),
     released.length ? beside(releasePlot(released), steps.length ? releaseTable("The releases that changed a program of it", unnamed(steps)) : h("p", {}, "No release changed its time, its values or its status.")) : missing("No release of a compiler is known to have changed it.", `make releases PROGRAM=${workload}`),
     ...byCompiler(page, workload),
-    ...byRun(page, workload),
+    ...byRun(compared, workload),
     ...waterfall(page),
-    ...byClass(page, here),
+    ...byClass(workload, here),
     ...(await named(page, workload)),
     ...longest(page, workload),
-    ...others(page),
-    ...onTargets(page, workload),
-    ...numbers(page),
+    ...others(compared),
+    ...(await onTargets(page, workload)),
+    ...numbers(workload),
     h("h3", {}, "What measures this again"),
     page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": text }, command))),
     h("p", {}, `Measured at revision ${DATA.meta.git_revision}: git checkout ${DATA.meta.git_revision} has its sources.`),
@@ -67,16 +68,22 @@ function switched({ options, compilers }, workload, answers) {
   found.length ? null : missing("No single pass was left out: a search between two frontends edits the programs. Between two compilers it tries passes and options:", `make explain PROGRAM=${workload}${names.length > 1 ? ` COMPILERS=${names.join(",")}` : ""}`)];
 }
 
-function byClass({ classes, subject, baseline }, at) {
-  const head = h("h3", {}, "Difference by class of operation");
-  if (!classes.length) return [head, missing("No call of both programs was profiled.", "make paper")];
-  const compilers = classes.map((one) => one.compiler), compiler = oneOf(at, "compiler", compilers), one = classes.find((other) => other.compiler === compiler);
-  const kinds = DATA.timeline.classes, signedMs = (ms) => `${ms < 0 ? "\u2212" : "+"}${number(Math.abs(ms))} ms`;
+function byClass(workload, at) {
+  const head = h("h3", {}, "Difference by class of operation"), { subject, baseline } = DATA.pair;
+  const calls = DATA.timeline.calls.filter((call) => call.workload === workload).sort((a, b) => isOther(a) - isOther(b) || none(a.profile) - none(b.profile));
+  const known = unique(calls.map((call) => call.compiler)).map((compiler) => {
+    const own = calls.filter((call) => call.compiler === compiler);
+    return { compiler, sides: [baseline, subject].map((name) => own.find((call) => call.framework === name && call.study === own[0].study)) };
+  }).filter(({ sides }) => sides.every(Boolean));
+  if (!known.length) return [head, missing("No call of both programs was profiled.", "make paper")];
+  const compilers = known.map((one) => one.compiler), compiler = oneOf(at, "compiler", compilers), { sides } = known.find((one) => one.compiler === compiler), [{ run, reference }] = sides;
+  const rows = Object.entries(DATA.timeline.classes).map(([name, kind]) => ({ ...kind, ms: sides.map((call) => call[`${name}_ms`]), reference })).filter(({ ms }) => !ms.some(none));
+  const signedMs = (ms) => `${ms < 0 ? "\u2212" : "+"}${number(Math.abs(ms))} ms`;
   return [head, h("div", { class: "bar" }, choice("compiler", compilers.map((name) => [name, name]), compiler, (value) => go(at, { compiler: value }))),
-    beside(msBars(one.rows.map((row) => ({ label: `${kinds[row.class].title}${signed(one)}`, from: 0, to: row.difference_ms, ink: kinds[row.class].colour, about: signedMs(row.difference_ms) })), `ms, ${title(subject)} \u2212 ${title(baseline)}`),
-      table(`A profiled call in ${compiler}${one.run ? `, run ${one.run}` : ""}`, [["Class", (row) => kinds[row.class].title], [`${title(baseline)}, ms`, (row) => number(row.baseline_ms), "number"],
-      [`${title(subject)}, ms`, (row) => number(row.subject_ms), "number"], ["Difference, ms", (row) => number(row.difference_ms), "number"]], ofPart(one.rows, one))),
-    one.consistent ? null : h("p", {}, "One of the profiled calls differs by more than a tenth from one without the profiler.")];
+    beside(msBars(rows.map((row) => ({ label: `${row.title}${signed(row)}`, from: 0, to: row.ms[1] - row.ms[0], ink: row.colour, about: signedMs(row.ms[1] - row.ms[0]) })), `ms, ${title(subject)} \u2212 ${title(baseline)}`),
+      table(`A profiled call in ${compiler}${run ? `, run ${run}` : ""}`, [["Class", (row) => row.title], [`${title(baseline)}, ms`, (row) => number(row.ms[0]), "number"],
+        [`${title(subject)}, ms`, (row) => number(row.ms[1]), "number"], ["Difference, ms", (row) => number(row.ms[1] - row.ms[0]), "number"]], rows)),
+    sides.every((call) => call.profile_consistent) ? null : h("p", {}, "One of the profiled calls differs by more than a tenth from one without the profiler.")];
 }
 
 async function closedBy({ subject, baseline }, workload, answers) {
@@ -110,34 +117,67 @@ function longest({ operations: found, not_optimised: reason, subject, baseline }
 }
 
 
-function byRun({ runs, subject, baseline }, workload) {
-  const head = h("h3", {}, "How noisy this number is");
-  if (!runs.rows.length) return [head, missing("No run has rounds of its steady state.", "make paper")];
-  const rows = runs.rows.map((row) => ({ ...row, subject, baseline, quantity: "steady" }));
+function byRun(compared, workload) {
+  const head = h("h3", {}, "How noisy this number is"), { subject, baseline } = DATA.pair;
+  const pooled = compared.filter((row) => row.quantity === "steady" && row.subject === subject && row.baseline === baseline && row.each.length);
+  const rows = pooled.flatMap(({ each: every, reference }) => unique(every.map(([run]) => run)).map((run) => {
+    const each = every.filter(([of]) => of === run), log = each.reduce((sum, [, , ratio]) => sum + Math.log(ratio), 0) / each.length;
+    return { ...DATA.pair, run: run || "this run", ratio: Math.exp(log), each, machine: DATA.kinds[run], reference };
+  }));
+  if (!rows.length) return [head, missing("No run has rounds of its steady state.", "make paper")];
+  const next = pooled.find((row) => !none(row.predicted_low)), band = next && [next.predicted_low, next.predicted_high];
   return [head, h("p", {}, "Large dots: the steady ratio of each run; small dots: of each round. ",
-    runs.predicted ? `Shaded: where one more run on ${runs.on ? `a machine of ${runs.on}` : "this machine"} is expected, ${interval(...runs.predicted)}. ` : "Where one more run is expected is not known."),
-  beside(forest(rows, { label: (row) => row.run, single: true, band: runs.predicted, most: BESIDE }),
+    band ? `Shaded: where one more run on ${next.machine ? `a machine of ${next.machine}` : "this machine"} is expected, ${interval(...band)}. ` : "Where one more run is expected is not known."),
+  beside(forest(rows, { label: (row) => row.run, single: true, band, most: BESIDE }),
     table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine of", (row) => row.machine]], rows), rows)),
   h("p", {}, link("Every call of it", ["cells"], [["workload", workload]]))];
 }
 
-function others({ frameworks, subject, baseline }) {
-  const head = h("h3", {}, "Every framework");
-  if (!frameworks.length) return [head, missing("No other framework was measured.", "make study STUDIES=stacks")];
-  const of = (key) => [[key === "over_baseline" ? `Over ${title(baseline)}` : `Over ${title(subject)}`, (row) => (row[key] ? h("span", {}, number(row[key].ratio), sign(row[key])) : ""), "number"],
-    ["interval", (row) => (row[key] ? interval(row[key].low, row[key].high) : ""), "keep"], ["verdict", (row) => (row[key] ? row[key].verdict : "")]];
-  return [head, table("Steady states, as ratios: faster is below 1", filled([["Framework", (row) => title(row.framework)], ...of("over_baseline"), ...of("over_subject")], frameworks), frameworks),
-    signLegend(frameworks.flatMap((row) => [row.over_baseline, row.over_subject]))];
+// The steady ratios of every framework over both, this run's before the reference's.
+function others(compared) {
+  const head = h("h3", {}, "Every framework"), { subject, baseline } = DATA.pair, found = {};
+  const keep = (framework, side, row) => {
+    const one = (found[framework] ??= { framework });
+    if (!one[side] || isOther(one[side])) one[side] = row;
+  };
+  const turned = (row) => ({ ...row, ratio: 1 / row.ratio, ...(none(row.low) ? {} : { low: 1 / row.high, high: 1 / row.low }), verdict: { slower: "faster", faster: "slower" }[row.verdict] || row.verdict });
+  for (const row of compared) {
+    if (row.quantity === "steady" && row.baseline === baseline) keep(row.subject, "over_baseline", row);
+    else if (row.quantity === "pairwise" && row.baseline === subject) keep(row.subject, "over_subject", row);
+    else if (row.quantity === "pairwise" && row.subject === subject) keep(row.baseline, "over_subject", turned(row));
+  }
+  const rows = Object.values(found);
+  if (!rows.length) return [head, missing("No other framework was measured.", "make study STUDIES=stacks")];
+  const of = (key, name) => [[`Over ${title(name)}`, (row) => (row[key] ? h("span", {}, number(row[key].ratio), sign(row[key])) : ""), "number"],
+    ["interval", (row) => (row[key] ? interval(row[key].low, row[key].high) : ""), "keep"], ["verdict", (row) => row[key]?.verdict]];
+  return [head, table("Steady states, as ratios: faster is below 1", filled([["Framework", (row) => title(row.framework)], ...of("over_baseline", baseline), ...of("over_subject", subject)], rows), rows),
+    signLegend(rows.flatMap((row) => [row.over_baseline, row.over_subject]))];
 }
 
-function onTargets({ memory, fits }, workload) {
+async function onTargets({ fits }, workload) {
+  const memory = (await unpack(DATA.compiled)).filter((row) => row.workload === workload && row.variant === "base" && Object.values(DATA.pair).includes(row.framework));
   const head = h("h3", {}, "Does it fit, and who needs more");
   if (!memory.length) return [head, missing("Its programs were compiled for no target.", `make paper WORKLOADS=${workload}`)];
   return [head, noTpuTime(), h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets", unnamed(memory))];
 }
 
-function numbers({ times, subject, baseline }) {
+// The column of a time and what it is of, and so why it is not the same as another one of the workload.
+const TIMES = { native: ["steady_ms", "the frameworks' own calls, in processes that alternate with their partner's"], replay: ["steady_ms", "the emitted programs in this compiler, without the frameworks"],
+  profile: ["profiled_ms", "one call of the replayed programs under a profiler, which takes time itself"] };
+
+function numbers(workload) {
+  const { subject, baseline } = DATA.pair, calls = DATA.timeline.calls.map((call) => ({ ...call, mode: "profile" })), key = (row) => `${row.study} ${row.compiler}`;
+  const every = [...DATA.cells, ...calls].filter((row) => row.workload === workload && row.device === "cpu");
+  const rows = Object.entries(TIMES).flatMap(([mode, [column, what]]) => {
+    const own = every.filter((row) => row.mode === mode && !none(row[column]));
+    return unique(own.map(key)).flatMap((group) => {
+      const [before, after] = [baseline, subject].map((name) => own.find((row) => row.framework === name && key(row) === group)), one = after || before;
+      return one ? [{ what, compiler: one.compiler, before: before?.[column], after: after?.[column], run: one.run, reference: one.reference, study: one.study }] : [];
+    });
+  });
+  // Two studies may share a cell: it is one time.
+  const texts = rows.map(({ study, ...row }) => JSON.stringify(row)), times = rows.filter((_, place) => texts.indexOf(texts[place]) === place);
   return [h("h3", {}, "Which time is which"), times.length ? h("div", {}, h("p", {}, "Steady milliseconds of these two that the views show. They differ because they are of different runs, or of different things; only rows of one run may be compared."),
-    table("Times of the two", filled([["Of", (row) => row.what, "wide"], ["Study", (row) => row.study], ["Compiler", (row) => row.compiler, "keep"], [`${title(baseline)}, ms`, (row) => number(row.baseline_ms, 4), "number"],
-      [`${title(subject)}, ms`, (row) => number(row.subject_ms, 4), "number"], ["Run", (row) => row.run || "this run", "keep"]], times), times)) : h("p", {}, "No time of the two is known.")];
+    table("Times of the two", filled([["Of", (row) => row.what, "wide"], ["Study", (row) => row.study], ["Compiler", (row) => row.compiler, "keep"], [`${title(baseline)}, ms`, (row) => number(row.before, 4), "number"],
+      [`${title(subject)}, ms`, (row) => number(row.after, 4), "number"], ["Run", (row) => row.run || "this run", "keep"]], times), times)) : h("p", {}, "No time of the two is known.")];
 }
