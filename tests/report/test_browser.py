@@ -415,6 +415,15 @@ def test_a_profile_of_sums_has_no_trace(report):
     report.path = None  # the next test needs the page as it was
 
 
+def test_without_optimised_programs_the_largest_operations_stand_beside_each_other_by_rank(report):
+    report.visit("")
+    report.evaluate("DATA.programs = []")
+    report.visit("why/gemm")
+    shown = report.evaluate("MAIN.textContent")
+    assert "By rank: " in shown and "dot.31.50dot.82.10products and convolutions" in shown
+    report.path = None
+
+
 def test_the_trace_of_several_frontends_has_a_process_and_threads_for_each(report):
     """Times that no binary fraction holds, neighbours that touch, and operations that take no time."""
     spans = [[n % 2, round(n * 0.001001, 6), 0.001001 * (n % 3 > 0)] for n in range(300)]

@@ -21,7 +21,6 @@ from stackwars.publish.report.why import MARK, Pages
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import confirm, definitions
-from stackwars.study.claims.compare import NOT_REPRODUCED
 from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.study.claims.votes import votes_for
 from stackwars.study.results import schema
@@ -69,7 +68,7 @@ def gather(sources: Sources) -> Row:
         "glossary": glossary(GLOSSARY.read_text(encoding="utf-8")),
         "claims_changed": changes(CLAIMS.read_text(encoding="utf-8")),
         "reproduction": reproduction.get("summary", ""),
-        "against": against(reproduction),
+        "against": reproduction if reproduction.get("ratios") or reproduction.get("cells") else None,
         "frameworks": {name: _framework(name) for name in dict.fromkeys(names)},
         "cells": cells,
         "raw_run": raw_run,
@@ -165,35 +164,6 @@ def _framework(name: str) -> dict[str, str]:
     if name in frameworks.names():
         return {"title": frameworks.title(name), "colour": frameworks.load(name).COLOUR}
     return {"title": sharding.title(name), "colour": "#555555"}
-
-
-def against(document: Row) -> Row | None:
-    """Return what differs, of a document of `claims.compare`; None if nothing was compared.
-
-    {"summary", "machines", "claims": those that the run tests and gives another verdict, the contradicting ones first,
-    "untested": how many it does not test, "ratios": those that the reference does not expect, the furthest first,
-    "cells": those with another status, "counts": [how many of each were compared]}.
-    """
-    if not document.get("ratios") and not document.get("cells"):
-        return None
-    tested = [one for one in document["claims"] if one["run"] != NOT_TESTABLE]
-    claims = [one for one in tested if one["run"] != one["reference"]]
-    ratios = [one for one in document["ratios"] if False in (one["inside"], one["same_side"])]
-    return {
-        "summary": document["summary"],
-        "machines": [document["run"]["machine"], document["reference"]["machines"]],
-        "claims": sorted(claims, key=lambda one: one["outcome"] != NOT_REPRODUCED),
-        "untested": len(document["claims"]) - len(tested),
-        "ratios": sorted(ratios, key=_beyond, reverse=True),
-        "cells": [one for one in document["cells"] if one["run"] != one["reference"]],
-        "counts": [len(document[name]) for name in ("claims", "ratios", "cells")],
-    }
-
-
-def _beyond(ratio: Row) -> float:
-    """Return by what factor a ratio lies outside its prediction interval, or off the reference's without one."""
-    low, high = ratio["predicted"] or [ratio["reference"]] * 2
-    return max(low / ratio["run"], ratio["run"] / high)
 
 
 def explained(reference: Path) -> list[Row]:

@@ -17,7 +17,6 @@ from stackwars.core.ratio import SLOWER, geometric_mean
 from stackwars.explain.answer import CAUSE
 from stackwars.measure import frameworks, workloads
 from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
-from stackwars.publish.report import operations
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.printed import OPTIMISED
@@ -44,9 +43,7 @@ class Pages:
     """The rows of a document, and the pages that are made of them."""
 
     def __init__(self, sources: Sources, document: Row) -> None:
-        """document: what `gather` has of cells, comparisons, compiled, effects, explained, programs, timeline and
-        studies.
-        """
+        """document: what `gather` has of comparisons, compiled, causes, effects and studies."""
         self._sources, self._document, self._config = sources, document, sources.run.config
         pairs = comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS)
         self.subject, self.baseline = (pairs[0].subject, pairs[0].baseline) if pairs else ("", "")
@@ -105,7 +102,6 @@ class Pages:
 
     def page(self, workload: str) -> Row:
         """Return the page of a workload: the verdict in sentences, and the parts, empty if there is nothing."""
-        document = self._document
         margin = self._compared(schema.MARGIN, workload, compiler=self._native)
         factors = [
             self._compared(quantity, workload, compiler=self._native)
@@ -116,8 +112,6 @@ class Pages:
             for name in self._config.compilers
             if (row := self._compared(schema.REPLAY, workload, compiler=name))
         ]
-        calls = having(document["timeline"]["calls"], workload=workload)
-        program = next(iter(having(document["programs"], workload=workload)), None)
         return {
             "title": workloads.load(workload).TITLE,
             "sentences": [
@@ -129,8 +123,6 @@ class Pages:
             "waterfall": self._waterfall(workload),
             "compilers": compilers,
             "options": list(self._options(compilers)),
-            "operations": operations.largest_operations(program, _one_study(calls), self._pair),
-            "not_optimised": (program or {}).get("not_optimised", {}).get(self.subject, ""),
             "fits": fits_sentences(self._needs(workload), self._more(workload), *self._pair),
             "commands": self._commands(workload),
         }
@@ -288,12 +280,6 @@ def picked(row: Row, *names: str) -> Row:
 def _shown(row: Row) -> Row:
     """Return a comparison without its rounds, which the page shows by run."""
     return {name: value for name, value in row.items() if name not in ("each", "studies")}
-
-
-def _one_study(calls: list[Row]) -> list[Row]:
-    """Return the calls of one study: of this run rather than of the reference, and with profiles."""
-    best = min(calls, key=lambda call: ("reference" in call, not call["profile"]), default=None)
-    return [call for call in calls if best and call["study"] == best["study"]]
 
 
 def verdict_sentence(row: Row | None, subject: str, baseline: str) -> str:

@@ -49,6 +49,7 @@ def packed(document: dict[str, Any]) -> dict[str, Any]:
         **each,
         **{name: pack(document[name]) for name in rows},
         **({"other": {**other, "comparisons": pack(other["comparisons"])}} if other else {}),
+        "against": document["against"] and pack(document["against"]),
         "claims": [{**one, "votes": pack(one["votes"])} for one in document["claims"]],
         "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],
         "timeline": {**timeline, "calls": pack(calls)},

@@ -76,9 +76,10 @@ const timesOf = (one, names, compiler) => Promise.all(names.map(async (framework
   return { call, ms: new Map(operations.map(([name, , ms]) => [name, ms])) };
 }));
 
-// The profiled calls of a program, of one study.
+// The profiled calls of a program, of one study: this run's before the reference's, and those with their operations first.
 function callsOf(workload, framework, compiler) {
-  const matches = DATA.timeline.calls.filter((call) => call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler));
+  const matches = DATA.timeline.calls.filter((call) => call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler))
+    .sort((a, b) => isOther(a) - isOther(b) || none(a.profile) - none(b.profile));
   return matches.filter((call) => call.study === matches[0].study);
 }
 

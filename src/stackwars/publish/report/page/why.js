@@ -22,7 +22,7 @@ async function why(at) {
     ...waterfall(page),
     ...byClass(workload, here),
     ...(await named(page, workload)),
-    ...longest(page, workload),
+    ...(await longest(workload)),
     ...others(compared),
     ...(await onTargets(page, workload)),
     ...numbers(workload),
@@ -69,14 +69,10 @@ function switched({ options, compilers }, workload, answers) {
 }
 
 function byClass(workload, at) {
-  const head = h("h3", {}, "Difference by class of operation"), { subject, baseline } = DATA.pair;
-  const calls = DATA.timeline.calls.filter((call) => call.workload === workload).sort((a, b) => isOther(a) - isOther(b) || none(a.profile) - none(b.profile));
-  const known = unique(calls.map((call) => call.compiler)).map((compiler) => {
-    const own = calls.filter((call) => call.compiler === compiler);
-    return { compiler, sides: [baseline, subject].map((name) => own.find((call) => call.framework === name && call.study === own[0].study)) };
-  }).filter(({ sides }) => sides.every(Boolean));
-  if (!known.length) return [head, missing("No call of both programs was profiled.", "make paper")];
-  const compilers = known.map((one) => one.compiler), compiler = oneOf(at, "compiler", compilers), { sides } = known.find((one) => one.compiler === compiler), [{ run, reference }] = sides;
+  const head = h("h3", {}, "Difference by class of operation"), { subject, baseline } = DATA.pair, sidesIn = (compiler) => [baseline, subject].map((name) => callsOf(workload, name, compiler)[0]);
+  const compilers = unique(DATA.timeline.calls.filter((call) => call.workload === workload).map((call) => call.compiler)).filter((compiler) => sidesIn(compiler).every(Boolean));
+  if (!compilers.length) return [head, missing("No call of both programs was profiled.", "make paper")];
+  const compiler = oneOf(at, "compiler", compilers), sides = sidesIn(compiler), [{ run, reference }] = sides;
   const rows = Object.entries(DATA.timeline.classes).map(([name, kind]) => ({ ...kind, ms: sides.map((call) => call[`${name}_ms`]), reference })).filter(({ ms }) => !ms.some(none));
   const signedMs = (ms) => `${ms < 0 ? "\u2212" : "+"}${number(Math.abs(ms))} ms`;
   return [head, h("div", { class: "bar" }, choice("compiler", compilers.map((name) => [name, name]), compiler, (value) => go(at, { compiler: value }))),
@@ -104,16 +100,37 @@ async function named({ subject, baseline }, workload) {
     differing.length ? kindsTable(differing, [baseline, subject]) : h("p", {}, "Both have the same operations, each as often.")];
 }
 
-function longest({ operations: found, not_optimised: reason, subject, baseline }, workload) {
-  const head = h("h3", {}, "The operations that take most time");
-  if (!found) return [head, missing("No profile of single operations of both programs is in this report.", "make paper")];
-  const side = (key, name) => [[title(name), (row) => (row[key] ? row[key].operation : "\u2260 nothing opposite")], ["ms", (row) => (row[key] ? number(row[key].ms) : ""), "number"],
-    ["line", (row) => (row[key] ? row[key].source : ""), "keep"]];
-  const classes = (row) => unique([row.baseline, row.subject].filter(Boolean).map((one) => DATA.timeline.classes[one.class].title)).join(" / ");
-  return [head, h("p", {}, `Of a profiled call in ${found.compiler}. `, ...(found.matched
-    ? ["What computes the same in both stands in one row. ", link("The optimised programs", ["programs", workload], [["form", "optimised"], ["left", baseline], ["right", subject]]), "."]
-    : [`By rank: which of them compute the same is not known, for ${reason || "the optimised programs are not in this report"}. The last commands of this page make them.`])),
-  table(`The ${found.rows.length} largest operations`, filled([...side("baseline", baseline), ...side("subject", subject), ["Class", classes]], found.rows), found.rows)];
+// The operation of a line of an optimised program that runs by itself, with its time; null for another line.
+const operationAt = ({ texts, classes, sources, runs, taken }, side, line) => {
+  if (line === null) return null;
+  const text = texts[side][line], name = text.trim().replace(/^ROOT /, "").split(" = ")[0].replace(/^%/, ""), ms = taken[side].ms.get(name);
+  const [, type, opcode] = text.match(/ = (\([^)]*\)|\S+) ([\w-]+)/) || [];
+  return none(ms) || !runs[side][line].includes(name) ? null
+    : { operation: opcode ? `${name}: ${opcode} ${type.replace(/\{[\d,]*\}/g, "")}` : name, kind: classes[side][line], ms, source: sources[side]?.[line] };
+};
+
+// The operations of both profiled calls by their rank, in a compiler that has both.
+async function byRank(workload, names, forms) {
+  const calls = names.map((name) => callsOf(workload, name).filter((call) => call.profile)), compiler = calls[0].map((call) => call.compiler).find((one) => calls[1].some((call) => call.compiler === one));
+  if (!compiler) return { rows: [] };
+  const sides = await Promise.all(calls.map(async (some, side) => {
+    const { operations } = await unpack(some.find((call) => call.compiler === compiler).profile), sources = forms["as emitted"]?.sides[names[side]]?.sources || [];
+    return operations.sort((a, b) => b[2] - a[2]).map(([name, kind, ms, text, line]) => ({ operation: text ? `${name}: ${text}` : name, kind, ms, source: sources[line - 1] }));
+  }));
+  return { compiler, rows: [...Array(Math.max(...sides.map((list) => list.length))).keys()].map((place) => sides.map((list) => list[place] || null)) };
+}
+
+async function longest(workload) {
+  const head = h("h3", {}, "The operations that take most time"), names = [DATA.pair.baseline, DATA.pair.subject], program = DATA.programs.find((one) => one.workload === workload);
+  const forms = program ? await unpack(program.forms) : {}, form = forms.optimised, both = form && names.every((name) => form.sides[name]) ? await pairOf(form, program, names) : null, isMatched = Boolean(both) && both.taken.every(Boolean);
+  const { compiler, rows: every } = isMatched ? { compiler: form.compiler, rows: both.pairs.map((pair) => pair.map((line, side) => operationAt(both, side, line))) } : await byRank(workload, names, forms);
+  const most = (row) => Math.max(...some(row).map(({ ms }) => ms)), rows = every.filter((row) => some(row).length).sort((a, b) => most(b) - most(a)).slice(0, 10);
+  if (!rows.length) return [head, missing("No profile of single operations of both programs is in this report.", "make paper")];
+  const side = (name, place) => [[title(name), (row) => (row[place] ? row[place].operation : "\u2260 nothing opposite")], ["ms", (row) => number(row[place]?.ms), "number"], ["line", (row) => row[place]?.source, "keep"]];
+  return [head, h("p", {}, `Of a profiled call in ${compiler}. `, ...(isMatched
+    ? ["What computes the same in both stands in one row. ", link("The optimised programs", ["programs", workload], [["form", "optimised"], ["left", names[0]], ["right", names[1]]]), "."]
+    : [`By rank: which of them compute the same is not known, for ${program?.not_optimised[names[1]] || "the optimised programs are not in this report"}. The last commands of this page make them.`])),
+  table(`The ${rows.length} largest operations`, filled([...names.flatMap(side), ["Class", (row) => unique(some(row).map(({ kind }) => DATA.timeline.classes[kind].title)).join(" / ")]], rows), rows)];
 }
 
 
