@@ -48,58 +48,47 @@ def gather(sources: Sources) -> Row:
     folder = Folder(run.folder, run.measured)
     # The reference has the raw results of its newest full run.
     raw_run = context.get("run", "") if run.is_reference else ""
-    cells, comparisons, compiled = (
-        make(sources) for make in (tables.cells, tables.comparisons, tables.compiled)
-    )
-    listed = folder["report_programs"]
-    programs = documents.read(listed)["programs"] if listed.exists() else []
-    timeline = raw.profiles(sources, raw_run)
-    checked, gaps = tables.values(sources), tables.causes(sources)
-    released = tables.of_one_study(sources, "releases", "releases", tables.RELEASE)
-    names = [row["framework"] for row in (*cells, *checked, *released, *timeline["calls"])]
-    names += [row[side] for row in (*comparisons, *gaps) for side in ("subject", "baseline")]
-    names += [name for one in programs for name in (*one["frameworks"], *one["left_out"])]
-    reproduction = documents.read(folder["reproduction"]) if folder["reproduction"].exists() else {}
+    cells, compiled = tables.cells(sources), tables.compiled(sources)
+    names = dict.fromkeys([*frameworks.names(), *(row["framework"] for row in (*cells, *compiled))])
+    listed, compared = folder["report_programs"], folder["reproduction"]
+    reproduction = documents.read(compared) if compared.exists() else {}
+    short_names, accepted = tables.kind_names(sources), sources.reference.context.get("runs", [])
     result = {
         "name": titled(run),
         "mark": MARK,
         "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
-        "studies": {name: _study(sources, name, compiled) for name in run.config.studies},
+        "studies": {name: _study(sources, name) for name in run.config.studies},
         "glossary": glossary(GLOSSARY.read_text(encoding="utf-8")),
         "claims_changed": changes(CLAIMS.read_text(encoding="utf-8")),
         "reproduction": reproduction.get("summary", ""),
         "against": reproduction if reproduction.get("ratios") or reproduction.get("cells") else None,
-        "frameworks": {name: _framework(name) for name in dict.fromkeys(names)},
+        "frameworks": {name: _framework(name) for name in names},
+        "kinds": {one["run"]: short_names[one["machine"]] for one in accepted},
         "cells": cells,
         "raw_run": raw_run,
         "details": raw.cells(run.measured),
         "replays": raw.replays(run.measured),
-        "comparisons": comparisons,
+        "comparisons": tables.comparisons(sources),
         "quantities": schema.QUANTITIES,
-        "causes": gaps,
+        "causes": tables.causes(sources),
         "effects": tables.of_one_study(sources, tables.COMPILERS, "effects", tables.EFFECT),
-        "releases": released,
+        "releases": tables.of_one_study(sources, "releases", "releases", tables.RELEASE),
         "explained": [tables.origin_of(sources, sources.reference) | row for row in explained(REFERENCE)],
         "facts": {name: text.partition(";")[0] for name, text in FACTS.items()},
         "compiled": compiled,
-        "values": checked,
-        "programs": programs,
-        "timeline": timeline,
+        "values": tables.values(sources),
+        "programs": documents.read(listed)["programs"] if listed.exists() else [],
+        "timeline": raw.profiles(sources, raw_run),
         "claims": claims(run),
         "checks": format_checks(run),
         "audits": [
             {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
         ],
     }
-    # These are packed, and every view asks whether they have something of its workload.
-    packed = ("causes", "releases", "explained")
-    has = {name: sorted({row["workload"] for row in result[name]} - {""}) for name in packed}
     every = Pages(sources, result)
     pair = {"subject": every.subject, "baseline": every.baseline}
-    names, accepted = tables.kind_names(sources), sources.reference.context.get("runs", [])
-    kinds = {one["run"]: names[one["machine"]] for one in accepted}
-    made = {"machines": every.machines, "kinds": kinds, "why": every.pages, "overview": every.overview()}
-    return result | {"has": has, "pair": pair} | made
+    made = {"machines": every.machines, "why": every.pages, "overview": every.overview()}
+    return result | {"pair": pair} | made
 
 
 def glossary(text: str) -> dict[str, str]:
@@ -140,16 +129,15 @@ def _ballot(run: Dataset, claim: definitions.Claim) -> Row:
     }
 
 
-def _study(sources: Sources, name: str, compiled: list[Row]) -> dict[str, Any]:
-    """Return where a study is from, whether that is the reference in the report of another run, the number of its
-    programs that were compiled for targets, the folder that a run of it has here, and the option for that run.
+def _study(sources: Sources, name: str) -> dict[str, Any]:
+    """Return where a study is from, whether that is the reference in the report of another run, the folder that a run
+    of it has here, and the option for that run.
     """
     config = sources.run.config.changed(source="measured")
     is_usual = not sources.dataset_for(name).is_reference or name in measured_studies(config)
     return {
         "origin": sources.origin(name),
         **tables.origin_of(sources, sources.dataset_for(name)),
-        "compiled": sum(row["study"] == name for row in compiled),
         "folder": f"results/{folder_name(config if is_usual else config.changed(measure=[name]))}",
         "option": "" if is_usual else f"--config 'measure=[{name}]' ",
     }

@@ -14,7 +14,6 @@ from stackwars.core.numbers import shortened
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import LAYOUT
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import main
 from stackwars.study.results import runs, schema
 from stackwars.study.results.causes import gaps_of
 from stackwars.study.results.comparisons import EACH_KIND
@@ -186,7 +185,7 @@ def _key(row: Row, names: Iterable[str]) -> tuple:
 
 
 def compiled(sources: Sources) -> list[Row]:
-    """Return the programs that were compiled for targets, with their bytes over those of the baseline's program."""
+    """Return the programs that were compiled for targets."""
     result = []
     for data, study in _each(sources):
         divided = _belongs(data, "sharding", study)
@@ -195,20 +194,7 @@ def compiled(sources: Sources) -> list[Row]:
             table = table[~table["target"].isin(("", CPU)) & (table["devices"].notna() == divided)]
             known = {"study": study.name, **origin_of(sources, data)}
             result += [known | row for row in records(newest(data, study, table), COMPILED)]
-    pair = main(sources.run.config)
-    baselines = {_size(row): row for row in result if pair and row["framework"] == pair.baseline}
-    for row in result:
-        base = baselines.get(_size(row), row)
-        for name in ("hbm", "temp"):
-            bytes_, over = row.get(f"{name}_bytes"), base.get(f"{name}_bytes")
-            if row is not base and bytes_ and over:
-                row[f"{name}_ratio"] = shortened(bytes_ / over)
     return result
-
-
-def _size(row: Row) -> tuple:
-    """Return what two compilations share whose programs do the same at one size."""
-    return _key(row, ("study", "workload", "target", "compiler", "variant"))
 
 
 def values(sources: Sources) -> list[Row]:

@@ -72,9 +72,10 @@ async function unpack(packed) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// The rows that every view needs.
+// The rows of the tables. Comparisons are many, and unpacked by the views that need them.
 const loaded = (async () => {
-  [DATA.cells, DATA.timeline.calls] = await Promise.all([DATA.cells, DATA.timeline.calls].map(unpack));
+  const unpacked = async (parent, name) => { parent[name] = await unpack(parent[name]); };
+  await Promise.all([...["cells", "causes", "compiled", "values", "releases", "explained", "effects"].map((name) => unpacked(DATA, name)), unpacked(DATA.timeline, "calls")]);
   titles = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.timeline.calls, ...DATA.overview].map((one) => [one.workload, one.title]));
 })();
 

@@ -1,6 +1,6 @@
 // The gaps between two programs in one compiler: the cause of each, or what was tried.
-async function causes(at) {
-  const found = await unpack(DATA.causes);
+function causes(at) {
+  const found = DATA.causes;
   if (!found.length) return [h("h2", {}, "Causes"), h("p", {}, "No two programs differ by more than the bound in one compiler.")];
   const keys = ["verdict", "workload", "compiler", "subject"], every = found.map((row) => ({ ...row, verdict: row.verdict || "not searched" }));
   const rows = wanted(every, at, ...keys);

@@ -124,8 +124,8 @@ const everyBlock = (details, row, at) => [
 const mib = (bytes) => (none(bytes) ? "" : bytes > 0 && bytes < 2 ** 10 ? "< 0.001" : number(bytes / 2 ** 20));
 
 // Programs that were compiled for devices, which need not be here: what they need and whether it fits.
-async function compiled(at) {
-  const every = await unpack(DATA.compiled);
+function compiled(at) {
+  const every = DATA.compiled;
   if (!every.length) return [h("h2", {}, "Memory of compiled programs"), h("p", {}, "No program was compiled for a target.")];
   const { control, origin: from, rows: own } = studyOf(every, at);
   const keys = ["workload", "framework", "target", "compiler", "variant"], rows = wanted(own, at, ...keys), { shown, pager } = paged(rows, at);
@@ -139,10 +139,17 @@ async function compiled(at) {
 
 const factor = (value) => (none(value) ? "" : `${number(value)}\u00d7`);
 
+// The bytes of a compiled program over those of the baseline's program of the same size.
+function overBaseline(row, column) {
+  const base = DATA.compiled.find((one) => one.framework === DATA.pair.baseline && ["study", "workload", "target", "compiler", "variant"].every((key) => one[key] === row[key]));
+  return base && row.framework !== base.framework && base[column] && row[column] ? row[column] / base[column] : undefined;
+}
+
 // The program of the subject whose memory differs most from the baseline's.
 function apart(rows) {
-  const [row] = rows.filter((one) => one.framework === DATA.pair.subject && one.hbm_ratio).sort((a, b) => Math.abs(Math.log(b.hbm_ratio)) - Math.abs(Math.log(a.hbm_ratio)));
-  return row ? `Furthest apart: ${row.title}, size ${row.variant}, ${row.target}, ${row.compiler}, where ${title(row.framework)} needs ${factor(row.hbm_ratio)} the memory of ${title(DATA.pair.baseline)}.` : "";
+  const over = rows.filter((one) => one.framework === DATA.pair.subject).map((one) => [one, overBaseline(one, "hbm_bytes")]).filter(([, ratio]) => ratio);
+  const [[row, ratio] = []] = over.sort(([, a], [, b]) => Math.abs(Math.log(b)) - Math.abs(Math.log(a)));
+  return row ? `Furthest apart: ${row.title}, size ${row.variant}, ${row.target}, ${row.compiler}, where ${title(row.framework)} needs ${factor(ratio)} the memory of ${title(DATA.pair.baseline)}.` : "";
 }
 
 const noTpuTime = () => (DATA.cells.some((cell) => cell.device === "tpu" && !none(cell.steady_ms)) ? null
@@ -150,8 +157,8 @@ const noTpuTime = () => (DATA.cells.some((cell) => cell.device === "tpu" && !non
 
 const compiledTable = (caption, rows, shown = rows) => table(caption, filled([
   ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", (row) => row.variant, "keep"],
-  ["Needs, MiB", (row) => mib(row.hbm_bytes), "number"], [`over ${title(DATA.pair.baseline)}`, (row) => factor(row.hbm_ratio), "number"], ["Verdict", (row) => row.verdict || row.status],
-  ["Temporaries, MiB", (row) => mib(row.temp_bytes), "number"], [`temporaries over ${title(DATA.pair.baseline)}`, (row) => factor(row.temp_ratio), "number"], ["Arguments, MiB", (row) => mib(row.argument_bytes), "number"],
+  ["Needs, MiB", (row) => mib(row.hbm_bytes), "number"], [`over ${title(DATA.pair.baseline)}`, (row) => factor(overBaseline(row, "hbm_bytes")), "number"], ["Verdict", (row) => row.verdict || row.status],
+  ["Temporaries, MiB", (row) => mib(row.temp_bytes), "number"], [`temporaries over ${title(DATA.pair.baseline)}`, (row) => factor(overBaseline(row, "temp_bytes")), "number"], ["Arguments, MiB", (row) => mib(row.argument_bytes), "number"],
   ["Usable, MiB", (row) => mib(row.usable_bytes), "number"], ["Published", (row) => row.published_status], ["Largest batch", (row) => row.largest_batch, "number"], ["Estimated cycles", (row) => number(row.estimated_cycles), "number"],
   ["Operations", (row) => row.operations, "number"], ["Fusions", (row) => row.fusions, "number"], ["Compile, s", (row) => number(row.compile_s), "number"], ["Status", (row) => (row.status === "ok" ? "" : clipped(statusOf(row))), "wide"], ["Run", (row) => row.run, "keep"],
 ], rows), rows, shown);

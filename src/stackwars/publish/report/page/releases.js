@@ -1,6 +1,6 @@
 // Every program in each release of a compiler: which release made it faster, slower, wrong or right.
-async function releases(at) {
-  const every = await unpack(DATA.releases);
+function releases(at) {
+  const every = DATA.releases;
   if (!every.length) return [h("h2", {}, "Releases"), missing("No releases of compilers were compared.", "make study STUDIES=releases")];
   const shown = at.query.get("shown") || "", keys = ["workload", "framework", "project", "version", "change", "status"];
   const rows = wanted(every.filter((row) => shown || row.change), at, ...keys), { shown: page, pager } = paged(rows, at);
@@ -61,8 +61,8 @@ const releaseTable = (caption, rows, shown = rows) => table(caption, filled([
 const UPSTREAM = "docs/upstream.md";
 
 // What `make explain` answered: the region that is slow, or the smallest program that is wrong, and what makes it go away.
-async function explained(at) {
-  const every = await unpack(DATA.explained);
+function explained(at) {
+  const every = DATA.explained;
   if (!every.length) return [h("h2", {}, "Explained"), missing("No answer of make explain is in this report.", "make explain PROGRAM=docs/examples/softmax.py")];
   const own = every.filter((row) => row.name === at.parts[1]);
   if (own.length) return [h("h2", {}, `Explained: ${own[0].title}`), missing("Searched by", own[0].command), ...own.flatMap(answerOf), h("p", {}, link("All answers", ["explained"]))];

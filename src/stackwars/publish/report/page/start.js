@@ -4,10 +4,10 @@ const clipped = (text) => (text.length > 160 ? `${text.slice(0, 160)} ...` : tex
 const counted = (values) => unique(values).map((one) => `${values.filter((value) => value === one).length} ${one}`).join(", ");
 
 // Who is slower and why, then everything else that is in this report.
-async function start(at) {
+function start(at) {
   const machine = DATA.meta.machine || {}, isReference = DATA.meta.origin === "reference";
   return [
-    ...overview(await heat(at)),
+    ...overview(heat(at)),
     h("p", {}, link("Claims", ["claims"]), `: ${counted(DATA.claims.map((claim) => claim.verdict))}. `, DATA.reproduction || (isReference ? "" : "This run was not compared with the reference.")),
     h("h2", {}, isReference ? "The reference" : "This run"),
     h("p", {}, `${isReference ? `Its newest full run, ${DATA.raw_run}, whose raw calls this report has: preset` : "Preset"} ${DATA.meta.preset}, ` +
@@ -53,7 +53,7 @@ function modesOf(study) {
   const rows = DATA.cells.filter((row) => row.study === study && row.status !== "not run");
   const links = unique(rows.map((row) => row.mode)).map((mode) =>
     link(`${mode}: ${counted(rows.filter((row) => row.mode === mode).map((row) => row.status))}`, ["cells"], [["study", study], ["mode", mode]]));
-  const { compiled: count } = DATA.studies[study];
+  const count = DATA.compiled.filter((row) => row.study === study).length;
   return h("span", {}, listOf(count ? [...links, link(`compiled for targets: ${count}`, ["compiled"], [["study", study]])] : links));
 }
 
@@ -70,7 +70,7 @@ function notRun() {
 const MOST_WORKLOADS = 40;
 
 // The matrix of frontends and compilers, a row for each program.
-async function heat(at) {
+function heat(at) {
   const replays = DATA.cells.filter((row) => row.mode === "replay");
   if (!replays.length) return [h("p", {}, "No program was given to another compiler.")];
   const largest = (names) => names.reduce((a, b) => (replays.filter((row) => row.study === b).length > replays.filter((row) => row.study === a).length ? b : a));
@@ -93,7 +93,7 @@ async function heat(at) {
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Matrix" }, h("table", {},
       h("thead", {}, h("tr", {}, ["Workload", "Frontend", ...compilers].map((text) => h("th", { scope: "col", title: meaning(text) }, text)))),
       roving(h("tbody", {}, lines)))),
-    ...(await factors(at))];
+    ...factors(at)];
 }
 
 function heatCell(row, over) {
@@ -107,8 +107,8 @@ function heatCell(row, over) {
 }
 
 // By what factor frontend, compiler and their interaction move a time, for each workload of the matrix.
-async function factors(at) {
-  const rows = wanted(await unpack(DATA.effects), at, "workload");
+function factors(at) {
+  const rows = wanted(DATA.effects, at, "workload");
   if (!rows.length) return [];
   return [h("details", {}, h("summary", {}, "By what factor frontend and compiler move a time"), table("Typical factor on a time", [
     ["Workload", (row) => titleOf(row.workload)], ["Of", (row) => row.subset], ["Effect", (row) => row.effect], ["Factor", (row) => number(row.factor), "number"],

@@ -1,6 +1,6 @@
 // Every program in every compiler against its expected values, at the sizes of the study and at odd ones.
-async function values(at) {
-  const every = await unpack(DATA.values);
+function values(at) {
+  const every = DATA.values;
   if (!every.length) return [h("h2", {}, "Values"), h("p", {}, "No program was compared with expected values.")];
   const keys = ["status", "workload", "framework", "compiler", "variant"], rows = wanted(every, at, ...keys), { shown, pager } = paged(rows, at);
   return [

@@ -63,8 +63,7 @@ let requests = 0, path = null;
 
 function hasView(view, workload) {
   if (view === "claims") return claimsOf(workload).length > 0;
-  if (["releases", "causes", "explained"].includes(view)) return DATA.has[view].includes(workload);
-  const rows = { why: DATA.overview, programs: DATA.programs, timeline: DATA.timeline.calls }[view] || DATA.cells;
+  const { overview: why, programs, timeline, releases, causes, explained } = DATA, rows = { why, programs, timeline: timeline.calls, releases, causes, explained }[view] || DATA.cells;
   return rows.some((one) => one.workload === workload);
 }
 

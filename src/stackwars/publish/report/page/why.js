@@ -3,8 +3,8 @@ async function why(at) {
   const known = DATA.overview.map((one) => one.workload), workload = known.includes(at.parts[1]) ? at.parts[1] : known[0];
   if (!workload) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
   const { subject, baseline } = DATA.pair, page = { ...await unpack(DATA.why[workload]), ...DATA.pair };
-  const answers = (await unpack(DATA.explained)).filter((row) => row.workload === workload);
-  const released = (await unpack(DATA.releases)).filter((row) => row.workload === workload), steps = released.filter((row) => row.change);
+  const answers = DATA.explained.filter((row) => row.workload === workload);
+  const released = DATA.releases.filter((row) => row.workload === workload), steps = released.filter((row) => row.change);
   const compared = (await unpack(DATA.comparisons)).filter((row) => row.workload === workload && row.device === "cpu" && !none(row.ratio));
   const here = { parts: ["why", workload], query: at.query };
   return [
@@ -13,7 +13,7 @@ async function why(at) {
     h("div", { class: "bar" }, choice("Workload", DATA.overview.map((one) => [one.workload, one.title]), workload, (value) => { location.hash = address(["why", value]); })),
     h("ul", { class: "verdict" }, page.sentences.map((text, place) => h("li", {}, place ? text : h("strong", {}, text)))),
     elsewhere(workload),
-    ...(await closedBy(page, workload, answers)),
+    ...closedBy(page, workload, answers),
     ...switched(page, workload, answers),
     h("h3", {}, "Which release changed it"),
     released.length ? beside(releasePlot(released), steps.length ? releaseTable("The releases that changed a program of it", unnamed(steps)) : h("p", {}, "No release changed its time, its values or its status.")) : missing("No release of a compiler is known to have changed it.", `make releases PROGRAM=${workload}`),
@@ -24,7 +24,7 @@ async function why(at) {
     ...(await named(page, workload)),
     ...(await longest(workload)),
     ...others(compared),
-    ...(await onTargets(page, workload)),
+    ...onTargets(page, workload),
     ...numbers(workload),
     h("h3", {}, "What measures this again"),
     page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": text }, command))),
@@ -33,7 +33,7 @@ async function why(at) {
 }
 
 // Rows without the workload that the page is about.
-const unnamed = (rows) => rows.map((row) => ({ ...row, workload: undefined, title: "" }));
+const unnamed = (rows) => rows.map((row) => ({ ...row, title: "" }));
 
 // The rows of a part, with the sign of the part.
 const ofPart = (rows, part) => rows.map((row) => ({ ...row, reference: part.reference }));
@@ -82,8 +82,8 @@ function byClass(workload, at) {
     sides.every((call) => call.profile_consistent) ? null : h("p", {}, "One of the profiled calls differs by more than a tenth from one without the profiler.")];
 }
 
-async function closedBy({ subject, baseline }, workload, answers) {
-  const head = h("h3", {}, "What closes the gap"), searched = (await unpack(DATA.causes)).filter((row) => row.workload === workload);
+function closedBy({ subject, baseline }, workload, answers) {
+  const head = h("h3", {}, "What closes the gap"), searched = DATA.causes.filter((row) => row.workload === workload);
   const command = `make explain PROGRAM=${workload} FRONTENDS=${baseline},${subject}`;
   return [head, searched.length ? causeTable("Gaps between replayed programs, and their causes", unnamed(searched).map(({ ratio, low, high, ...row }) => row)) : h("p", {}, "No two of its programs differ by more than the bound in one compiler."),
     answers.length ? h("p", {}, "Answers of make explain, in a measurement of their own: ", listOf(answers.map((row) => h("span", {}, link([row.title, row.compiler, row.other].filter(Boolean).join(", "), ["explained", row.name]), sign(row)))), ".") : null,
@@ -171,8 +171,8 @@ function others(compared) {
     signLegend(rows.flatMap((row) => [row.over_baseline, row.over_subject]))];
 }
 
-async function onTargets({ fits }, workload) {
-  const memory = (await unpack(DATA.compiled)).filter((row) => row.workload === workload && row.variant === "base" && Object.values(DATA.pair).includes(row.framework));
+function onTargets({ fits }, workload) {
+  const memory = DATA.compiled.filter((row) => row.workload === workload && row.variant === "base" && Object.values(DATA.pair).includes(row.framework));
   const head = h("h3", {}, "Does it fit, and who needs more");
   if (!memory.length) return [head, missing("Its programs were compiled for no target.", `make paper WORKLOADS=${workload}`)];
   return [head, noTpuTime(), h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets", unnamed(memory))];
