@@ -26,7 +26,7 @@ from stackwars.study.results.comparisons import LARGE
 from stackwars.study.results.dataset import Sources
 from stackwars.study.results.effects import ALL
 from stackwars.study.results.names import base_compiler, compiler_title
-from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, LESS, MORE, SAME
+from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST
 
 MARK = "\N{DAGGER}"
 """Mark of a number that comes from the reference, not from the reported run."""
@@ -36,7 +36,6 @@ _SHARES = {
 }
 _NEXT_REASON = re.compile(" this (?!layout)")
 """Each reason of a cause begins with `this`, and may say `in this layout`."""
-_AMOUNTS = {MORE: "more", LESS: "less", SAME: "as much, within 1 %"}
 
 
 class Pages:
@@ -55,12 +54,10 @@ class Pages:
     def pages(self) -> dict[str, Row]:
         """Return {workload: its page} of the workloads that the pair has a number of."""
         every = {workload: self.page(workload) for workload in self._config.workloads}
-        others = {row["workload"] for row in self._document["comparisons"] if self._is_of_one(row)}
-        return {
-            workload: page
-            for workload, page in every.items()
-            if workload in others or page["compilers"] or page["fits"]
-        }
+        compiled = having(self._document["compiled"], variant=BASE)
+        others = {row["workload"] for row in compiled if row["framework"] in self._pair}
+        others |= {row["workload"] for row in self._document["comparisons"] if self._is_of_one(row)}
+        return {workload: page for workload, page in every.items() if workload in others or page["compilers"]}
 
     def _is_of_one(self, row: Row) -> bool:
         """Return whether a comparison is the steady ratio of a framework over one of the pair."""
@@ -123,7 +120,6 @@ class Pages:
             "waterfall": self._waterfall(workload),
             "compilers": compilers,
             "options": list(self._options(compilers)),
-            "fits": fits_sentences(self._needs(workload), self._more(workload), *self._pair),
             "commands": self._commands(workload),
         }
 
@@ -135,17 +131,6 @@ class Pages:
     def _ratios(self, quantity: str, workload: str, **where: str) -> list[Row]:
         where |= {"quantity": quantity, "workload": workload, "device": CPU, **self._sides}
         return [row for row in having(self._document["comparisons"], **where) if "ratio" in row]
-
-    def _needs(self, workload: str) -> list[Row]:
-        """Return the compilations of the pair for targets, at the sizes of the study."""
-        rows = having(self._document["compiled"], workload=workload, variant=BASE)
-        return [row for row in rows if row["framework"] in self._pair]
-
-    def _more(self, workload: str) -> dict[tuple[str, str], str]:
-        """Return {(target, compiler): whether the subject's program needs more bytes there}."""
-        where = {"quantity": schema.HBM, "workload": workload, "variant": BASE, **self._sides}
-        rows = having(self._document["comparisons"], **where)
-        return {(row.get("device", ""), row.get("compiler", "")): row.get("verdict", "") for row in rows}
 
     def _cause(self, workload: str) -> Row | None:
         """Return the cause of the gap between the pair's programs: in the native compiler, or else in another one."""
@@ -302,6 +287,10 @@ def on_machines(row: Row, unit: str = "") -> str:
     )
 
 
+def _interval(row: Row) -> str:
+    return f" [{significant(row['low'])}, {significant(row['high'])}]" if "low" in row else ""
+
+
 def _place(one: Row) -> str:
     return f" on machines of {one['machine']}" if one["machine"] else ""
 
@@ -348,31 +337,6 @@ def effects_sentence(effects: list[Row]) -> Iterator[str]:
     yield _marked(rows[0], f"Typical effect on a time, over all frontends and compilers: {factors} ({named}).")
 
 
-def fits_sentences(
-    needs: list[Row], more: dict[tuple[str, str], str], subject: str, baseline: str
-) -> list[str]:
-    """Return a sentence for each target: which program fits, what each needs, and who needs more.
-
-    needs: compilations of both programs; more: {(target, compiler): verdict on the ratio of their bytes}.
-    """
-    result = []
-    for key in dict.fromkeys((row["target"], row["compiler"]) for row in needs):
-        own = {row["framework"]: row for row in needs if (row["target"], row["compiler"]) == key}
-        sides = [own[name] for name in (baseline, subject) if name in own]
-        end = f"; {frameworks.title(subject)} needs {_AMOUNTS[more[key]]}" if more.get(key) in _AMOUNTS else ""
-        result.append(_marked(sides[0], f"On {key[0]} ({key[1]}): {', '.join(map(_fit, sides))}{end}."))
-    return result
-
-
 def _marked(row: Row, text: str) -> str:
     """Return a sentence, with the sign of a number of the reference in the report of another run."""
     return f"{text} {MARK}" if "reference" in row else text
-
-
-def _fit(row: Row) -> str:
-    needs = f" and needs {significant(row['hbm_bytes'] / 2**20)} MiB" if "hbm_bytes" in row else ""
-    return f"{frameworks.title(row['framework'])}: {row.get('verdict') or row['status']}{needs}"
-
-
-def _interval(row: Row) -> str:
-    return f" [{significant(row['low'])}, {significant(row['high'])}]" if "low" in row else ""

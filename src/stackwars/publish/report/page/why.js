@@ -5,7 +5,7 @@ async function why(at) {
   const { subject, baseline } = DATA.pair, page = { ...await unpack(DATA.why[workload]), ...DATA.pair };
   const answers = DATA.explained.filter((row) => row.workload === workload);
   const released = DATA.releases.filter((row) => row.workload === workload), steps = released.filter((row) => row.change);
-  const compared = (await unpack(DATA.comparisons)).filter((row) => row.workload === workload && row.device === "cpu" && !none(row.ratio));
+  const every = (await unpack(DATA.comparisons)).filter((row) => row.workload === workload), compared = every.filter((row) => row.device === "cpu" && !none(row.ratio));
   const here = { parts: ["why", workload], query: at.query };
   return [
     h("h2", {}, `Why: ${page.title}, ${title(subject)} over ${title(baseline)}`),
@@ -24,7 +24,7 @@ async function why(at) {
     ...(await named(page, workload)),
     ...(await longest(workload)),
     ...others(compared),
-    ...onTargets(page, workload),
+    ...onTargets(every, workload),
     ...numbers(workload),
     h("h3", {}, "What measures this again"),
     page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": text }, command))),
@@ -171,10 +171,16 @@ function others(compared) {
     signLegend(rows.flatMap((row) => [row.over_baseline, row.over_subject]))];
 }
 
-function onTargets({ fits }, workload) {
-  const memory = DATA.compiled.filter((row) => row.workload === workload && row.variant === "base" && Object.values(DATA.pair).includes(row.framework));
-  const head = h("h3", {}, "Does it fit, and who needs more");
+function onTargets(compared, workload) {
+  const { subject, baseline } = DATA.pair, memory = DATA.compiled.filter((row) => row.workload === workload && row.variant === "base" && [subject, baseline].includes(row.framework));
+  const head = h("h3", {}, "Does it fit, and who needs more"), place = (device, compiler) => `On ${device} (${compiler})`, amounts = { more: "more", less: "less", same: "as much, within 1 %" };
   if (!memory.length) return [head, missing("Its programs were compiled for no target.", `make paper WORKLOADS=${workload}`)];
+  const needs = (row) => `${title(row.framework)}: ${row.verdict || row.status}${none(row.hbm_bytes) ? "" : ` and needs ${mib(row.hbm_bytes)} MiB`}`;
+  const fits = unique(memory.map((row) => place(row.target, row.compiler))).map((on) => {
+    const sides = [baseline, subject].flatMap((name) => memory.filter((row) => row.framework === name && place(row.target, row.compiler) === on));
+    const both = compared.find((row) => row.quantity === "hbm" && row.variant === "base" && row.subject === subject && row.baseline === baseline && place(row.device, row.compiler) === on);
+    return `${on}: ${sides.map(needs).join(", ")}${amounts[both?.verdict] ? `; ${title(subject)} needs ${amounts[both.verdict]}` : ""}.${signed(sides[0])}`;
+  });
   return [head, noTpuTime(), h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets", unnamed(memory))];
 }
 
