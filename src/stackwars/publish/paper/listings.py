@@ -84,7 +84,6 @@ def stablehlo(text: str) -> Lines:
 
 
 def jaxpr(text: str) -> Lines:
-    """Return every line."""
     return [(1 if line.startswith(" ") else 0, line) for line in text.strip().splitlines()]
 
 

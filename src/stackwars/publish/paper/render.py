@@ -58,7 +58,6 @@ def has_prose(config: Config) -> bool:
 
 
 def environment(templates: Path) -> jinja2.Environment:
-    """Return the jinja2 environment of the paper."""
     jinja = jinja2.Environment(
         block_start_string=r"\BLOCK{",
         block_end_string="}",
@@ -150,7 +149,6 @@ def _rounds(run: Dataset) -> list[float]:
 
 
 def _accepted(runs: list[dict]) -> dict[str, list[str]]:
-    """Return the accepted runs by kind of machine."""
     kinds: dict[str, list[str]] = {}
     names = short_names(run["machine"] for run in runs)
     for run in runs:

@@ -496,7 +496,6 @@ def _products(data: Dataset) -> Counted:
 
 
 def _matrix(data: Dataset) -> Counted:
-    """Yield how many cells the matrix has."""
     cells = data.rows("cells", "matrix", schema.REPLAY)
     yield "matrix/total", len(cells)
     yield "matrix/ok", len(_ok(cells))

@@ -27,16 +27,8 @@ CELL = (
     *("mode", "workload", "title", "framework", "device", "compiler", "size", "value", "pass", "status"),
     *("status_detail", "rounds"),
     *(f"{stage}_{end}" for stage in schema.STAGES for end in ("ms", "low_ms", "high_ms")),
-    *(
-        "throughput_ms",
-        "steady_class",
-        "kept_share",
-        "peak_rss_bytes",
-        "shape",
-        "collectives",
-        "struck_ms",
-        "judge",
-    ),
+    *("throughput_ms", "steady_class", "kept_share", "peak_rss_bytes", "shape", "collectives"),
+    *("struck_ms", "judge"),
     *("parity_rel_l2", "largest_error", "wrong_elements"),
     *("first_trace_ms", "first_compile_ms", "first_execute_ms", "run"),
 )
@@ -51,15 +43,6 @@ COMPILED = (
     *("hbm_bytes", "argument_bytes", "temp_bytes", "usable_bytes", "largest_batch", "estimated_cycles"),
     *("operations", "fusions", "compile_s", "published_status", "run"),
 )
-VALUES = (
-    *("workload", "title", "variant", "sizes", "framework", "compiler", "status", "status_detail", "judge"),
-    *("wrong", "total", "l2", "largest_error", "run"),
-)
-RELEASE = (
-    *("workload", "title", "framework", "project", "version", "status", "status_detail", "ms", "ratio"),
-    *("low", "high", "change", "change_ratio", "change_low", "change_high", "previous", "where", "run"),
-)
-EFFECT = ("subset", "workload", "effect", "factor", "largest", "run")
 KIND = ("ratio", "low", "high", "verdict", "predicted_low", "predicted_high")
 _NATIVE = (*schema.STAGES, schema.STEADY_CPU, schema.PAIRWISE, schema.FORM, schema.SCALING)
 """Quantities of native calls."""
@@ -185,7 +168,6 @@ def _key(row: Row, names: Iterable[str]) -> tuple:
 
 
 def compiled(sources: Sources) -> list[Row]:
-    """Return the programs that were compiled for targets."""
     result = []
     for data, study in _each(sources):
         divided = _belongs(data, "sharding", study)
@@ -201,16 +183,16 @@ def values(sources: Sources) -> list[Row]:
     """Return every program that was compared with expected values; those that are not ok come first."""
     data = sources.checked()
     table = data.table("values").sort_values("status", key=lambda status: status == Status.OK, kind="stable")
-    return [origin_of(sources, data) | row for row in records(table, VALUES)]
+    return [origin_of(sources, data) | row for row in records(table, table)]
 
 
-def of_one_study(sources: Sources, study: str, name: str, columns: Iterable[str]) -> list[Row]:
+def of_one_study(sources: Sources, study: str, name: str) -> list[Row]:
     """Return the rows of a table that one study alone has, in the order of its workloads."""
     if study not in sources.run.config.studies:
         return []
     data = sources.dataset_for(study)
     table = in_order(data.study(study).workloads, data.table(name))
-    return [origin_of(sources, data) | row for row in records(table, columns)]
+    return [origin_of(sources, data) | row for row in records(table, table)]
 
 
 def causes(sources: Sources) -> list[Row]:

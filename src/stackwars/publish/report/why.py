@@ -243,7 +243,6 @@ def _steps(calls: pd.DataFrame, replays: pd.DataFrame) -> list[Row]:
 
 
 def _first(rows: list[Row], is_other: bool) -> Row | None:
-    """Return the first comparison of the reference, or of this run."""
     return next((row for row in rows if ("reference" in row) == is_other), None)
 
 

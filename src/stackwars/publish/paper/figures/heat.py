@@ -107,7 +107,6 @@ def _tables(
 
 
 def _scale(cells: pd.DataFrame) -> float:
-    """Return the factor at which the colours end."""
     values = cells["over_best"].dropna()
     most = float(values.quantile(SCALE_SHARE)) if len(values) else SCALE_LEAST
     return min(SCALE_MOST, max(SCALE_LEAST, most))

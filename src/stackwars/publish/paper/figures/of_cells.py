@@ -97,7 +97,6 @@ def _log_axes(axis: plt.Axes) -> None:
 
 
 def figures(config: Config, folder: Folder) -> dict[str, Figure]:
-    """Return {name: figure}."""
     datasets = sources(config, folder)
     tables = datasets.dataset_for("tables")
     main = comparisons(config, CELLS)[0]
@@ -111,7 +110,6 @@ def figures(config: Config, folder: Folder) -> dict[str, Figure]:
 
 
 def on_cpu(data: Dataset, study: str) -> pd.DataFrame:
-    """Return the native cells of a study on the CPU."""
     cells = data.rows("cells", study)
     return cells[cells["device"] == CPU]
 
@@ -124,7 +122,6 @@ def chosen(config: Config, data: Dataset) -> list[str]:
 
 
 def write(config: Config, folder: Folder) -> None:
-    """Write each to <name>.pdf."""
     save(lambda: figures(config, folder), folder[FOLDER])
 
 

@@ -65,7 +65,6 @@ LEVELS = 1 + max(stage[0] for stage in STAGES)
 
 
 def figures(config: Config, folder: Folder) -> dict[str, Figure]:
-    """Return {name: figure}."""
     datasets = sources(config, folder)
     tables, matrix = datasets.dataset_for("tables"), datasets.dataset_for("matrix")
     main = comparisons(config, PROGRAMS)[0]

@@ -213,12 +213,10 @@ def _common(ok: pd.DataFrame, column: str, values: tuple[str, ...], wanted: str)
 
 
 def _same(table: pd.DataFrame, row: dict, columns: list[str]) -> pd.DataFrame:
-    """Return the rows that have a row's values in these columns."""
     return table[(table[columns] == [row[name] for name in columns]).all(axis=1)]
 
 
 def _extent(sizes: str) -> int:
-    """Return the product of sizes such as ``m=17 k=31``."""
     return math.prod(int(size.partition("=")[2]) for size in sizes.split())
 
 

@@ -100,7 +100,6 @@ def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: Co
 
 
 def split_columns(sources: Sources) -> tuple[Column, ...]:
-    """Return the columns of the split, named by what is compared."""
     base, own = map(title, main(sources).sides)
     return (
         *(Column("Workload", "workload"), Column("Compiler", "compiler")),
@@ -130,7 +129,6 @@ def compiler_rows(sources: Sources) -> pd.DataFrame:
 
 
 def compiler_columns(sources: Sources) -> tuple[Column, ...]:
-    """Return a column for each compiler of the matrix."""
     names = sources.dataset_for(MATRIX).study(MATRIX).compilers
     return (
         Column("Workload", "workload"),
@@ -147,7 +145,6 @@ class Layer(NamedTuple):
 
 
 def layer(sizes: dict[str, int]) -> Layer:
-    """Return the layer of the workload `linear` at these sizes."""
     return Layer(sizes["batch"] * sizes["sequence"], sizes["features"], sizes["outputs"])
 
 

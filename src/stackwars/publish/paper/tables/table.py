@@ -155,7 +155,6 @@ def ratio(row: dict | None, marks: tuple[str, ...] = ()) -> Ratio | None:
 
 
 def set_marks(**flags: object) -> tuple[str, ...]:
-    """Return the marks whose flag is set."""
     return tuple(name for name, is_set in flags.items() if is_set)
 
 
@@ -375,7 +374,6 @@ def _pages(groups: Sequence[object], most: int) -> Iterator[range]:
 
 
 def _body(table: Table, columns: Sequence[Column], rows: pd.DataFrame) -> list[list[str]]:
-    """Return the cells of every row as LaTeX."""
     if rows.empty:
         return []
     texts = []

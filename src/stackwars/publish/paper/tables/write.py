@@ -14,7 +14,6 @@ REGISTRY: tuple[Table, ...] = tuple(table for module in MODULES for table in mod
 
 
 def write(config: Config, folder: Folder) -> None:
-    """Write tables/<name>.tex for every table into the folder."""
     datasets = sources(config, folder)
     folder["tables"].mkdir(parents=True, exist_ok=True)
     for table in REGISTRY:
