@@ -12,15 +12,15 @@ async function against() {
   return [head, h("p", {}, found.summary), h("p", {}, `The machine of this run: ${found.run.machine}. Of the reference: ${found.reference.machines.join("; ")}.`),
     untested ? h("p", {}, `${untested} claims are not testable in this run.`) : null,
     claims.length ? table(`${claims.length} of ${found.claims.length} claims have another verdict, on the rows that both have`, [
-      ["Claim", (one) => link(one.sentence, ["claim", one.id]), "wide"], ["In the reference", (one) => one.reference], ["Here", (one) => one.run], ["What became of it", (one) => one.outcome],
+      ["Claim", (one) => link(one.sentence, ["claim", one.id]), "wide"], ["In the reference", "reference"], ["Here", "run"], ["What became of it", "outcome"],
     ], claims) : h("p", {}, found.claims.length ? `Of ${found.claims.length} claims, all that this run tests have the verdict that they have in the reference.` : "No claim is compared: the sizes differ from the reference's."),
-    ratios.length ? table(`${ratios.length} of ${found.ratios.length} ratios differ: outside the prediction interval of this kind of machine, or with another direction`, filled([
-      ["Workload", (one) => whyLink(one.workload)], ["Quantity", (one) => one.quantity], ["Subject", (one) => title(one.subject)], ["Over", (one) => title(one.baseline)],
-      ["Device", (one) => one.device], ["Compiler", (one) => one.compiler, "keep"], ["Here", (one) => number(one.run), "number"], ["Reference", (one) => number(one.reference), "number"],
+    ratios.length ? table(`${ratios.length} of ${found.ratios.length} ratios differ: outside the prediction interval of this kind of machine, or with another direction`, [
+      "Workload", ["Quantity", "quantity"], ["Subject", (one) => title(one.subject)], ["Over", (one) => title(one.baseline)],
+      "Device", "Compiler", ["Here", "run", "digits"], ["Reference", "reference", "digits"],
       ["Expected", (one) => (one.predicted ? interval(...one.predicted) : ""), "keep"],
-    ], ratios), ratios) : h("p", {}, `None of ${found.ratios.length} ratios lies where the reference does not expect it.`),
+    ], ratios) : h("p", {}, `None of ${found.ratios.length} ratios lies where the reference does not expect it.`),
     cells.length ? table(`${cells.length} of ${found.cells.length} cells ended otherwise`, [
-      ["Workload", (one) => whyLink(one.workload)], ["Framework", (one) => title(one.framework)], ["Device", (one) => one.device], ["Reference", (one) => one.reference], ["Here", (one) => one.run],
+      "Workload", "Framework", "Device", ["Reference", "reference"], ["Here", "run"],
     ], cells) : h("p", {}, `All ${found.cells.length} cells ended as in the reference.`),
   ];
 }

@@ -253,7 +253,7 @@ function costs(workload, framework, kind, compiler) {
     h("p", {}, compiler ? "" : "A compiler fuses operations before it runs them, so time is known by class and not for this line alone. ",
       link("The whole call", ["timeline", workload])),
     table(`What ${DATA.timeline.classes[kind].title} take of one profiled call of this program`, [
-      ["Compiler", (call) => call.compiler], ["ms", (call) => number(call[`${kind}_ms`]), "number"],
+      "Compiler", ["ms", (call) => number(call[`${kind}_ms`]), "number"],
       ["Share of the call", (call) => percent(call[`${kind}_ms`] / call.profiled_ms), "number"],
       ["Operations that run", (call) => String(call[`${kind}_operations`]), "number"],
       ["Agrees with a timed call", (call) => (call.profile_consistent ? "yes" : "no")],

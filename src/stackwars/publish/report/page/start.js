@@ -32,7 +32,7 @@ function overview(matrix) {
     return one ? h("span", {}, `${number(one.ratio)}\u00d7 `, h("small", {}, interval(one.low, one.high)), sign(native)) : "";
   }, "number"];
   const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")], ["Cause", (row) => row.cause, "cause"], ...DATA.machines.map(times)];
-  const tableOf = (caption, own) => [table(caption, filled(columns, own), own), signLegend(own.map((row) => row.native))];
+  const tableOf = (caption, own) => [table(caption, columns, own), signLegend(own.map((row) => row.native))];
   return [h("h2", {}, `Why is ${title(subject)} slower, or faster, than ${title(baseline)}?`),
     h("p", {}, `The figure: the ${title(subject)} `, term("program"), ` over the ${title(baseline)} program, replayed in each `, term("compiler"), ". The table: the frameworks' own calls in the ", term("steady state"),
       ", with intervals, on each kind of machine; a cause has the share of the gap that it closes. A workload leads to all that is known about it."),
@@ -111,7 +111,7 @@ function factors(at) {
   const rows = wanted(DATA.effects, at, "workload");
   if (!rows.length) return [];
   return [h("details", {}, h("summary", {}, "By what factor frontend and compiler move a time"), table("Typical factor on a time", [
-    ["Workload", (row) => titleOf(row.workload)], ["Of", (row) => row.subset], ["Effect", (row) => row.effect], ["Factor", (row) => number(row.factor), "number"],
-    ["Largest", (row) => row.largest], ["Run", (row) => row.run, "keep"],
+    ["Workload", (row) => titleOf(row.workload)], ["Of", "subset"], ["Effect", "effect"], ["Factor", "factor", "digits"],
+    ["Largest", "largest"], "Run",
   ], rows))];
 }

@@ -46,7 +46,7 @@ function waterfall({ waterfall: steps, subject, baseline }) {
   const ink = { baseline: colour(baseline), subject: colour(subject), program: "#777", "everything else": "#a07800" };
   const added = (one) => (one.name === "baseline" || one.name === "subject" ? `${number(one.to)} ms` : `${one.to < one.from ? "\u2212" : "+"}${number(Math.abs(one.to - one.from))} ms`);
   return [head, beside(msBars(steps.steps.map((one) => ({ label: `${label[one.name] || one.name}${signed(steps)}`, from: one.from, to: one.to, ink: ink[one.name], about: added(one) }))),
-    table("The steps", [["Step", (one) => label[one.name] || one.name], ["From, ms", (one) => number(one.from), "number"], ["To, ms", (one) => number(one.to), "number"]], ofPart(steps.steps, steps))),
+    table("The steps", [["Step", (one) => label[one.name] || one.name], ["From, ms", "from", "digits"], ["To, ms", "to", "digits"]], ofPart(steps.steps, steps))),
   h("p", {}, `Times of ${steps.run ? `run ${steps.run}` : "this run"} alone, in ${steps.compiler}. The program is the replay of both programs in one compiler. `, term("everything else", "Everything else"),
     " is what is left: tracing, dispatch, another build of XLA, and the error of both.")];
 }
@@ -55,9 +55,9 @@ function waterfall({ waterfall: steps, subject, baseline }) {
 function byCompiler({ compilers }, workload) {
   const head = h("h3", {}, "The ratio of both programs in each compiler"), rows = compilers.flatMap(({ kinds, ...row }) => kinds.map((one) => ({ ...row, ...one })));
   if (!rows.length) return [head, missing("Its programs were replayed in no compiler.", `make study STUDIES=matrix WORKLOADS=${workload}`)];
-  return [head, beside(forest(compilers, { label: (row) => row.compiler, most: BESIDE }), table("Ratios by compiler", filled([
-    ["Compiler", (row) => row.compiler, "keep"], ["Machines of", (row) => row.machine], ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["Verdict", (row) => row.verdict],
-    ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"]], rows), rows))];
+  return [head, beside(forest(compilers, { label: (row) => row.compiler, most: BESIDE }), table("Ratios by compiler", [
+    "Compiler", ["Machines of", "machine"], "Ratio", "Interval", "Verdict",
+    "Prediction interval"], rows))];
 }
 
 // What an option of a compiler, or leaving out a pass, does to the gap.
@@ -77,7 +77,7 @@ function byClass(workload, at) {
   const signedMs = (ms) => `${ms < 0 ? "\u2212" : "+"}${number(Math.abs(ms))} ms`;
   return [head, h("div", { class: "bar" }, choice("compiler", compilers.map((name) => [name, name]), compiler, (value) => go(at, { compiler: value }))),
     beside(msBars(rows.map((row) => ({ label: `${row.title}${signed(row)}`, from: 0, to: row.ms[1] - row.ms[0], ink: row.colour, about: signedMs(row.ms[1] - row.ms[0]) })), `ms, ${title(subject)} \u2212 ${title(baseline)}`),
-      table(`A profiled call in ${compiler}${run ? `, run ${run}` : ""}`, [["Class", (row) => row.title], [`${title(baseline)}, ms`, (row) => number(row.ms[0]), "number"],
+      table(`A profiled call in ${compiler}${run ? `, run ${run}` : ""}`, [["Class", "title"], [`${title(baseline)}, ms`, (row) => number(row.ms[0]), "number"],
         [`${title(subject)}, ms`, (row) => number(row.ms[1]), "number"], ["Difference, ms", (row) => number(row.ms[1] - row.ms[0]), "number"]], rows)),
     sides.every((call) => call.profile_consistent) ? null : h("p", {}, "One of the profiled calls differs by more than a tenth from one without the profiler.")];
 }
@@ -130,7 +130,7 @@ async function longest(workload) {
   return [head, h("p", {}, `Of a profiled call in ${compiler}. `, ...(isMatched
     ? ["What computes the same in both stands in one row. ", link("The optimised programs", ["programs", workload], [["form", "optimised"], ["left", names[0]], ["right", names[1]]]), "."]
     : [`By rank: which of them compute the same is not known, for ${program?.not_optimised[names[1]] || "the optimised programs are not in this report"}. The last commands of this page make them.`])),
-  table(`The ${rows.length} largest operations`, filled([...names.flatMap(side), ["Class", (row) => unique(some(row).map(({ kind }) => DATA.timeline.classes[kind].title)).join(" / ")]], rows), rows)];
+  table(`The ${rows.length} largest operations`, [...names.flatMap(side), ["Class", (row) => unique(some(row).map(({ kind }) => DATA.timeline.classes[kind].title)).join(" / ")]], rows)];
 }
 
 
@@ -146,7 +146,7 @@ function byRun(compared, workload) {
   return [head, h("p", {}, "Large dots: the steady ratio of each run; small dots: of each round. ",
     band ? `Shaded: where one more run on ${next.machine ? `a machine of ${next.machine}` : "this machine"} is expected, ${interval(...band)}. ` : "Where one more run is expected is not known."),
   beside(forest(rows, { label: (row) => row.run, single: true, band, most: BESIDE }),
-    table("The ratio of every run", filled([["Run", (row) => row.run, "keep"], ["Ratio", (row) => number(row.ratio), "number"], ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine of", (row) => row.machine]], rows), rows)),
+    table("The ratio of every run", ["Run", "Ratio", ["Rounds", (row) => row.each.filter(([, round]) => !none(round)).length || "", "number"], ["Machine of", "machine"]], rows)),
   h("p", {}, link("Every call of it", ["cells"], [["workload", workload]]))];
 }
 
@@ -167,7 +167,7 @@ function others(compared) {
   if (!rows.length) return [head, missing("No other framework was measured.", "make study STUDIES=stacks")];
   const of = (key, name) => [[`Over ${title(name)}`, (row) => (row[key] ? h("span", {}, number(row[key].ratio), sign(row[key])) : ""), "number"],
     ["interval", (row) => (row[key] ? interval(row[key].low, row[key].high) : ""), "keep"], ["verdict", (row) => row[key]?.verdict]];
-  return [head, table("Steady states, as ratios: faster is below 1", filled([["Framework", (row) => title(row.framework)], ...of("over_baseline", baseline), ...of("over_subject", subject)], rows), rows),
+  return [head, table("Steady states, as ratios: faster is below 1", ["Framework", ...of("over_baseline", baseline), ...of("over_subject", subject)], rows),
     signLegend(rows.flatMap((row) => [row.over_baseline, row.over_subject]))];
 }
 
@@ -201,6 +201,6 @@ function numbers(workload) {
   // Two studies may share a cell: it is one time.
   const texts = rows.map(({ study, ...row }) => JSON.stringify(row)), times = rows.filter((_, place) => texts.indexOf(texts[place]) === place);
   return [h("h3", {}, "Which time is which"), times.length ? h("div", {}, h("p", {}, "Steady milliseconds of these two that the views show. They differ because they are of different runs, or of different things; only rows of one run may be compared."),
-    table("Times of the two", filled([["Of", (row) => row.what, "wide"], ["Study", (row) => row.study], ["Compiler", (row) => row.compiler, "keep"], [`${title(baseline)}, ms`, (row) => number(row.before, 4), "number"],
-      [`${title(subject)}, ms`, (row) => number(row.after, 4), "number"], ["Run", (row) => row.run || "this run", "keep"]], times), times)) : h("p", {}, "No time of the two is known.")];
+    table("Times of the two", [["Of", "what", "wide"], ["Study", "study"], "Compiler", [`${title(baseline)}, ms`, (row) => number(row.before, 4), "number"],
+      [`${title(subject)}, ms`, (row) => number(row.after, 4), "number"], ["Run", (row) => row.run || "this run", "keep"]], times)) : h("p", {}, "No time of the two is known.")];
 }
