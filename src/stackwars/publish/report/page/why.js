@@ -55,9 +55,7 @@ function waterfall({ waterfall: steps, subject, baseline }) {
 function byCompiler({ compilers }, workload) {
   const head = h("h3", {}, "The ratio of both programs in each compiler"), rows = compilers.flatMap(({ kinds, ...row }) => kinds.map((one) => ({ ...row, ...one })));
   if (!rows.length) return [head, missing("Its programs were replayed in no compiler.", `make study STUDIES=matrix WORKLOADS=${workload}`)];
-  return [head, beside(forest(compilers, { label: (row) => row.compiler, most: BESIDE }), table("Ratios by compiler", [
-    "Compiler", ["Machines of", "machine"], "Ratio", "Interval", "Verdict",
-    "Prediction interval"], rows))];
+  return [head, beside(forest(compilers, { label: (row) => row.compiler, most: BESIDE }), table("Ratios by compiler", ["Compiler", ["Machines of", "machine"], "Ratio", "Interval", "Verdict", "Prediction interval"], rows))];
 }
 
 // What an option of a compiler, or leaving out a pass, does to the gap.
@@ -132,7 +130,6 @@ async function longest(workload) {
     : [`By rank: which of them compute the same is not known, for ${program?.not_optimised[names[1]] || "the optimised programs are not in this report"}. The last commands of this page make them.`])),
   table(`The ${rows.length} largest operations`, [...names.flatMap(side), ["Class", (row) => unique(some(row).map(({ kind }) => DATA.timeline.classes[kind].title)).join(" / ")]], rows)];
 }
-
 
 function byRun(compared, workload) {
   const head = h("h3", {}, "How noisy this number is"), { subject, baseline } = DATA.pair;
