@@ -15,17 +15,23 @@ from stackwars.core.numbers import shortened
 from stackwars.explain import answer, console
 from stackwars.explain.answer import Answer, Cause, Fault, Option, Question, Region
 from stackwars.measure import frameworks
+from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
 from stackwars.publish.paper.values import format_checks
 from stackwars.publish.report import raw, tables
-from stackwars.publish.report.why import MARK, Pages
+from stackwars.publish.report.why import MARK, pages
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import confirm, definitions
 from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.study.claims.votes import votes_for
-from stackwars.study.results import schema
+from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
+from stackwars.study.keys import Config
+from stackwars.study.programs import native_compiler
+from stackwars.study.results import runs, schema
+from stackwars.study.results.comparisons import LARGE
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import REFERENCE, Folder
+from stackwars.study.results.names import base_compiler, compiler_title
 from stackwars.study.studies import folder as folder_name
 from stackwars.study.studies import measured_studies
 
@@ -44,7 +50,7 @@ def gather(sources: Sources) -> Row:
 
     Raw calls are those in the folder of what was measured; they belong to the rows whose `run` is `raw_run`.
     """
-    run, context = sources.run, sources.run.context
+    run, context, config = sources.run, sources.run.context, sources.run.config
     folder = Folder(run.folder, run.measured)
     # The reference has the raw results of its newest full run.
     raw_run = context.get("run", "") if run.is_reference else ""
@@ -53,6 +59,9 @@ def gather(sources: Sources) -> Row:
     listed, compared = folder["report_programs"], folder["reproduction"]
     reproduction = documents.read(compared) if compared.exists() else {}
     short_names, accepted = tables.kind_names(sources), sources.reference.context.get("runs", [])
+    pairs = comparisons(config, PROGRAMS) or comparisons(config, CELLS)
+    pair = {side: getattr(pairs[0], side) if pairs else "" for side in ("subject", "baseline")}
+    figure = [run.study(name) for name in (TABLES, MATRIX) if name in config.studies]
     result = {
         "name": titled(run),
         "mark": MARK,
@@ -64,6 +73,12 @@ def gather(sources: Sources) -> Row:
         "against": reproduction if reproduction.get("ratios") or reproduction.get("cells") else None,
         "frameworks": {name: _framework(name) for name in names},
         "kinds": {one["run"]: short_names[one["machine"]] for one in accepted},
+        "machines": runs.by_speed(short_names.values()),
+        "pair": pair,
+        "native": native_compiler(config) or "",
+        "compilers": {name: _compiler(config, name) for name in config.compilers},
+        "figure": sorted({name for study in figure for name in study.workloads}),
+        "large": LARGE,
         "cells": cells,
         "raw_run": raw_run,
         "details": raw.cells(run.measured),
@@ -85,10 +100,7 @@ def gather(sources: Sources) -> Row:
             {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
         ],
     }
-    every = Pages(sources, result)
-    pair = {"subject": every.subject, "baseline": every.baseline}
-    made = {"machines": every.machines, "why": every.pages, "overview": every.overview()}
-    return result | {"pair": pair} | made
+    return result | {"why": pages(sources, result)}
 
 
 def glossary(text: str) -> dict[str, str]:
@@ -141,6 +153,13 @@ def _study(sources: Sources, name: str) -> dict[str, Any]:
         "folder": f"results/{folder_name(config if is_usual else config.changed(measure=[name]))}",
         "option": "" if is_usual else f"--config 'measure=[{name}]' ",
     }
+
+
+def _compiler(config: Config, name: str) -> Row:
+    """Return the title of a compiler, the options that it sets, and the compiler without them."""
+    flags = config.compilers[name].options or {}
+    options = " ".join(f"{flag}={value}" for flag, value in flags.items())
+    return {"title": compiler_title(name), "options": options, "base": base_compiler(name)}
 
 
 def titled(run: Dataset) -> str:

@@ -72,11 +72,11 @@ async function unpack(packed) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// The rows of the tables. Comparisons are many, and unpacked by the views that need them.
+// The rows of the tables.
 const loaded = (async () => {
   const unpacked = async (parent, name) => { parent[name] = await unpack(parent[name]); };
-  await Promise.all([...["cells", "causes", "compiled", "values", "releases", "explained", "effects"].map((name) => unpacked(DATA, name)), unpacked(DATA.timeline, "calls")]);
-  titles = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.timeline.calls, ...DATA.overview].map((one) => [one.workload, one.title]));
+  await Promise.all([...["cells", "comparisons", "causes", "compiled", "values", "releases", "explained", "effects"].map((name) => unpacked(DATA, name)), unpacked(DATA.timeline, "calls")]);
+  titles = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.timeline.calls, ...DATA.compiled, ...DATA.comparisons].map((one) => [one.workload, one.title]));
 })();
 
 // Hands a file to the reader that is node here.

@@ -2,7 +2,7 @@ const KEYS = ["quantity", "workload", "device", "compiler", "baseline_compiler",
 const keyOf = (row) => KEYS.map((name) => row[name] || "").join("/");
 
 async function comparisons(at) {
-  const every = (await unpack(DATA.comparisons)).flatMap((row) => row.studies.map((study) => ({ ...row, study })));
+  const every = DATA.comparisons.flatMap((row) => row.studies.map((study) => ({ ...row, study })));
   if (!every.length) return [h("h2", {}, "Comparisons"), h("p", {}, "Nothing was compared.")];
   const { study, control, origin: from, rows: own } = studyOf(every, at), quantities = Object.keys(DATA.quantities).filter((name) => own.some((row) => row.quantity === name));
   const quantity = oneOf(at, "quantity", [quantities.includes("steady") ? "steady" : quantities[0], ...quantities]);

@@ -38,7 +38,7 @@ const UNDECIDED = ["opposite", "inconclusive", "no interval", "no data", "not de
 
 // The mark of a kind of machine, hollow if nothing is decided there.
 const SHAPES = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-3.5-3.5h7v7h-7z", "M0-4.5l4.5 8h-9z", "M0-5l5 5-5 5-5-5z", "M0 4.5l4.5-8h-9z", "M-4.5-1.5h3v-3h3v3h3v3h-3v3h-3v-3h-3z"];
-const MACHINES = unique([...DATA.machines, ...Object.values(DATA.kinds)]);
+const MACHINES = ["", ...DATA.machines];
 const mark = (machine, x, y, ink, isOpen, text) => s("path", { class: isOpen ? "open" : null, transform: `translate(${x} ${y})`, d: SHAPES[Math.max(0, MACHINES.indexOf(machine)) % SHAPES.length],
   fill: isOpen ? "#fff" : ink, stroke: ink, "stroke-width": 1.5 }, text ? s("title", {}, text) : null);
 

@@ -25,13 +25,14 @@ function start(at) {
 // figure the matrix of compilers.
 function overview(matrix) {
   const { subject, baseline } = DATA.pair, gap = (row) => Math.max(0, ...(row.native?.kinds || []).map(({ ratio }) => Math.abs(Math.log(ratio))));
-  const rows = [...DATA.overview].sort((a, b) => gap(b) - gap(a)), sizes = rows.filter((row) => row.workload.includes("@")), main = rows.filter((row) => !sizes.includes(row));
+  const every = Object.keys(DATA.why).map((workload) => ({ workload, title: titleOf(workload), native: ofPair(workload, "steady")[0], compilers: DATA.figure.includes(workload) ? inCompilers(workload) : [] }));
+  const rows = every.sort((a, b) => gap(b) - gap(a)), sizes = rows.filter((row) => row.workload.includes("@")), main = rows.filter((row) => !sizes.includes(row));
   if (!rows.length) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper"), ...matrix];
   const times = (machine) => [`Time over ${title(baseline)}'s, ${machine || "this run"}`, ({ native }) => {
     const one = native?.kinds.find((other) => other.machine === machine);
     return one ? h("span", {}, `${number(one.ratio)}\u00d7 `, h("small", {}, interval(one.low, one.high)), sign(native)) : "";
   }, "number"];
-  const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")], ["Cause", (row) => row.cause, "cause"], ...DATA.machines.map(times)];
+  const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")], ["Cause", ({ native, workload }) => (isDecided(native?.verdict) ? causeWords(workload) : ""), "cause"], ...MACHINES.map(times)];
   const tableOf = (caption, own) => [table(caption, columns, own), signLegend(own.map((row) => row.native))];
   return [h("h2", {}, `Why is ${title(subject)} slower, or faster, than ${title(baseline)}?`),
     h("p", {}, `The figure: the ${title(subject)} `, term("program"), ` over the ${title(baseline)} program, replayed in each `, term("compiler"), ". The table: the frameworks' own calls in the ", term("steady state"),
@@ -41,11 +42,11 @@ function overview(matrix) {
 
 // The ratios of both programs in each compiler, which has a colour; the name of a workload leads to its page.
 function programFigure(rows) {
-  const lines = rows.filter((row) => row.is_drawn).flatMap(({ workload, title: name, compilers }) => compilers.map((one) => ({ ...one, ...DATA.pair, workload, title: name })));
-  const near = rows.filter((row) => row.is_drawn === false), compilers = unique(lines.map((row) => row.compiler)), ink = ({ compiler }) => roundColour(compilers.indexOf(compiler));
+  const known = rows.filter(({ compilers }) => compilers.length), isDrawn = ({ compilers }) => compilers.some(({ kinds }) => kinds.some(({ ratio }) => Math.max(ratio, 1 / ratio) > DATA.large));
+  const lines = known.filter(isDrawn).flatMap((row) => row.compilers), near = known.filter((row) => !isDrawn(row)), compilers = unique(lines.map((row) => row.compiler));
   if (!lines.length) return [h("p", {}, "No ratio of both programs in one compiler is large.")];
   return [legend(compilers.map((name, place) => [dot(roundColour(place)), name])),
-    forest(lines, { label: (row) => row.title, to: (row) => address(["why", row.workload]), ink, most: BESIDE }),
+    forest(lines, { label: (row) => row.title, to: (row) => address(["why", row.workload]), ink: (row) => roundColour(compilers.indexOf(row.compiler)), most: BESIDE }),
     near.length ? h("p", {}, `Not drawn, near 1 in every compiler: ${near.map((row) => row.title).join(", ")}.`) : null];
 }
 

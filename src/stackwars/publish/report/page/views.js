@@ -63,7 +63,8 @@ let requests = 0, path = null;
 
 function hasView(view, workload) {
   if (view === "claims") return claimsOf(workload).length > 0;
-  const { overview: why, programs, timeline, releases, causes, explained } = DATA, rows = { why, programs, timeline: timeline.calls, releases, causes, explained }[view] || DATA.cells;
+  if (view === "why") return workload in DATA.why;
+  const { programs, timeline, releases, causes, explained } = DATA, rows = { programs, timeline: timeline.calls, releases, causes, explained }[view] || DATA.cells;
   return rows.some((one) => one.workload === workload);
 }
 

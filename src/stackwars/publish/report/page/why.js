@@ -1,17 +1,70 @@
+// The comparisons of the pair on the CPU that have a ratio, this run's before the reference's.
+const ofPair = (workload, quantity, compiler = "") => DATA.comparisons.filter((row) => row.workload === workload && row.quantity === quantity && row.device === "cpu" && !none(row.ratio) &&
+  row.subject === DATA.pair.subject && row.baseline === DATA.pair.baseline && (row.compiler || "") === compiler).sort((a, b) => isOther(a) - isOther(b));
+// The ratio of both programs in each compiler.
+const inCompilers = (workload) => Object.keys(DATA.compilers).flatMap((name) => ofPair(workload, "replay", name).slice(0, 1));
+const compilerTitle = (name) => DATA.compilers[name]?.title || name;
+const isDecided = (verdict) => ["slower", "faster"].includes(verdict);
+const whole = (share) => (100 * share).toFixed(0);
+const onMachine = ({ machine }) => (machine ? ` on machines of ${machine}` : "");
+// "2.51 [2.40, 2.62] on machines of 362 to 512 GFLOP/s and 1.87 ..."
+const onMachines = ({ kinds }, unit = "") => kinds.map((one) => `${[number(one.ratio), interval(one.low, one.high)].filter(Boolean).join(" ")}${unit}${onMachine(one)}`).join(" and ");
+
+// The cause of the gap between the pair's programs: in the native compiler, or else in another one.
+function causeOf(workload) {
+  const pair = Object.values(DATA.pair), found = DATA.causes.filter((row) => row.workload === workload && row.verdict === "cause" && pair.includes(row.subject) && pair.includes(row.baseline));
+  return found.sort((a, b) => (a.compiler !== DATA.native) - (b.compiler !== DATA.native))[0];
+}
+
+// Why the native ratio is not 1, in a few words; nothing if that is not known.
+function causeWords(workload) {
+  const cause = causeOf(workload), [margin] = ofPair(workload, "margin", DATA.native);
+  if (margin && margin.verdict === "everything else" && isDecided(margin.native_verdict || "slower")) return `not the program${signed(margin)}`;
+  return cause && cause.compiler === DATA.native ? `${cause.what}, ${cause.places.split(",")[0]}, ${whole(cause.closed)} %${signed(cause)}` : "";
+}
+
+// Who is slower, which factor of the ratio is the larger one, what a search found, and by what factors frontend and compiler move a time.
+function sentencesOf(workload) {
+  const [one, other] = [DATA.pair.subject, DATA.pair.baseline].map((name) => (name ? title(name) : "the other")), [steady] = ofPair(workload, "steady"), result = [];
+  const [margin, program, rest] = ["margin", "replay", "everything else"].map((quantity) => ofPair(workload, quantity, DATA.native)[0]), cause = causeOf(workload);
+  if (steady) result.push(`${one} ${isDecided(steady.verdict) ? `is ${steady.verdict} than ${other}` : `over ${other}, ${steady.verdict}`}: its steady state takes ${onMachines(steady, " times as long")}.${signed(steady)}`);
+  else result.push(`No steady state of ${one} was compared with that of ${other}.`);
+  if (margin && isDecided(margin.native_verdict || "slower")) {
+    const larger = { "the program": "The emitted program is the larger factor", "everything else": "Everything else is the larger factor" }[margin.verdict] || "Whether the emitted program or everything else is the larger factor is not separated from noise";
+    const factors = (program?.kinds || []).map((kind) => [kind, rest?.kinds.find(({ machine }) => machine === kind.machine)]).filter(([, same]) => same)
+      .map(([kind, same]) => `the program ${number(kind.ratio)}, everything else ${number(same.ratio)}${onMachine(kind)}`).join("; ");
+    result.push(`${larger}${factors && ": "}${factors}.${signed(margin)}`);
+  }
+  if (cause) {
+    // Each reason begins with `this`, and may say `in this layout`.
+    const [first] = (cause.reason || "").split(/ this (?!layout)/), ends = none(cause.closed_low) || none(cause.closed_high) ? "" : ` [${whole(cause.closed_low)}, ${whole(cause.closed_high)}]`;
+    result.push(`In ${compilerTitle(cause.compiler)}, where ${title(cause.subject)}'s program is slower, the cause is ${cause.what} (${cause.places}), without which ${whole(cause.closed)} %${ends} of the gap is gone${first && ": "}${first}.${signed(cause)}`);
+  }
+  const effects = DATA.effects.filter((row) => row.workload === workload && row.subset === "all" && !none(row.factor)).sort((a, b) => b.factor - a.factor), largest = effects[0]?.largest;
+  if (effects.length) result.push(`Typical effect on a time, over all frontends and compilers: ${effects.map((row) => `${row.effect} ${number(row.factor)}`).join(", ")} (${effects.some((row) => row.effect === largest) ? `${largest} is the largest` : "none is clearly the largest"}).${signed(effects[0])}`);
+  return result;
+}
+
+// What each option that the configuration sets in a compiler does to the ratio of both programs.
+const optionsOf = (compilers) => compilers.flatMap((row) => {
+  const { options, base } = DATA.compilers[row.compiler], without = compilers.find((one) => one.compiler === base);
+  return options && without && without !== row ? [`With ${options}, the ratio of both programs in ${compilerTitle(base)} is ${onMachines(row)}; without it ${onMachines(without)}.${signed(row)}`] : [];
+});
+
 // All that is known of why one frontend's workload is slower than another's, each part as its own view draws it.
 async function why(at) {
-  const known = DATA.overview.map((one) => one.workload), workload = known.includes(at.parts[1]) ? at.parts[1] : known[0];
+  const known = Object.keys(DATA.why), workload = known.includes(at.parts[1]) ? at.parts[1] : known[0];
   if (!workload) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
-  const { subject, baseline } = DATA.pair, page = { ...await unpack(DATA.why[workload]), ...DATA.pair };
+  const { subject, baseline } = DATA.pair, compilers = inCompilers(workload), page = { ...await unpack(DATA.why[workload]), ...DATA.pair, compilers, options: optionsOf(compilers) };
   const answers = DATA.explained.filter((row) => row.workload === workload);
   const released = DATA.releases.filter((row) => row.workload === workload), steps = released.filter((row) => row.change);
-  const every = (await unpack(DATA.comparisons)).filter((row) => row.workload === workload), compared = every.filter((row) => row.device === "cpu" && !none(row.ratio));
+  const every = DATA.comparisons.filter((row) => row.workload === workload), compared = every.filter((row) => row.device === "cpu" && !none(row.ratio));
   const here = { parts: ["why", workload], query: at.query };
   return [
-    h("h2", {}, `Why: ${page.title}, ${title(subject)} over ${title(baseline)}`),
+    h("h2", {}, `Why: ${titleOf(workload)}, ${title(subject)} over ${title(baseline)}`),
     at.parts[1] && at.parts[1] !== workload ? missing(`Of ${titleOf(at.parts[1])} this report has no number of the two.`, `make study STUDIES=stacks WORKLOADS=${at.parts[1]}`) : null,
-    h("div", { class: "bar" }, choice("Workload", DATA.overview.map((one) => [one.workload, one.title]), workload, (value) => { location.hash = address(["why", value]); })),
-    h("ul", { class: "verdict" }, page.sentences.map((text, place) => h("li", {}, place ? text : h("strong", {}, text)))),
+    h("div", { class: "bar" }, choice("Workload", known.map((name) => [name, titleOf(name)]), workload, (value) => { location.hash = address(["why", value]); })),
+    h("ul", { class: "verdict" }, sentencesOf(workload).map((text, place) => h("li", {}, place ? text : h("strong", {}, text)))),
     elsewhere(workload),
     ...closedBy(page, workload, answers),
     ...switched(page, workload, answers),
