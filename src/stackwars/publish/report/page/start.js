@@ -32,7 +32,8 @@ function overview(matrix) {
     const one = native?.kinds.find((other) => other.machine === machine);
     return one ? h("span", {}, `${number(one.ratio)}\u00d7 `, h("small", {}, interval(one.low, one.high)), sign(native)) : "";
   }, "number"];
-  const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")], ["Cause", ({ native, workload }) => (isDecided(native?.verdict) ? causeWords(workload) : ""), "cause"], ...MACHINES.map(times)];
+  const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")],
+    ["Cause", ({ native, workload }) => (isDecided(native?.verdict) ? causeWords(workload) : ""), "cause"], ...MACHINES.map(times)];
   const tableOf = (caption, own) => [table(caption, columns, own), signLegend(own.map((row) => row.native))];
   return [h("h2", {}, `Why is ${title(subject)} slower, or faster, than ${title(baseline)}?`),
     h("p", {}, `The figure: the ${title(subject)} `, term("program"), ` over the ${title(baseline)} program, replayed in each `, term("compiler"), ". The table: the frameworks' own calls in the ", term("steady state"),

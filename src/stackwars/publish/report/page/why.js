@@ -41,7 +41,8 @@ function sentencesOf(workload) {
     result.push(`In ${compilerTitle(cause.compiler)}, where ${title(cause.subject)}'s program is slower, the cause is ${cause.what} (${cause.places}), without which ${whole(cause.closed)} %${ends} of the gap is gone${first && ": "}${first}.${signed(cause)}`);
   }
   const effects = DATA.effects.filter((row) => row.workload === workload && row.subset === "all" && !none(row.factor)).sort((a, b) => b.factor - a.factor), largest = effects[0]?.largest;
-  if (effects.length) result.push(`Typical effect on a time, over all frontends and compilers: ${effects.map((row) => `${row.effect} ${number(row.factor)}`).join(", ")} (${effects.some((row) => row.effect === largest) ? `${largest} is the largest` : "none is clearly the largest"}).${signed(effects[0])}`);
+  const named = effects.some((row) => row.effect === largest) ? `${largest} is the largest` : "none is clearly the largest";
+  if (effects.length) result.push(`Typical effect on a time, over all frontends and compilers: ${effects.map((row) => `${row.effect} ${number(row.factor)}`).join(", ")} (${named}).${signed(effects[0])}`);
   return result;
 }
 
@@ -173,8 +174,10 @@ async function byRank(workload, names, forms) {
 
 async function longest(workload) {
   const head = h("h3", {}, "The operations that take most time"), names = [DATA.pair.baseline, DATA.pair.subject], program = DATA.programs.find((one) => one.workload === workload);
-  const forms = program ? await unpack(program.forms) : {}, form = forms.optimised, both = form && names.every((name) => form.sides[name]) ? await pairOf(form, program, names) : null, isMatched = Boolean(both) && both.taken.every(Boolean);
-  const { compiler, rows: every } = isMatched ? { compiler: form.compiler, rows: both.pairs.map((pair) => pair.map((line, side) => operationAt(both, side, line))) } : await byRank(workload, names, forms);
+  const forms = program ? await unpack(program.forms) : {}, form = forms.optimised;
+  const both = form && names.every((name) => form.sides[name]) ? await pairOf(form, program, names) : null, isMatched = Boolean(both) && both.taken.every(Boolean);
+  const { compiler, rows: every } = isMatched ? { compiler: form.compiler, rows: both.pairs.map((pair) => pair.map((line, side) => operationAt(both, side, line))) }
+    : await byRank(workload, names, forms);
   const most = (row) => Math.max(...some(row).map(({ ms }) => ms)), rows = every.filter((row) => some(row).length).sort((a, b) => most(b) - most(a)).slice(0, 10);
   if (!rows.length) return [head, missing("No profile of single operations of both programs is in this report.", "make paper")];
   const side = (name, place) => [[title(name), (row) => (row[place] ? row[place].operation : "\u2260 nothing opposite")], ["ms", (row) => number(row[place]?.ms), "number"], ["line", (row) => row[place]?.source, "keep"]];
