@@ -48,7 +48,8 @@ const mark = (machine, x, y, ink, isOpen, text) => s("path", { class: isOpen ? "
 function forest(rows, { label, to, ink = (row) => colour(row.subject), single, others, band, most = Infinity } = {}) {
   if (!rows.length) return h("p", {}, "No ratio is known.");
   const named = ["compiler", "device", "variant"].filter((name) => unique(rows.map((row) => row[name])).length > 1);
-  const labelOf = label || ((row) => [row.title, title(row.subject), ...named.map((name) => row[name])].filter(Boolean).join(", "));
+  const isOneBaseline = unique(rows.map((row) => row.baseline)).length < 2;
+  const labelOf = label || ((row) => [row.title, title(row.subject), isOneBaseline || row.baseline === row.subject ? "" : `over ${title(row.baseline)}`, ...named.map((name) => row[name])].filter(Boolean).join(", "));
   const labels = rows.map((row) => `${labelOf(row)}${signed(row)}`), starts = [...labels.keys()].filter((place) => labels[place] !== labels[place - 1]);
   const isGrouped = starts.length < rows.length, line = others ? 26 : isGrouped ? 14 : 18, middle = others ? 8 : line / 2;
   const left = reach(labels), width = wide(Math.min(most, left + 540)), top = 40, foot = top + line * rows.length, height = foot + 44;
