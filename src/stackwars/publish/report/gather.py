@@ -157,7 +157,7 @@ def _study(sources: Sources, name: str) -> dict[str, Any]:
 
 def _compiler(config: Config, name: str) -> Row:
     """Return the title of a compiler, the options that it sets, and the compiler without them."""
-    flags = config.compilers[name].options or {}
+    flags = config.compilers[name].options
     options = " ".join(f"{flag}={value}" for flag, value in flags.items())
     return {"title": compiler_title(name), "options": options, "base": base_compiler(name)}
 
