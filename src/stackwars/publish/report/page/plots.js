@@ -28,7 +28,7 @@ const COUNTED = ["hbm", "temporaries", "layout", "fusions", "operations", "progr
 // What the two directions of ratios mean: who is faster, or who has less.
 function directions(rows) {
   const subjects = unique(rows.map((row) => row.subject)), baselines = unique(rows.map((row) => row.baseline));
-  const of = (names, other) => (names.length === 1 && names[0] ? title(names[0]) : other);
+  const program = rows.every((row) => row.quantity === "replay") ? "'s program" : "", of = (names, other) => (names.length === 1 && names[0] ? `${title(names[0])}${program}` : other);
   const word = rows.some((row) => COUNTED.includes(row.quantity)) ? "has less" : "faster";
   if (subjects.length === 1 && subjects[0] === baselines[0]) return ["less than the baseline", "more than the baseline"];
   return [`${of(subjects, "the subject")} ${word}`, `${of(baselines, "the baseline")} ${word}`];
