@@ -16,13 +16,16 @@ BINARY = shutil.which(preflight.BROWSER)
 """None if there is none."""
 WITHOUT = preflight.explain_browser()
 SECONDS = 60
-FIRST_PICTURE = """new Promise((done) => {
-  const drawn = performance.getEntriesByName("drawn")[0].startTime;
-  // The first list may have the first paint alone, of a background.
-  const each = (list) => list.getEntriesByName("first-contentful-paint").forEach(
-    (one) => done(Math.max(drawn, one.startTime)));
-  new PerformanceObserver(each).observe({ type: "paint", buffered: true });
-})"""
+FIRST_PICTURE = """(async () => {
+  const drawn = () => performance.getEntriesByName("drawn")[0]?.startTime;
+  while (!drawn()) await new Promise((done) => setTimeout(done, 5));
+  return new Promise((done) => {
+    // The first list may have the first paint alone, of a background.
+    const each = (list) => list.getEntriesByName("first-contentful-paint").forEach(
+      (one) => done(Math.max(drawn(), one.startTime)));
+    new PerformanceObserver(each).observe({ type: "paint", buffered: true });
+  });
+})()"""
 """Evaluates to the milliseconds from the opening of the page until its first view is drawn."""
 _VISIT = """(async () => {
   const wanted = %s;
@@ -53,6 +56,7 @@ class Chromium:
         for fd in (commands, answers, *ends):
             os.close(fd)
         self._received, self._count, self._session = b"", 0, None
+        self.path, self._width = None, None
         self.errors: list[str] = []
         self._events: list[dict] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -77,11 +81,24 @@ class Chromium:
                 return answer["result"]
 
     def open(self, path: Path) -> None:
-        """Open a file, until it is loaded."""
+        """Open a file, until it is loaded, in its first view."""
+        self.path = path
         self._events.clear()
         self.call("Page.navigate", url=path.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._next()
+
+    def show(self, path: Path) -> None:
+        """Open a file, unless it is open."""
+        if path != self.path:
+            self.open(path)
+
+    def resize(self, width: int) -> None:
+        """Set the width of the page; another one needs the file to be opened again."""
+        if width != self._width:
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            self.call("Emulation.setDeviceMetricsOverride", **size)
+            self.path, self._width = None, width
 
     def visit(self, view: str) -> str:
         """Return the report's markup at this fragment."""

@@ -11,17 +11,20 @@ from PIL import Image
 from pypdf import PdfReader
 
 from made_tables import NEW, OLD, cell, comparison, measured_cell, replay, write_tables
+from made_tables import accepted as accepted_run
 from snapshots import assert_snapshot
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
 from stackwars.publish.paper.figures import of_cells, of_compilers, ratios
 from stackwars.publish.paper.figures.style import draw_graphs, round_ticks
+from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 from stackwars.study.keys import Config
 from stackwars.study.results import dataset
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.runs import REFERENCE
 
+PAIR = Comparison("torch_xla", "jax")
 NO_YNN, IREE = "jaxlib-0.10.2-no-ynn", "iree-3.13"
 FIGURES = (
     "ratios", "calls", "stacks", "beyond", "compilers", "stack", "split", "matrix", "releases", "products", "sizes",
@@ -267,3 +270,31 @@ def test_a_run_is_drawn_over_the_reference_in_the_compilers_that_it_measured(tmp
     nothing = folder_of(tmp_path / "nothing")
     figure = of_compilers.figures(config(measure=["tables"]), nothing)["compilers"]
     assert len(figure.legends[0].get_texts()) == 3 and ratios.BEHIND not in described(figure)
+
+
+def test_the_sizes_of_the_preset_are_a_point_of_both_sweeps(tmp_path):
+    rows = [comparison(name, 2.0) for name in ("mha", "mha@b8", "mha@b2s256")]
+    # The matrix has IREE, the sizes do not.
+    rows += [replayed("mha@b8", OLD, 1.5), comparison("mha", 3.0, quantity="first"), replayed("mha", IREE, 0.9)]
+    files = Folder(write_tables(tmp_path, {}, comparisons=rows))
+    found = of_compilers.sweeps(dataset.sources(config(), files).run, PAIR)
+    points = set(found[["compiler", "sweep", "size", "ratio"]].itertuples(index=False, name=None))
+    of_batch = {("", "batch", 2, 2.0), ("", "batch", 8, 2.0), (OLD, "batch", 8, 1.5)}
+    assert points == of_batch | {("", "sequence", 64, 2.0), ("", "sequence", 256, 2.0)}
+
+
+def test_sizes_of_the_reference_are_of_the_newest_run_of_the_study_that_has_the_workload(tmp_path, monkeypatch):
+    """A ratio pooled over other machines would not fit those at other sizes."""
+    made = [
+        accepted_run(tmp_path / date, studies=(study,), comparisons=[comparison(name, ratio)])
+        for date, study, name, ratio in (
+            ("2026-01-01", "sizes", "mha", 4.0),
+            ("2026-01-02", "sizes", "mha", 2.0),
+            ("2026-01-03", "sizes", "bert_base", 1.5),
+            ("2026-01-04", "tables", "mha", 3.0),
+        )
+    ]
+    monkeypatch.setattr(of_compilers.runs, "read", lambda: made)
+    write_tables(tmp_path / "reference", {}, comparisons=[comparison("mha", 3.0), comparison("bert_base", 2.0)])
+    found = of_compilers.sweeps(dataset.Dataset(load(), tmp_path / "reference", True), PAIR)
+    assert set(zip(found["workload"], found["ratio"], strict=True)) == {("MHA", 2.0), ("BERT-Base", 1.5)}

@@ -12,7 +12,7 @@ from measured import config
 from snapshots import assert_snapshot
 from stackwars.core.layout import LEFT_OUT
 from stackwars.publish.paper import listings
-from stackwars.publish.paper.listings import CHARACTERS, page_lines
+from stackwars.publish.paper.listings import CHARACTERS, PAGE_LINES
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.programs import Program
@@ -100,12 +100,6 @@ def test_a_figure_has_its_listings_below_and_beside_each_other():
     assert_snapshot("listing.tex", listings.figure(columns, "50 % of {...}", "ffn"))
 
 
-def test_more_characters_are_smaller_and_so_more_lines():
-    assert listings.page_lines(62) < listings.page_lines(76) < 100
-    # The font grows no further than 8 pt.
-    assert listings.page_lines(40) == listings.page_lines(50)
-
-
 def test_text_that_would_end_the_listing_is_refused():
     with pytest.raises(ValueError, match="fix: rename"):
         listings.environment([r"call @\end{lstlisting}"])
@@ -183,7 +177,7 @@ def test_the_forms_of_two_compilers_are_whole_and_fit_a_page(tmp_path):
     assert "stablehlo.tanh" in found[1]
     for column in (found[:3], found[3:]):
         lines = [line for block in column for line in block.splitlines()]
-        assert max(map(len, lines)) <= CHARACTERS and len(lines) <= page_lines(CHARACTERS)
+        assert max(map(len, lines)) <= CHARACTERS and len(lines) <= PAGE_LINES
 
 
 @pytest.mark.env

@@ -9,7 +9,7 @@ import yaml
 from made_tables import NEW, OLD, checked, class_times, write_tables
 from snapshots import assert_snapshot
 from stackwars.core.hlo import COLLECTIVES, PRODUCTS
-from stackwars.publish.paper.tables import claims, products
+from stackwars.publish.paper.tables import claims, compilers
 from stackwars.publish.paper.tables.table import render
 from stackwars.publish.paper.tables.write import write
 from stackwars.study import cells
@@ -269,11 +269,11 @@ def test_the_audits_of_a_run_are_told_from_those_of_another(tmp_path, own, accep
 
 def test_layers_of_a_model_are_counted_by_the_shapes_of_its_weights():
     bert, gpt2, vit = (
-        products.layers(name, cells.sizes(load(), name)) for name in ("bert_base", "gpt2_small", "vit_b16")
+        compilers.layers(name, cells.sizes(load(), name)) for name in ("bert_base", "gpt2_small", "vit_b16")
     )
     assert bert[128, 768, 3072] == bert[128, 3072, 768] == 12
     assert bert[128, 768, 768] == 12 * 4
     assert gpt2[128, 768, 2304] == gpt2[128, 768, 768] == gpt2[128, 768, 3072] == gpt2[128, 3072, 768] == 12
     # An image has a row for each patch, and one.
-    down = products.layer(cells.sizes(load(), "linear@vit_down"))
+    down = compilers.layer(cells.sizes(load(), "linear@vit_down"))
     assert down == (394, 3072, 768) and vit[down] == 12

@@ -13,16 +13,14 @@ from stackwars.core import documents
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import LAYOUT
 from stackwars.publish.report import compare, tables
-from stackwars.publish.report.gather import CLAIMS, GLOSSARY, against, changes, explained, gather, glossary
-from stackwars.study.claims.compare import NOT_DECIDED_HERE, NOT_MEASURED_HERE, NOT_REPRODUCED, REPRODUCED
+from stackwars.publish.report.gather import CLAIMS, GLOSSARY, changes, explained, gather, glossary
 from stackwars.study.claims.decide import dataset_of
-from stackwars.study.claims.verdicts import NOT_TESTABLE
 from stackwars.study.config import load
 from stackwars.study.results import folder
 from stackwars.study.results.folder import Folder
 
 STUDIES = ("tables", "stacks", "matrix", "targets")
-LEFT_OUT = ("glossary", "facts", "claims_changed", "quantities", "programs", "why")
+LEFT_OUT = ("glossary", "facts", "claims_changed", "quantities", "programs", "why", "against")
 """Parts that follow from files of the repository, or have a snapshot or a test of their own."""
 
 
@@ -69,40 +67,7 @@ def test_checks_are_of_this_run_or_else_of_the_reference(tmp_path):
 @pytest.mark.parametrize("reference", [{}, {"cells": [cell("jax")]}])
 def test_without_a_ratio_of_the_two_there_is_no_page(tmp_path, reference):
     document = gather(made_sources(tmp_path, {}, reference))
-    assert document["why"] == {} and document["overview"] == []
-
-
-def test_what_contradicts_the_reference_comes_first_and_what_agrees_is_left_out():
-    claims = {
-        "x": ("supported", REPRODUCED),
-        "y": ("not decided", NOT_DECIDED_HERE),
-        "z": ("contradicted", NOT_REPRODUCED),
-        "w": (NOT_TESTABLE, NOT_MEASURED_HERE),
-    }
-    ratios = {"near": (3.1, False), "inside": (2.0, True), "unknown": (2.0, None), "far": (0.1, False)}
-    document = {
-        "summary": "So it is.",
-        "run": {"machine": "a"},
-        "reference": {"machines": ["b"]},
-        "claims": [
-            {"id": name, "reference": "supported", "run": run, "outcome": outcome}
-            for name, (run, outcome) in claims.items()
-        ],
-        "ratios": [
-            {
-                "workload": name,
-                "run": run,
-                "predicted": None if inside is None else [1, 3],
-                "inside": inside,
-                "same_side": None,
-            }
-            for name, (run, inside) in ratios.items()
-        ],
-        "cells": [{"reference": "ok", "run": "ok"}, {"reference": "ok", "run": "oom"}],
-    }
-    assert_document("against.txt", against(document))
-    assert against({"schema": 1, "summary": ""}) is None
-    assert against({}) is None
+    assert document["why"] == {}
 
 
 def test_the_glossary_is_short_and_every_line_of_it_is_a_word():

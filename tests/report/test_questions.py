@@ -145,7 +145,7 @@ def test_the_report_answers(question, browser, reports):
     report, links, expected = QUESTIONS[question]
     assert len(links) <= MOST_CLICKS
     browser.errors.clear()
-    browser.open(reports / f"{report}.html")
+    browser.show(reports / f"{report}.html")
     browser.visit("")
     for link in links:
         click(browser, link)
@@ -161,7 +161,7 @@ def test_every_number_and_figure_of_the_paper_links_to_rows_of_the_report(browse
     figures = re.findall(r"\\href\{([^}]*)\}\{\\includegraphics", "\n".join(prose.texts().values()))
     links |= {address: Value("", address.replace("\\", "")) for address in figures}
     assert len(links) > 200 and len(figures) > 8
-    browser.open(reports / f"{REFERENCE}.html")
+    browser.show(reports / f"{REFERENCE}.html")
     wrong, views = [], {}
     for key, (text, address) in links.items():
         name, _, view = address.partition("#")

@@ -85,51 +85,43 @@ def check(full: Path, reference: Path) -> tuple[dict, set[str]]:
     :raises Damaged: for a table that cannot be read.
     :raises AcceptError: if it cannot be accepted.
     """
-    missing = [name for name in OF_A_RUN if not (full / name).exists()]
-    if missing:
-        raise AcceptError(
-            f"expected the tables of a run in {full}, got none named {missing[0]}; fix: make paper"
-        )
+    if missing := [name for name in OF_A_RUN if not (full / name).exists()]:
+        raise _refusal(f"the tables of a run in {full}", f"none named {missing[0]}", "make paper")
     for name in schema.TABLES:
         schema.read(full / f"{name}.csv")
     context = documents.read(full / "context.json")
     if context.get("protocol") != PROTOCOL:
-        raise AcceptError(
-            f"expected a run of version {PROTOCOL} of the measuring protocol, got {context.get('protocol')}; "
-            "fix: measure again with this checkout"
-        )
+        expected = f"a run of version {PROTOCOL} of the measuring protocol"
+        raise _refusal(expected, context.get("protocol"), "measure again with this checkout")
     if context["date_utc"] == NOT_MEASURED:
-        raise AcceptError(
-            f"expected a run in {full} that has measured or compiled something, got a context.json without a "
-            "date; fix: delete that file, and make the run again"
+        raise _refusal(
+            f"a run in {full} that has measured or compiled something",
+            "a context.json without a date",
+            "delete that file, and make the run again",
         )
     if context["preset"] != "full":
-        raise AcceptError(
-            f"expected a run of the preset full, got one of {context['preset']}, which has other shapes; "
-            "fix: make paper"
-        )
-    _check_sizes(context, reference)
+        got = f"one of {context['preset']}, which has other shapes"
+        raise _refusal("a run of the preset full", got, "make paper")
+    for accepted in runs.read(reference):
+        sizes = accepted.context["sizes"]
+        if other := [w for w, own in context["sizes"].items() if sizes.get(w, own) != own]:
+            raise _refusal(
+                f"the shapes of the accepted run {accepted.identity}",
+                f"others of {', '.join(other)}",
+                "change the sizes back, as ratios of two sizes are not combined, or PROTOCOL in "
+                "src/stackwars/measure/__init__.py, which leaves all earlier runs out",
+            )
     sources = _sources(full)
     if dirty := [path for path, some in sources.items() if any(one["git_dirty"] for one in some)]:
-        raise AcceptError(
-            f"expected a run of committed sources, got {dirty[0]} and {len(dirty) - 1} more that were measured "
-            "or compiled with uncommitted changes; fix: commit, delete these files, and run: make paper"
-        )
+        got = f"{dirty[0]} and {len(dirty) - 1} more that were measured or compiled with uncommitted changes"
+        raise _refusal("a run of committed sources", got, "commit, delete these files, and run: make paper")
     if text := damage.disturbed_text(full):
         raise AcceptError(text)
     return context, {one.get("git_revision", "unknown") for some in sources.values() for one in some}
 
 
-def _check_sizes(context: dict, reference: Path) -> None:
-    for accepted in runs.read(reference):
-        sizes = accepted.context["sizes"]
-        other = [w for w, own in context["sizes"].items() if sizes.get(w, own) != own]
-        if other:
-            raise AcceptError(
-                f"expected the shapes of the accepted run {accepted.identity}, got others of "
-                f"{', '.join(other)}; fix: change the sizes back, as ratios of two sizes are not combined, or "
-                "PROTOCOL in src/stackwars/measure/__init__.py, which leaves all earlier runs out"
-            )
+def _refusal(expected: str, got: object, fix: str) -> AcceptError:
+    return AcceptError(f"expected {expected}, got {got}; fix: {fix}")
 
 
 def _measured(root: Path, names: Iterable[str]) -> set[Path]:

@@ -53,6 +53,9 @@ _NO_STEP = re.compile(r"[{}]*$|if\(C10_LIKELY|int tid = |#include|extern |(const
 _CAST = re.compile(r"static_cast<int64_t>\(([^()]*)\)|at::vec::")
 """The type of an index, and a namespace."""
 LEADING = 1.13  # line spacing over font size
+PAGE_LINES = int(620 / (LEADING * min(8.0, 250 / (0.525 * CHARACTERS))))
+"""Lines of a page of IEEEtran above a caption: 620 pt of height over line spacing. CHARACTERS of 0.525 em (txtt) fill
+half the width, 250 pt."""
 Listing = tuple[str, list[str]]
 """Title and lines."""
 
@@ -84,7 +87,6 @@ def stablehlo(text: str) -> Lines:
 
 
 def jaxpr(text: str) -> Lines:
-    """Return every line."""
     return [(1 if line.startswith(" ") else 0, line) for line in text.strip().splitlines()]
 
 
@@ -145,20 +147,6 @@ FORMS = {one.__name__: one for one in (jaxpr, fx_graph, optimised_hlo, generated
 """Functions that shorten a compiler's form of a program, by the name of its file."""
 
 
-def style(characters: int) -> str:
-    """Return the definition of the listings style `stablehlo`, for the preamble."""
-    return _STYLE.replace("CHARACTERS", str(characters)).replace("LEADING", str(LEADING))
-
-
-def page_lines(characters: int) -> int:
-    """Return the lines that fit a page of IEEEtran above a caption, at the size that `characters` gives.
-
-    620 pt of height over line spacing; a line of half the width, 250 pt, holds that many characters of 0.525 em
-    (txtt).
-    """
-    return int(620 / (LEADING * min(8.0, 250 / (0.525 * characters))))
-
-
 def environment(lines: list[str]) -> str:
     """Return one lstlisting environment.
 
@@ -210,7 +198,7 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
     :raises OSError: if a program cannot be read.
     """
     # Half a page: two figures stand on one.
-    limit = page_lines(CHARACTERS) // 2 // -(-len(row) // 2)
+    limit = PAGE_LINES // 2 // -(-len(row) // 2)
     parts = [(title(cell.framework), lines(root / cell.path / printed.PROGRAM, limit)) for cell in row]
     is_cut = any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts)
     shown = "the beginning of the program" if is_cut else "the whole program"
@@ -225,7 +213,7 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
     :raises OSError: if a form cannot be read.
     """
     jax, inductor = (root / cell.path for cell in row)
-    limit = page_lines(CHARACTERS) // 2
+    limit = PAGE_LINES // 2
 
     def text(folder: Path, name: str) -> list[str]:
         return layout.listing(FORMS[name](form(folder, name)), CHARACTERS, limit)
@@ -268,7 +256,8 @@ def write(config: Config, folder: Folder) -> None:
     """
     output = folder["listings"]
     output.mkdir(parents=True, exist_ok=True)
-    (output / "style.tex").write_text(style(CHARACTERS))
+    style = _STYLE.replace("CHARACTERS", str(CHARACTERS)).replace("LEADING", str(LEADING))
+    (output / "style.tex").write_text(style)
     for prefix, rows, make in (
         ("", printed.listings(config), listing),
         ("forms-", printed.forms(config), made_of),

@@ -19,7 +19,7 @@ from stackwars.core.outcome import Status
 from stackwars.measure import workloads
 from stackwars.publish.paper import latex, prose
 from stackwars.publish.paper.prose import PAPER, ProseError, Stale
-from stackwars.publish.paper.tables import claims, faults
+from stackwars.publish.paper.tables import causes, claims
 from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.publish.paper.values import BASELINE, SUBJECT, listed, values, verdicts
 from stackwars.setup.device import CPU, CPUS
@@ -58,7 +58,6 @@ def has_prose(config: Config) -> bool:
 
 
 def environment(templates: Path) -> jinja2.Environment:
-    """Return the jinja2 environment of the paper."""
     jinja = jinja2.Environment(
         block_start_string=r"\BLOCK{",
         block_end_string="}",
@@ -113,7 +112,7 @@ def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[st
         "audits": claims.audit_state(datasets),
         "accepted": _accepted(datasets.reference.context["runs"]),
         "claims": list(datasets.run.table("claims")["id"]),
-        "tables": [table.name for table in REGISTRY if table.study in own or table.name in faults.NAMES],
+        "tables": [table.name for table in REGISTRY if table.study in own or table.name in causes.FAULTS],
         "listings": [name for name in printed.listings if (folder["listings"] / f"{name}.tex").exists()],
         "forms": [name for name in printed.forms if (folder["listings"] / f"forms-{name}.tex").exists()],
         "graphs": {
@@ -150,7 +149,6 @@ def _rounds(run: Dataset) -> list[float]:
 
 
 def _accepted(runs: list[dict]) -> dict[str, list[str]]:
-    """Return the accepted runs by kind of machine."""
     kinds: dict[str, list[str]] = {}
     names = short_names(run["machine"] for run in runs)
     for run in runs:

@@ -29,7 +29,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, LAYOUT
 from stackwars.publish.paper import latex
-from stackwars.publish.paper.tables import products
+from stackwars.publish.paper.tables.compilers import PRODUCTS, predicted
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import compare, definitions
@@ -486,17 +486,16 @@ def _causes(data: Dataset) -> Counted:
 
 def _products(data: Dataset) -> Counted:
     """Yield the cores that each linear layer uses, and the share of a model's difference that its layers make up."""
-    replays = _ok(data.rows("cells", products.STUDY, schema.REPLAY)).dropna(subset=["cores"])
+    replays = _ok(data.rows("cells", PRODUCTS, schema.REPLAY)).dropna(subset=["cores"])
     for row in replays.to_dict("records"):
         key = f"cores/{row['workload']}/{row['framework']}/{row['compiler']}"
-        yield key, f"{row['cores']:.1f}", _cell(products.STUDY, row)
-    for row in products.predicted(Sources(data, data, [])):
+        yield key, f"{row['cores']:.1f}", _cell(PRODUCTS, row)
+    for row in predicted(Sources(data, data, [])):
         key = f"predicted/{row['model']}/{row['compiler']}"
         yield key, latex.percent(row["share"]), view("why", row["model"])
 
 
 def _matrix(data: Dataset) -> Counted:
-    """Yield how many cells the matrix has."""
     cells = data.rows("cells", "matrix", schema.REPLAY)
     yield "matrix/total", len(cells)
     yield "matrix/ok", len(_ok(cells))
@@ -602,7 +601,7 @@ AGGREGATES: dict[Callable[[Dataset], Counted], str] = {
     _disagreeing: view("comparisons", quantity=schema.PAIRWISE, subject="torch_inductor", baseline=SUBJECT),
     _peaks: view("cells", study="tables"),
     _causes: view("causes"),
-    _products: view("cells", study=products.STUDY, mode=schema.REPLAY),
+    _products: view("cells", study=PRODUCTS, mode=schema.REPLAY),
     _matrix: view("cells", study="matrix", mode=schema.REPLAY),
     _effects: view("start"),
     _stacks: view("cells", study="stacks"),

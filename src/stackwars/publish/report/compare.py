@@ -15,7 +15,7 @@ from typing import Any
 from stackwars.core.documents import Damaged
 from stackwars.core.lines import fold, wrote
 from stackwars.publish.report import tables
-from stackwars.publish.report.gather import against, gather, titled
+from stackwars.publish.report.gather import gather, titled
 from stackwars.publish.report.write import write
 from stackwars.study.claims.compare import compare, report
 from stackwars.study.claims.decide import dataset_of
@@ -35,7 +35,7 @@ def compared(run: Dataset, other: Dataset, found: dict[str, Any]) -> dict[str, A
     found: by `stackwars.study.claims.compare`.
     """
     return gather(Sources(run, run, list(run.config.studies))) | {
-        "against": against(found),
+        "against": found,
         "other": {
             "name": titled(other),
             "summary": found["summary"],

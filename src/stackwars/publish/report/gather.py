@@ -15,18 +15,23 @@ from stackwars.core.numbers import shortened
 from stackwars.explain import answer, console
 from stackwars.explain.answer import Answer, Cause, Fault, Option, Question, Region
 from stackwars.measure import frameworks
+from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
 from stackwars.publish.paper.values import format_checks
 from stackwars.publish.report import raw, tables
-from stackwars.publish.report.why import MARK, Pages
+from stackwars.publish.report.why import MARK, pages
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import confirm, definitions
-from stackwars.study.claims.compare import NOT_REPRODUCED
 from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.study.claims.votes import votes_for
-from stackwars.study.results import schema
+from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
+from stackwars.study.keys import Config
+from stackwars.study.programs import native_compiler
+from stackwars.study.results import runs, schema
+from stackwars.study.results.comparisons import LARGE
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import REFERENCE, Folder
+from stackwars.study.results.names import base_compiler, compiler_title
 from stackwars.study.studies import folder as folder_name
 from stackwars.study.studies import measured_studies
 
@@ -45,59 +50,57 @@ def gather(sources: Sources) -> Row:
 
     Raw calls are those in the folder of what was measured; they belong to the rows whose `run` is `raw_run`.
     """
-    run, context = sources.run, sources.run.context
+    run, context, config = sources.run, sources.run.context, sources.run.config
     folder = Folder(run.folder, run.measured)
     # The reference has the raw results of its newest full run.
     raw_run = context.get("run", "") if run.is_reference else ""
-    cells, comparisons, compiled = (
-        make(sources) for make in (tables.cells, tables.comparisons, tables.compiled)
-    )
-    listed = folder["report_programs"]
-    programs = documents.read(listed)["programs"] if listed.exists() else []
-    timeline = raw.profiles(sources, raw_run)
-    checked, gaps, released = tables.values(sources), tables.causes(sources), tables.releases(sources)
-    names = [row["framework"] for row in (*cells, *checked, *released, *timeline["calls"])]
-    names += [row[side] for row in (*comparisons, *gaps) for side in ("subject", "baseline")]
-    names += [name for one in programs for name in (*one["frameworks"], *one["left_out"])]
-    reproduction = documents.read(folder["reproduction"]) if folder["reproduction"].exists() else {}
+    cells, compiled = tables.cells(sources), tables.compiled(sources)
+    names = dict.fromkeys([*frameworks.names(), *(row["framework"] for row in (*cells, *compiled))])
+    listed, compared = folder["report_programs"], folder["reproduction"]
+    reproduction = documents.read(compared) if compared.exists() else {}
+    short_names, accepted = tables.kind_names(sources), sources.reference.context.get("runs", [])
+    pairs = comparisons(config, PROGRAMS) or comparisons(config, CELLS)
+    pair = {side: getattr(pairs[0], side) if pairs else "" for side in ("subject", "baseline")}
+    figure = [run.study(name) for name in (TABLES, MATRIX) if name in config.studies]
     result = {
         "name": titled(run),
         "mark": MARK,
         "meta": {key: context.get(key) for key in ("machine", "date_utc", "preset", "origin", "git_revision")},
-        "studies": {name: _study(sources, name, compiled) for name in run.config.studies},
+        "studies": {name: _study(sources, name) for name in run.config.studies},
         "glossary": glossary(GLOSSARY.read_text(encoding="utf-8")),
         "claims_changed": changes(CLAIMS.read_text(encoding="utf-8")),
         "reproduction": reproduction.get("summary", ""),
-        "against": against(reproduction),
-        "frameworks": {name: _framework(name) for name in dict.fromkeys(names)},
+        "against": reproduction if reproduction.get("ratios") or reproduction.get("cells") else None,
+        "frameworks": {name: _framework(name) for name in names},
+        "kinds": {one["run"]: short_names[one["machine"]] for one in accepted},
+        "machines": runs.by_speed(short_names.values()),
+        "pair": pair,
+        "native": native_compiler(config) or "",
+        "compilers": {name: _compiler(config, name) for name in config.compilers},
+        "figure": sorted({name for study in figure for name in study.workloads}),
+        "large": LARGE,
         "cells": cells,
         "raw_run": raw_run,
         "details": raw.cells(run.measured),
         "replays": raw.replays(run.measured),
-        "comparisons": comparisons,
+        "comparisons": tables.comparisons(sources),
         "quantities": schema.QUANTITIES,
-        "causes": gaps,
-        "effects": tables.effects(sources),
-        "releases": released,
+        "causes": tables.causes(sources),
+        "effects": tables.of_one_study(sources, tables.COMPILERS, "effects"),
+        "releases": tables.of_one_study(sources, "releases", "releases"),
         "explained": [tables.origin_of(sources, sources.reference) | row for row in explained(REFERENCE)],
         "facts": {name: text.partition(";")[0] for name, text in FACTS.items()},
         "compiled": compiled,
-        "values": checked,
-        "programs": programs,
-        "timeline": timeline,
+        "values": tables.values(sources),
+        "programs": documents.read(listed)["programs"] if listed.exists() else [],
+        "timeline": raw.profiles(sources, raw_run),
         "claims": claims(run),
         "checks": format_checks(run),
         "audits": [
             {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
         ],
     }
-    # These are packed, and every view asks whether they have something of its workload.
-    packed = ("causes", "releases", "explained")
-    has = {name: sorted({row["workload"] for row in result[name]} - {""}) for name in packed}
-    every = Pages(sources, result)
-    pair = {"subject": every.subject, "baseline": every.baseline}
-    made = {"machines": every.machines, "why": every.pages, "overview": every.overview()}
-    return result | {"has": has, "pair": pair} | made
+    return result | {"why": pages(sources, result)}
 
 
 def glossary(text: str) -> dict[str, str]:
@@ -138,19 +141,25 @@ def _ballot(run: Dataset, claim: definitions.Claim) -> Row:
     }
 
 
-def _study(sources: Sources, name: str, compiled: list[Row]) -> dict[str, Any]:
-    """Return where a study is from, whether that is the reference in the report of another run, the number of its
-    programs that were compiled for targets, the folder that a run of it has here, and the option for that run.
+def _study(sources: Sources, name: str) -> dict[str, Any]:
+    """Return where a study is from, whether that is the reference in the report of another run, the folder that a run
+    of it has here, and the option for that run.
     """
     config = sources.run.config.changed(source="measured")
     is_usual = not sources.dataset_for(name).is_reference or name in measured_studies(config)
     return {
         "origin": sources.origin(name),
         **tables.origin_of(sources, sources.dataset_for(name)),
-        "compiled": sum(row["study"] == name for row in compiled),
         "folder": f"results/{folder_name(config if is_usual else config.changed(measure=[name]))}",
         "option": "" if is_usual else f"--config 'measure=[{name}]' ",
     }
+
+
+def _compiler(config: Config, name: str) -> Row:
+    """Return the title of a compiler, the options that it sets, and the compiler without them."""
+    flags = config.compilers[name].options
+    options = " ".join(f"{flag}={value}" for flag, value in flags.items())
+    return {"title": compiler_title(name), "options": options, "base": base_compiler(name)}
 
 
 def titled(run: Dataset) -> str:
@@ -162,35 +171,6 @@ def _framework(name: str) -> dict[str, str]:
     if name in frameworks.names():
         return {"title": frameworks.title(name), "colour": frameworks.load(name).COLOUR}
     return {"title": sharding.title(name), "colour": "#555555"}
-
-
-def against(document: Row) -> Row | None:
-    """Return what differs, of a document of `claims.compare`; None if nothing was compared.
-
-    {"summary", "machines", "claims": those that the run tests and gives another verdict, the contradicting ones first,
-    "untested": how many it does not test, "ratios": those that the reference does not expect, the furthest first,
-    "cells": those with another status, "counts": [how many of each were compared]}.
-    """
-    if not document.get("ratios") and not document.get("cells"):
-        return None
-    tested = [one for one in document["claims"] if one["run"] != NOT_TESTABLE]
-    claims = [one for one in tested if one["run"] != one["reference"]]
-    ratios = [one for one in document["ratios"] if False in (one["inside"], one["same_side"])]
-    return {
-        "summary": document["summary"],
-        "machines": [document["run"]["machine"], document["reference"]["machines"]],
-        "claims": sorted(claims, key=lambda one: one["outcome"] != NOT_REPRODUCED),
-        "untested": len(document["claims"]) - len(tested),
-        "ratios": sorted(ratios, key=_beyond, reverse=True),
-        "cells": [one for one in document["cells"] if one["run"] != one["reference"]],
-        "counts": [len(document[name]) for name in ("claims", "ratios", "cells")],
-    }
-
-
-def _beyond(ratio: Row) -> float:
-    """Return by what factor a ratio lies outside its prediction interval, or off the reference's without one."""
-    low, high = ratio["predicted"] or [ratio["reference"]] * 2
-    return max(low / ratio["run"], ratio["run"] / high)
 
 
 def explained(reference: Path) -> list[Row]:

@@ -113,7 +113,6 @@ def normalised(texts: dict[str, str]) -> dict[str, str]:
 
 
 def write(config: Config, folder: Folder) -> None:
-    """Write report_programs.json of a run."""
     document = {"programs": programs(config, folder.measured)}
     text = json.dumps(document, separators=(",", ":")) + "\n"
     folder["report_programs"].write_text(text, encoding="utf-8")

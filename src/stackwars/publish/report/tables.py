@@ -14,8 +14,7 @@ from stackwars.core.numbers import shortened
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import LAYOUT
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import main
-from stackwars.study.results import schema
+from stackwars.study.results import runs, schema
 from stackwars.study.results.causes import gaps_of
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
@@ -28,16 +27,8 @@ CELL = (
     *("mode", "workload", "title", "framework", "device", "compiler", "size", "value", "pass", "status"),
     *("status_detail", "rounds"),
     *(f"{stage}_{end}" for stage in schema.STAGES for end in ("ms", "low_ms", "high_ms")),
-    *(
-        "throughput_ms",
-        "steady_class",
-        "kept_share",
-        "peak_rss_bytes",
-        "shape",
-        "collectives",
-        "struck_ms",
-        "judge",
-    ),
+    *("throughput_ms", "steady_class", "kept_share", "peak_rss_bytes", "shape", "collectives"),
+    *("struck_ms", "judge"),
     *("parity_rel_l2", "largest_error", "wrong_elements"),
     *("first_trace_ms", "first_compile_ms", "first_execute_ms", "run"),
 )
@@ -52,19 +43,9 @@ COMPILED = (
     *("hbm_bytes", "argument_bytes", "temp_bytes", "usable_bytes", "largest_batch", "estimated_cycles"),
     *("operations", "fusions", "compile_s", "published_status", "run"),
 )
-VALUES = (
-    *("workload", "title", "variant", "sizes", "framework", "compiler", "status", "status_detail", "judge"),
-    *("wrong", "total", "l2", "largest_error", "run"),
-)
-RELEASE = (
-    *("workload", "title", "framework", "project", "version", "status", "status_detail", "ms", "ratio"),
-    *("low", "high", "change", "change_ratio", "change_low", "change_high", "previous", "where", "run"),
-)
-EFFECT = ("subset", "workload", "effect", "factor", "largest", "run")
+KIND = ("ratio", "low", "high", "verdict", "predicted_low", "predicted_high")
 _NATIVE = (*schema.STAGES, schema.STEADY_CPU, schema.PAIRWISE, schema.FORM, schema.SCALING)
 """Quantities of native calls."""
-RELEASES = "releases"
-"""The study of the releases of compilers."""
 
 
 def origin_of(sources: Sources, data: Dataset) -> Row:
@@ -130,10 +111,11 @@ def comparisons(sources: Sources) -> list[Row]:
     """Return every comparison once for each source, with the studies that it is of.
 
     each: the ratios that it is inferred from, [run, round, ratio]; the round is None if its run kept none.
-    kinds: [ratio, low, high] on each kind of machine, the fastest first, if there are several.
+    kinds: its numbers on each kind of machine, the fastest first; `machine` is a short name, empty for this run's.
     """
     result: dict[tuple, Row] = {}
     rounds: dict[bool, dict[tuple, list]] = {}
+    names = kind_names(sources)
     for data, study in _each(sources):
         if data.is_reference not in rounds:
             rounds[data.is_reference] = _rounds(data)
@@ -143,10 +125,20 @@ def comparisons(sources: Sources) -> list[Row]:
                 each = rounds[data.is_reference].get(_key(row, schema.COMPARISON_KEYS), [])
                 key = (data.is_reference, *_key(row, schema.COMPARISON_KEYS))
                 known = {**row, **origin_of(sources, data), "studies": [], "each": each}
-                if len(kinds) > 1:
-                    known["kinds"] = [_interval(one) for one in kinds]
+                if "machine" in row:
+                    known["machine"] = names.get(row["machine"], row["machine"])
+                known["kinds"] = [
+                    {"machine": names.get(one["machine"], one["machine"]), **_present(one, KIND)}
+                    for one in kinds
+                    if not schema.is_missing(one["ratio"])
+                ]
                 result.setdefault(key, known)["studies"].append(study.name)
     return list(result.values())
+
+
+def kind_names(sources: Sources) -> dict[str, str]:
+    """Return the short name of each kind of machine of the accepted runs."""
+    return runs.short_names({run["machine"] for run in sources.reference.context.get("runs", [])})
 
 
 def _is_of(data: Dataset, study: Study, row: Row) -> bool:
@@ -171,18 +163,11 @@ def _rounds(data: Dataset) -> dict[tuple, list]:
     return result
 
 
-def _interval(row: Row) -> list[float | None]:
-    """Return a ratio and the ends of its interval, if it has one."""
-    numbers = (row[name] for name in ("ratio", "low", "high"))
-    return [None if schema.is_missing(one) else shortened(one, 6) for one in numbers]
-
-
 def _key(row: Row, names: Iterable[str]) -> tuple:
     return tuple(row.get(name, "") for name in names)
 
 
 def compiled(sources: Sources) -> list[Row]:
-    """Return the programs that were compiled for targets, with their bytes over those of the baseline's program."""
     result = []
     for data, study in _each(sources):
         divided = _belongs(data, "sharding", study)
@@ -191,36 +176,23 @@ def compiled(sources: Sources) -> list[Row]:
             table = table[~table["target"].isin(("", CPU)) & (table["devices"].notna() == divided)]
             known = {"study": study.name, **origin_of(sources, data)}
             result += [known | row for row in records(newest(data, study, table), COMPILED)]
-    pair = main(sources.run.config)
-    baselines = {_size(row): row for row in result if pair and row["framework"] == pair.baseline}
-    for row in result:
-        base = baselines.get(_size(row), row)
-        for name in ("hbm", "temp"):
-            bytes_, over = row.get(f"{name}_bytes"), base.get(f"{name}_bytes")
-            if row is not base and bytes_ and over:
-                row[f"{name}_ratio"] = shortened(bytes_ / over)
     return result
-
-
-def _size(row: Row) -> tuple:
-    """Return what two compilations share whose programs do the same at one size."""
-    return _key(row, ("study", "workload", "target", "compiler", "variant"))
 
 
 def values(sources: Sources) -> list[Row]:
     """Return every program that was compared with expected values; those that are not ok come first."""
     data = sources.checked()
     table = data.table("values").sort_values("status", key=lambda status: status == Status.OK, kind="stable")
-    return [origin_of(sources, data) | row for row in records(table, VALUES)]
+    return [origin_of(sources, data) | row for row in records(table, table)]
 
 
-def releases(sources: Sources) -> list[Row]:
-    """Return the outcome of every program in each release of a compiler, newest first."""
-    if RELEASES not in sources.run.config.studies:
+def of_one_study(sources: Sources, study: str, name: str) -> list[Row]:
+    """Return the rows of a table that one study alone has, in the order of its workloads."""
+    if study not in sources.run.config.studies:
         return []
-    data = sources.dataset_for(RELEASES)
-    table = in_order(data.study(RELEASES).workloads, data.table("releases"))
-    return [origin_of(sources, data) | row for row in records(table, RELEASE)]
+    data = sources.dataset_for(study)
+    table = in_order(data.study(study).workloads, data.table(name))
+    return [origin_of(sources, data) | row for row in records(table, table)]
 
 
 def causes(sources: Sources) -> list[Row]:
@@ -258,15 +230,6 @@ def places(what: str, count: float, kinds: float = 1) -> str:
     return f"{counted}s, same cause" if is_layout or kinds == 1 else f"{counted}s, {kinds:.0f} kinds"
 
 
-def effects(sources: Sources) -> list[Row]:
-    """Return by what factor frontend and compiler move the time of each workload."""
-    if COMPILERS not in sources.run.config.studies:
-        return []
-    data = sources.dataset_for(COMPILERS)
-    table = in_order(data.study(COMPILERS).workloads, data.table("effects"))
-    return [origin_of(sources, data) | row for row in records(table.round({"factor": 3}), EFFECT)]
-
-
 def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
     """Return these columns as rows of plain values: what is missing is left out, numbers have six digits, and what a
     compiler said has DETAIL characters.
@@ -274,8 +237,11 @@ def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
     rows = table[list(columns)]
     if "status_detail" in rows.columns:
         rows = rows.assign(status_detail=rows["status_detail"].str.slice(0, DETAIL))
-    rows = rows.to_dict("records")
-    return [{name: _plain(one) for name, one in row.items() if not _is_absent(one)} for row in rows]
+    return [_present(row, row) for row in rows.to_dict("records")]
+
+
+def _present(row: Row, names: Iterable[str]) -> Row:
+    return {name: _plain(row[name]) for name in names if not _is_absent(row[name])}
 
 
 def _is_absent(value: object) -> bool:

@@ -1,308 +1,79 @@
-"""Why a workload is slower in one frontend: a page for each, from rows that other views show too.
-
-Every number is chosen here, this run's before the reference's, and so are the sentences; the page draws them.
-"""
+"""What a page of the report about a workload has beside the rows that other views show: steps in ms, and commands."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterable
 
 import pandas as pd
 
 from stackwars.core.documents import Row
-from stackwars.core.hlo import CLASSES
-from stackwars.core.numbers import percent, percent_interval, shortened, significant
-from stackwars.core.ratio import SLOWER, geometric_mean
-from stackwars.explain.answer import CAUSE
-from stackwars.measure import frameworks, workloads
-from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
-from stackwars.publish.report import pair, tables
-from stackwars.publish.report.pair import having, mark_of
+from stackwars.core.numbers import shortened
+from stackwars.core.ratio import geometric_mean
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.printed import OPTIMISED
-from stackwars.study.programs import BASE, native_compiler
-from stackwars.study.results import runs, schema
-from stackwars.study.results.comparisons import EACH_KIND, LARGE
+from stackwars.study.programs import BASE
+from stackwars.study.results import schema
 from stackwars.study.results.dataset import Sources
-from stackwars.study.results.effects import ALL
-from stackwars.study.results.names import base_compiler, compiler_title
-from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, LESS, MORE, SAME
 
 MARK = "\N{DAGGER}"
 """Mark of a number that comes from the reference, not from the reported run."""
-_SHARES = {
-    DUE_TO_PROGRAM: "The emitted program is the larger factor",
-    DUE_TO_REST: "Everything else is the larger factor",
-}
-_NEXT_REASON = re.compile(" this (?!layout)")
-"""Each reason of a cause begins with `this`, and may say `in this layout`."""
-_AMOUNTS = {MORE: "more", LESS: "less", SAME: "as much, within 1 %"}
 
 
-class Pages:
-    """The rows of a document, and the pages that are made of them."""
+def pages(sources: Sources, document: Row) -> dict[str, Row]:
+    """Return {workload: its steps and commands} of the workloads that the pair of frameworks has a number of.
 
-    def __init__(self, sources: Sources, document: Row) -> None:
-        """document: what `gather` has of cells, comparisons, compiled, effects, explained, programs, timeline and
-        studies.
-        """
-        self._sources, self._document, self._config = sources, document, sources.run.config
-        pairs = comparisons(self._config, PROGRAMS) or comparisons(self._config, CELLS)
-        self.subject, self.baseline = (pairs[0].subject, pairs[0].baseline) if pairs else ("", "")
-        self._pair = (self.subject, self.baseline)
-        self._sides = {"subject": self.subject, "baseline": self.baseline}
-        self._known = {one["run"]: one for one in sources.reference.context.get("runs", [])}
-        self._native = native_compiler(self._config) or ""
-
-    @cached_property
-    def pages(self) -> dict[str, Row]:
-        """Return {workload: its page} of the workloads that the pair has a number of."""
-        every = {workload: self.page(workload) for workload in self._config.workloads}
-        shown = ("native", "compilers", "frameworks", "memory")
-        return {workload: page for workload, page in every.items() if any(page[name] for name in shown)}
-
-    @cached_property
-    def machines(self) -> list[str]:
-        """Return the kinds of machine with a ratio of the pair: this run's (""), then from fast to slow."""
-        every = {one["machine"] for kinds in self._kinds.values() for one in kinds}
-        return sorted(runs.by_speed(every), key=bool)
-
-    def overview(self) -> list[Row]:
-        """Return a row for each page: its native ratio on each kind of machine, and the cause in words.
-
-        A workload of Figure 1 also has its ratios in each compiler; is_drawn: whether one of them is large.
-        """
-        studies = [self._sources.run.study(name) for name in (TABLES, MATRIX) if name in self._config.studies]
-        figure = {workload for study in studies for workload in study.workloads}
-        result = []
-        for workload, page in self.pages.items():
-            row = {"workload": workload, "title": page["title"]}
-            if native := page["native"]:
-                row["native"] = {
-                    "verdict": native["verdict"],
-                    **mark_of(native),
-                    "machines": self._ends(native),
-                }
-                if native["verdict"] in DECIDED:
-                    row["cause"] = self._cause_words(workload)
-            if workload in figure and page["compilers"]:
-                row["compilers"] = {
-                    one["compiler"]: mark_of(one) | {"machines": self._ends(one)} for one in page["compilers"]
-                }
-                ratios = [one["ratio"] for drawn in row["compilers"].values() for one in drawn["machines"]]
-                row["is_drawn"] = any(max(ratio, 1 / ratio) > LARGE for ratio in ratios)
-            result.append(row)
-        return result
-
-    def page(self, workload: str) -> Row:
-        """Return the page of a workload: the verdict in sentences, and the parts, empty if there is nothing."""
-        document, native = self._document, self._compared(schema.STEADY, workload)
-        margin = self._compared(schema.MARGIN, workload, compiler=self._native)
-        factors = [
-            self._compared(quantity, workload, compiler=self._native)
-            for quantity in (schema.REPLAY, schema.EVERYTHING_ELSE)
-        ]
-        compilers = [
-            _shown(row) | {"machines": self._on_machines(row)}
-            for name in self._config.compilers
-            if (row := self._compared(schema.REPLAY, workload, compiler=name))
-        ]
-        needs = self._needs(workload)
-        calls = having(document["timeline"]["calls"], workload=workload)
-        program = next(iter(having(document["programs"], workload=workload)), None)
-        return {
-            "title": workloads.load(workload).TITLE,
-            "sentences": [
-                verdict_sentence(native, self._on_machines(native), *self._pair),
-                *share_sentence(margin, *map(self._on_machines, factors)),
-                *cause_sentence(self._cause(workload)),
-                *effects_sentence(self._effects(workload)),
-            ],
-            "native": native and _shown(native),
-            "waterfall": self._waterfall(workload),
-            "compilers": compilers,
-            "options": list(self._options(compilers)),
-            "classes": self._classes(calls),
-            "operations": pair.largest_operations(program, _one_study(calls), self._pair),
-            "not_optimised": (program or {}).get("not_optimised", {}).get(self.subject, ""),
-            "runs": pair.runs(document, workload, self._pair, self._known),
-            "frameworks": pair.of_frameworks(document, workload, self._pair),
-            "memory": needs,
-            "fits": fits_sentences(needs, self._more(workload), *self._pair),
-            "times": pair.times(document, workload, self._pair, calls),
-            "commands": self._commands(workload),
+    document: what `gather` has of comparisons, compiled, native, pair and studies.
+    """
+    subject, baseline = document["pair"].values()
+    compiled = having(document["compiled"], variant=BASE)
+    known = {row["workload"] for row in compiled if row["framework"] in (subject, baseline)}
+    for row in document["comparisons"]:
+        sides = row["subject"], row["baseline"]
+        is_of_pair = {
+            schema.STEADY: sides[1] == baseline,
+            schema.PAIRWISE: subject in sides,
+            schema.REPLAY: sides == (subject, baseline),
         }
-
-    @cached_property
-    def _kinds(self) -> dict[tuple, list[Row]]:
-        """Return the numbers of every ratio of the pair on each kind of machine, the fastest first."""
-        shown = ("machine", "ratio", "low", "high", "verdict", "predicted_low", "predicted_high")
-        quantities = (schema.STEADY, schema.REPLAY, schema.EVERYTHING_ELSE)
-        result = {}
-        for data in (self._sources.reference, self._sources.run):
-            is_other = bool(tables.origin_of(self._sources, data))
-            compared = data.comparisons(device=CPU, **self._sides)
-            for kinds in compared[compared["quantity"].isin(quantities)][EACH_KIND]:
-                numbers = tables.records(pd.DataFrame(kinds), shown)
-                key = (is_other, *(kinds[0][name] for name in ("quantity", "workload", "compiler")))
-                result[key] = [{"machine": "", **one} for one in numbers if "ratio" in one]
-        names = {"": ""} | runs.short_names(
-            {one["machine"] for kinds in result.values() for one in kinds} - {""}
-        )
-        return {
-            key: [one | {"machine": names[one["machine"]]} for one in kinds] for key, kinds in result.items()
+        if row.get("device") == CPU and "ratio" in row and is_of_pair.get(row["quantity"]):
+            known.add(row["workload"])
+    return {
+        workload: {
+            "waterfall": waterfall(sources, document, workload),
+            "commands": commands(sources, document, workload),
         }
+        for workload in sources.run.config.workloads
+        if workload in known
+    }
 
-    def _on_machines(self, row: Row | None) -> list[Row]:
-        """Return the numbers of a comparison on each kind of machine."""
-        if row is None:
-            return []
-        key = ("reference" in row, row["quantity"], row["workload"], row.get("compiler", ""))
-        return self._kinds.get(key, [])
 
-    def _ends(self, row: Row) -> list[Row]:
-        """Return the ratio of a comparison and its ends, on each kind of machine."""
-        names = ("machine", "ratio", "low", "high")
-        return [{name: one[name] for name in names if name in one} for one in self._on_machines(row)]
+def waterfall(sources: Sources, document: Row, workload: str) -> Row | None:
+    """Return the steps from the baseline's call to the subject's, in ms: the program, then everything else.
 
-    def _compared(self, quantity: str, workload: str, **where: str) -> Row | None:
-        """Return the comparison of the pair on the CPU with a ratio: of this run, or else of the reference."""
-        rows = self._ratios(quantity, workload, **where)
-        return min(rows, key=lambda row: "reference" in row, default=None)
+    Times and ratios are of the newest run with both: one run's ms times ratios pooled over runs would be a time that
+    nobody measured.
+    """
+    where = {"workload": workload, "device": CPU, "compiler": document["native"], **document["pair"]}
+    every = having(document["comparisons"], **where)
+    for is_other in (False, True):  # both of one source: this run if it has them
+        rows = {row["quantity"]: row for row in every if ("reference" in row) == is_other and "ratio" in row}
+        if not {schema.NATIVE_CALLS, schema.REPLAY} <= rows.keys():
+            continue
+        calls = _rounds(sources, rows[schema.NATIVE_CALLS]).dropna(subset=["baseline_ms"])
+        replays = _rounds(sources, rows[schema.REPLAY])
+        if both := set(calls["run"]) & set(replays["run"]):
+            run = max(both)
+            steps = _steps(calls[calls["run"] == run], replays[replays["run"] == run])
+            mark = {"reference": True} if is_other else {}
+            return {"compiler": document["native"], "run": run, "steps": steps, **mark}
+    return None
 
-    def _ratios(self, quantity: str, workload: str, **where: str) -> list[Row]:
-        where |= {"quantity": quantity, "workload": workload, "device": CPU, **self._sides}
-        return [row for row in having(self._document["comparisons"], **where) if "ratio" in row]
 
-    def _needs(self, workload: str) -> list[Row]:
-        """Return the compilations of the pair for targets, at the sizes of the study."""
-        rows = having(self._document["compiled"], workload=workload, variant=BASE)
-        return [row for row in rows if row["framework"] in self._pair]
-
-    def _more(self, workload: str) -> dict[tuple[str, str], str]:
-        """Return {(target, compiler): whether the subject's program needs more bytes there}."""
-        where = {"quantity": schema.HBM, "workload": workload, "variant": BASE, **self._sides}
-        rows = having(self._document["comparisons"], **where)
-        return {(row.get("device", ""), row.get("compiler", "")): row.get("verdict", "") for row in rows}
-
-    def _cause(self, workload: str) -> Row | None:
-        """Return the cause of the gap between the pair's programs: in the native compiler, or else in another one."""
-        rows = having(self._document["causes"], workload=workload, verdict=CAUSE)
-        found = [row for row in rows if {row["subject"], row["baseline"]} == set(self._pair)]
-        return min(found, key=lambda row: row["compiler"] != self._native, default=None)
-
-    def _cause_words(self, workload: str) -> str:
-        """Return why the native ratio is not 1, in a few words; "" if that is not known."""
-        cause = self._cause(workload)
-        margin = self._compared(schema.MARGIN, workload, compiler=self._native)
-        if margin and margin["verdict"] == DUE_TO_REST and margin.get("native_verdict", SLOWER) in DECIDED:
-            return _marked(margin, "not the program")
-        if cause is None or cause["compiler"] != self._native:
-            return ""
-        return _marked(
-            cause, f"{cause['what']}, {cause['places'].partition(',')[0]}, {percent(cause['closed'])}"
-        )
-
-    def _options(self, compilers: list[Row]) -> Iterator[str]:
-        """Yield what each option that the configuration sets in a compiler does to the ratio of both programs.
-
-        compilers: their ratios, by compiler.
-        """
-        by_name = {row["compiler"]: row for row in compilers}
-        for name, row in by_name.items():
-            flags, base = self._config.compilers[name].options, by_name.get(base_compiler(name))
-            if flags and base and base is not row:
-                text = " ".join(f"{flag}={value}" for flag, value in flags.items())
-                with_it, without = (on_machines(one["machines"]) for one in (row, base))
-                compiler = compiler_title(base["compiler"])
-                yield _marked(
-                    row,
-                    f"With {text}, the ratio of both programs in {compiler} is {with_it}; without it {without}.",
-                )
-
-    def _effects(self, workload: str) -> list[Row]:
-        rows = having(self._document["effects"], workload=workload, subset=ALL)
-        return [row for row in rows if "factor" in row]
-
-    def _waterfall(self, workload: str) -> Row | None:
-        """Return the steps from the baseline's call to the subject's, in ms: the program, then everything else.
-
-        Times and ratios are of the newest run with both: one run's ms times ratios pooled over runs would be a time
-        that nobody measured.
-        """
-        every = [
-            self._ratios(quantity, workload, compiler=self._native)
-            for quantity in (schema.NATIVE_CALLS, schema.REPLAY)
-        ]
-        for is_other in (False, True):  # both of one source: this run if it has them
-            native, replay = (_first(rows, is_other) for rows in every)
-            if native is None or replay is None:
-                continue
-            calls, replays = self._rounds(native).dropna(subset=["baseline_ms"]), self._rounds(replay)
-            if runs := set(calls["run"]) & set(replays["run"]):
-                run = max(runs)
-                steps = _steps(calls[calls["run"] == run], replays[replays["run"] == run])
-                return {"compiler": self._native, "run": run, "steps": steps, **mark_of(native)}
-        return None
-
-    def _rounds(self, row: Row) -> pd.DataFrame:
-        """Return the rounds of a comparison that have a ratio."""
-        table = self._sources.dataset_for(row["studies"][0]).table("rounds")
-        for name in ("quantity", "workload", "device", "compiler", "subject", "baseline"):
-            table = table[table[name] == row.get(name, "")]
-        return table.dropna(subset=["ratio"])
-
-    def _classes(self, calls: list[Row]) -> list[Row]:
-        """Return the milliseconds of each class in both programs and their difference, for each compiler."""
-        result = []
-        for compiler in self._config.compilers:
-            by_name = {call["framework"]: call for call in _one_study(having(calls, compiler=compiler))}
-            if not set(self._pair) <= by_name.keys():
-                continue
-            other, one = (by_name[name] for name in self._pair)
-            rows = [
-                {
-                    "class": name,
-                    "baseline_ms": one[column],
-                    "subject_ms": other[column],
-                    "difference_ms": shortened(other[column] - one[column]),
-                }
-                for name in CLASSES
-                if (column := f"{name}_ms") in one.keys() & other.keys()
-            ]
-            named = {"run": one["run"], **mark_of(one)}
-            consistent = bool(one.get("profile_consistent") and other.get("profile_consistent"))
-            result.append({"compiler": compiler, **named, "consistent": consistent, "rows": rows})
-        return result
-
-    def _commands(self, workload: str) -> list[list[str]]:
-        """Return [what it does, the command] of what measures and searches the pair's numbers here."""
-        every = [self._sources.run.study(name) for name in self._config.studies]
-        known = [study for study in every if workload in study.workloads]
-        names = [self.baseline, self.subject]
-        measured = [study.name for study in known if study.has_cell(self.subject, workload, CPU)]
-        replayed = [study.name for study in known if self._native in study.compilers]
-        result = []
-        for text, studies, files in (
-            ("Measure both", measured, [f"{CPU}/{name}/{workload}/cell.json" for name in names]),
-            ("Replay both programs", replayed, [f"replay/{CPU}/{self._native}/{workload}/replay.json"]),
-            (
-                "Have what the compiler makes of both in the next report",
-                measured,
-                [f"{CPU}/{name}/{workload}/{OPTIMISED}" for name in names],
-            ),
-        ):
-            if studies:
-                study = self._document["studies"][studies[0]]
-                targets = " ".join(f"{study['folder']}/{path}" for path in files)
-                result.append([text, f".venv/bin/snakemake --cores 1 {study['option']}{targets}"])
-        sides = f"COMPILERS={self._native} FRONTENDS={','.join(names)}"
-        result.append(["Search the cause", f"make explain PROGRAM={workload} {sides}"])
-        result.append(["Find the release that changed it", f"make releases PROGRAM={workload}"])
-        return [*result, ["Check the values", f"make study STUDIES=values WORKLOADS={workload}"]]
+def _rounds(sources: Sources, row: Row) -> pd.DataFrame:
+    """Return the rounds of a comparison that have a ratio."""
+    table = sources.dataset_for(row["studies"][0]).table("rounds")
+    for name in ("quantity", "workload", "device", "compiler", "subject", "baseline"):
+        table = table[table[name] == row.get(name, "")]
+    return table.dropna(subset=["ratio"])
 
 
 def _steps(calls: pd.DataFrame, replays: pd.DataFrame) -> list[Row]:
@@ -321,112 +92,33 @@ def _steps(calls: pd.DataFrame, replays: pd.DataFrame) -> list[Row]:
     return [{"name": name, "from": shortened(before), "to": shortened(after)} for name, before, after in steps]
 
 
-def _first(rows: list[Row], is_other: bool) -> Row | None:
-    """Return the first comparison of the reference, or of this run."""
-    return next((row for row in rows if ("reference" in row) == is_other), None)
-
-
-def _shown(row: Row) -> Row:
-    """Return a comparison without its rounds, which the page shows by run."""
-    return {name: value for name, value in row.items() if name not in ("each", "studies")}
-
-
-def _one_study(calls: list[Row]) -> list[Row]:
-    """Return the calls of one study: of this run rather than of the reference, and with profiles."""
-    best = min(calls, key=lambda call: ("reference" in call, not call["profile"]), default=None)
-    return [call for call in calls if best and call["study"] == best["study"]]
-
-
-def verdict_sentence(row: Row | None, machines: list[Row], subject: str, baseline: str) -> str:
-    """Return who is slower, by the steady ratio of two frameworks on each kind of machine.
-
-    row: None if they were not compared.
-    """
-    one, other = (frameworks.title(name) if name else "the other" for name in (subject, baseline))
-    if row is None:
-        return f"No steady state of {one} was compared with that of {other}."
-    ratio = on_machines(machines, " times as long")
-    if row["verdict"] in DECIDED:
-        return _marked(row, f"{one} is {row['verdict']} than {other}: its steady state takes {ratio}.")
-    return _marked(row, f"{one} over {other}, {row['verdict']}: its steady state takes {ratio}.")
-
-
-def on_machines(machines: list[Row], unit: str = "") -> str:
-    """Return a ratio on each kind of machine: `2.51 [2.40, 2.62] on machines of 362 to 512 GFLOP/s and 1.87 ...`."""
-    return " and ".join(f"{significant(one['ratio'])}{_interval(one)}{unit}{_place(one)}" for one in machines)
-
-
-def _place(one: Row) -> str:
-    return f" on machines of {one['machine']}" if one["machine"] else ""
-
-
-def share_sentence(margin: Row | None, program: list[Row], rest: list[Row]) -> Iterator[str]:
-    """Yield which factor of a native ratio is the larger one, and both on each kind of machine; nothing if no ratio
-    divides into them.
-    """
-    if margin is None or margin.get("native_verdict", SLOWER) not in DECIDED:
-        return
-    other = "Whether the emitted program or everything else is the larger factor is not separated from noise"
-    rests = {one["machine"]: significant(one["ratio"]) for one in rest}
-    factors = "; ".join(
-        f"the program {significant(one['ratio'])}, everything else {rests[one['machine']]}{_place(one)}"
-        for one in program
-        if one["machine"] in rests
+def commands(sources: Sources, document: Row, workload: str) -> list[list[str]]:
+    """Return [what it does, the command] of what measures and searches the pair's numbers here."""
+    (subject, baseline), native = document["pair"].values(), document["native"]
+    every = [sources.run.study(name) for name in sources.run.config.studies]
+    known = [study for study in every if workload in study.workloads]
+    names = [baseline, subject]
+    measured = [study.name for study in known if study.has_cell(subject, workload, CPU)]
+    replayed = [study.name for study in known if native in study.compilers]
+    cells, optimised = (
+        [f"{CPU}/{name}/{workload}/{file}" for name in names] for file in ("cell.json", OPTIMISED)
     )
-    yield _marked(margin, f"{_SHARES.get(margin['verdict'], other)}{': ' * bool(factors)}{factors}.")
-
-
-def cause_sentence(cause: Row | None) -> Iterator[str]:
-    """Yield what a search of the gap between the two programs found, with the reason that it gives first."""
-    if cause is None:
-        return
-    compiler = compiler_title(cause["compiler"])
-    closed = f"{percent(cause['closed'])}{percent_interval(cause.get('closed_low'), cause.get('closed_high'))}"
-    first = _NEXT_REASON.split(cause.get("reason", ""))[0]
-    yield _marked(
-        cause,
-        f"In {compiler}, where {frameworks.title(cause['subject'])}'s program is slower, the cause is {cause['what']} "
-        f"({cause['places']}), without which {closed} of the gap is gone{': ' * bool(first)}{first}.",
-    )
-
-
-def effects_sentence(effects: list[Row]) -> Iterator[str]:
-    """Yield by what factors frontend and compiler move the time of a workload."""
-    if not effects:
-        return
-    rows = sorted(effects, key=lambda row: -row["factor"])
-    factors = ", ".join(f"{row['effect']} {significant(row['factor'])}" for row in rows)
-    largest = rows[0].get("largest", "")
-    is_named = largest in {row["effect"] for row in rows}
-    named = f"{largest} is the largest" if is_named else "none is clearly the largest"
-    yield _marked(rows[0], f"Typical effect on a time, over all frontends and compilers: {factors} ({named}).")
-
-
-def fits_sentences(
-    needs: list[Row], more: dict[tuple[str, str], str], subject: str, baseline: str
-) -> list[str]:
-    """Return a sentence for each target: which program fits, what each needs, and who needs more.
-
-    needs: compilations of both programs; more: {(target, compiler): verdict on the ratio of their bytes}.
-    """
     result = []
-    for key in dict.fromkeys((row["target"], row["compiler"]) for row in needs):
-        own = {row["framework"]: row for row in needs if (row["target"], row["compiler"]) == key}
-        sides = [own[name] for name in (baseline, subject) if name in own]
-        end = f"; {frameworks.title(subject)} needs {_AMOUNTS[more[key]]}" if more.get(key) in _AMOUNTS else ""
-        result.append(_marked(sides[0], f"On {key[0]} ({key[1]}): {', '.join(map(_fit, sides))}{end}."))
-    return result
+    for text, studies, files in (
+        ("Measure both", measured, cells),
+        ("Replay both programs", replayed, [f"replay/{CPU}/{native}/{workload}/replay.json"]),
+        ("Have what the compiler makes of both in the next report", measured, optimised),
+    ):
+        if studies:
+            study = document["studies"][studies[0]]
+            targets = " ".join(f"{study['folder']}/{path}" for path in files)
+            result.append([text, f".venv/bin/snakemake --cores 1 {study['option']}{targets}"])
+    sides = f"COMPILERS={native} FRONTENDS={','.join(names)}"
+    result.append(["Search the cause", f"make explain PROGRAM={workload} {sides}"])
+    result.append(["Find the release that changed it", f"make releases PROGRAM={workload}"])
+    return [*result, ["Check the values", f"make study STUDIES=values WORKLOADS={workload}"]]
 
 
-def _marked(row: Row, text: str) -> str:
-    """Return a sentence, with the sign of a number of the reference in the report of another run."""
-    return f"{text} {MARK}" if "reference" in row else text
-
-
-def _fit(row: Row) -> str:
-    needs = f" and needs {significant(row['hbm_bytes'] / 2**20)} MiB" if "hbm_bytes" in row else ""
-    return f"{frameworks.title(row['framework'])}: {row.get('verdict') or row['status']}{needs}"
-
-
-def _interval(row: Row) -> str:
-    return f" [{significant(row['low'])}, {significant(row['high'])}]" if "low" in row else ""
+def having(rows: Iterable[Row], **where: object) -> list[Row]:
+    """Return the rows with these values; a column that a row lacks is empty."""
+    return [row for row in rows if all(row.get(name, "") == value for name, value in where.items())]

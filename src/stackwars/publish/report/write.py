@@ -37,39 +37,23 @@ def page(document: dict) -> str:
 
 
 def packed(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with what only one view needs as packed texts, which that view unpacks."""
+    """Return the document with its rows, and what only one view needs, as packed texts, which the page unpacks."""
+    rows = ("cells", "comparisons", "causes", "compiled", "values", "releases", "explained", "effects")
     timeline, other = document["timeline"], document.get("other")
+    calls = [{**call, "profile": call["profile"] and pack(call["profile"])} for call in timeline["calls"]]
+    each = {
+        name: {key: pack(one) for key, one in document[name].items()} for name in ("details", "replays", "why")
+    }
     return {
         **document,
-        "cells": in_columns(document["cells"]),
+        **each,
+        **{name: pack(document[name]) for name in rows},
         **({"other": {**other, "comparisons": pack(other["comparisons"])}} if other else {}),
-        **{
-            name: {key: pack(one) for key, one in document[name].items()}
-            for name in ("details", "replays", "why")
-        },
-        **{
-            name: pack(document[name])
-            for name in ("comparisons", "causes", "compiled", "values", "releases", "explained", "effects")
-        },
+        "against": document["against"] and pack(document["against"]),
         "claims": [{**one, "votes": pack(one["votes"])} for one in document["claims"]],
         "programs": [{**one, "forms": pack(one["forms"])} for one in document["programs"]],
-        "timeline": {
-            **timeline,
-            "calls": in_columns(
-                [{**call, "profile": call["profile"] and pack(call["profile"])} for call in timeline["calls"]]
-            ),
-        },
+        "timeline": {**timeline, "calls": pack(calls)},
     }
-
-
-def in_columns(rows: list[dict[str, Any]]) -> dict[str, list]:
-    """Return rows with every name and every text once: {"names", "texts", "rows"}; a text is [its place in texts]."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    texts = dict.fromkeys(value for row in rows for value in row.values() if isinstance(value, str))
-    places = {text: [place] for place, text in enumerate(texts)}
-    values = [[row.get(name) for name in names] for row in rows]
-    packed_rows = [[places[one] if isinstance(one, str) else one for one in row] for row in values]
-    return {"names": names, "texts": list(texts), "rows": packed_rows}
 
 
 def pack(value: object) -> str:

@@ -13,7 +13,7 @@ from matplotlib.colors import LogNorm
 from stackwars.core import numbers
 from stackwars.core.outcome import Status
 from stackwars.measure.frameworks import title
-from stackwars.publish.paper.figures.style import PAGE
+from stackwars.publish.paper.figures.style import PAGE, panels
 from stackwars.study.results.names import compiler_title
 
 COLOURS = "YlOrBr"  # from light to dark: the order is kept in grey print
@@ -27,8 +27,6 @@ SIGNS = {
     SHORT[Status.UNSUPPORTED]: "Dash: the frontend has no program, or the compiler refuses it.",
     "": "Empty: not measured.",
 }
-ACROSS = 4
-"""Panels beside each other."""
 UNREMARKABLE = 1.5
 """A workload none of whose programs takes longer than this over the fastest one has no panel."""
 
@@ -58,11 +56,8 @@ def draw_matrix(cells: pd.DataFrame) -> plt.Figure:
     cells = over_best(cells)
     frameworks = list(cells["framework"].drop_duplicates())
     names, left_out = _panels(cells)
-    down = max(1, math.ceil(len(names) / ACROSS))
-    size = (PAGE, 0.55 + down * (0.25 + 0.15 * max(1, len(frameworks))))
-    figure, axes = plt.subplots(down, ACROSS, figsize=size, sharex=True, sharey=True, squeeze=False)
-    for axis in axes.flat[len(names) :]:
-        axis.set_axis_off()
+    height = 0.25 + 0.15 * max(1, len(frameworks))
+    figure, axes = panels(len(names), 4, height, 0.55, sharex=True, sharey=True)
     letters = ascii_lowercase[: len(compilers)]
     for axis, (workload, name) in zip(axes.flat, names.items(), strict=False):
         values, states = _tables(cells[cells["workload"] == workload], "compiler", frameworks, compilers)
@@ -112,7 +107,6 @@ def _tables(
 
 
 def _scale(cells: pd.DataFrame) -> float:
-    """Return the factor at which the colours end."""
     values = cells["over_best"].dropna()
     most = float(values.quantile(SCALE_SHARE)) if len(values) else SCALE_LEAST
     return min(SCALE_MOST, max(SCALE_LEAST, most))

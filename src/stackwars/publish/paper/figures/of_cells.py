@@ -15,7 +15,7 @@ from stackwars.measure import workloads
 from stackwars.measure.frameworks import program_of, title
 from stackwars.publish.paper.figures.heat import draw_stacks
 from stackwars.publish.paper.figures.ratios import draw_ratios
-from stackwars.publish.paper.figures.style import PAGE, RC, line_look, round_ticks, save
+from stackwars.publish.paper.figures.style import RC, line_look, panels, round_ticks, save
 from stackwars.setup.device import CPU
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS, comparisons
@@ -25,7 +25,6 @@ from stackwars.study.results.dataset import Dataset, sources
 from stackwars.study.results.folder import Folder, command
 
 FOLDER = "cell_figures"
-COLUMNS = 4
 MARKED = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Points with a mark: evenly spread on a logarithmic axis."""
 
@@ -64,10 +63,7 @@ def draw_calls(calls: pd.DataFrame, frameworks: list[str]) -> plt.Figure:
     """
     names = list(calls["workload"].drop_duplicates())
     shown = [name for name in frameworks if name in set(calls["framework"])]
-    rows = max(1, -(-len(names) // COLUMNS))
-    figure, axes = plt.subplots(rows, COLUMNS, figsize=(PAGE, 0.35 + 1.25 * rows), squeeze=False)
-    for axis in axes.flat[len(names) :]:
-        axis.set_axis_off()
+    figure, axes = panels(len(names), 4, 1.25, 0.35)
     for axis, workload in zip(axes.flat, names, strict=False):
         axis.set_title(workloads.load(workload).TITLE, pad=2)
         for framework in shown:
@@ -101,7 +97,6 @@ def _log_axes(axis: plt.Axes) -> None:
 
 
 def figures(config: Config, folder: Folder) -> dict[str, Figure]:
-    """Return {name: figure}."""
     datasets = sources(config, folder)
     tables = datasets.dataset_for("tables")
     main = comparisons(config, CELLS)[0]
@@ -115,7 +110,6 @@ def figures(config: Config, folder: Folder) -> dict[str, Figure]:
 
 
 def on_cpu(data: Dataset, study: str) -> pd.DataFrame:
-    """Return the native cells of a study on the CPU."""
     cells = data.rows("cells", study)
     return cells[cells["device"] == CPU]
 
@@ -128,7 +122,6 @@ def chosen(config: Config, data: Dataset) -> list[str]:
 
 
 def write(config: Config, folder: Folder) -> None:
-    """Write each to <name>.pdf."""
     save(lambda: figures(config, folder), folder[FOLDER])
 
 

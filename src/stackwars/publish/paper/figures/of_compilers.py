@@ -8,35 +8,36 @@ from matplotlib.figure import Figure
 
 from stackwars.core.outcome import Status
 from stackwars.measure.frameworks import title
+from stackwars.measure.workloads import load, sized
 from stackwars.publish.paper.figures.heat import draw_matrix
 from stackwars.publish.paper.figures.ratios import FACTORS, draw_answer, draw_split
 from stackwars.publish.paper.figures.style import (
     COLUMN,
     GREY,
     LOOKS,
-    PAGE,
     draw_graphs,
+    draw_ratio_line,
     label_rows,
     line_look,
+    panels,
     save,
-    set_round_ticks,
+    set_log_scale,
+    set_ratio_scale,
 )
-from stackwars.publish.paper.sizes import STUDY as SIZES
-from stackwars.publish.paper.sizes import SWEEPS, sweeps
-from stackwars.publish.paper.tables import products
-from stackwars.publish.paper.tables.products import layer
+from stackwars.publish.paper.tables.compilers import PRODUCTS, layer
 from stackwars.setup.device import CPU
 from stackwars.study import cells
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
-from stackwars.study.results import schema
+from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset, sources
 from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.names import compiler_title
 
 FOLDER = "compiler_figures"
-PRODUCTS = products.STUDY
+SIZES = "sizes"
+SWEEPS = ("batch", "sequence")
 STAGES = [
     (0, 0, 1, "JAX program", "functions, arrays", "white"),
     (0, 1, 2, "PyTorch program", "nn.Module, tensors", "white"),
@@ -57,22 +58,13 @@ STAGES = [
     (6, 0, 3, "CPU", "XLA also compiles ahead of time for a TPU and a GPU", GREY),
 ]
 """Level, column, columns wide, name, detail, fill. Grey: shared by several frontends."""
-REPLAY = "replay enters here"
 ENTRY = 3
 """The level of what is replayed, with more room below it."""
 HEIGHT, STEP, GAP, ROOM = 0.72, 1.0, 0.03, 0.25
 LEVELS = 1 + max(stage[0] for stage in STAGES)
-NO_RELEASES = "no program was timed"
-CROSS = "wrong value or crash"
-_RELEASE_PANEL = 1.45  # inches: the height of a panel
-_COLUMNS = 5
-NATIVE_CALLS = "native calls"
-NO_SWEEPS = "no size was measured"
-_SWEEP_PANEL = 1.2  # inches: the height of a panel
 
 
 def figures(config: Config, folder: Folder) -> dict[str, Figure]:
-    """Return {name: figure}."""
     datasets = sources(config, folder)
     tables, matrix = datasets.dataset_for("tables"), datasets.dataset_for("matrix")
     main = comparisons(config, PROGRAMS)[0]
@@ -125,7 +117,8 @@ def draw_stack() -> plt.Figure:
     y = (_top(ENTRY) - HEIGHT + _top(ENTRY + 1)) / 2 + 0.04
     axis.plot([GAP, 2 - GAP], [y, y], color="#c4571b", linewidth=1.2, linestyle=(0, (4, 2)), zorder=3)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-    axis.text(1.0, y, REPLAY, ha="center", va="center", fontsize=7.5, color="#a84512", zorder=4, bbox=box)
+    look = {"ha": "center", "va": "center", "fontsize": 7.5, "color": "#a84512", "zorder": 4, "bbox": box}
+    axis.text(1.0, y, "replay enters here", **look)
     return figure
 
 
@@ -155,17 +148,18 @@ def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) ->
     rows: replays of cells.csv, with the column `product`.
     """
     products = list(rows["product"].drop_duplicates())
-    size = (PAGE, 0.9 + 0.2 * max(3, len(products)))
-    figure, axes = plt.subplots(
-        1, max(1, len(compilers)), figsize=size, sharex=True, sharey=True, squeeze=False
-    )
+    height = 0.9 + 0.2 * max(3, len(products))
+    across = max(1, len(compilers))
+    figure, axes = panels(across, across, height, 0, sharex=True, sharey=True)
     for axis, compiler in zip(axes[0], compilers, strict=False):
         _dumbbells(axis, rows[rows["compiler"] == compiler], products, pair)
         axis.set_title(compiler_title(compiler))
         axis.set_xlabel("ms a call")
-    first = axes[0][0]
+    first, times = axes[0][0], rows["steady_ms"]
     first.set_ylabel("rows, in, out")
-    _log_axis(first, rows["steady_ms"])
+    first.set_xscale("log")
+    if times.notna().any():
+        set_log_scale(first, "x", times.min() / 1.8, times.max() * 1.8, most=6)
     handles = [plt.Line2D([], [], label=_layout(side, pair), **_layout_mark(side, pair)) for side in pair.sides]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.4)
     return figure
@@ -195,33 +189,19 @@ def _layout(side: str, pair: Comparison) -> str:
     return f"{title(side)}, weight as {'(in, out)' if side == pair.baseline else '(out, in)'}"
 
 
-def _log_axis(axis: plt.Axes, values: pd.Series) -> None:
-    axis.set_xscale("log")
-    if values.notna().any():
-        low, high = values.min() / 1.8, values.max() * 1.8
-        axis.set_xlim(low, high)
-        set_round_ticks(axis.xaxis, low, high, most=6)
-
-
 def draw_releases(table: pd.DataFrame, project: str) -> plt.Figure:
     """Draw a panel for each workload, the oldest release at the left, with the interval of the ratio to the newest."""
     rows = table[table["project"] == project]
-    versions = list(dict.fromkeys(rows["version"]))[::-1]
-    timed = [version for version in versions if rows.loc[rows["version"] == version, "ratio"].notna().any()]
+    timed = list(dict.fromkeys(rows.loc[rows["ratio"].notna(), "version"]))
+    versions = [version for version in dict.fromkeys(rows["version"]) if version in timed][::-1]
     workloads = list(dict.fromkeys(rows["workload"]))
-    height = max(1, -(-len(workloads) // _COLUMNS))
-    figure, axes = plt.subplots(
-        height, _COLUMNS, figsize=(PAGE, 0.4 + _RELEASE_PANEL * height), sharex=True, squeeze=False
-    )
-    flat = axes.ravel()
-    for axis in flat[len(workloads) :]:
-        axis.axis("off")
-    for axis, workload in zip(flat, workloads, strict=False):
-        _release_panel(axis, rows[rows["workload"] == workload], timed)
+    figure, axes = panels(len(workloads), 5, 1.45, 0.4, sharex=True)
+    for axis, workload in zip(axes.flat, workloads, strict=False):
+        _release_panel(axis, rows[rows["workload"] == workload], versions)
     if not workloads:
-        flat[0].text(0, 0.5, NO_RELEASES, style="italic")
+        axes[0][0].text(0, 0.5, "no program was timed", style="italic")
     handles: dict = {}
-    for axis in flat:
+    for axis in axes.flat:
         handles |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
     if handles:
         figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4)
@@ -232,67 +212,81 @@ def draw_releases(table: pd.DataFrame, project: str) -> plt.Figure:
 
 def _release_panel(axis: plt.Axes, rows: pd.DataFrame, versions: list[str]) -> None:
     axis.set_title(rows["title"].iloc[0])
-    axis.axhline(1, color="black", linewidth=0.6, zorder=0)
     axis.set_xticks(range(len(versions)), versions, rotation=90)
-    axis.set_yscale("log")
-    shown = []
+    set_ratio_scale(axis, rows)
     for look, (framework, own) in zip(LOOKS, rows.groupby("framework", sort=False), strict=False):
         ok = own[own["ratio"].notna()]
         places = [versions.index(version) for version in ok["version"]]
-        low, high = (ok[end].fillna(ok["ratio"]) for end in ("low", "high"))
-        axis.fill_between(places, low, high, color=look["color"], alpha=0.18, linewidth=0)
-        axis.plot(places, ok["ratio"], label=title(framework), **look)
-        shown += [*low, *high]
+        draw_ratio_line(axis, places, ok, look | {"label": title(framework)})
         wrong = own[own["status"].isin((Status.WRONG, Status.CRASH)) & own["version"].isin(versions)]
         crosses = [versions.index(version) for version in wrong["version"]]
         if crosses:  # an empty line that is not clipped has the figure's corner in its box
-            axis.plot(crosses, [1.0] * len(crosses), "x", color=look["color"], clip_on=False, label=CROSS)
-    ends = min([*shown, 0.8]) / 1.05, max([*shown, 1.25]) * 1.05
-    axis.set_ylim(ends)
-    set_round_ticks(axis.yaxis, *ends, most=5)
+            cross = {"color": look["color"], "clip_on": False, "label": "wrong value or crash"}
+            axis.plot(crosses, [1.0] * len(crosses), "x", **cross)
+
+
+def sweeps(data: Dataset, pair: Comparison) -> pd.DataFrame:
+    """Return the native ratios and those of replays over sizes, a row for each point of each sweep.
+
+    Columns of comparisons.csv (`compiler` is empty for a native ratio), `workload` as the title without sizes, the
+    `sweep`, which is the size that differs, and its `size`. The preset's sizes are a point of both sweeps. Sizes are
+    compared with each other, and a ratio that is pooled over other machines too would not fit the others: in the
+    reference each workload is of its newest run of the study.
+    """
+    table = data.table("comparisons")
+    if data.is_reference:
+        accepted = [run for run in runs.read() if SIZES in run.context["studies"]]
+        measured = [run.table("comparisons").assign(run=run.identity) for run in accepted]
+        table = pd.concat(measured, ignore_index=True) if measured else table.iloc[:0]
+    table = table[table["workload"].isin(data.config.studies[SIZES].workloads) & (table["device"] == CPU)]
+    table = table[table["run"] == table.groupby(table["workload"].map(sized.base))["run"].transform("max")]
+    table = table[(table["subject"] == pair.subject) & (table["baseline"] == pair.baseline)]
+    table = table[table["quantity"].isin((schema.STEADY, schema.REPLAY)) & table["ratio"].notna()]
+    # Another study of the run may have replayed the same workload in more compilers.
+    table = table[table["compiler"].isin(("", *data.study(SIZES).compilers))]
+    result = []
+    for row in table.to_dict("records"):
+        base = sized.base(row["workload"])
+        sizes, usual = (cells.sizes(data.config, name) for name in (row["workload"], base))
+        for sweep, other in (SWEEPS, SWEEPS[::-1]):
+            if sizes[other] == usual[other]:
+                result.append(row | {"workload": load(base).TITLE, "sweep": sweep, "size": sizes[sweep]})
+    return pd.DataFrame(result, columns=[*table.columns, "sweep", "size"])
 
 
 def draw_sweeps(rows: pd.DataFrame, compilers: list[str]) -> plt.Figure:
     """Draw a panel for each sweep of each workload, a line for the native calls and for the replays of each compiler.
 
-    rows: of `stackwars.publish.paper.sizes.sweeps`.
+    rows: of `sweeps`.
     """
     workloads = list(dict.fromkeys(rows["workload"]))
-    shape = (len(SWEEPS), max(1, len(workloads)))
-    figure, axes = plt.subplots(
-        *shape, figsize=(PAGE, 0.5 + _SWEEP_PANEL * shape[0]), sharey="col", squeeze=False
-    )
+    figure, axes = panels(len(SWEEPS) * len(workloads), max(1, len(workloads)), 1.2, 0.5, sharey="col")
     looks = dict(zip(("", *compilers), LOOKS, strict=False))
-    for of_sweep, sweep in zip(axes, SWEEPS, strict=True):
+    for of_sweep, sweep in zip(axes, SWEEPS, strict=False):
         for axis, workload in zip(of_sweep, workloads, strict=False):
-            _sweep_panel(axis, rows[(rows["workload"] == workload) & (rows["sweep"] == sweep)], looks)
+            own = rows[rows["workload"] == workload]
+            set_ratio_scale(axis, own)
+            _sweep_lines(axis, own[own["sweep"] == sweep].sort_values("size"), looks)
             axis.set_xlabel(sweep)
     for axis, workload in zip(axes[0], workloads, strict=False):
         axis.set_title(workload)
-        shown = rows.loc[rows["workload"] == workload, ["low", "high", "ratio"]]
-        ends = min(shown.min(axis=None), 0.8) / 1.05, max(shown.max(axis=None), 1.25) * 1.05
-        axis.set_ylim(ends)
-        set_round_ticks(axis.yaxis, *ends, most=5)
     if not workloads:
-        axes[0][0].text(0, 0.5, NO_SWEEPS, style="italic")
+        axes[0][0].text(0, 0.5, "no size was measured", style="italic")
     handles = [
-        plt.Line2D([], [], label=compiler_title(compiler) if compiler else NATIVE_CALLS, **look)
+        plt.Line2D([], [], label=compiler_title(compiler) if compiler else "native calls", **look)
         for compiler, look in looks.items()
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return figure
 
 
-def _sweep_panel(axis: plt.Axes, rows: pd.DataFrame, looks: dict[str, dict]) -> None:
-    axis.axhline(1, color="black", linewidth=0.6, zorder=0)
-    axis.set(xscale="log", yscale="log")
+def _sweep_lines(axis: plt.Axes, rows: pd.DataFrame, looks: dict[str, dict]) -> None:
     sizes = sorted(set(rows["size"]))
+    axis.set_xscale("log")
     axis.set_xticks(sizes, map(str, sizes))
     axis.xaxis.set_minor_locator(plt.NullLocator())
-    for compiler, line in rows.sort_values("size").groupby("compiler", sort=False):
-        low, high = (line[end].fillna(line["ratio"]) for end in ("low", "high"))
-        axis.fill_between(line["size"], low, high, color=looks[compiler]["color"], alpha=0.18, linewidth=0)
-        axis.plot(line["size"], line["ratio"], **looks[compiler])
+    for compiler, line in rows.groupby("compiler", sort=False):
+        draw_ratio_line(axis, line["size"], line, looks[compiler])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import pandas as pd
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.numbers import percent
 from stackwars.measure.frameworks import title
-from stackwars.publish.paper.figures.style import COLUMN, RC, label_rows, line_look, set_round_ticks
+from stackwars.publish.paper.figures.style import COLUMN, RC, label_rows, line_look, set_log_scale
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.config import load
@@ -80,8 +80,9 @@ def _draw(
     known = [Series(one.label, one.rows.dropna(subset=["ratio"]), one.look) for one in series]
     label_rows(axis, list(titles.values()))
     axis.axvline(1, color="black", linewidth=0.8, zorder=1)
-    every = [kind["ratio"] for one in known for row in one.rows.itertuples() for kind in _kinds(row)]
-    low, high = _limits(axis, every)
+    every = [1.0, *(kind["ratio"] for one in known for row in one.rows.itertuples() for kind in _kinds(row))]
+    low, high = min(every) / REACH, max(every) * REACH
+    set_log_scale(axis, "x", low, high, most=7)
     step = 0.8 / max(1, len({one.look["marker"] for one in known}))
     has_half = False
     for place, workload in enumerate(titles):
@@ -116,14 +117,6 @@ def _draw(
 def _kinds(row: tuple) -> list[dict]:
     """Return the ratio of a row and its ends, on each kind of machine that it has."""
     return getattr(row, EACH_KIND, None) or [row._asdict()]
-
-
-def _limits(axis: plt.Axes, ratios: list[float]) -> tuple[float, float]:
-    low, high = min([1.0, *ratios]) / REACH, max([1.0, *ratios]) * REACH
-    axis.set_xscale("log")
-    axis.set_xlim(low, high)
-    set_round_ticks(axis.xaxis, low, high, most=7)
-    return low, high
 
 
 def _interval(

@@ -6,14 +6,15 @@ import math
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 
 COLUMN = 3.45  # inches: the width of an IEEEtran column, so that text keeps its size in print
 PAGE = 7.1
@@ -88,11 +89,43 @@ def round_ticks(low: float, high: float, most: int) -> list[float]:
     return best
 
 
-def set_round_ticks(axis: Axis, low: float, high: float, most: int) -> None:
-    """Put round ticks on a logarithmic axis that reaches from low to high, and no minor ones."""
-    ticks = round_ticks(low, high, most)
-    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
-    axis.set_minor_locator(plt.NullLocator())
+def panels(
+    count: int, across: int, inches: float, around: float, **shared: Any
+) -> tuple[plt.Figure, np.ndarray]:
+    """Return a figure as wide as the page with so many panels, and the axes of its rows.
+
+    inches: the height of a row of panels. around: the height of what stands above and below them.
+    """
+    down = max(1, math.ceil(count / across))
+    size = (PAGE, around + inches * down)
+    figure, axes = plt.subplots(down, across, figsize=size, squeeze=False, **shared)
+    for axis in axes.flat[count:]:
+        axis.set_axis_off()
+    return figure, axes
+
+
+def set_log_scale(axis: Axes, side: str, low: float, high: float, most: int) -> None:
+    """Make the side "x" or "y" logarithmic from low to high, with at most so many round ticks and no minor ones."""
+    getattr(axis, f"set_{side}scale")("log")
+    getattr(axis, f"set_{side}lim")(low, high)
+    ticks, scale = round_ticks(low, high, most), getattr(axis, f"{side}axis")
+    scale.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+    scale.set_minor_locator(plt.NullLocator())
+
+
+def set_ratio_scale(axis: Axes, rows: pd.DataFrame) -> None:
+    """Put ratios with their intervals on the left side, from 0.8 to 1.25 at least, with a line at 1."""
+    axis.axhline(1, color="black", linewidth=0.6, zorder=0)
+    shown = rows[["ratio", "low", "high"]]
+    ends = min(0.8, shown.min(axis=None)), max(1.25, shown.max(axis=None))
+    set_log_scale(axis, "y", ends[0] / 1.05, ends[1] * 1.05, most=5)
+
+
+def draw_ratio_line(axis: Axes, places: Sequence, rows: pd.DataFrame, look: dict[str, Any]) -> None:
+    """Draw ratios at these places as a line, with a band for their intervals."""
+    low, high = (rows[end].fillna(rows["ratio"]) for end in ("low", "high"))
+    axis.fill_between(places, low, high, color=look["color"], alpha=0.18, linewidth=0)
+    axis.plot(places, rows["ratio"], **look)
 
 
 def save(draw: Callable[[], dict[str, plt.Figure]], output: Path) -> None:

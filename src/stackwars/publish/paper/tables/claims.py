@@ -69,7 +69,6 @@ def audit_state(sources: Sources) -> str:
 
 
 def audit_rows(sources: Sources) -> pd.DataFrame:
-    """Return a row an audit."""
     found = audits(sources)
     origin = "No audit was run."
     if found.run:
@@ -80,7 +79,6 @@ def audit_rows(sources: Sources) -> pd.DataFrame:
 
 
 def need_rows(_: Sources) -> pd.DataFrame:
-    """Return what the artifact needs."""
     needs = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))["needs"]
     return frame([one | {"what": one["what"].capitalize()} for one in needs])
 

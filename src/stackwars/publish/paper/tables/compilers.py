@@ -1,10 +1,15 @@
-"""Tables of the replays: both programs in one compiler, and in every compiler."""
+"""Tables of the replays: both programs in one compiler and in every compiler, and what single linear layers explain."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import pandas as pd
 
 from stackwars.core.outcome import Status
+from stackwars.measure import workloads
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.latex import scientific
 from stackwars.publish.paper.tables.table import (
@@ -21,15 +26,20 @@ from stackwars.publish.paper.tables.table import (
     spanning,
 )
 from stackwars.setup.device import CPU
+from stackwars.study import cells
 from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import effects, schema
-from stackwars.study.results.dataset import Sources
+from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, NOT_SEPARATED
 
-STUDY, MATRIX = "tables", effects.STUDY
+STUDY, MATRIX, PRODUCTS = "tables", effects.STUDY, "products"
+MODELS = ("mha", "bert_base", "gpt2_small", "vit_b16")
+"""Models whose time is predicted: their products with weights are linear layers."""
+IN_OUT = ("gpt2_small",)
+"""Models whose PyTorch form has the weights as (in, out), and whose Flax form as (out, in)."""
 _NATIVE = (schema.EVERYTHING_ELSE, schema.NATIVE_CALLS, schema.MARGIN, schema.CONTROL)
 """Columns that only the native compiler has."""
 _REASONS = {DUE_TO_PROGRAM: "program", DUE_TO_REST: "everything else", NOT_SEPARATED: "not separated"}
@@ -39,7 +49,7 @@ def split_rows(sources: Sources) -> pd.DataFrame:
     """Return a row for each workload and compiler: both replays, and the factors of the native ratio."""
     data, pair = sources.dataset_for(STUDY), main(sources)
     study = data.study(STUDY)
-    replays = indexed(data.rows("cells", STUDY, schema.REPLAY), "workload", "compiler", "framework")
+    replays = _replays(data, STUDY)
     table = data.comparisons(STUDY, device=CPU, baseline=pair.baseline)
     table = table[table["subject"].isin([pair.subject, pair.baseline])]
     by_key = indexed(table, "quantity", "workload", "compiler")
@@ -49,7 +59,7 @@ def split_rows(sources: Sources) -> pd.DataFrame:
         if not all(cells):
             continue
         row = {"workload": cells[0]["title"], "compiler": compiler_title(compiler)}
-        result.append(row | _factors(by_key, workload, compiler, sources.run.config) | _replays(cells))
+        result.append(row | _factors(by_key, workload, compiler, sources.run.config) | _times(cells))
     newest = sorted({cell["run"] for cell in replays.values()} - {""})
     of_run = f"Times are of the run {', '.join(newest)}, whatever the kind of their line. " if newest else ""
     return frame(result, of_run + _worst(replays) + pooled_over(data, table))
@@ -63,7 +73,7 @@ def _worst(replays: dict[tuple, dict]) -> str:
     return rf"Outputs of both programs differ by a relative $L_2$ of at most {scientific(worst)}. "
 
 
-def _replays(cells: list[dict]) -> dict:
+def _times(cells: list[dict]) -> dict:
     """Return the times of both sides; in place of their ratio why one of them has no time, or a wrong result."""
     result, failed = {}, None
     for side, cell in zip(("base", "own"), cells, strict=True):
@@ -90,7 +100,6 @@ def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: Co
 
 
 def split_columns(sources: Sources) -> tuple[Column, ...]:
-    """Return the columns of the split, named by what is compared."""
     base, own = map(title, main(sources).sides)
     return (
         *(Column("Workload", "workload"), Column("Compiler", "compiler")),
@@ -120,12 +129,69 @@ def compiler_rows(sources: Sources) -> pd.DataFrame:
 
 
 def compiler_columns(sources: Sources) -> tuple[Column, ...]:
-    """Return a column for each compiler of the matrix."""
     names = sources.dataset_for(MATRIX).study(MATRIX).compilers
     return (
         Column("Workload", "workload"),
         *(Column(compiler_title(name), name, "ratio") for name in names),
     )
+
+
+class Layer(NamedTuple):
+    """The product of a linear layer: rows of its input, and the width of its input and of its output."""
+
+    rows: int
+    features: int
+    outputs: int
+
+
+def layer(sizes: dict[str, int]) -> Layer:
+    return Layer(sizes["batch"] * sizes["sequence"], sizes["features"], sizes["outputs"])
+
+
+def layers(name: str, sizes: dict[str, int]) -> Counter[Layer]:
+    """Return how often a model has each layer. Embeddings and heads of other shapes match no layer."""
+    positions = sizes["sequence"] if "sequence" in sizes else (sizes["image"] // sizes["patch"]) ** 2 + 1
+    rows = sizes["batch"] * positions
+    shapes = (shape for shape in workloads.load(name).parameters(sizes).values() if len(shape) == 2)
+    return Counter(Layer(rows, *(shape if name in IN_OUT else shape[::-1])) for shape in shapes)
+
+
+def predicted(sources: Sources) -> Iterator[dict]:
+    """Yield for each model and compiler the ms by which its programs differ, and those of its layers together."""
+    data, pair = sources.dataset_for(PRODUCTS), main(sources)
+    matrix = sources.dataset_for(MATRIX)
+    alone, whole = _replays(data, PRODUCTS), _replays(matrix, MATRIX)
+    by_layer = {layer(cells.sizes(data.config, name)): name for name in data.study(PRODUCTS).workloads}
+    for model in (name for name in MODELS if name in matrix.study(MATRIX).workloads):
+        counted = layers(model, cells.sizes(data.config, model))
+        sign = -1 if model in IN_OUT else 1
+        for compiler in data.study(PRODUCTS).compilers:
+            costs = [
+                count * _difference(alone, by_layer[one], compiler, pair.sides)
+                for one, count in counted.items()
+                if one in by_layer
+            ]
+            measured = _difference(whole, model, compiler, pair.sides)
+            if costs and not is_missing(sum(costs)) and not is_missing(measured):
+                yield {
+                    "model": model,
+                    "workload": workloads.load(model).TITLE,
+                    "compiler": compiler,
+                    "compiler_title": compiler_title(compiler),
+                    "layers_ms": sign * sum(costs),
+                    "measured_ms": measured,
+                    "share": sign * sum(costs) / measured,
+                }
+
+
+def _replays(data: Dataset, study: str) -> dict[tuple, dict]:
+    return indexed(data.rows("cells", study, schema.REPLAY), "workload", "compiler", "framework")
+
+
+def _difference(replays: dict[tuple, dict], workload: str, compiler: str, sides: tuple[str, str]) -> float:
+    """Return the ms of the subject's program less those of the baseline's; NaN if one has no time."""
+    base, own = (replays.get((workload, compiler, side), {}).get("steady_ms", float("nan")) for side in sides)
+    return own - base
 
 
 TABLES = (
@@ -153,5 +219,22 @@ TABLES = (
         study=MATRIX,
         note=r"""Both programs in the same process, with alternating loops. In brackets: the intervals that
         decide.""",
+    ),
+    Table(
+        name="predicted",
+        caption="What the Layers by Themselves Explain of a Model",
+        rows=lambda sources: frame(list(predicted(sources))),
+        columns=(
+            Column("Workload", "workload"),
+            Column("Compiler", "compiler_title"),
+            Column("layers", "layers_ms", "ms", "torch_xla less JAX (ms)"),
+            Column("measured", "measured_ms", "ms", "torch_xla less JAX (ms)"),
+            Column("Share", "share", "percent"),
+        ),
+        study=PRODUCTS,
+        group_by="workload",
+        wide=False,
+        note="""Layers: the difference of each linear layer's two programs by itself, times how often the model
+        has that layer. Measured: the difference of the model's two programs.""",
     ),
 )

@@ -90,7 +90,6 @@ def _times(cell: dict) -> dict:
 
 
 def _peak(cell: dict) -> float:
-    """Return the peak resident memory of a cell's processes in GiB."""
     return cell["peak_rss_bytes"] / GIB
 
 

@@ -34,7 +34,6 @@ SHORT_COLLECTIVES = dict(zip(COLLECTIVES, ("AR", "AG", "RS", "A2A", "CP"), stric
 
 
 def _normalised(sources: Sources) -> dict[tuple, dict]:
-    """Return the normalised programs by workload and framework."""
     programs = sources.dataset_for(STUDY).rows("programs", STUDY)
     return indexed(programs[programs["level"] == schema.NORMALISED], "workload", "framework")
 
@@ -74,7 +73,6 @@ def metric_rows(sources: Sources) -> pd.DataFrame:
 
 
 def metric_columns(sources: Sources) -> tuple[Column, ...]:
-    """Return two columns for each number, one a program."""
     titles = [title(side) for side in main(sources).sides]
     return (
         Column("Workload", "workload"),
@@ -159,7 +157,6 @@ def _bracket(row: dict) -> str | None:
 
 
 def fit_columns(sources: Sources) -> tuple[Column, ...]:
-    """Return the columns of the table of fits, named by what is compared."""
     base, own = (title(side) for side in main(sources).sides)
     return (
         *(Column("Workload", "workload"), Column("Batch", "batch")),

@@ -37,7 +37,6 @@ def explained(name: str) -> Latex:
 
 
 def pairwise_rows(sources: Sources) -> pd.DataFrame:
-    """Return the ratios of the pairs, a row for each workload."""
     data = sources.dataset_for(STUDY)
     table = data.comparisons(STUDY, quantity=schema.PAIRWISE, device=CPU).dropna(subset="ratio")
     result = []
@@ -52,7 +51,6 @@ def _pairs(sources: Sources) -> list[list[str]]:
 
 
 def pairwise_columns(sources: Sources) -> tuple[Column, ...]:
-    """Return a column for each pair."""
     heads = [
         (Latex(rf"\shortstack[l]{{{escape(title(a))} /\\{escape(title(b))}}}"), f"{a}/{b}")
         for a, b in _pairs(sources)

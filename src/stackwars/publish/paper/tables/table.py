@@ -155,7 +155,6 @@ def ratio(row: dict | None, marks: tuple[str, ...] = ()) -> Ratio | None:
 
 
 def set_marks(**flags: object) -> tuple[str, ...]:
-    """Return the marks whose flag is set."""
     return tuple(name for name, is_set in flags.items() if is_set)
 
 
@@ -375,7 +374,6 @@ def _pages(groups: Sequence[object], most: int) -> Iterator[range]:
 
 
 def _body(table: Table, columns: Sequence[Column], rows: pd.DataFrame) -> list[list[str]]:
-    """Return the cells of every row as LaTeX."""
     if rows.empty:
         return []
     texts = []
@@ -415,32 +413,26 @@ def _padded(number: str, left: str, right: str) -> str:
 
 
 def _tabular(columns: Sequence[Column], lines: list[list[str]], gaps: list[int], empty: str) -> str:
-    """Return the tabular of these rows, by pandas; gaps: the rows before which there is a space."""
-    nothing = [_cell(columns[0], Span(empty, len(columns))).text, *[SKIPPED] * (len(columns) - 1)]
-    heads = [(escape(column.group), escape(column.head)) for column in columns]
-    is_grouped = any(group for group, _ in heads)
-    labels = pd.MultiIndex.from_tuples(heads) if is_grouped else [head for _, head in heads]
-    # Two heads may be the same, which pandas allows unless it formats the values itself.
-    styler = pd.DataFrame(lines or [nothing], columns=labels).style.hide(axis="index")
-    preamble = "".join(column.align or FORMATS[column.format][0] for column in columns)
-    text = styler.to_latex(column_format=f"@{{}}{preamble}@{{}}", hrules=True, multicol_align="c")
-    result = text.replace(f" & {SKIPPED}", "").strip().split("\n")
-    first = result.index(r"\midrule") + 1
+    """Return the tabular of these rows; gaps: the rows before which there is a space."""
+    rows = list(map(_row, lines)) or [rf"\multicolumn{{{len(columns)}}}{{c}}{{{escape(empty)}}} \\"]
     for place in reversed(gaps):
-        result.insert(first + place, r"\addlinespace[2pt]")
-    if is_grouped:
-        result.insert(first - 2, _rules([group for group, _ in heads]))
-    return "\n".join(result)
+        rows.insert(place, r"\addlinespace[2pt]")
+    heads = [_row([escape(column.head) for column in columns])]
+    shared, rules, end = [], "", 0
+    for name, members in groupby(column.group for column in columns):
+        width = len(list(members))
+        end += width
+        shared.append(escape(name) if width == 1 else rf"\multicolumn{{{width}}}{{c}}{{{escape(name)}}}")
+        rules += rf"\cmidrule(lr){{{end - width + 1}-{end}}}" if name else ""
+    if rules:
+        heads = [_row(shared), rules, *heads]
+    preamble = "".join(column.align or FORMATS[column.format][0] for column in columns)
+    begin = rf"\begin{{tabular}}{{@{{}}{preamble}@{{}}}}"
+    return "\n".join([begin, r"\toprule", *heads, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"])
 
 
-def _rules(groups: list[str]) -> str:
-    """Return the rules below the heads that several columns share."""
-    rules, start = "", 1
-    for group, members in groupby(groups):
-        end = start + len(list(members)) - 1
-        rules += rf"\cmidrule(lr){{{start}-{end}}}" if group else ""
-        start = end + 1
-    return rules
+def _row(cells: list[str]) -> str:
+    return " & ".join(cell for cell in cells if cell != SKIPPED) + r" \\"
 
 
 def _float(table: Table, tabular: str, note: str, number: int) -> str:

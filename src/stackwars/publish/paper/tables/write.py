@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from stackwars.publish.paper.tables import (
-    causes,
-    claims,
-    compilers,
-    faults,
-    latency,
-    products,
-    programs,
-    stacks,
-)
+from stackwars.publish.paper.tables import causes, claims, compilers, latency, programs, stacks
 from stackwars.publish.paper.tables.table import Table, render
 from stackwars.study.keys import Config
 from stackwars.study.results.dataset import sources
 from stackwars.study.results.folder import Folder, command
 
-MODULES = (latency, compilers, causes, products, programs, stacks, faults, claims)
+MODULES = (latency, compilers, causes, programs, stacks, claims)
 REGISTRY: tuple[Table, ...] = tuple(table for module in MODULES for table in module.TABLES)
 """Every table of the paper."""
 
 
 def write(config: Config, folder: Folder) -> None:
-    """Write tables/<name>.tex for every table into the folder."""
     datasets = sources(config, folder)
     folder["tables"].mkdir(parents=True, exist_ok=True)
     for table in REGISTRY:

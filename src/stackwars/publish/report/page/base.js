@@ -1,11 +1,6 @@
 "use strict";
 const DATA = JSON.parse(document.getElementById("data").textContent);
 
-// Rows of which every name and every text stands once.
-const fromColumns = ({ names, texts, rows }) => rows.map((row) => Object.fromEntries(row.flatMap((value, place) =>
-  (value === null ? [] : [[names[place], Array.isArray(value) ? texts[value[0]] : value]]))));
-DATA.cells = fromColumns(DATA.cells);
-DATA.timeline.calls = fromColumns(DATA.timeline.calls);
 const MAIN = document.getElementById("main");
 const STAGES = { first: "First run", second: "Second run", steady: "Steady state" };
 
@@ -40,8 +35,8 @@ const drawing = (width, height, label, ...children) => s("svg", { viewBox: `0 0 
 
 const title = (framework) => (DATA.frameworks[framework] || { title: framework }).title;
 const colour = (framework) => (DATA.frameworks[framework] || { colour: "#555" }).colour;
-const TITLES = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.timeline.calls, ...DATA.overview].map((one) => [one.workload, one.title]));
-const titleOf = (workload) => TITLES[workload] || workload;
+let titles = {};
+const titleOf = (workload) => titles[workload] || workload;
 const cellKey = (cell) => `${cell.device}/${cell.framework}/${cell.workload}`;
 const unique = (values) => [...new Set(values)];
 const none = (value) => value === null || value === undefined;
@@ -76,6 +71,13 @@ async function unpack(packed) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
+
+// The rows of the tables.
+const loaded = (async () => {
+  const unpacked = async (parent, name) => { parent[name] = await unpack(parent[name]); };
+  await Promise.all([...["cells", "comparisons", "causes", "compiled", "values", "releases", "explained", "effects"].map((name) => unpacked(DATA, name)), unpacked(DATA.timeline, "calls")]);
+  titles = Object.fromEntries([...DATA.cells, ...DATA.programs, ...DATA.timeline.calls, ...DATA.compiled, ...DATA.comparisons].map((one) => [one.workload, one.title]));
+})();
 
 // Hands a file to the reader that is node here.
 function save(name, text, kind) {

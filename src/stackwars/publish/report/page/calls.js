@@ -59,7 +59,7 @@ function memoryOverTime(processes, framework, at) {
     h("p", {}, `A line is one process, the thick one that of round ${one.repetition + 1}; its phases are marked. The memory was sampled every tenth of a second. ` +
       "Dashed: the largest that the kernel saw of it, between samples too."),
     phases.length ? table(`Phases of round ${one.repetition + 1}`, [
-      ["Phase", (phase) => phase.name], ["from s", (phase) => number(phase.from), "number"], ["to s", (phase) => number(phase.to), "number"],
+      ["Phase", "name"], ["from s", "from", "digits"], ["to s", "to", "digits"],
       ["Largest sample, MiB", (phase) => (phase.mib > 0 ? number(phase.mib, 4) : "none taken"), "number"],
     ], phases) : null,
   ];

@@ -1,6 +1,6 @@
 // The gaps between two programs in one compiler: the cause of each, or what was tried.
-async function causes(at) {
-  const found = await unpack(DATA.causes);
+function causes(at) {
+  const found = DATA.causes;
   if (!found.length) return [h("h2", {}, "Causes"), h("p", {}, "No two programs differ by more than the bound in one compiler.")];
   const keys = ["verdict", "workload", "compiler", "subject"], every = found.map((row) => ({ ...row, verdict: row.verdict || "not searched" }));
   const rows = wanted(every, at, ...keys);
@@ -21,10 +21,8 @@ const closedShare = (row) => shareText(row.closed, row.closed_low, row.closed_hi
 // A long text, of which only the beginning is open; the two parts make the whole.
 const beginning = (text) => ((text || "").length > 160 ? h("details", {}, h("summary", {}, text.slice(0, 120)), text.slice(120)) : text);
 
-const causeTable = (caption, rows) => table(caption, filled([
-  ["Workload", (row) => whyLink(row.workload, row.title)], ["Slower", (row) => title(row.subject)], ["Faster", (row) => title(row.baseline)], ["Compiler", (row) => row.compiler, "keep"],
-  ["Verdict", verdictOf], ["What", (row) => row.what], ["Where", (row) => row.places], ["Share closed", closedShare, "keep"], ["Why", (row) => beginning(row.reason || row.detail), "wide"],
-  ["Ratio", (row) => number(row.ratio), "number"], ["95 % interval", (row) => interval(row.low, row.high), "keep"],
-  ["In the slower program", (row) => row.subject_operations, "wide"], ["In the faster program", (row) => row.baseline_operations, "wide"], ["Lines", (row) => beginning(row.lines), "wide"],
-  ["Left, ms", (row) => number(row.left_ms), "number"], ["Tried", (row) => beginning(row.tried), "wide"], ["Seconds", (row) => number(row.seconds), "number"], ["Run", (row) => row.run, "keep"],
-], rows), rows);
+const causeTable = (caption, rows) => table(caption, [
+  "Workload", ["Slower", (row) => title(row.subject)], ["Faster", (row) => title(row.baseline)], "Compiler", ["Verdict", verdictOf], ["What", "what"], ["Where", "places"], ["Share closed", closedShare, "keep"],
+  ["Why", (row) => beginning(row.reason || row.detail), "wide"], "Ratio", ["95 % interval", (row) => interval(row.low, row.high), "keep"], ["In the slower program", "subject_operations", "wide"],
+  ["In the faster program", "baseline_operations", "wide"], ["Lines", (row) => beginning(row.lines), "wide"], ["Left, ms", "left_ms", "digits"], ["Tried", (row) => beginning(row.tried), "wide"], ["Seconds", "seconds", "digits"], "Run",
+], rows);

@@ -20,19 +20,19 @@ function cells(at) {
       filters(all, at, "workload", "framework", "device", "compiler", "size"),
       choice("status", [...Object.entries(STATUS), ...unique(all.map((cell) => cell.status)).map((one) => [one, one])], status, (value) => go(at, { status: value })), searchBox(at)),
     from, pager,
-    table(`${rows.length} of ${all.length} cells; ms, with 95 % intervals over the rounds`, filled([
+    table(`${rows.length} of ${all.length} cells; ms, with 95 % intervals over the rounds`, [
       ["Workload", (cell) => (mode === "replay" ? link(cell.title, replayParts(cell)) : mode === "native" ? cellLink(cell.title, cell) : cell.title)],
-      ["Framework", (cell) => title(cell.framework)], ["Device", (cell) => cell.device], ["Compiler", (cell) => cell.compiler, "keep"],
-      ["Size", (cell) => (cell.size ? `${cell.size} ${cell.value}` : ""), "keep"], ["Call", (cell) => cell.pass], ["Status", (cell) => clipped(statusOf(cell))],
+      "Framework", "Device", "Compiler",
+      ["Size", (cell) => (cell.size ? `${cell.size} ${cell.value}` : ""), "keep"], ["Call", "pass"], "Status",
       ...Object.entries(STAGES).flatMap(([stage, head]) => [
         [head, (cell) => (stage === "steady" ? steadyTime(cell) : number(cell[`${stage}_ms`])), "number"],
         ["interval", (cell) => interval(cell[`${stage}_low_ms`], cell[`${stage}_high_ms`]), "keep"],
       ]),
       ["Peak GiB", (cell) => (cell.peak_rss_bytes ? number(cell.peak_rss_bytes / 2 ** 30) : ""), "number"],
-      ["Over its fastest compiler", (cell) => number(cell.over_best), "number"], ["Compile s", (cell) => number(cell.compile_s), "number"],
-      ["What a call did", (cell) => cell.shape], ["Collectives", (cell) => (cell.collectives ? collectives(JSON.parse(cell.collectives)) : "")],
-      ["Why", (cell) => (hasView("why", cell.workload) ? whyLink(cell.workload, "why") : "")], ["Run", (cell) => cell.run, "keep"],
-    ], rows), rows, shown),
+      ["Over its fastest compiler", "over_best", "digits"], ["Compile s", "compile_s", "digits"],
+      ["What a call did", "shape"], ["Collectives", (cell) => (cell.collectives ? collectives(JSON.parse(cell.collectives)) : "")],
+      ["Why", (cell) => (hasView("why", cell.workload) ? whyLink(cell.workload, "why") : "")], "Run",
+    ], rows, shown),
   ];
 }
 
@@ -78,9 +78,8 @@ async function cell(at) {
     ...(details.processes.length ? [
       ...memoryOverTime(details.processes, current.framework, at),
       table("Processes", [
-        ["Round", (one) => String(one.repetition + 1), "number"], ["Status", (one) => one.status], ["Started (UTC)", (one) => one.started_utc],
-        ["Wall s", (one) => number(one.wall_s), "number"], ["Peak GiB", (one) => number(one.peak_rss_bytes / 2 ** 30), "number"],
-        ["Environment", (one) => one.environment],
+        ["Round", (one) => String(one.repetition + 1), "number"], ["Status", "status"], ["Started (UTC)", "started_utc"], ["Wall s", "wall_s", "digits"],
+        ["Peak GiB", (one) => number(one.peak_rss_bytes / 2 ** 30), "number"], ["Environment", "environment"],
       ], details.processes),
       ...logs(details.processes),
       h("p", {}, `Sizes: ${valuesOf(details.sizes)}. Versions: ${valuesOf(details.versions)}.`)] : []),
@@ -124,8 +123,8 @@ const everyBlock = (details, row, at) => [
 const mib = (bytes) => (none(bytes) ? "" : bytes > 0 && bytes < 2 ** 10 ? "< 0.001" : number(bytes / 2 ** 20));
 
 // Programs that were compiled for devices, which need not be here: what they need and whether it fits.
-async function compiled(at) {
-  const every = await unpack(DATA.compiled);
+function compiled(at) {
+  const every = DATA.compiled;
   if (!every.length) return [h("h2", {}, "Memory of compiled programs"), h("p", {}, "No program was compiled for a target.")];
   const { control, origin: from, rows: own } = studyOf(every, at);
   const keys = ["workload", "framework", "target", "compiler", "variant"], rows = wanted(own, at, ...keys), { shown, pager } = paged(rows, at);
@@ -139,19 +138,28 @@ async function compiled(at) {
 
 const factor = (value) => (none(value) ? "" : `${number(value)}\u00d7`);
 
+// The bytes of a compiled program over those of the baseline's program of the same size.
+function overBaseline(row, column) {
+  const base = DATA.compiled.find((one) => one.framework === DATA.pair.baseline && ["study", "workload", "target", "compiler", "variant"].every((key) => one[key] === row[key]));
+  return base && row.framework !== base.framework && base[column] && row[column] ? row[column] / base[column] : undefined;
+}
+
 // The program of the subject whose memory differs most from the baseline's.
 function apart(rows) {
-  const [row] = rows.filter((one) => one.framework === DATA.pair.subject && one.hbm_ratio).sort((a, b) => Math.abs(Math.log(b.hbm_ratio)) - Math.abs(Math.log(a.hbm_ratio)));
-  return row ? `Furthest apart: ${row.title}, size ${row.variant}, ${row.target}, ${row.compiler}, where ${title(row.framework)} needs ${factor(row.hbm_ratio)} the memory of ${title(DATA.pair.baseline)}.` : "";
+  const over = rows.filter((one) => one.framework === DATA.pair.subject).map((one) => [one, overBaseline(one, "hbm_bytes")]).filter(([, ratio]) => ratio);
+  const [[row, ratio] = []] = over.sort(([, a], [, b]) => Math.abs(Math.log(b)) - Math.abs(Math.log(a)));
+  return row ? `Furthest apart: ${row.title}, size ${row.variant}, ${row.target}, ${row.compiler}, where ${title(row.framework)} needs ${factor(ratio)} the memory of ${title(DATA.pair.baseline)}.` : "";
 }
 
 const noTpuTime = () => (DATA.cells.some((cell) => cell.device === "tpu" && !none(cell.steady_ms)) ? null
   : h("p", {}, h("strong", {}, "No latency was measured on a TPU."), " What stands here about TPUs is compiled, not run; estimated cycles are an estimate of the compiler."));
 
-const compiledTable = (caption, rows, shown = rows) => table(caption, filled([
-  ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Target", (row) => row.target, "keep"], ["Compiler", (row) => row.compiler, "keep"], ["Size", (row) => row.variant, "keep"],
-  ["Needs, MiB", (row) => mib(row.hbm_bytes), "number"], [`over ${title(DATA.pair.baseline)}`, (row) => factor(row.hbm_ratio), "number"], ["Verdict", (row) => row.verdict || row.status],
-  ["Temporaries, MiB", (row) => mib(row.temp_bytes), "number"], [`temporaries over ${title(DATA.pair.baseline)}`, (row) => factor(row.temp_ratio), "number"], ["Arguments, MiB", (row) => mib(row.argument_bytes), "number"],
-  ["Usable, MiB", (row) => mib(row.usable_bytes), "number"], ["Published", (row) => row.published_status], ["Largest batch", (row) => row.largest_batch, "number"], ["Estimated cycles", (row) => number(row.estimated_cycles), "number"],
-  ["Operations", (row) => row.operations, "number"], ["Fusions", (row) => row.fusions, "number"], ["Compile, s", (row) => number(row.compile_s), "number"], ["Status", (row) => (row.status === "ok" ? "" : clipped(statusOf(row))), "wide"], ["Run", (row) => row.run, "keep"],
-], rows), rows, shown);
+function compiledTable(caption, rows, shown = rows) {
+  const over = (column) => (row) => factor(overBaseline(row, column)), inMib = (column) => (row) => mib(row[column]), base = title(DATA.pair.baseline);
+  return table(caption, [
+    "Workload", "Frontend", ["Target", "target", "keep"], "Compiler", ["Size", "variant", "keep"], ["Needs, MiB", inMib("hbm_bytes"), "number"], [`over ${base}`, over("hbm_bytes"), "number"], ["Verdict", (row) => row.verdict || row.status],
+    ["Temporaries, MiB", inMib("temp_bytes"), "number"], [`temporaries over ${base}`, over("temp_bytes"), "number"], ["Arguments, MiB", inMib("argument_bytes"), "number"], ["Usable, MiB", inMib("usable_bytes"), "number"],
+    ["Published", "published_status"], ["Largest batch", "largest_batch", "number"], ["Estimated cycles", "estimated_cycles", "digits"], ["Operations", "operations", "number"], ["Fusions", "fusions", "number"],
+    ["Compile, s", "compile_s", "digits"], ["Status", (row) => (row.status === "ok" ? "" : clipped(statusOf(row))), "wide"], "Run",
+  ], rows, shown);
+}

@@ -2,7 +2,7 @@ const KEYS = ["quantity", "workload", "device", "compiler", "baseline_compiler",
 const keyOf = (row) => KEYS.map((name) => row[name] || "").join("/");
 
 async function comparisons(at) {
-  const every = (await unpack(DATA.comparisons)).flatMap((row) => row.studies.map((study) => ({ ...row, study })));
+  const every = DATA.comparisons.flatMap((row) => row.studies.map((study) => ({ ...row, study })));
   if (!every.length) return [h("h2", {}, "Comparisons"), h("p", {}, "Nothing was compared.")];
   const { study, control, origin: from, rows: own } = studyOf(every, at), quantities = Object.keys(DATA.quantities).filter((name) => own.some((row) => row.quantity === name));
   const quantity = oneOf(at, "quantity", [quantities.includes("steady") ? "steady" : quantities[0], ...quantities]);
@@ -29,20 +29,15 @@ async function comparisons(at) {
 }
 
 function comparisonTable(rows, shown, single, others) {
-  const otherRow = (row) => (others && others.get(keyOf(row))) || {};
-  return table(`${rows.length} comparisons; ratios are of the subject over the baseline, with intervals at the level given`, filled([
-    ["Workload", (row) => whyLink(row.workload, row.title)], ["Over", (row) => row.baseline_workload],
-    ["Subject", (row) => sideLink(row, row.subject, row.compiler)], ["Baseline", (row) => sideLink(row, row.baseline, row.baseline_compiler || row.compiler)],
-    ["Device", (row) => row.device], ["Compiler", (row) => row.compiler, "keep"], ["Baseline's compiler", (row) => row.baseline_compiler, "keep"], ["Variant", (row) => row.variant],
-    ["Ratio", (row) => number(row.ratio), "number"], ["Interval", (row) => interval(row.low, row.high), "keep"], ["On each kind of machine", (row) => (row.kinds || []).map(([ratio, low, high]) => `${number(ratio)} ${interval(low, high)}`).join("; "), "wide"],
-    ["Verdict", (row) => row.verdict], ["Level", (row) => (none(row.confidence) ? "" : `${(100 * row.confidence).toFixed(1)} %`), "number"],
-    ["About", (row) => row.detail], ["Steady ratio", (row) => row.native_verdict],
-    ["Detectable", (row) => (none(row.detectable) ? "" : percent(row.detectable)), "number"], ["Published", (row) => number(row.published_ratio), "number"],
-    ["Marks", (row) => row.contended ? "contended" : ""],
-    ["Rounds", (row) => row.rounds, "number"], ["Runs", (row) => row.runs, "number"], ["Machine", (row) => row.machine, "wide"], ["Prediction interval", (row) => interval(row.predicted_low, row.predicted_high), "keep"], ["Run", (row) => row.run, "keep"],
-    ["Other run", (row) => number(otherRow(row).ratio), "number"], ["its interval", (row) => interval(otherRow(row).low, otherRow(row).high), "keep"], ["its verdict", (row) => otherRow(row).verdict],
-    ["Of each round", (row) => (single ? eachRound(row.each) : ""), "wide"],
-  ], rows), rows, shown);
+  const otherRow = (row) => (others && others.get(keyOf(row))) || {}, onEach = ({ kinds }) => kinds.map((one) => `${one.machine}: ${number(one.ratio)} ${interval(one.low, one.high)}`).join("; ");
+  return table(`${rows.length} comparisons; ratios are of the subject over the baseline, with intervals at the level given`, [
+    "Workload", ["Over", "baseline_workload"], ["Subject", (row) => sideLink(row, row.subject, row.compiler)], ["Baseline", (row) => sideLink(row, row.baseline, row.baseline_compiler || row.compiler)],
+    "Device", "Compiler", ["Baseline's compiler", "baseline_compiler", "keep"], ["Variant", "variant"], "Ratio", "Interval", ["On each kind of machine", (row) => (row.kinds.length > 1 ? onEach(row) : ""), "wide"],
+    "Verdict", ["Level", (row) => (none(row.confidence) ? "" : `${(100 * row.confidence).toFixed(1)} %`), "number"], ["About", "detail"], ["Steady ratio", "native_verdict"],
+    ["Detectable", (row) => (none(row.detectable) ? "" : percent(row.detectable)), "number"], ["Published", "published_ratio", "digits"], ["Marks", (row) => (row.contended ? "contended" : "")],
+    ["Rounds", "rounds", "number"], ["Runs", "runs", "number"], ["Machine", "machine", "wide"], "Prediction interval", "Run", ["Other run", (row) => number(otherRow(row).ratio), "number"],
+    ["its interval", (row) => interval(otherRow(row).low, otherRow(row).high), "keep"], ["its verdict", (row) => otherRow(row).verdict], ["Of each round", (row) => (single ? eachRound(row.each) : ""), "wide"],
+  ], rows, shown);
 }
 
 // The link to what measured a side of a comparison: a replay, a cell, or its program alone.

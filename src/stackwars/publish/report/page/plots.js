@@ -28,7 +28,7 @@ const COUNTED = ["hbm", "temporaries", "layout", "fusions", "operations", "progr
 // What the two directions of ratios mean: who is faster, or who has less.
 function directions(rows) {
   const subjects = unique(rows.map((row) => row.subject)), baselines = unique(rows.map((row) => row.baseline));
-  const of = (names, other) => (names.length === 1 && names[0] ? title(names[0]) : other);
+  const program = rows.every((row) => row.quantity === "replay") ? "'s program" : "", of = (names, other) => (names.length === 1 && names[0] ? `${title(names[0])}${program}` : other);
   const word = rows.some((row) => COUNTED.includes(row.quantity)) ? "has less" : "faster";
   if (subjects.length === 1 && subjects[0] === baselines[0]) return ["less than the baseline", "more than the baseline"];
   return [`${of(subjects, "the subject")} ${word}`, `${of(baselines, "the baseline")} ${word}`];
@@ -36,40 +36,53 @@ function directions(rows) {
 
 const UNDECIDED = ["opposite", "inconclusive", "no interval", "no data", "not decided", "not separated", "not separable"];
 
-// Every comparison as a line with its interval. label: what stands at its left; single: with the ratio of each round; others: the
-// rows of another run by their keys, drawn below; band: where one more run is expected; most: pixels.
-function forest(rows, { label, single, others, band, most = Infinity } = {}) {
+// The mark of a kind of machine, hollow if nothing is decided there.
+const SHAPES = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-3.5-3.5h7v7h-7z", "M0-4.5l4.5 8h-9z", "M0-5l5 5-5 5-5-5z", "M0 4.5l4.5-8h-9z", "M-4.5-1.5h3v-3h3v3h3v3h-3v3h-3v-3h-3z"];
+const MACHINES = ["", ...DATA.machines];
+const mark = (machine, x, y, ink, isOpen, text) => s("path", { class: isOpen ? "open" : null, transform: `translate(${x} ${y})`, d: SHAPES[Math.max(0, MACHINES.indexOf(machine)) % SHAPES.length],
+  fill: isOpen ? "#fff" : ink, stroke: ink, "stroke-width": 1.5 }, text ? s("title", {}, text) : null);
+
+// Every comparison as a line with its interval, and a mark on each kind of machine. Neighbours with one label stand together behind it.
+// label: what stands at its left; to: where that leads; ink: its colour; single: with the ratio of each round; others: the rows of
+// another run by their keys, drawn below; band: where one more run is expected; most: pixels.
+function forest(rows, { label, to, ink = (row) => colour(row.subject), single, others, band, most = Infinity } = {}) {
   if (!rows.length) return h("p", {}, "No ratio is known.");
   const named = ["compiler", "device", "variant"].filter((name) => unique(rows.map((row) => row[name])).length > 1);
-  const labelOf = label || ((row) => [row.title, title(row.subject), ...named.map((name) => row[name])].filter(Boolean).join(", "));
-  const labels = rows.map((row) => `${labelOf(row)}${signed(row)}`);
-  const line = others ? 26 : 18, left = reach(labels), width = wide(Math.min(most, left + 540)), top = 40, height = top + line * rows.length + 44;
+  const isOneBaseline = unique(rows.map((row) => row.baseline)).length < 2;
+  const labelOf = label || ((row) => [row.title, title(row.subject), isOneBaseline || row.baseline === row.subject ? "" : `over ${title(row.baseline)}`, ...named.map((name) => row[name])].filter(Boolean).join(", "));
+  const labels = rows.map((row) => `${labelOf(row)}${signed(row)}`), starts = [...labels.keys()].filter((place) => labels[place] !== labels[place - 1]);
+  const isGrouped = starts.length < rows.length, line = others ? 26 : isGrouped ? 14 : 18, middle = others ? 8 : line / 2;
+  const left = reach(labels), width = wide(Math.min(most, left + 540)), top = 40, foot = top + line * rows.length, height = foot + 44;
+  const kinds = rows.map((row) => (row.kinds?.length ? row.kinds : [row])), machines = unique(kinds.flat().map((one) => one.machine || ""));
   const otherRow = rows.map((row) => (others && others.get(keyOf(row))) || {});
-  const ends = [...rows, ...otherRow].flatMap((row) => [row.ratio, row.low, row.high]).concat(band || [])
+  const ends = [...kinds.flat(), ...otherRow].flatMap((one) => [one.ratio, one.low, one.high]).concat(band || [])
     .concat(single ? rows.flatMap((row) => row.each.map(([, , ratio]) => ratio)) : []).filter((value) => value > 0);
   const low = Math.max(Math.min(0.5, ...ends), 1 / 64), high = Math.min(Math.max(2, ...ends), 64);
   const x = logScale(low, high, left, width - 20);
   const plot = drawing(width, height, `Ratios of ${rows.length} comparisons with their intervals; a table has them too`);
-  if (band) plot.append(s("rect", { class: "band", x: x(band[0]), y: top - 4, width: x(band[1]) - x(band[0]), height: line * rows.length + 4, fill: "#e4edf5" },
+  if (to) plot.setAttribute("role", "group");  // an image hides its links from a screen reader
+  if (band) plot.append(s("rect", { class: "band", x: x(band[0]), y: top - 4, width: x(band[1]) - x(band[0]), height: foot - top + 4, fill: "#e4edf5" },
     s("title", {}, `one more run is expected from ${number(band[0])} to ${number(band[1])}`)));
+  starts.forEach((place, at) => {
+    const count = (starts[at + 1] ?? rows.length) - place, text = words(left - 10, top + line * (place + (count - 1) / 2) + middle + 4, labels[place], "end");
+    if (isGrouped && at % 2) plot.append(s("rect", { x: left, y: top + line * place, width: width - left, height: line * count, fill: "#f3f3f3" }));
+    plot.append(to ? s("a", { href: to(rows[place]) }, text) : text);
+  });
   for (const tick of unique([...ticks(low, high, true, width - left < 360 ? 5 : 8), 1])) {
-    plot.append(s("line", { x1: x(tick), x2: x(tick), y1: top - 4, y2: height - 40, stroke: tick === 1 ? "#333" : "#ddd" }), words(x(tick), height - 24, short(tick), "middle"));
+    plot.append(s("line", { x1: x(tick), x2: x(tick), y1: top - 4, y2: foot + 4, stroke: tick === 1 ? "#333" : "#ddd" }), words(x(tick), foot + 20, short(tick), "middle"));
   }
   const [less, more] = directions(rows);
-  plot.append(words(left, height - 6, `\u2190 ${less} | ${more} \u2192`), words(0, 14, "Filled: decided. Hollow: not decided. Ratio, subject / baseline, logarithmic."));
+  plot.append(words(left, foot + 38, `\u2190 ${less} | ${more} \u2192`), words(0, 14, "Filled: decided. Hollow: not decided. Ratio, subject / baseline, logarithmic."));
   rows.forEach((row, place) => {
-    const y = top + line * place + 8, ink = colour(row.subject), isOpen = UNDECIDED.includes(row.verdict);
-    const bar = (of, up, stroke) => (none(of.low) ? null : s("line", { x1: x(of.low), x2: x(of.high), y1: up, y2: up, stroke, "stroke-width": 2 }));
-    plot.append(words(left - 10, y + 4, labels[place], "end"), ...some([bar(row, y, ink)]),
-      s("circle", { class: isOpen ? "open" : null, cx: x(row.ratio), cy: y, r: 4, fill: isOpen ? "#fff" : ink, stroke: ink, "stroke-width": 1.5 },
-        s("title", {}, `${number(row.ratio)} ${interval(row.low, row.high)}, ${row.verdict || ""}`)),
-      ...(single ? row.each : []).map(([run, round, ratio]) => s("circle", { class: "round", cx: x(ratio), cy: y, r: 2, fill: "#333", "fill-opacity": 0.5 },
-        s("title", {}, `${run ? `${run}, ` : ""}${none(round) ? "all rounds" : `round ${round + 1}`}: ${number(ratio)}`))));
-    const other = otherRow[place], under = y + 9;
-    if (none(other.ratio)) return;
-    plot.append(...some([bar(other, under, "#777")]), s("path", { d: `M${x(other.ratio)} ${under - 4} l4 4 -4 4 -4 -4 z`, fill: "#fff", stroke: "#555" }));
+    const y = top + line * place + middle, under = y + 9, other = otherRow[place];
+    const bar = (one, up, stroke) => (none(one.low) ? [] : [s("line", { x1: x(one.low), x2: x(one.high), y1: up, y2: up, stroke, "stroke-width": 2 })]);
+    plot.append(...kinds[place].flatMap((one) => [...bar(one, y, ink(row)), mark(one.machine, x(one.ratio), y, ink(row), UNDECIDED.includes(one.verdict),
+      `${[row.compiler, one.machine].filter(Boolean).map((text) => `${text}: `).join("")}${number(one.ratio)} ${interval(one.low, one.high)}, ${one.verdict || ""}`)]),
+    ...(single ? row.each : []).map(([run, round, ratio]) => s("circle", { class: "round", cx: x(ratio), cy: y, r: 2, fill: "#333", "fill-opacity": 0.5 },
+      s("title", {}, `${run ? `${run}, ` : ""}${none(round) ? "all rounds" : `round ${round + 1}`}: ${number(ratio)}`))),
+    ...(none(other.ratio) ? [] : [...bar(other, under, "#777"), s("path", { class: "other", d: `M${x(other.ratio)} ${under - 4} l4 4 -4 4 -4 -4 z`, fill: "#fff", stroke: "#555" })]));
   });
-  return plot;
+  return machines.length < 2 ? plot : h("div", {}, legend(machines.map((machine) => [mark(machine, 7, 8, "#333"), machine || "this run"])), plot);
 }
 
 // Bars in ms, each from one value to another, below each other. rows: [{label, from, to, ink, about}].

@@ -76,9 +76,10 @@ const timesOf = (one, names, compiler) => Promise.all(names.map(async (framework
   return { call, ms: new Map(operations.map(([name, , ms]) => [name, ms])) };
 }));
 
-// The profiled calls of a program, of one study.
+// The profiled calls of a program, of one study: this run's before the reference's, and those with their operations first.
 function callsOf(workload, framework, compiler) {
-  const matches = DATA.timeline.calls.filter((call) => call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler));
+  const matches = DATA.timeline.calls.filter((call) => call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler))
+    .sort((a, b) => isOther(a) - isOther(b) || none(a.profile) - none(b.profile));
   return matches.filter((call) => call.study === matches[0].study);
 }
 
@@ -252,7 +253,7 @@ function costs(workload, framework, kind, compiler) {
     h("p", {}, compiler ? "" : "A compiler fuses operations before it runs them, so time is known by class and not for this line alone. ",
       link("The whole call", ["timeline", workload])),
     table(`What ${DATA.timeline.classes[kind].title} take of one profiled call of this program`, [
-      ["Compiler", (call) => call.compiler], ["ms", (call) => number(call[`${kind}_ms`]), "number"],
+      "Compiler", ["ms", (call) => number(call[`${kind}_ms`]), "number"],
       ["Share of the call", (call) => percent(call[`${kind}_ms`] / call.profiled_ms), "number"],
       ["Operations that run", (call) => String(call[`${kind}_operations`]), "number"],
       ["Agrees with a timed call", (call) => (call.profile_consistent ? "yes" : "no")],

@@ -1,6 +1,6 @@
 // Every program in each release of a compiler: which release made it faster, slower, wrong or right.
-async function releases(at) {
-  const every = await unpack(DATA.releases);
+function releases(at) {
+  const every = DATA.releases;
   if (!every.length) return [h("h2", {}, "Releases"), missing("No releases of compilers were compared.", "make study STUDIES=releases")];
   const shown = at.query.get("shown") || "", keys = ["workload", "framework", "project", "version", "change", "status"];
   const rows = wanted(every.filter((row) => shown || row.change), at, ...keys), { shown: page, pager } = paged(rows, at);
@@ -51,18 +51,16 @@ function releasePlot(rows) {
   return h("div", {}, plot, legend(names.map((name) => [dot(colour(name)), title(name)])));
 }
 
-const releaseTable = (caption, rows, shown = rows) => table(caption, filled([
-  ["Workload", (row) => whyLink(row.workload, row.title)], ["Frontend", (row) => title(row.framework)], ["Project", (row) => row.project], ["Release", (row) => row.version, "keep"],
-  ["Change", (row) => row.change], ["Since", (row) => row.previous, "keep"], ["Time over the release before", (row) => number(row.change_ratio), "number"],
-  ["its interval", (row) => interval(row.change_low, row.change_high), "keep"], ["Time, ms", (row) => number(row.ms), "number"], ["Over the newest", (row) => number(row.ratio), "number"],
-  ["Interval", (row) => interval(row.low, row.high), "keep"], ["Status", (row) => clipped(statusOf(row))], ["Wrong elements", (row) => row.where], ["Run", (row) => row.run, "keep"],
-], rows), rows, shown);
+const releaseTable = (caption, rows, shown = rows) => table(caption, [
+  "Workload", "Frontend", ["Project", "project"], ["Release", "version", "keep"], ["Change", "change"], ["Since", "previous", "keep"], ["Time over the release before", "change_ratio", "digits"],
+  ["its interval", (row) => interval(row.change_low, row.change_high), "keep"], ["Time, ms", "ms", "digits"], ["Over the newest", "ratio", "digits"], "Interval", "Status", ["Wrong elements", "where"], "Run",
+], rows, shown);
 
 const UPSTREAM = "docs/upstream.md";
 
 // What `make explain` answered: the region that is slow, or the smallest program that is wrong, and what makes it go away.
-async function explained(at) {
-  const every = await unpack(DATA.explained);
+function explained(at) {
+  const every = DATA.explained;
   if (!every.length) return [h("h2", {}, "Explained"), missing("No answer of make explain is in this report.", "make explain PROGRAM=docs/examples/softmax.py")];
   const own = every.filter((row) => row.name === at.parts[1]);
   if (own.length) return [h("h2", {}, `Explained: ${own[0].title}`), missing("Searched by", own[0].command), ...own.flatMap(answerOf), h("p", {}, link("All answers", ["explained"]))];
@@ -81,17 +79,16 @@ const curesOf = (cures) => [...cures.slice(0, MOST_CURES), ...(cures.length > MO
 // The first sentence of an answer, of a fault two; the others describe each region, which a table has.
 const firstOf = ({ sentence: text, kind }) => text.split(/(?<=\.) /).slice(0, kind === "fault" ? 2 : 1).join(" ");
 
-const explainedTable = (caption, rows) => table(caption, filled([
+const explainedTable = (caption, rows) => table(caption, [
   ["Program", (row) => link(row.title, ["explained", row.name])], ["Compiler", (row) => [row.compiler, row.other].filter(Boolean).join(" / ")], ["Verdict", verdictOf], ["Answer", firstOf, "wide"],
-  ["Passes and options that change it", (row) => curesOf(row.cures), "wide"], ["To file", (row) => (row.script ? link("script", ["explained", row.name]) : "")], ["About", (row) => row.kind],
+  ["Passes and options that change it", (row) => curesOf(row.cures), "wide"], ["To file", (row) => (row.script ? link("script", ["explained", row.name]) : "")], ["About", "kind"],
   ["Share closed", (row) => shareText(row.share, row.low, row.high), "keep"], ["Workload", (row) => (row.workload ? whyLink(row.workload) : "")],
-], rows), rows);
+], rows);
 
-const regionTable = (caption, regions, more = []) => table(caption, filled([
-  ["What", (region) => region.what], ["Where", (region) => region.places], ["Share closed", (region) => (none(region.share) ? "" : percent(region.share)), "number"],
-  ["Slower, ms", (region) => number(region.subject_ms), "number"], ["Faster, ms", (region) => number(region.baseline_ms), "number"],
-  ["Why", (region) => region.why, "wide"], ["Slower's line", (region) => region.subject_line], ["Faster's line", (region) => region.baseline_line], ...more,
-], regions), regions);
+const regionTable = (caption, regions, more = []) => table(caption, [
+  ["What", "what"], ["Where", "places"], ["Share closed", (region) => (none(region.share) ? "" : percent(region.share)), "number"], ["Slower, ms", "subject_ms", "digits"], ["Faster, ms", "baseline_ms", "digits"],
+  ["Why", "why", "wide"], ["Slower's line", "subject_line"], ["Faster's line", "baseline_line"], ...more,
+], regions);
 
 function answerOf(row) {
   const code = (text, label) => h("pre", { class: "scroll log", tabindex: "0", role: "region", "aria-label": label }, text);

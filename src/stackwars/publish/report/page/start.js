@@ -4,10 +4,10 @@ const clipped = (text) => (text.length > 160 ? `${text.slice(0, 160)} ...` : tex
 const counted = (values) => unique(values).map((one) => `${values.filter((value) => value === one).length} ${one}`).join(", ");
 
 // Who is slower and why, then everything else that is in this report.
-async function start(at) {
+function start(at) {
   const machine = DATA.meta.machine || {}, isReference = DATA.meta.origin === "reference";
   return [
-    ...overview(await heat(at)),
+    ...overview(heat(at)),
     h("p", {}, link("Claims", ["claims"]), `: ${counted(DATA.claims.map((claim) => claim.verdict))}. `, DATA.reproduction || (isReference ? "" : "This run was not compared with the reference.")),
     h("h2", {}, isReference ? "The reference" : "This run"),
     h("p", {}, `${isReference ? `Its newest full run, ${DATA.raw_run}, whose raw calls this report has: preset` : "Preset"} ${DATA.meta.preset}, ` +
@@ -24,59 +24,38 @@ async function start(at) {
 // Figure 1 of the paper, and a row for each workload, the largest gap first: who is slower by how much, and the cause; below the
 // figure the matrix of compilers.
 function overview(matrix) {
-  const { subject, baseline } = DATA.pair, gap = (row) => Math.max(0, ...(row.native?.machines || []).map(({ ratio }) => Math.abs(Math.log(ratio))));
-  const rows = [...DATA.overview].sort((a, b) => gap(b) - gap(a)), sizes = rows.filter((row) => row.workload.includes("@")), main = rows.filter((row) => !sizes.includes(row));
+  const { subject, baseline } = DATA.pair, gap = (row) => Math.max(0, ...(row.native?.kinds || []).map(({ ratio }) => Math.abs(Math.log(ratio))));
+  const every = Object.keys(DATA.why).map((workload) => ({ workload, title: titleOf(workload), native: ofPair(workload, "steady")[0], compilers: DATA.figure.includes(workload) ? inCompilers(workload) : [] }));
+  const rows = every.sort((a, b) => gap(b) - gap(a)), sizes = rows.filter((row) => row.workload.includes("@")), main = rows.filter((row) => !sizes.includes(row));
   if (!rows.length) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper"), ...matrix];
   const times = (machine) => [`Time over ${title(baseline)}'s, ${machine || "this run"}`, ({ native }) => {
-    const one = native?.machines.find((other) => other.machine === machine);
+    const one = native?.kinds.find((other) => other.machine === machine);
     return one ? h("span", {}, `${number(one.ratio)}\u00d7 `, h("small", {}, interval(one.low, one.high)), sign(native)) : "";
   }, "number"];
-  const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")], ["Cause", (row) => row.cause, "cause"], ...DATA.machines.map(times)];
-  const tableOf = (caption, own) => [table(caption, filled(columns, own), own), signLegend(own.map((row) => row.native))];
+  const columns = [["Workload", (row) => link(row.title, ["why", row.workload])], [`${title(subject)} is`, ({ native }) => (native ? native.verdict : "not compared")],
+    ["Cause", ({ native, workload }) => (isDecided(native?.verdict) ? causeWords(workload) : ""), "cause"], ...MACHINES.map(times)];
+  const tableOf = (caption, own) => [table(caption, columns, own), signLegend(own.map((row) => row.native))];
   return [h("h2", {}, `Why is ${title(subject)} slower, or faster, than ${title(baseline)}?`),
     h("p", {}, `The figure: the ${title(subject)} `, term("program"), ` over the ${title(baseline)} program, replayed in each `, term("compiler"), ". The table: the frameworks' own calls in the ", term("steady state"),
       ", with intervals, on each kind of machine; a cause has the share of the gap that it closes. A workload leads to all that is known about it."),
     beside(h("div", {}, programFigure(main)), h("div", {}, tableOf(`${main.length} workloads, the largest gap first`, main), sizes.length ? h("details", {}, h("summary", {}, `${sizes.length} further sizes of these workloads`), tableOf(`${sizes.length} sizes`, sizes)) : null), h("div", {}, matrix))];
 }
 
-// A mark of one of several compilers, told apart by shape and colour.
-const SHAPES = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-3.5-3.5h7v7h-7z", "M0-4.5l4.5 8h-9z", "M0-5l5 5-5 5-5-5z"];
-const mark = (place, x, y, filled, text) => s("path", { transform: `translate(${x} ${y})`, d: SHAPES[place % SHAPES.length], fill: filled ? roundColour(place) : "#fff", "fill-opacity": filled || 1, stroke: roundColour(place), "stroke-width": 1.5 },
-  text ? s("title", {}, text) : null);
-
-// How far a mark is filled, by the kind of machine.
-const FILLED = [1, 0, 0.45];
-
-// The ratio of both programs in each compiler, on each kind of machine; the name of a workload leads to its page.
+// The ratios of both programs in each compiler, which has a colour; the name of a workload leads to its page.
 function programFigure(rows) {
-  const drawn = rows.filter((row) => row.is_drawn), near = rows.filter((row) => row.is_drawn === false), names = Object.values(DATA.pair).map(title);
-  if (!drawn.length) return [h("p", {}, "No ratio of both programs in one compiler is large.")];
-  const compilers = unique(drawn.flatMap((row) => Object.keys(row.compilers))), ratios = drawn.flatMap((row) => Object.values(row.compilers).flatMap((one) => one.machines.map(({ ratio }) => ratio)));
-  const low = Math.min(1, ...ratios) / 1.3, high = Math.max(1, ...ratios) * 1.3, left = 12 + reach(drawn.map((row) => row.title)), width = wide(BESIDE), line = 13, band = line * compilers.length + 8, foot = band * drawn.length;
-  const x = logScale(low, high, left, width - 16);
-  const plot = drawing(width, foot + 44, `Ratios of both programs of ${drawn.length} workloads in each compiler; the page of each workload has them in a table`);
-  plot.setAttribute("role", "group");  // an image hides its links from a screen reader
-  drawn.forEach((_, place) => { if (place % 2) plot.append(s("rect", { x: left, y: band * place, width: width - left, height: band, fill: "#f3f3f3" })); });
-  for (const tick of unique([...ticks(low, high, true), 1])) plot.append(s("line", { x1: x(tick), x2: x(tick), y1: 0, y2: foot, stroke: tick === 1 ? "#333" : "#ddd" }), words(x(tick), foot + 16, `${short(tick)}\u00d7`, "middle"));
-  drawn.forEach((row, place) => {
-    plot.append(s("a", { href: address(["why", row.workload]) }, words(left - 10, band * (place + 0.5) + 4, row.title, "end")));
-    compilers.forEach((compiler, at) => (row.compilers[compiler]?.machines || []).forEach((one) => {
-      const y = band * place + 4 + line * (at + 0.5);
-      if (!none(one.low)) plot.append(s("line", { x1: x(one.low), x2: x(one.high), y1: y, y2: y, stroke: roundColour(at), "stroke-width": 1.5 }));
-      plot.append(mark(at, x(one.ratio), y, FILLED[DATA.machines.indexOf(one.machine)] ?? 0, `${row.title}, ${compiler}${one.machine ? `, ${one.machine}` : ""}: ${number(one.ratio)} ${interval(one.low, one.high)}${signed(row.compilers[compiler])}`));
-    }));
-  });
-  plot.append(words(left, foot + 38, `\u2190 ${names[0]}'s program faster | ${names[1]}'s program faster \u2192`));
-  const kinds = DATA.machines.map((machine, place) => `${["Filled", "Hollow", "Half"][place] || "Hollow"}: ${machine || "this run"}.`);
-  return [legend(compilers.map((name, place) => [mark(place, 7, 8, 1), name]), kinds.length > 1 ? kinds.join(" ") : null), plot,
-  near.length ? h("p", {}, `Not drawn, near 1 in every compiler: ${near.map((row) => row.title).join(", ")}.`) : null];
+  const known = rows.filter(({ compilers }) => compilers.length), isDrawn = ({ compilers }) => compilers.some(({ kinds }) => kinds.some(({ ratio }) => Math.max(ratio, 1 / ratio) > DATA.large));
+  const lines = known.filter(isDrawn).flatMap((row) => row.compilers), near = known.filter((row) => !isDrawn(row)), compilers = unique(lines.map((row) => row.compiler));
+  if (!lines.length) return [h("p", {}, "No ratio of both programs in one compiler is large.")];
+  return [legend(compilers.map((name, place) => [dot(roundColour(place)), name])),
+    forest(lines, { label: (row) => row.title, to: (row) => address(["why", row.workload]), ink: (row) => roundColour(compilers.indexOf(row.compiler)), most: BESIDE }),
+    near.length ? h("p", {}, `Not drawn, near 1 in every compiler: ${near.map((row) => row.title).join(", ")}.`) : null];
 }
 
 function modesOf(study) {
   const rows = DATA.cells.filter((row) => row.study === study && row.status !== "not run");
   const links = unique(rows.map((row) => row.mode)).map((mode) =>
     link(`${mode}: ${counted(rows.filter((row) => row.mode === mode).map((row) => row.status))}`, ["cells"], [["study", study], ["mode", mode]]));
-  const { compiled: count } = DATA.studies[study];
+  const count = DATA.compiled.filter((row) => row.study === study).length;
   return h("span", {}, listOf(count ? [...links, link(`compiled for targets: ${count}`, ["compiled"], [["study", study]])] : links));
 }
 
@@ -93,7 +72,7 @@ function notRun() {
 const MOST_WORKLOADS = 40;
 
 // The matrix of frontends and compilers, a row for each program.
-async function heat(at) {
+function heat(at) {
   const replays = DATA.cells.filter((row) => row.mode === "replay");
   if (!replays.length) return [h("p", {}, "No program was given to another compiler.")];
   const largest = (names) => names.reduce((a, b) => (replays.filter((row) => row.study === b).length > replays.filter((row) => row.study === a).length ? b : a));
@@ -116,7 +95,7 @@ async function heat(at) {
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Matrix" }, h("table", {},
       h("thead", {}, h("tr", {}, ["Workload", "Frontend", ...compilers].map((text) => h("th", { scope: "col", title: meaning(text) }, text)))),
       roving(h("tbody", {}, lines)))),
-    ...(await factors(at))];
+    ...factors(at)];
 }
 
 function heatCell(row, over) {
@@ -130,11 +109,11 @@ function heatCell(row, over) {
 }
 
 // By what factor frontend, compiler and their interaction move a time, for each workload of the matrix.
-async function factors(at) {
-  const rows = wanted(await unpack(DATA.effects), at, "workload");
+function factors(at) {
+  const rows = wanted(DATA.effects, at, "workload");
   if (!rows.length) return [];
   return [h("details", {}, h("summary", {}, "By what factor frontend and compiler move a time"), table("Typical factor on a time", [
-    ["Workload", (row) => titleOf(row.workload)], ["Of", (row) => row.subset], ["Effect", (row) => row.effect], ["Factor", (row) => number(row.factor), "number"],
-    ["Largest", (row) => row.largest], ["Run", (row) => row.run, "keep"],
+    ["Workload", (row) => titleOf(row.workload)], ["Of", "subset"], ["Effect", "effect"], ["Factor", "factor", "digits"],
+    ["Largest", "largest"], "Run",
   ], rows))];
 }

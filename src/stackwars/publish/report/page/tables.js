@@ -24,8 +24,18 @@ function csv(columns, rows) {
   return lines.map((line) => line.map(quoted).join(",")).join("\n");
 }
 
-// The columns in which some row has something.
-const filled = (columns, rows) => columns.filter(([, show]) => rows.some((row) => plainText(show(row)) !== ""));
+// Columns that many tables have, by their heads: what they show of a row, and how.
+const COLUMNS = {
+  Workload: [(row) => whyLink(row.workload, row.title)], Frontend: [(row) => title(row.framework)], Framework: [(row) => title(row.framework)], Device: ["device"], Compiler: ["compiler", "keep"],
+  Ratio: ["ratio", "digits"], Interval: [(row) => interval(row.low, row.high), "keep"], "Prediction interval": [(row) => interval(row.predicted_low, row.predicted_high), "keep"],
+  Verdict: ["verdict"], Status: [(row) => clipped(statusOf(row))], Run: ["run", "keep"],
+};
+// columns: each the name of one in COLUMNS, or [head, row => text or node, kind], or [head, the row's value that it shows, kind]; a kind is "number", "digits" (a
+// number to three digits), "keep" (on one line), "wide" or nothing.
+const described = (columns) => columns.map((column) => {
+  const [head, show, kind] = typeof column === "string" ? [column, ...COLUMNS[column]] : column;
+  return typeof show === "string" ? [head, kind === "digits" ? (row) => number(row[show]) : (row) => row[show], kind === "digits" ? "number" : kind] : [head, show, kind];
+});
 
 // How each kind of table is sorted, by its heads: the place of the column, and whether downwards. A view that is drawn anew keeps it.
 const ORDERS = new Map();
@@ -41,11 +51,11 @@ function sorted(rows, [, show, kind], down) {
   }).map(([row]) => row);
 }
 
-// columns: [head, row => text or node, "number", "keep" (on one line), "wide" or nothing], the most important first; shown: the rows to
+// given: the columns, as `described` takes them, the most important first; shown: the rows to
 // draw, of all that the button copies. A head sorts all rows and shows as many of them, from the same place. A row of the reference has
-// its sign. Columns that do not fit are not cut: a button at the end of a row opens them below it.
-function table(caption, columns, rows, shown = rows) {
-  const key = columns.map(([head]) => head).join("|"), first = Math.max(0, rows.indexOf(shown[0])), body = h("tbody");
+// its sign. A column in which no row has something is left out. Columns that do not fit are not cut: a button at the end of a row opens them below it.
+function table(caption, given, rows, shown = rows) {
+  const columns = described(given).filter(([, show]) => rows.some((row) => plainText(show(row)) !== "")), key = columns.map(([head]) => head).join("|"), first = Math.max(0, rows.indexOf(shown[0])), body = h("tbody");
   const heads = columns.map(([head, , kind], place) => h("th", { scope: "col", class: kind, title: meaning(head) },
     head && rows.length > 1 ? h("button", { type: "button", class: "sort", "data-name": `sort ${head}`, click: () => sort(place) }, head) : head));
   const last = h("th", { scope: "col" }, "More"), headRow = h("tr", {}, heads);

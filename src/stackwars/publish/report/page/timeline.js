@@ -20,9 +20,7 @@ async function timeline(at) {
     legend(Object.values(DATA.timeline.classes).map((kind) => [part(1, 1, 12, 12, kind), kind.title])),
     bars(shown),
     table("Time by class, in ms of one profiled call", [
-      ["Frontend", (call) => title(call.framework)],
-      ...Object.entries(DATA.timeline.classes).map(([name, kind]) => [kind.title, (call) => number(call[`${name}_ms`]), "number"]),
-      ["Full call", (call) => number(call.profiled_ms), "number"], ["Timed call", (call) => number(call.call_ms), "number"],
+      "Frontend", ...Object.entries(DATA.timeline.classes).map(([name, kind]) => [kind.title, `${name}_ms`, "digits"]), ["Full call", "profiled_ms", "digits"], ["Timed call", "call_ms", "digits"],
       ["Agree", (call) => (call.profile_consistent ? "yes" : "no")],
     ], shown),
     ...shown.filter((call) => call.operations.length).map((call) => table(`Longest operations of ${title(call.framework)}`, [

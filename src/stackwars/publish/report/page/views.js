@@ -1,7 +1,7 @@
 const audits = (at) => [
   h("h2", {}, "Audits"),
   DATA.audits.length ? table("Attempts to break the harness", [
-    ["Audit", (audit) => audit.title], ["Verdict", (audit) => audit.verdict], ["What it should show", (audit) => audit.aim, "wide"], ["Figures", (audit) => audit.detail],
+    ["Audit", "title"], "Verdict", ["What it should show", "aim", "wide"], ["Figures", "detail"],
   ], DATA.audits.filter((audit) => !at.parts[1] || audit.id === at.parts[1])) : h("p", {}, "This run has no audits: make audits."),
   at.parts[1] ? h("p", {}, link("All audits", ["audits"])) : h("p", {}, DATA.checks),
 ];
@@ -14,10 +14,10 @@ const claims = (at) => [
   h("p", {}, "What the data say to each claim of the original paper and of this one."), h("p", {}, "Whether a verdict changed from the reference to this run: ", link("this run and the reference", ["against"]), "."),
   h("div", { class: "bar" }, choice("workload", [["", "all"], ...unique(DATA.claims.flatMap((claim) => claim.workloads || [])).map((name) => [name, titleOf(name)])], at.query.get("workload") || "",
     (value) => go(at, { workload: value })), filters(DATA.claims, at, "verdict", "origin", "confirmed"), searchBox(at)),
-  table("Every claim, its verdict and the evidence", filled([
-    ["Claim", (claim) => link(claim.sentence, ["claim", claim.id]), "wide"], ["Origin", (claim) => claim.origin],
-    ["Verdict", (claim) => claim.verdict], ["Explored or confirmed", (claim) => claim.confirmed], ["Votes for it", (claim) => claim.margin], ["Evidence", (claim) => claim.evidence],
-  ], DATA.claims), matching(wanted(claimsOf(at.query.get("workload")), at, "verdict", "origin", "confirmed"), at, (claim) => [claim.id, claim.sentence, claim.verdict, claim.evidence].join(" "))),
+  table("Every claim, its verdict and the evidence", [
+    ["Claim", (claim) => link(claim.sentence, ["claim", claim.id]), "wide"], ["Origin", "origin"],
+    "Verdict", ["Explored or confirmed", "confirmed"], ["Votes for it", "margin"], ["Evidence", "evidence"],
+  ], matching(wanted(claimsOf(at.query.get("workload")), at, "verdict", "origin", "confirmed"), at, (claim) => [claim.id, claim.sentence, claim.verdict, claim.evidence].join(" "))),
   h("p", {}, DATA.claims_changed),
 ];
 
@@ -30,10 +30,10 @@ async function claim(at) {
     h("h2", {}, shown.sentence),
     h("p", {}, `${sentence([shown.verdict, shown.confirmed, shown.margin].filter(Boolean).join(", "))}${shown.evidence ? `: ${shown.evidence}` : ""}.`),
     votes.length ? origin(shown.study) : null,
-    votes.length ? table("Every vote, and what it rests on", filled([
-      ["Of", (vote) => (vote.workload ? whyLink(vote.workload, vote.title || titleOf(vote.workload)) : vote.title)], ["Vote", (vote) => vote.vote], ["What it says", (vote) => vote.word],
-      ["Number", (vote) => vote.number], ["Evidence", (vote) => evidenceOf(vote, shown)],
-    ], votes), votes) : h("p", {}, "Nothing votes on it."),
+    votes.length ? table("Every vote, and what it rests on", [
+      ["Of", (vote) => (vote.workload ? whyLink(vote.workload, vote.title || titleOf(vote.workload)) : vote.title)], ["Vote", "vote"], ["What it says", "word"],
+      ["Number", "number"], ["Evidence", (vote) => evidenceOf(vote, shown)],
+    ], votes) : h("p", {}, "Nothing votes on it."),
     h("p", {}, link("All claims", ["claims"])),
   ];
 }
@@ -63,8 +63,8 @@ let requests = 0, path = null;
 
 function hasView(view, workload) {
   if (view === "claims") return claimsOf(workload).length > 0;
-  if (["releases", "causes", "explained"].includes(view)) return DATA.has[view].includes(workload);
-  const rows = { why: DATA.overview, programs: DATA.programs, timeline: DATA.timeline.calls }[view] || DATA.cells;
+  if (view === "why") return workload in DATA.why;
+  const { programs, timeline, releases, causes, explained } = DATA, rows = { programs, timeline: timeline.calls, releases, causes, explained }[view] || DATA.cells;
   return rows.some((one) => one.workload === workload);
 }
 
@@ -92,6 +92,7 @@ const fit = () => MAIN.querySelectorAll(".scroll").forEach((one) => one.fit?.())
 MAIN.addEventListener("toggle", fit, true);
 
 async function show() {
+  await loaded;
   const at = place(), turn = ++requests;
   const name = VIEWS[at.parts[0]] ? at.parts[0] : "start";
   const content = some(await VIEWS[name][1](at));
