@@ -8,13 +8,13 @@ asked. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1 had righ
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from stackwars.core import documents
 from stackwars.core.check import Timing
-from stackwars.core.outcome import Status
+from stackwars.core.outcome import Failed, Status
 from stackwars.core.ratio import Estimate
 from stackwars.explain.task import TIME
 
@@ -434,6 +434,12 @@ class Answer:
     calls: list[dict[str, str]] = field(default_factory=list)
     sequences: list[CallSequence] = field(default_factory=list)
     schema: int = SCHEMA
+
+
+def failed(found: T, error: Exception) -> T:
+    """Return an answer whose search raised, with the reason; the status of a `Failed` tells an error of ours."""
+    detail = f"{error.outcome.status}: {error}" if isinstance(error, Failed) else str(error)
+    return replace(found, verdict=FAILED, detail=detail[:1000])
 
 
 def write(path: Path, answer: Any) -> None:

@@ -10,13 +10,14 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from stackwars.core import numbers
 from stackwars.core.client import Times, Worker
-from stackwars.core.evaluate import Evaluated
+from stackwars.core.evaluate import Evaluated, evaluate
 from stackwars.core.program import Argument, Graph, GraphError, Program
 from stackwars.core.ratio import LEVEL, Estimate, is_within
 from stackwars.core.types import as_type
@@ -165,6 +166,21 @@ def arguments_of(program: Program, graph: Graph) -> dict[int, Argument]:
         counts = f"{len(graph.arguments)} arguments of {program.label}, got {len(program.arguments)}"
         raise GraphError(f"expected {counts}; fix: lower it again")
     return dict(zip(graph.arguments, program.arguments, strict=True))
+
+
+def evaluated(
+    worker: Worker, graphs: tuple[Graph, Graph], arguments: Sequence[Mapping[int, Argument]], folder: Path
+) -> tuple[Evaluated, Evaluated]:
+    """Return all values of two programs, which are saved in a folder. arguments: of each, by their values.
+
+    :raises Failed: if one of them cannot be evaluated.
+    """
+    found = []
+    for side, graph in enumerate(graphs):
+        values = folder / "AB"[side]
+        values.mkdir()
+        found.append(evaluate(worker, graph, [arguments[side][value] for value in graph.arguments], values))
+    return tuple(found)
 
 
 def content_key(array: np.ndarray) -> str:

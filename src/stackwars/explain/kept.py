@@ -6,8 +6,13 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from stackwars.explain.answer import parse
+
+T = TypeVar("T")
 
 
 class Kept:
@@ -46,6 +51,18 @@ class Kept:
             value = measure()
             self.put(key, value)
         return value
+
+    def answer(self, kind: type[T], key: str, find: Callable[[], T], is_ours: Callable[[T], bool]) -> T:
+        """Return the answer of a key, found and kept if there is none yet.
+
+        is_ours: whether an answer is an error of the harness, which is not kept.
+        """
+        if (value := self.get(key)) is not None:
+            return parse(kind, value)
+        result = find()
+        if not is_ours(result):
+            self.put(key, asdict(result))
+        return result
 
     def _append(self, text: str) -> None:
         if self._path:
