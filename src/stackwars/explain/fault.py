@@ -25,7 +25,7 @@ from stackwars.core.program import Graph, GraphError, Op, Program
 from stackwars.core.types import ElementTypeError, as_type, dtype, is_float
 from stackwars.explain import reproducer
 from stackwars.explain.ablation import DISABLE, ablate, cures
-from stackwars.explain.answer import FAILED, NOT_REDUCED, REDUCED, RIGHT, Fault
+from stackwars.explain.answer import NOT_REDUCED, REDUCED, RIGHT, Fault, failed
 from stackwars.explain.reduction import WHILE, Reduction, Subset, smallest_sizes
 from stackwars.explain.regions import MOVES
 from stackwars.explain.task import Task
@@ -196,11 +196,8 @@ def find(task: Task, folder: Path, say: Callable[[str], None] = print) -> Fault:
         if task.a.missing:
             raise Failed(Outcome(Status.UNSUPPORTED, task.a.missing))
         fault = _find(task, fault, folder, say)
-    except Failed as failed:
-        detail = f"{failed.outcome.status}: {failed.outcome.detail}"
-        fault = replace(fault, verdict=FAILED, detail=detail[:1000])
-    except (GraphError, ElementTypeError) as error:
-        fault = replace(fault, verdict=FAILED, detail=str(error)[:1000])
+    except (Failed, GraphError, ElementTypeError) as error:
+        fault = failed(fault, error)
     say(f"{fault.kind}, {fault.verdict}: {fault.error} {fault.detail}".rstrip())
     return replace(fault, seconds=round(time.monotonic() - start, 1))
 

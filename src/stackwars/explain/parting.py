@@ -28,8 +28,8 @@ from stackwars.core.judge import RANDOM, worst_error
 from stackwars.core.outcome import Failed
 from stackwars.core.program import Argument, Graph, GraphError, Op, Program
 from stackwars.core.types import ElementTypeError, dtype, element, is_float, shape, size
-from stackwars.explain.answer import CLASSIFIED, FAILED, NOT_CLASSIFIED, NOT_LOCATED, Parting
-from stackwars.explain.bench import arguments_of
+from stackwars.explain.answer import CLASSIFIED, FAILED, NOT_CLASSIFIED, NOT_LOCATED, Parting, failed
+from stackwars.explain.bench import arguments_of, evaluated
 from stackwars.explain.matching import MOVES, AxisMap, Class, is_close, match
 from stackwars.explain.task import Settings
 
@@ -99,9 +99,7 @@ def find(
         ):
             found = _find(worker, programs, Path(folder), start + settings.budget_s, say)
     except (Failed, GraphError, ElementTypeError, MemoryError) as error:
-        # The status says whether it is an error of the harness.
-        detail = f"{error.outcome.status}: {error}" if isinstance(error, Failed) else str(error)
-        found = Parting(*(one.label for one in programs), FAILED, " ".join(detail.split())[:300])
+        found = failed(Parting(*(one.label for one in programs), FAILED), error)
     return replace(found, seconds=round(time.monotonic() - start, 1))
 
 
@@ -169,12 +167,7 @@ class Alignment:
         folder: Path,
     ) -> None:
         self.graphs, self._worker = graphs, worker
-        evaluated = []
-        for side, graph in enumerate(graphs):
-            values = folder / "AB"[side]
-            values.mkdir()
-            evaluated.append(evaluate(worker, graph, [arguments[side][one] for one in graph.arguments], values))
-        self.evaluated = tuple(evaluated)
+        self.evaluated = evaluated(worker, graphs, arguments, folder)
         self._results = (graphs[0].results, graphs[1].results)
         self._varying = tuple(map(_varying, graphs))
         classes = match(self.evaluated, tuple(list(graph.types) for graph in graphs), self._results)
@@ -382,7 +375,7 @@ class Hypotheses:
         here, there = mine.keys() - theirs.keys() or mine.keys(), theirs.keys() - mine.keys() or theirs.keys()
         pairs = [pair for pair in product(here, there) if pair[0] != pair[1]]
         # Numbers of one purpose are rarely far apart.
-        pairs.sort(key=lambda pair: abs(math.log((abs(pair[0]) or 1e-30) / (abs(pair[1]) or 1e-30))))
+        pairs.sort(key=distance)
         for a, b in pairs[:MOST_CONSTANTS]:
             edits = {op.number: _changed(op, _NUMBER, rf"\g<1>{b:.9e}") for op in mine[a]}
             value, kind = self._role(side, mine[a][0], max(abs(a), abs(b)))
@@ -541,6 +534,12 @@ def term(y: np.ndarray, x: np.ndarray) -> tuple[str, str]:
             if _equal(np.broadcast_to(found.mean(others, keepdims=True), found.shape), found):
                 return kind, f"{words} along axis {axis} of {found.shape}"
     return TERM, ""
+
+
+def distance(pair: tuple[float, float]) -> float:
+    """Return how far apart two numbers are by the logarithm of their ratio; 0 counts as 1e-30."""
+    a, b = (abs(one) or 1e-30 for one in pair)
+    return abs(math.log(a / b)) if a / b else math.inf
 
 
 def _is_mask(masked: np.ndarray, x: np.ndarray, is_same: np.ndarray) -> bool:

@@ -413,21 +413,7 @@ def traits(op: Op) -> dict[str, str]:
 
 
 def _number(value: int) -> str:
-    words = [
-        "no",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-    ]
+    words = "no one two three four five six seven eight nine ten eleven twelve".split()
     return words[value] if value < len(words) else str(value)
 
 
