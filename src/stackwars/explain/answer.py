@@ -337,7 +337,6 @@ class Question:
 
 
 def gap_id(compiler: str, a: str, b: str | None, other: str | None) -> str:
-    """Return the id of a question about a gap."""
     return ".".join(filter(None, (compiler, a, b, other)))
 
 
@@ -405,7 +404,6 @@ class CallSequence:
 
     @property
     def compiling(self) -> int:
-        """The number of calls that compiled."""
         return sum(bool(call.compiled) for call in self.calls)
 
 
@@ -466,7 +464,6 @@ def parse(kind: type[T], document: Any) -> T:
 
 
 def schema(kind: type = Answer) -> str:
-    """Return the JSON schema of an answer."""
     from pydantic import TypeAdapter
 
     return json.dumps(TypeAdapter(kind).json_schema(), indent=1)

@@ -184,7 +184,6 @@ def evaluated(
 
 
 def content_key(array: np.ndarray) -> str:
-    """Return a key that is equal for equal arrays."""
     content = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
     return f"{array.dtype}{array.shape}{content}"
 
@@ -215,7 +214,6 @@ class Arrays:
         return as_type(argument(0) if argument else self.evaluated[side].array(value), self.types[side][value])
 
     def key(self, node: Node) -> str:
-        """Return the key of a value's content."""
         if node not in self._keys:
             self._keys[node] = content_key(self.get(node))
         return self._keys[node]

@@ -58,7 +58,6 @@ class FaultyPart:
         return sum(op.name != "stablehlo.constant" for op in self.operations)
 
     def values(self) -> dict[int, np.ndarray]:
-        """Return the values of the part's arguments."""
         return self.trials.arguments(self.subset) if self.arrays is None else self.arrays
 
 
@@ -284,7 +283,6 @@ def _described(task: Task, fault: Fault, part: FaultyPart, before: int) -> Fault
 
 
 def _operation(op: Op, types: Mapping[int, str]) -> str:
-    """Return an operation's name and types."""
     operands, results = (", ".join(types[value] for value in values) for values in (op.operands, op.results))
     return f"{op.name} : ({operands}) -> {results}"
 

@@ -36,11 +36,9 @@ class Kept:
             self._append("\n")
 
     def get(self, key: str) -> Any | None:
-        """Return the value of a key; None if there is none."""
         return self._values.get(key)
 
     def put(self, key: str, value: Any) -> None:
-        """Keep a value, which is JSON."""
         self._append(json.dumps([key, value]) + "\n")
         self._values[key] = value
 

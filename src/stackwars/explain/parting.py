@@ -286,7 +286,6 @@ def open_values(graph: Graph, closed: Iterable[int], results: Iterable[int]) -> 
 
 
 def _varying(graph: Graph) -> set[int]:
-    """Return the values that depend on arguments."""
     result = set(graph.arguments)
     for op in graph.ops:
         if result.intersection(op.reads):

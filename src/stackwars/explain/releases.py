@@ -59,7 +59,6 @@ class ReleaseSettings:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The limits of a `Worker`."""
         return {"cap_gib": self.memory_cap_gib, "timeout_s": self.timeout_s}
 
 
@@ -308,7 +307,6 @@ class Search:
         self._groups = 0
 
     def run(self, order: str) -> None:
-        """Measure the releases that the order asks for."""
         if order == ALL:
             self._time([one for one in self._versions if self._check(one).ran])
             return
