@@ -56,13 +56,13 @@ def robust_time(times: Times, clock: str) -> float:
     return float(_robust(times.wall_ns if clock == WALL else times.cpu_ns, clock))
 
 
-def blocks(times: Times, clock: str, count: int = 5) -> np.ndarray:
-    """Return the time of a call in each of some successive blocks of rounds."""
-    parts = [np.array_split(values, min(count, len(times.wall_ns))) for values in times]
+def blocks(times: Times, clock: str) -> np.ndarray:
+    """Return the time of a call in each of five successive blocks of rounds."""
+    parts = [np.array_split(values, min(5, len(times.wall_ns))) for values in times]
     return np.array([robust_time(Times(*part), clock) for part in zip(*parts, strict=True)])
 
 
-def share(a: Times, b: Times, tried: Times, clock: str, resamples: int = 400) -> ClosedShare:
+def share(a: Times, b: Times, tried: Times, clock: str) -> ClosedShare:
     """Return how much of the gap between A and B a program closes.
 
     Its error is half the range of the middle two thirds of what resampled rounds say.
@@ -73,7 +73,7 @@ def share(a: Times, b: Times, tried: Times, clock: str, resamples: int = 400) ->
     if not gap:
         return ClosedShare(math.nan, math.inf)
     rounds = values.shape[1]
-    drawn = np.random.default_rng(0).integers(0, rounds, (resamples, rounds))
+    drawn = np.random.default_rng(0).integers(0, rounds, (400, rounds))
     again = [_robust(program[drawn], clock) for program in values]
     with np.errstate(divide="ignore", invalid="ignore"):
         closed = (again[0] - again[2]) / (again[0] - again[1])
@@ -262,22 +262,20 @@ class Bench:
             result.load(name, replace(program, arguments=nodes))
         return result
 
-    def calibrate(self, rounds_s: float = 3.0) -> None:
-        """Choose the least number of rounds of A and B, so that slow programs have fewer. rounds_s: they may take."""
+    def calibrate(self) -> None:
+        """Choose the least number of rounds of A and B, so that those of slow programs take three seconds."""
         times = self.worker.time(["A", "B"], 0, 1)
         seconds = sum(float(rounds.wall_ns[0]) for rounds in times.values()) / 1e9
-        self.least = max(1, min(LEAST_ROUNDS, int(rounds_s / seconds)))
+        self.least = max(1, min(LEAST_ROUNDS, int(3.0 / seconds)))
 
-    def measure_share(self, name: str, seconds: float, certain: float = 0.1, more: int = 2) -> ClosedShare:
-        """Return the share of the gap that a program closes; A and B are timed beside it.
-
-        certain, more: an error beyond which it is timed again, and how often at most.
-        """
+    def measure_share(self, name: str, seconds: float) -> ClosedShare:
+        """Return the share of the gap that a program closes; A and B are timed beside it."""
         names = ["A", "B", name]
         times = self.time(names, seconds)
-        for attempt in range(1 + more):
+        for attempt in range(3):
             found = share(*(times[program] for program in names), self.clock)
-            if attempt == more or found.error <= certain:
+            # An uncertain share is timed again, twice at most.
+            if attempt == 2 or found.error <= 0.1:
                 break
             again = self.time(names, seconds)
             times = {
