@@ -126,7 +126,7 @@ def test_what_a_compiler_does_is_a_failure_with_its_reason(task):
     assert (missing.verdict, missing.detail) == ("failed", "it has no reverse mode")
     assert (missing.a, missing.b) == ("a", "b")
     few = find(replace(question, b=replace(question.b, arguments=question.b.arguments[1:])), print)
-    assert few.detail == "expected 3 arguments of b, got 2; fix: lower it again"
+    assert few.detail == "error: expected 3 arguments of b, got 2; fix: lower it again"
     dead = find(replace(question, compiler=replace(question.compiler, flags="--xla_no_such_flag")), print)
     assert dead.verdict == "failed" and "Unknown flag" in dead.detail
 

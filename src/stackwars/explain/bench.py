@@ -18,7 +18,8 @@ import numpy as np
 from stackwars.core import numbers
 from stackwars.core.client import Times, Worker
 from stackwars.core.evaluate import Evaluated, evaluate
-from stackwars.core.program import Argument, Graph, GraphError, Program
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.program import Argument, Graph, Program
 from stackwars.core.ratio import LEVEL, Estimate, is_within
 from stackwars.core.types import as_type
 from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Interval, Share
@@ -160,11 +161,11 @@ def gap_detail(verdict: str, ratio: Estimate) -> str:
 def arguments_of(program: Program, graph: Graph) -> dict[int, Argument]:
     """Return the arguments of a program by their values in its graph.
 
-    :raises GraphError: if it has others.
+    :raises Failed: as an error of the harness, if it has others.
     """
     if len(graph.arguments) != len(program.arguments):
         counts = f"{len(graph.arguments)} arguments of {program.label}, got {len(program.arguments)}"
-        raise GraphError(f"expected {counts}; fix: lower it again")
+        raise Failed(Outcome(Status.ERROR, f"expected {counts}; fix: lower it again"))
     return dict(zip(graph.arguments, program.arguments, strict=True))
 
 

@@ -26,6 +26,7 @@ from stackwars.core.types import ElementTypeError, as_type, dtype, is_float
 from stackwars.explain import reproducer
 from stackwars.explain.ablation import DISABLE, ablate, cures
 from stackwars.explain.answer import NOT_REDUCED, REDUCED, RIGHT, Fault, failed
+from stackwars.explain.bench import arguments_of
 from stackwars.explain.reduction import WHILE, Reduction, Subset, smallest_sizes
 from stackwars.explain.regions import MOVES
 from stackwars.explain.task import Task
@@ -80,18 +81,15 @@ class FaultSearch:
 
         judges: in turn, whether the interpreter judges it.
 
-        :raises Failed: if its text cannot be read.
+        :raises Failed: if its text cannot be read, or it has other arguments.
         """
         graph = self._graph(program.text)
-        kinds = [graph.types[value] for value in graph.arguments]
-        if len(kinds) != len(program.arguments):
-            counts = f"expected {len(kinds)} arguments of {program.label}, got {len(program.arguments)}"
-            raise Failed(Outcome(Status.ERROR, f"{counts}; fix: lower it again"))
+        arguments = arguments_of(program, graph)
         # Single operations judge faster, and a search tries dozens of subsets. The interpreter, which is the table's
         # judge of small programs, finds what an XLA computes wrongly even alone.
         usable = [one for one in judges if not one or is_interpretable(graph, graph.module())]
         for is_interpreted, number in itertools.product(usable or [False], range(INPUT_SETS)):
-            values = [as_type(get(number), kind) for get, kind in zip(program.arguments, kinds, strict=True)]
+            values = [as_type(get(number), graph.types[value]) for value, get in arguments.items()]
             trials = Trials(self._suspect, self._evaluator, graph, values, is_interpreted)
             trial = trials.try_subset(trials.subsets.whole())
             self.tries += 1
