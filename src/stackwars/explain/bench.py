@@ -25,6 +25,7 @@ from stackwars.core.types import as_type
 from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Interval, Share
 from stackwars.explain.hybrids import CutProgram, Node
 from stackwars.explain.kept import digest
+from stackwars.explain.matching import Class, match
 
 WALL, CPU = "wall", "cpu"
 LEAST_ROUNDS = 6
@@ -169,10 +170,12 @@ def arguments_of(program: Program, graph: Graph) -> dict[int, Argument]:
     return dict(zip(graph.arguments, program.arguments, strict=True))
 
 
-def evaluated(
+def matched(
     worker: Worker, graphs: tuple[Graph, Graph], arguments: Sequence[Mapping[int, Argument]], folder: Path
-) -> tuple[Evaluated, Evaluated]:
-    """Return all values of two programs, which are saved in a folder. arguments: of each, by their values.
+) -> tuple[tuple[Evaluated, Evaluated], list[Class]]:
+    """Return all values of two programs, which are saved in a folder, and the classes of those that are one tensor.
+
+    arguments: of each program, by their values.
 
     :raises Failed: if one of them cannot be evaluated.
     """
@@ -181,7 +184,8 @@ def evaluated(
         values = folder / "AB"[side]
         values.mkdir()
         found.append(evaluate(worker, graph, [arguments[side][value] for value in graph.arguments], values))
-    return tuple(found)
+    candidates, results = zip(*((list(graph.types), graph.results) for graph in graphs), strict=True)
+    return tuple(found), match(tuple(found), candidates, results)
 
 
 def content_key(array: np.ndarray) -> str:

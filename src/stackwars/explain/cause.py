@@ -30,10 +30,10 @@ from stackwars.explain.bench import (
     Bench,
     arguments_of,
     choose_clock,
-    evaluated,
     format_share,
     gap_detail,
     gap_verdict,
+    matched,
     moved_gap,
     robust_time,
 )
@@ -84,10 +84,8 @@ def pair(reader: Worker, graphs: tuple[Graph, Graph], arrays: Arrays, folder: Pa
     :raises Verdict: if the programs do not compute one thing.
     :raises Failed: if one of them cannot be evaluated.
     """
-    arrays.evaluated = evaluated(reader, graphs, arrays.arguments, folder)
-    results = tuple(graph.results for graph in graphs)
-    classes = matching.match(arrays.evaluated, tuple(list(graph.types) for graph in graphs), results)
-    if differ := matching.unmatched_results(classes, results):
+    arrays.evaluated, classes = matched(reader, graphs, arrays.arguments, folder)
+    if differ := matching.unmatched_results(classes, tuple(graph.results for graph in graphs)):
         raise Verdict(DIFFERENT, differ)
     return Hybrids(graphs, classes)
 

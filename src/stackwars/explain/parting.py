@@ -29,7 +29,7 @@ from stackwars.core.outcome import Failed
 from stackwars.core.program import Argument, Graph, GraphError, Op, Program
 from stackwars.core.types import ElementTypeError, dtype, element, is_float, shape, size
 from stackwars.explain.answer import CLASSIFIED, FAILED, NOT_CLASSIFIED, NOT_LOCATED, Parting, failed
-from stackwars.explain.bench import arguments_of, evaluated
+from stackwars.explain.bench import arguments_of, matched
 from stackwars.explain.matching import MOVES, AxisMap, Class, is_close, match
 from stackwars.explain.task import Settings
 
@@ -114,7 +114,7 @@ def _find(
             return Parting(*labels, FAILED, f"{op.name} of {label} has a result of no known extents")
         if random := graph.names & RANDOM:
             return Parting(*labels, FAILED, f"{label} draws random numbers ({', '.join(sorted(random))})")
-    aligned = Alignment(worker, graphs, tuple(map(arguments_of, programs, graphs)), folder)
+    aligned = Alignment(worker, programs, graphs, folder)
     say(f"{aligned.count} tensors of both, open values {[len(values) for values in aligned.open]}")
     if not any(aligned.differing):
         return Parting(*labels, NOT_LOCATED, "every result has an equal in the other program")
@@ -132,12 +132,12 @@ def _find(
             found = replace(found, verdict=CLASSIFIED, kind=kind, detail=words, is_all=undone.is_all)
             error = undone.error
             break
-    ops = [graph.maker.get(value) for graph, value in zip(graphs, pair, strict=True)]
-    names = [op.name if op else "argument" for op in ops]
-    texts = [f"{name} : {graph.types[value]}" for name, graph, value in zip(names, graphs, pair, strict=True)]
-    lines = [program.place(op.place) if op else "" for op, program in zip(ops, programs, strict=True)]
+    places = {}
+    for side, graph, program, value in zip("ab", graphs, programs, pair, strict=True):
+        op = graph.maker.get(value)
+        places[f"value_{side}"] = f"{op.name if op else 'argument'} : {graph.types[value]}"
+        places[f"line_{side}"] = program.place(op.place) if op else ""
     is_known = error is not None and math.isfinite(error)
-    places = {"value_a": texts[0], "value_b": texts[1], "line_a": lines[0], "line_b": lines[1]}
     return replace(found, **places, error=float(error) if is_known else None)
 
 
@@ -160,17 +160,13 @@ class Alignment:
     """
 
     def __init__(
-        self,
-        worker: Worker,
-        graphs: tuple[Graph, Graph],
-        arguments: Sequence[Mapping[int, Argument]],
-        folder: Path,
+        self, worker: Worker, programs: tuple[Program, Program], graphs: tuple[Graph, Graph], folder: Path
     ) -> None:
         self.graphs, self._worker = graphs, worker
-        self.evaluated = evaluated(worker, graphs, arguments, folder)
         self._results = (graphs[0].results, graphs[1].results)
         self._varying = tuple(map(_varying, graphs))
-        classes = match(self.evaluated, tuple(list(graph.types) for graph in graphs), self._results)
+        arguments = tuple(map(arguments_of, programs, graphs))
+        self.evaluated, classes = matched(worker, graphs, arguments, folder)
         self.count = len(classes)
         self.matched: tuple[dict[int, Class], ...] = tuple(
             {value: found for found in classes for value in found.maps[side]} for side in (0, 1)
