@@ -23,7 +23,7 @@ from stackwars.explain.answer import CAUSE, NO_GAP, NOT_DECIDED, SPREAD, Buffer,
 from stackwars.explain.bench import Bench, ClosedShare
 from stackwars.explain.cause import Finder, Say, Verdict, check_results
 from stackwars.explain.console import MOST_NAMES, operations
-from stackwars.explain.hybrids import A, B, CutProgram, CyclicChoiceError, Hybrids, RegionKind
+from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, RegionKind
 from stackwars.explain.kept import Kept, digest
 from stackwars.explain.regions import CauseRegions
 from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE, Choice, Findings, KindTime, Retimed, Search
@@ -153,15 +153,9 @@ class MemorySearch(Search):
     def alone(self, parts: Sequence[CutProgram], seconds: float) -> None:
         """Return no times."""
 
-    def closed(self, choices: Sequence[Choice], seconds: float = 0) -> ClosedShare | None:
-        """Return the share of the difference that A with these from B closes; None if there is no such program."""
-        try:
-            found = self.bytes(self.hybrids.hybrid(c for choice in choices for c in choice.classes))
-        except (CyclicChoiceError, Failed) as error:
-            self._note(f"hybrid of {len(choices)} kinds", error)
-            return None
+    def share(self, hybrid: CutProgram, seconds: float = 0) -> ClosedShare:
         a, b = self.sizes
-        return ClosedShare((a - found) / (a - b), 0.0)
+        return ClosedShare((a - self.bytes(hybrid)) / (a - b), 0.0)
 
     def bytes(self, program: CutProgram) -> int:
         """Return the bytes of a program.
