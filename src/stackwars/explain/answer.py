@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from stackwars.core import documents
 from stackwars.core.check import Timing
+from stackwars.core.machine import record, revision
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.ratio import Estimate
 from stackwars.explain.task import TIME
@@ -360,8 +361,8 @@ class Table:
     not_tried: dict[str, list[str]]
     bound: float
     versions: dict[str, dict[str, str]]
-    machine: dict[str, Any]
-    source: dict[str, Any]
+    machine: dict[str, Any] = field(default_factory=record)
+    source: dict[str, Any] = field(default_factory=revision)
     ask: str = TIME
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from stackwars.core import check, documents, judge, machine
+from stackwars.core import check, documents, judge
 from stackwars.core.check import Checked
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.judge import Expected
@@ -167,8 +167,6 @@ class Explanation:
             not_tried=self.not_tried,
             bound=self.settings.bound,
             versions={label: column.versions for label, column in columns.items()},
-            machine=machine.record(),
-            source=machine.revision(),
             ask=self.settings.ask,
         )
 

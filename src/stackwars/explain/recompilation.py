@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from stackwars.core import machine, types
+from stackwars.core import types
 from stackwars.core.client import Process
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Failed, Outcome, Status
@@ -87,8 +87,6 @@ def explain(
         not_tried=known.pop("not_tried"),
         bound=known.pop("bound"),
         versions={sequence.framework: sequence.versions for sequence in sequences},
-        machine=machine.record(),
-        source=machine.revision(),
     )
     status = page.SLOWER if any(sequence.compiling > 1 for sequence in sequences) else page.OK
     if any(cell.status is not Status.OK for cell in table.cells):
