@@ -7,7 +7,6 @@ asked. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1 had righ
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -462,9 +461,3 @@ def parse(kind: type[T], document: Any) -> T:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind).validate_python(document)
-
-
-def schema(kind: type = Answer) -> str:
-    from pydantic import TypeAdapter
-
-    return json.dumps(TypeAdapter(kind).json_schema(), indent=1)
