@@ -130,7 +130,8 @@ def test_the_command_answers_in_bytes_and_times_nothing(tmp_path):
     assert done.returncode == 2, done.stdout + done.stderr
     answer = done.stdout.partition("\nsearching")[2].partition("\n")[2]
     assert answer and max(map(len, answer.splitlines())) <= 80
-    assert "times the memory of inner in jaxlib-0.10.2" in " ".join(done.stdout.split())
+    shown = " ".join(done.stdout.split())
+    assert "times the memory of inner in jaxlib-0.10.2" in shown and "the times, then" not in shown
     folder = tmp_path / "explain" / "outer-inner-memory"
     document = json.loads((folder / "explain.json").read_text())
     assert document["schema"] == 3 and document["table"]["ask"] == "memory"
