@@ -1,7 +1,11 @@
-"""Handmade programs in generic form, for tests."""
+"""Handmade programs in generic form, programs of text, and the compilers of environments, for tests."""
 
-from stackwars.core.program import Graph
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.launch import REPOSITORY
+from stackwars.core.program import Graph, Program
 from stackwars.explain.matching import AxisMap, Class
+from stackwars.explain.task import plain_arguments
+from stackwars.setup.environments import ensure
 
 TRANSPOSE = "permutation = array<i64: 1, 0>"
 DOT = (
@@ -43,3 +47,14 @@ def one_class(a, b, shapes=None):
     same = AxisMap((1,), (0,), (1,))
     maps = tuple({v: (shapes or {}).get((side, v), same) for v in values} for side, values in enumerate((a, b)))
     return Class((a[0], b[0]), maps)
+
+
+def xla(release: str = "0.7.1", name: str = "") -> CompilerSpec:
+    """Return an XLA, whose environment is built if it is missing."""
+    python = ensure(REPOSITORY / "envs" / f"xla-{release}.txt")
+    return CompilerSpec(name or f"jaxlib-{release}", python=str(python))
+
+
+def drawn_program(worker: Worker, text: str, label: str = "program", seed: int = 0) -> Program:
+    """Return a program of text whose arguments are drawn."""
+    return Program(label, text, plain_arguments(worker.graph(text), {}, seed), file=f"{label}.mlir")

@@ -1,16 +1,16 @@
 """Flags and passes: which are tried, and how an outcome is told."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from explain.faulty import PRODUCTS
-from stackwars.core.client import CompilerSpec
+from explain.pairs import xla
 from stackwars.core.judge import Expected
-from stackwars.core.launch import REPOSITORY
 from stackwars.explain import ablation
 from stackwars.explain.ablation import YNN, cures, passes_of
 from stackwars.explain.answer import Variant
-from stackwars.setup.environments import ensure
 
 DUMPS = [
     "module_0001.jit_f.0000.sharding-removal.after_pipeline-start.before_flatten-call-graph.txt",
@@ -62,17 +62,12 @@ def test_a_flag_that_the_release_does_not_have_is_told_from_a_refusal(said):
     assert not ablation.UNKNOWN_FLAG.search("UNIMPLEMENTED: HLO opcode `scatter` is not supported")
 
 
-@pytest.fixture
-def xla_python():
-    return ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")
-
-
 @pytest.mark.env
-def test_every_variant_has_an_outcome_and_a_time_although_one_ends_its_process(monkeypatch, xla_python):
+def test_every_variant_has_an_outcome_and_a_time_although_one_ends_its_process(monkeypatch):
     crash = f"{YNN}=LIBRARY_FUSION_TYPE_REDUCE"
     flags = [(YNN, "LIBRARY_FUSION_TYPE_REDUCE"), ("xla_backend_optimization_level", "0"), ("xla_no_such", "1")]
     monkeypatch.setattr(ablation, "XLA_FLAGS", flags)
-    spec = CompilerSpec("it", options={YNN: ""}, python=str(xla_python))
+    spec = replace(xla("0.10.2"), options={YNN: ""})
     rows = ablation.ablate(spec, PRODUCTS, [np.ones((2, 1, 2, 2, 8, 8, 8), np.float32)] * 2, seconds=0.01)
     found = {row.variant: row for row in rows}
     assert list(found)[:3] == ["base", crash, "xla_backend_optimization_level=0"]
@@ -86,10 +81,10 @@ def test_every_variant_has_an_outcome_and_a_time_although_one_ends_its_process(m
 
 
 @pytest.mark.env
-def test_values_are_judged_by_the_expected_ones_or_by_those_without_a_flag(monkeypatch, xla_python):
+def test_values_are_judged_by_the_expected_ones_or_by_those_without_a_flag(monkeypatch):
     monkeypatch.setattr(ablation, "XLA_FLAGS", [(YNN, "")])
     text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}"
-    values, spec = np.ones(4, np.float32), CompilerSpec("it", python=str(xla_python))
+    values, spec = np.ones(4, np.float32), xla("0.10.2")
     wrong = Expected("hand", limits={"output0": 1e-6}, values={"output0": values + 1})
     for expected, outcome in ((None, "ok"), (wrong, "wrong"), (Expected(reason="unknown"), "not judged")):
         rows = ablation.ablate(spec, text, [values], expected, seconds=0)

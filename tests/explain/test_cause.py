@@ -5,15 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stackwars.core.client import CompilerSpec, Worker
-from stackwars.core.launch import REPOSITORY
+from explain.pairs import drawn_program, xla
+from stackwars.core.client import Worker
 from stackwars.core.program import Argument, Program
 from stackwars.explain.bench import Arrays, Bench
 from stackwars.explain.cause import find, pair
 from stackwars.explain.hybrids import A, B
 from stackwars.explain.kept import Kept
-from stackwars.explain.task import Settings, Task, plain_arguments
-from stackwars.setup.environments import ensure
+from stackwars.explain.task import Settings, Task
 
 pytestmark = pytest.mark.env
 ATTENTION = """
@@ -71,24 +70,16 @@ SETTINGS = Settings(seconds=0.1, budget_s=300, memory_cap_gib=8)
 
 
 @pytest.fixture(scope="module")
-def spec():
-    return CompilerSpec("jaxlib-0.7.1", python=str(ensure(REPOSITORY / "envs" / "xla-0.7.1.txt")))
-
-
-@pytest.fixture(scope="module")
-def worker(spec):
-    with Worker(spec) as started:
+def worker():
+    with Worker(xla()) as started:
         yield started
 
 
 @pytest.fixture
-def task(spec, worker):
+def task(worker):
     def of(a, b):
-        programs = [
-            Program(name, text, plain_arguments(worker.graph(text), {}, 0), file=f"{name}.mlir")
-            for name, text in (("a", a), ("b", b))
-        ]
-        return Task("pair", programs[A], spec, spec, programs[B], is_plain=True, settings=SETTINGS)
+        a, b = (drawn_program(worker, text, name) for name, text in (("a", a), ("b", b)))
+        return Task("pair", a, worker.spec, worker.spec, b, is_plain=True, settings=SETTINGS)
 
     return of
 
@@ -135,7 +126,7 @@ def test_what_a_compiler_does_is_a_failure_with_its_reason(task):
     assert (missing.verdict, missing.detail) == ("failed", "it has no reverse mode")
     assert (missing.a, missing.b) == ("a", "b")
     few = find(replace(question, b=replace(question.b, arguments=question.b.arguments[1:])), print)
-    assert few.detail == "expected 3 arguments of b, got 2; fix: lower it again"
+    assert few.detail == "error: expected 3 arguments of b, got 2; fix: lower it again"
     dead = find(replace(question, compiler=replace(question.compiler, flags="--xla_no_such_flag")), print)
     assert dead.verdict == "failed" and "Unknown flag" in dead.detail
 

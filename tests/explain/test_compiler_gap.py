@@ -5,16 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explain.pairs import DOT, TRANSPOSE, program
+from explain.pairs import DOT, TRANSPOSE, drawn_program, program, xla
 from stackwars.core.client import CompilerSpec, Worker
-from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Graph, Program
 from stackwars.explain import compiler_gap
 from stackwars.explain.answer import Share
 from stackwars.explain.cause import find
 from stackwars.explain.kept import Kept
-from stackwars.explain.task import Settings, Task, plain_arguments
-from stackwars.setup.environments import ensure
+from stackwars.explain.task import Settings, Task
 
 F = "4x4xf32"
 
@@ -123,12 +121,11 @@ SLOW = """func.func @main(%x: tensor<256x1024xf32>) -> tensor<256xf32> {
 @pytest.mark.env
 @pytest.mark.alone
 def test_the_region_and_the_option_that_make_a_compiler_slow_are_named(tmp_path):
-    python = str(ensure(REPOSITORY / "envs/xla-0.7.1.txt"))
-    fast = CompilerSpec("fast", python=python)
+    fast = xla(name="fast")
     options = {"xla_cpu_prefer_vector_width": "128", "xla_cpu_max_isa": "SSE4_2"}
-    slow = CompilerSpec("slow", options=options, python=python)
+    slow = replace(fast, name="slow", options=options)
     with Worker(fast) as worker:
-        program = Program("program", SLOW, plain_arguments(worker.graph(SLOW), {}, 0))
+        program = drawn_program(worker, SLOW)
     task = Task("case", program, fast, fast, other=slow, settings=Settings(seconds=0.1))
     found = find(task, print, Kept(tmp_path))
     # The order of the two does not matter: a is the slower one.
@@ -157,13 +154,14 @@ SORTED = """func.func @main(%x: tensor<200000xf32>) -> tensor<f32> {
 @pytest.mark.env
 @pytest.mark.alone
 def test_without_another_compiler_the_region_that_takes_the_time_is_named(tmp_path):
-    compiler = CompilerSpec("xla", python=str(ensure(REPOSITORY / "envs/xla-0.7.1.txt")))
+    compiler = xla()
     with Worker(compiler) as worker:
-        program = Program("program", SORTED, plain_arguments(worker.graph(SORTED), {}, 0))
-    found = find(
-        Task("case", program, compiler, compiler, settings=Settings(seconds=0.1)), print, Kept(tmp_path)
+        program = drawn_program(worker, SORTED)
+    task = Task("case", program, compiler, compiler, settings=Settings(seconds=0.1))
+    found = find(task, print, Kept(tmp_path))
+    assert (found.verdict, found.compiler, found.ratio, found.b_ms) == ("cause", compiler.name, None, None), (
+        found
     )
-    assert (found.verdict, found.compiler, found.ratio, found.b_ms) == ("cause", "xla", None, None), found
     (row,) = found.regions
     assert any("stablehlo.sort" in line for line in row.a) and row.b_ms is None
     assert 0.8 <= found.closed.share <= 1.1

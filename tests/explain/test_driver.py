@@ -19,6 +19,7 @@ XLA, IREE = CompilerSpec("jaxlib-1"), CompilerSpec("iree-1", "iree")
 VALUES = {"output0": np.ones(3), "output1": np.ones(3)}
 RIGHT = Expected("hand", limits=dict.fromkeys(VALUES, 1e-6), values=VALUES)
 LOAD, CALL, TIME = "load", "call", "time"
+FIND_CAUSE = driver.cause.find
 
 
 class FakeWorker:
@@ -175,6 +176,21 @@ def test_an_error_of_the_harness_is_not_kept(tmp_path, fakes):
         assert "Traceback" in (tmp_path / "search/causes/jaxlib-1.broken.b/search.txt").read_text()
 
 
+def test_an_error_of_ours_in_a_search_for_a_cause_is_not_kept(tmp_path, monkeypatch):
+    runs = []
+
+    class Broken(driver.cause.Finder):
+        def run(self) -> Cause:
+            runs.append(self.task.name)
+            raise Failed(Outcome(Status.ERROR, "no disk"))
+
+    monkeypatch.setattr(driver.cause, "find", FIND_CAUSE)
+    monkeypatch.setattr(driver.cause, "Finder", Broken)
+    for count in (1, 2):
+        found, _ = explain(tmp_path, {"slow": "3", "fast": "1"})
+        assert [cause.detail for cause in found.causes] == ["error: no disk"] and len(runs) == count
+
+
 def test_what_is_unavailable_is_an_outcome_and_starts_no_process(tmp_path):
     unavailable = {
         "iree-1": Outcome(Status.UNSUPPORTED, "needs Python 3.12"),
@@ -205,12 +221,17 @@ def test_files_are_judged_by_their_own_operations_and_compared(tmp_path, monkeyp
         values = {key: value * float(program.text) for key, value in VALUES.items()}
         return replace(RIGHT, values=values, certain={"output0": np.array([True, False, True])}), False
 
+    pages = []
+
+    def find(*task) -> Parting:
+        pages.append((tmp_path / "explain.html").exists())
+        return parted(*task)
+
     monkeypatch.setattr(driver.Explanation, "_evaluated", evaluated)
-    monkeypatch.setattr(driver.parting, "find", parted)
+    monkeypatch.setattr(driver.parting, "find", find)
     found, _ = explain(tmp_path, {"a": "1", "b": "2"}, expected=None)
-    assert found.parting == Parting("a", "b", CLASSIFIED) and found.headline.startswith(
-        "a and b compute different"
-    )
+    assert found.parting == Parting("a", "b", CLASSIFIED) and pages == [True]
+    assert found.headline.startswith("a and b compute different")
     assert found.table.differ.startswith("b and a compute different things: output0: 2 of 3 elements wrong")
     monkeypatch.setattr(driver.Explanation, "_evaluated", lambda *_: pytest.fail("evaluated again"))
     monkeypatch.setattr(driver.parting, "find", lambda *_: pytest.fail("searched again"))

@@ -7,18 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 
+from explain.pairs import drawn_program, xla
 from explain.test_cli import ADD, run, write
 from explain_fixture import FOUND, MACHINE, OLD, REGION, TABLE, cell, right
 from snapshots import assert_snapshot
-from stackwars.core.client import CompilerSpec, Worker
-from stackwars.core.launch import REPOSITORY
+from stackwars.core.client import Worker
 from stackwars.core.program import Program
 from stackwars.explain import __main__ as command
 from stackwars.explain import console, memory, page
 from stackwars.explain.answer import Answer, Buffer, Cause, Interval, Memory, Share
+from stackwars.explain.bench import ClosedShare
 from stackwars.explain.headline import headline
-from stackwars.explain.task import MEMORY, Settings, Task, plain_arguments
-from stackwars.setup.environments import ensure
+from stackwars.explain.task import MEMORY, Settings, Task
 from stackwars.study.workflow import explain
 
 N = 1024
@@ -73,18 +73,13 @@ PAIRS = {
 
 @pytest.fixture(scope="module", params=["0.7.1", "0.10.2"])
 def worker(request):
-    python = str(ensure(REPOSITORY / "envs" / f"xla-{request.param}.txt"))
-    with Worker(CompilerSpec(f"jaxlib-{request.param}", python=python)) as started:
+    with Worker(xla(request.param)) as started:
         yield started
 
 
 def search(worker: Worker, a: str, b: str) -> Cause:
-    spec = worker.spec
-    programs = [
-        Program(name, text, plain_arguments(worker.graph(text), {}, 0), file=f"{name}.mlir")
-        for name, text in (("a", a), ("b", b))
-    ]
-    settings = Settings(seconds=0.05, budget_s=300, ask=MEMORY)
+    spec, settings = worker.spec, Settings(seconds=0.05, budget_s=300, ask=MEMORY)
+    programs = [drawn_program(worker, text, name) for name, text in (("a", a), ("b", b))]
     return memory.find(Task("pair", programs[0], spec, spec, programs[1], settings=settings), print)
 
 
@@ -111,6 +106,19 @@ def test_a_donated_argument_is_the_cause_without_a_search(worker):
 
 
 @pytest.mark.env
+def test_programs_of_equal_bytes_have_no_gap(worker):
+    found = search(worker, ONCE, ONCE)
+    assert (found.verdict, found.a_bytes) == ("no gap", found.b_bytes)
+
+
+@pytest.mark.env
+def test_regions_that_close_more_than_the_difference_decide_nothing(worker, monkeypatch):
+    monkeypatch.setattr(memory.MemorySearch, "closed", lambda *_: ClosedShare(1.3, 0.0))
+    found = search(worker, OUTER, INNER)
+    assert (found.verdict, found.closed, found.regions) == ("not decided", None, [])
+
+
+@pytest.mark.env
 def test_programs_that_compute_something_else_have_no_cause(worker):
     found = search(worker, OUTER.replace("tanh", "negate"), INNER)
     assert found.verdict == "different values" and not found.regions
@@ -122,7 +130,8 @@ def test_the_command_answers_in_bytes_and_times_nothing(tmp_path):
     assert done.returncode == 2, done.stdout + done.stderr
     answer = done.stdout.partition("\nsearching")[2].partition("\n")[2]
     assert answer and max(map(len, answer.splitlines())) <= 80
-    assert "times the memory of inner in jaxlib-0.10.2" in " ".join(done.stdout.split())
+    shown = " ".join(done.stdout.split())
+    assert "times the memory of inner in jaxlib-0.10.2" in shown and "the times, then" not in shown
     folder = tmp_path / "explain" / "outer-inner-memory"
     document = json.loads((folder / "explain.json").read_text())
     assert document["schema"] == 3 and document["table"]["ask"] == "memory"

@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from explain.faulty import PRODUCTS, SHIFT
-from stackwars.core.client import CompilerSpec
+from explain.pairs import xla
 from stackwars.core.judge import expected_values
-from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Argument, Program, fixed
 from stackwars.core.types import dtype, shape
 from stackwars.explain import ablation, fault, reproducer, trials
 from stackwars.explain.task import Task, drawn
-from stackwars.setup.environments import ensure
 
 pytestmark = pytest.mark.env
 SQUARES = """
@@ -59,10 +57,7 @@ func.func @main(%x: tensor<32769x3xf32>, %m: tensor<3x3xf32>) -> tensor<32769x3x
 
 def task(text, compiler, evaluator="xla-0.7.1", sizes=None, **more):
     """Return the task of a program whose arguments are drawn."""
-    specs = [
-        CompilerSpec(pins, python=str(ensure(REPOSITORY / "envs" / f"{pins}.txt")))
-        for pins in (compiler, evaluator)
-    ]
+    specs = [xla(pins.removeprefix("xla-"), pins) for pins in (compiler, evaluator)]
     return Task("it", program(text, sizes), *specs, **more)
 
 

@@ -1,5 +1,6 @@
 """Where two programs part: ports with one difference, and what tells its kind."""
 
+import math
 import re
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
@@ -8,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stackwars.core.client import CompilerSpec, Worker
+from explain.pairs import drawn_program, xla
+from stackwars.core.client import Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
-from stackwars.core.program import Program
 from stackwars.explain import page
 from stackwars.explain.answer import CLASSIFIED, NOT_CLASSIFIED, NOT_LOCATED, Answer
-from stackwars.explain.parting import ACTIVATIONS, find, term
-from stackwars.explain.task import Settings, plain_arguments
-from stackwars.setup.environments import ensure
+from stackwars.explain.parting import ACTIVATIONS, distance, find, term
+from stackwars.explain.task import Settings
 from stackwars.study.workflow import explain
 
 PORTS = sorted((REPOSITORY / "tests" / "explain" / "ports").glob("*.py"))
@@ -104,19 +104,33 @@ CHANGES = {
 """Kinds of a difference, each with what is changed in LAYER."""
 
 
+@pytest.fixture(scope="module")
+def worker():
+    with Worker(xla("0.10.2")) as started:
+        yield started
+
+
 @pytest.mark.env
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_planted_difference_is_named_whichever_program_has_it(name):
-    evaluator = CompilerSpec("jaxlib-0.10.2", python=str(ensure(REPOSITORY / "envs" / "xla-0.10.2.txt")))
-    texts = (LAYER, LAYER.replace(*CHANGES[name]))
-    with Worker(evaluator) as worker:
-        graph = worker.graph(LAYER)
-    arguments = plain_arguments(graph, {}, seed=7)
-    programs = [Program(label, text, arguments) for label, text in zip("ab", texts, strict=True)]
-    for pair in (programs, programs[::-1]):
-        found = find(tuple(pair), evaluator, Settings(budget_s=120), print)
+def test_a_planted_difference_is_named_whichever_program_has_it(worker, name):
+    a, b = (
+        drawn_program(worker, text, label, 7)
+        for label, text in (("a", LAYER), ("b", LAYER.replace(*CHANGES[name])))
+    )
+    for pair in ((a, b), (b, a)):
+        found = find(pair, worker.spec, Settings(budget_s=120), print)
         assert (found.kind, found.is_all) == (name, True), found
-    assert find((programs[0], programs[0]), evaluator, Settings(), print).verdict == NOT_LOCATED
+
+
+@pytest.mark.env
+def test_equal_programs_part_nowhere(worker):
+    program = drawn_program(worker, LAYER)
+    assert find((program, program), worker.spec, Settings(), print).verdict == NOT_LOCATED
+
+
+def test_numbers_of_any_sizes_are_compared():
+    assert distance((1e-300, 1e300)) == distance((1e300, 1e-300)) == math.inf
+    assert distance((0.0, 1e-30)) == 0 < distance((0.5, 1.0)) < distance((-8.0, 1.0))
 
 
 def test_the_table_in_the_documentation_has_every_port_with_its_kind():

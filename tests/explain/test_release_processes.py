@@ -146,7 +146,7 @@ def test_what_cannot_be_written_is_measured_in_no_release(worker):
     for program, reason in (
         (Program("p", "func.func public @main() { this is none }"), "'this' is unknown"),
         (Program("p", missing="no form"), "no form"),
-        (Program("p", BROADCAST), "expected 2 arguments, got 0"),
+        (Program("p", BROADCAST), "expected 2 arguments of p, got 0"),
     ):
         document = releases(program, ["0.10.2"], spec_of("jaxlib"), **given)
         assert reason in document.reason and document.releases[0].status == "not run" and not document.changes

@@ -77,6 +77,19 @@ def test_a_workload_has_the_preset_s_sizes_and_a_file_its_own(explained, tmp_pat
     ]
 
 
+def test_a_file_with_calls_needs_no_environment_of_a_compiler(monkeypatch, tmp_path):
+    built = []
+
+    def ensure(pins: Path) -> Path:
+        built.append(pins.stem)
+        return pins
+
+    monkeypatch.setattr(program_files.environments, "ensure", ensure)
+    monkeypatch.setattr(explain.recompilation, "explain", lambda *_, **known: known["title"])
+    (tmp_path / "twice.py").write_text(PROGRAM + "def calls():\n    return [{}]\n")
+    assert explain.explain(request(str(tmp_path / "twice.py"))) == "Twice" and built == ["jax"]
+
+
 def test_programs_are_lowered_again_only_after_an_edit(explained, tmp_path):
     path = tmp_path / "twice.py"
     for text, count in ((PROGRAM, 1), (PROGRAM, 1), (PROGRAM + "# edited\n", 2)):

@@ -92,6 +92,11 @@ def is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or "float" in dtype.name
 
 
+def is_scalar(value: object) -> bool:
+    """Return whether a value is a Python number; a number of NumPy is an array."""
+    return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
+
+
 def largest(dtype: np.dtype) -> float:
     """Return the largest finite number of a floating-point type."""
     return float(np.finfo(dtype).max if dtype.kind == "f" else ml_dtypes.finfo(dtype).max)

@@ -165,8 +165,6 @@ def passes_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 class _Ablation:
-    """Variants of a program in one worker."""
-
     def __init__(
         self, worker: Worker, text: str, arrays: Sequence[np.ndarray], expected: Expected | None
     ) -> None:

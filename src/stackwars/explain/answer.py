@@ -7,14 +7,14 @@ asked. Schema 2: outcomes have the words of `stackwars.core.outcome`; 1 had righ
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from stackwars.core import documents
 from stackwars.core.check import Timing
-from stackwars.core.outcome import Status
+from stackwars.core.machine import record, revision
+from stackwars.core.outcome import Failed, Status
 from stackwars.core.ratio import Estimate
 from stackwars.explain.task import TIME
 
@@ -337,7 +337,6 @@ class Question:
 
 
 def gap_id(compiler: str, a: str, b: str | None, other: str | None) -> str:
-    """Return the id of a question about a gap."""
     return ".".join(filter(None, (compiler, a, b, other)))
 
 
@@ -361,8 +360,8 @@ class Table:
     not_tried: dict[str, list[str]]
     bound: float
     versions: dict[str, dict[str, str]]
-    machine: dict[str, Any]
-    source: dict[str, Any]
+    machine: dict[str, Any] = field(default_factory=record)
+    source: dict[str, Any] = field(default_factory=revision)
     ask: str = TIME
 
 
@@ -405,7 +404,6 @@ class CallSequence:
 
     @property
     def compiling(self) -> int:
-        """The number of calls that compiled."""
         return sum(bool(call.compiled) for call in self.calls)
 
 
@@ -436,6 +434,12 @@ class Answer:
     schema: int = SCHEMA
 
 
+def failed(found: T, error: Exception) -> T:
+    """Return an answer whose search raised, with the reason; the status of a `Failed` tells an error of ours."""
+    detail = f"{error.outcome.status}: {error}" if isinstance(error, Failed) else str(error)
+    return replace(found, verdict=FAILED, detail=detail[:1000])
+
+
 def write(path: Path, answer: Any) -> None:
     """Write an answer, or a part of one, as JSON."""
     documents.write(path, asdict(answer))
@@ -457,10 +461,3 @@ def parse(kind: type[T], document: Any) -> T:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind).validate_python(document)
-
-
-def schema(kind: type = Answer) -> str:
-    """Return the JSON schema of an answer."""
-    from pydantic import TypeAdapter
-
-    return json.dumps(TypeAdapter(kind).json_schema(), indent=1)

@@ -10,19 +10,22 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from stackwars.core import numbers
 from stackwars.core.client import Times, Worker
-from stackwars.core.evaluate import Evaluated
-from stackwars.core.program import Argument, Graph, GraphError, Program
+from stackwars.core.evaluate import Evaluated, evaluate
+from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.program import Argument, Graph, Program
 from stackwars.core.ratio import LEVEL, Estimate, is_within
 from stackwars.core.types import as_type
 from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Interval, Share
 from stackwars.explain.hybrids import CutProgram, Node
 from stackwars.explain.kept import digest
+from stackwars.explain.matching import Class, match
 
 WALL, CPU = "wall", "cpu"
 LEAST_ROUNDS = 6
@@ -55,13 +58,13 @@ def robust_time(times: Times, clock: str) -> float:
     return float(_robust(times.wall_ns if clock == WALL else times.cpu_ns, clock))
 
 
-def blocks(times: Times, clock: str, count: int = 5) -> np.ndarray:
-    """Return the time of a call in each of some successive blocks of rounds."""
-    parts = [np.array_split(values, min(count, len(times.wall_ns))) for values in times]
+def blocks(times: Times, clock: str) -> np.ndarray:
+    """Return the time of a call in each of five successive blocks of rounds."""
+    parts = [np.array_split(values, min(5, len(times.wall_ns))) for values in times]
     return np.array([robust_time(Times(*part), clock) for part in zip(*parts, strict=True)])
 
 
-def share(a: Times, b: Times, tried: Times, clock: str, resamples: int = 400) -> ClosedShare:
+def share(a: Times, b: Times, tried: Times, clock: str) -> ClosedShare:
     """Return how much of the gap between A and B a program closes.
 
     Its error is half the range of the middle two thirds of what resampled rounds say.
@@ -72,7 +75,7 @@ def share(a: Times, b: Times, tried: Times, clock: str, resamples: int = 400) ->
     if not gap:
         return ClosedShare(math.nan, math.inf)
     rounds = values.shape[1]
-    drawn = np.random.default_rng(0).integers(0, rounds, (resamples, rounds))
+    drawn = np.random.default_rng(0).integers(0, rounds, (400, rounds))
     again = [_robust(program[drawn], clock) for program in values]
     with np.errstate(divide="ignore", invalid="ignore"):
         closed = (again[0] - again[2]) / (again[0] - again[1])
@@ -159,16 +162,33 @@ def gap_detail(verdict: str, ratio: Estimate) -> str:
 def arguments_of(program: Program, graph: Graph) -> dict[int, Argument]:
     """Return the arguments of a program by their values in its graph.
 
-    :raises GraphError: if it has others.
+    :raises Failed: as an error of the harness, if it has others.
     """
     if len(graph.arguments) != len(program.arguments):
         counts = f"{len(graph.arguments)} arguments of {program.label}, got {len(program.arguments)}"
-        raise GraphError(f"expected {counts}; fix: lower it again")
+        raise Failed(Outcome(Status.ERROR, f"expected {counts}; fix: lower it again"))
     return dict(zip(graph.arguments, program.arguments, strict=True))
 
 
+def matched(
+    worker: Worker, graphs: tuple[Graph, Graph], arguments: Sequence[Mapping[int, Argument]], folder: Path
+) -> tuple[tuple[Evaluated, Evaluated], list[Class]]:
+    """Return all values of two programs, which are saved in a folder, and the classes of those that are one tensor.
+
+    arguments: of each program, by their values.
+
+    :raises Failed: if one of them cannot be evaluated.
+    """
+    found = []
+    for side, graph in enumerate(graphs):
+        values = folder / "AB"[side]
+        values.mkdir()
+        found.append(evaluate(worker, graph, [arguments[side][value] for value in graph.arguments], values))
+    candidates, results = zip(*((list(graph.types), graph.results) for graph in graphs), strict=True)
+    return tuple(found), match(tuple(found), candidates, results)
+
+
 def content_key(array: np.ndarray) -> str:
-    """Return a key that is equal for equal arrays."""
     content = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
     return f"{array.dtype}{array.shape}{content}"
 
@@ -199,7 +219,6 @@ class Arrays:
         return as_type(argument(0) if argument else self.evaluated[side].array(value), self.types[side][value])
 
     def key(self, node: Node) -> str:
-        """Return the key of a value's content."""
         if node not in self._keys:
             self._keys[node] = content_key(self.get(node))
         return self._keys[node]
@@ -248,22 +267,20 @@ class Bench:
             result.load(name, replace(program, arguments=nodes))
         return result
 
-    def calibrate(self, rounds_s: float = 3.0) -> None:
-        """Choose the least number of rounds of A and B, so that slow programs have fewer. rounds_s: they may take."""
+    def calibrate(self) -> None:
+        """Choose the least number of rounds of A and B, so that those of slow programs take three seconds."""
         times = self.worker.time(["A", "B"], 0, 1)
         seconds = sum(float(rounds.wall_ns[0]) for rounds in times.values()) / 1e9
-        self.least = max(1, min(LEAST_ROUNDS, int(rounds_s / seconds)))
+        self.least = max(1, min(LEAST_ROUNDS, int(3.0 / seconds)))
 
-    def measure_share(self, name: str, seconds: float, certain: float = 0.1, more: int = 2) -> ClosedShare:
-        """Return the share of the gap that a program closes; A and B are timed beside it.
-
-        certain, more: an error beyond which it is timed again, and how often at most.
-        """
+    def measure_share(self, name: str, seconds: float) -> ClosedShare:
+        """Return the share of the gap that a program closes; A and B are timed beside it."""
         names = ["A", "B", name]
         times = self.time(names, seconds)
-        for attempt in range(1 + more):
+        for attempt in range(3):
             found = share(*(times[program] for program in names), self.clock)
-            if attempt == more or found.error <= certain:
+            # An uncertain share is timed again, twice at most.
+            if attempt == 2 or found.error <= 0.1:
                 break
             again = self.time(names, seconds)
             times = {

@@ -16,23 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from stackwars.core.client import Worker
-from stackwars.core.evaluate import evaluate, unsupported
+from stackwars.core.evaluate import unsupported
 from stackwars.core.numbers import digits, milliseconds, percent, ratio_interval
 from stackwars.core.outcome import Failed
 from stackwars.core.program import Graph, GraphError, Program
 from stackwars.core.types import ElementTypeError
-from stackwars.explain import compiler_gap
-from stackwars.explain.answer import (
-    CAUSE,
-    DIFFERENT,
-    FAILED,
-    NOT_SEPARABLE,
-    SPREAD,
-    Cause,
-    Interval,
-    Share,
-    Tried,
-)
+from stackwars.explain import answer as answers
+from stackwars.explain import compiler_gap, matching
+from stackwars.explain.answer import CAUSE, DIFFERENT, FAILED, NOT_SEPARABLE, SPREAD, Cause, Share
 from stackwars.explain.bench import (
     CPU,
     Arrays,
@@ -42,40 +33,17 @@ from stackwars.explain.bench import (
     format_share,
     gap_detail,
     gap_verdict,
+    matched,
     moved_gap,
     robust_time,
 )
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.matching import (
-    guesses,
-    match,
-    results_differ,
-    transposed,
-    unmatched_results,
-    without_coincidences,
-)
 from stackwars.explain.regions import CauseRegions
-from stackwars.explain.search import (
-    ENOUGH,
-    MOST_KINDS,
-    MOST_SHARE,
-    Findings,
-    Retimed,
-    Search,
-    merged,
-    retime,
-)
+from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE, Findings, Retimed, Search, merged, retime
 from stackwars.explain.task import Task
 
 Say = Callable[[str], None]
-
-
-INCONSISTENT = (
-    NOT_SEPARABLE,
-    "not separable: values matched only on these inputs: a program of both sides is faster than either",
-)
-"""The answer if regions close more than the gap."""
 
 
 class Verdict(Exception):
@@ -101,7 +69,7 @@ def find(task: Task, say: Say, kept: Kept | None = None, make: type[Finder] | No
     except Verdict as early:
         found = replace(finder.cause, verdict=early.verdict, detail=early.detail)
     except (Failed, GraphError, ElementTypeError) as error:
-        found = replace(finder.cause, verdict=FAILED, detail=str(error)[:1000])
+        found = answers.failed(finder.cause, error)
     is_turned = found.compiler != task.compiler.name or (not task.other and found.a != task.a.label)
     gap = 1 / task.gap if task.gap and is_turned else task.gap
     if moved := moved_gap(gap, found.ratio):
@@ -111,23 +79,13 @@ def find(task: Task, say: Say, kept: Kept | None = None, make: type[Finder] | No
 
 
 def pair(reader: Worker, graphs: tuple[Graph, Graph], arrays: Arrays, folder: Path) -> Hybrids:
-    """Return the choices between two programs; give `arrays` the values in between.
-
-    folder: for the values.
+    """Return the choices between two programs; give `arrays` the values in between, which are saved in a folder.
 
     :raises Verdict: if the programs do not compute one thing.
     :raises Failed: if one of them cannot be evaluated.
     """
-    evaluated = []
-    for side, graph in enumerate(graphs):
-        values = folder / "AB"[side]
-        values.mkdir()
-        arguments = [arrays.arguments[side][value] for value in graph.arguments]
-        evaluated.append(evaluate(reader, graph, arguments, values))
-    arrays.evaluated = tuple(evaluated)
-    results = tuple(graph.results for graph in graphs)
-    classes = match(arrays.evaluated, tuple(list(graph.types) for graph in graphs), results)
-    if differ := unmatched_results(classes, results):
+    arrays.evaluated, classes = matched(reader, graphs, arrays.arguments, folder)
+    if differ := matching.unmatched_results(classes, tuple(graph.results for graph in graphs)):
         raise Verdict(DIFFERENT, differ)
     return Hybrids(graphs, classes)
 
@@ -141,13 +99,13 @@ def check_results(bench: Bench, graphs: tuple[Graph, Graph], is_plain: bool) -> 
     """
     worker, arguments = bench.worker, bench.arrays.arguments
     expected = worker.call("A")
-    differ = results_differ(expected, worker.call("B"))
+    differ = matching.results_differ(expected, worker.call("B"))
     if differ and is_plain:
-        for guess in guesses(*graphs):
-            values = transposed(list(arguments[A].values()), guess)
+        for guess in matching.guesses(*graphs):
+            values = matching.transposed(list(arguments[A].values()), guess)
             bench.arrays.replace(B, dict(zip(graphs[B].arguments, values, strict=True)))
             worker.bind("B", bench.arrays.place(worker, [(B, value) for value in graphs[B].arguments]))
-            if not (differ := results_differ(expected, worker.call("B"))):
+            if not (differ := matching.results_differ(expected, worker.call("B"))):
                 break
     if differ:
         raise Verdict(DIFFERENT, differ)
@@ -173,42 +131,40 @@ class Finder:
             Worker(self.task.evaluator, **self.settings.evaluator_limits) as reader,
             tempfile.TemporaryDirectory(prefix="stackwars-") as folder,
         ):
-            graphs = self._graphs(reader)
+            graphs = tuple(reader.graph(program.text) for program in self.programs)
+            for graph in graphs:
+                if op := unsupported(graph):
+                    raise Verdict(FAILED, f"{op.name} has a result that is no tensor of known extents")
+            self.say(f"operations {[len(graph.ops) for graph in graphs]}")
             bench, retimed = self._gap(worker, graphs)
             graphs = graphs if self.programs[A] is self.task.a else graphs[::-1]
             hybrids = pair(reader, graphs, bench.arrays, Path(folder))
             # Its memory is the whole model's, and nothing more is evaluated.
             reader.stop()
-            operations = [len(graph.ops) for graph in graphs]
-            tried = Tried(operations, len(hybrids.classes), len(hybrids.kinds))
-            self.cause = replace(self.cause, tried=tried)
-            differ = sum(not kind.is_same for kind in hybrids.kinds)
-            self.say(f"{tried.classes} classes, {tried.kinds} kinds, of which {differ} differ")
             found = self._searched(bench, hybrids, retimed)
-            if found is INCONSISTENT and (classes := without_coincidences(hybrids.classes, graphs)):
+            if found is self.inconsistent and (
+                classes := matching.without_coincidences(hybrids.classes, graphs)
+            ):
                 self.say("again without values that are equal on these inputs alone")
-                hybrids = Hybrids(graphs, classes)
-                tried = replace(tried, classes=len(classes), kinds=len(hybrids.kinds))
-                self.cause = replace(self.cause, tried=tried)
-                found = self._searched(bench, hybrids, retimed)
+                found = self._searched(bench, Hybrids(graphs, classes), retimed)
             return found
 
     def _searched(self, bench: Bench, hybrids: Hybrids, retimed: Retimed | None) -> tuple[str, str]:
-        # Fresh processes and the answer need the rest of the budget.
-        end = self.start + 0.6 * self.settings.budget_s
-        search = Search(bench, hybrids, self.settings.seconds, end, self.say, self.kept)
+        operations = [len(graph.ops) for graph in hybrids.graphs]
+        tried = answers.Tried(operations, len(hybrids.classes), len(hybrids.kinds))
+        self.cause = replace(self.cause, tried=tried)
+        differ = sum(not kind.is_same for kind in hybrids.kinds)
+        self.say(f"{tried.classes} classes, {tried.kinds} kinds, of which {differ} differ")
+        search = self._search_among(bench, hybrids)
         findings = search.run()
         curve = {str(count): round(share, 4) for count, share in findings.curve.items()}
-        self.cause = replace(self.cause, tried=replace(self.cause.tried, curve=curve))
+        self.cause = replace(self.cause, tried=replace(tried, curve=curve))
         return self._decide(search, findings, retimed)
 
-    def _graphs(self, reader: Worker) -> tuple[Graph, Graph]:
-        graphs = tuple(reader.graph(program.text) for program in self.programs)
-        for graph in graphs:
-            if op := unsupported(graph):
-                raise Verdict(FAILED, f"{op.name} has a result that is no tensor of known extents")
-        self.say(f"operations {[len(graph.ops) for graph in graphs]}")
-        return graphs
+    def _search_among(self, bench: Bench, hybrids: Hybrids) -> Search:
+        # Fresh processes and the answer need the rest of the budget.
+        end = self.start + 0.6 * self.settings.budget_s
+        return Search(bench, hybrids, self.settings.seconds, end, self.say, self.kept)
 
     # The gap, before anything else: without one there is nothing to search.
 
@@ -270,12 +226,18 @@ class Finder:
     def _note_times(self, retimed: Retimed) -> None:
         ratio = retimed.ratio()
         a, b = (float(np.mean(retimed.times(name))) / 1e6 for name in "AB")
-        self.cause = replace(self.cause, a_ms=round(a, 4), b_ms=round(b, 4), ratio=Interval.of(ratio))
+        self.cause = replace(self.cause, a_ms=round(a, 4), b_ms=round(b, 4), ratio=answers.Interval.of(ratio))
         self.say(
             f"fresh processes: A {milliseconds(a)} ms, B {milliseconds(b)} ms, ratio {ratio_interval(*ratio)}"
         )
 
     # The answer.
+
+    inconsistent = (
+        NOT_SEPARABLE,
+        "not separable: values matched only on these inputs: a program of both sides is faster than either",
+    )
+    """The answer if regions close more than the gap."""
 
     def _decide(self, search: Search, findings: Findings, retimed: Retimed | None) -> tuple[str, str]:
         bench, hybrids = search.bench, search.hybrids
@@ -308,7 +270,7 @@ class Finder:
             return verdict, gap_detail(verdict, retimed.ratio())
         if closed.low > MOST_SHARE:
             self.say(f"more than the gap: {format_share(closed)}")
-            return INCONSISTENT
+            return self.inconsistent
         if closed.low <= 0 or closed.share > MOST_SHARE:
             return NOT_SEPARABLE, "not separable from noise: what regions close is uncertain"
         if closed.high < ENOUGH:
@@ -318,7 +280,7 @@ class Finder:
     def _check_hybrid(self, bench: Bench, cause: CutProgram) -> None:
         """Raise Verdict if the program that closes the gap computes something else."""
         bench.load("cause", cause)
-        differ = results_differ(bench.worker.call("A"), bench.worker.call("cause"))
+        differ = matching.results_differ(bench.worker.call("A"), bench.worker.call("cause"))
         bench.worker.drop("cause")
         if differ:
             raise Verdict(FAILED, f"the hybrid that closes the gap has other values: {differ}")

@@ -31,6 +31,7 @@ from stackwars.explain.hybrids import CutProgram
 from stackwars.explain.kept import Kept, digest
 from stackwars.explain.regions import MOST_OPS, Peak, noun, peak_gflops, ran, rate, sentence, special, texts
 from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE
+from stackwars.explain.table import CALL_MS
 from stackwars.explain.task import Task
 
 ANCHORS = {
@@ -45,8 +46,6 @@ ANCHORS = {
 """Operations that begin a region."""
 TURNS = 4
 """Turns in which the two compilers time a region."""
-CALL_NS = 50_000
-"""A region that takes less alone in both compilers measures the cost of a call."""
 
 
 def regions(graph: Graph) -> list[CutProgram]:
@@ -120,7 +119,7 @@ class TimedKind:
     def is_call(self) -> bool:
         """Return whether its time alone is no more than the cost of a call."""
         # The median: on a busy machine one turn may take many times as long.
-        return not self.is_refused and bool(np.median(self.times, axis=1).max() < CALL_NS)
+        return not self.is_refused and bool(np.median(self.times, axis=1).max() < 1e6 * CALL_MS)
 
 
 def find(task: Task, say: Callable[[str], None], kept: Kept) -> answer.Cause:
@@ -129,7 +128,6 @@ def find(task: Task, say: Callable[[str], None], kept: Kept) -> answer.Cause:
     Without another compiler, the cause of its time.
 
     :raises Failed: if a compiler does not take the program.
-    :raises GraphError: if the program has other arguments.
     """
     return _Finder(task, say, kept).run()
 
@@ -263,9 +261,9 @@ class _Finder:
     ) -> answer.Cause:
         """Return the fewest kinds that make up enough of the gap."""
         ratio, gap = _ratio(total) if self._task.other else None, float(np.mean(_gap(total)))
-        is_call = bool(np.median(total, axis=1).max() < CALL_NS)
+        is_call = bool(np.median(total, axis=1).max() < 1e6 * CALL_MS)
         timed = [row for row in rows if not (row.is_refused or row.is_call or is_call)]
-        short = f"; the program takes less than {CALL_NS / 1e6} ms here, the cost of a call"
+        short = f"; the program takes less than {CALL_MS} ms here, the cost of a call"
         # Without another compiler the shares are of all regions, which are timed in the same turns.
         whole = np.full(TURNS, gap)
         if timed and not self._task.other:
@@ -375,6 +373,6 @@ def format_left_out(rows: list[TimedKind]) -> str:
     """Return how many kinds are not in the account and why, as the end of a sentence; "" if all are."""
     counts = {
         "could not be timed alone": sum(row.is_refused for row in rows),
-        f"take less than {CALL_NS / 1e6} ms alone, the cost of a call": sum(row.is_call for row in rows),
+        f"take less than {CALL_MS} ms alone, the cost of a call": sum(row.is_call for row in rows),
     }
     return "".join(f"; {count} of {len(rows)} kinds {why}" for why, count in counts.items() if count)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from stackwars.core import check, documents, judge, machine
+from stackwars.core import check, documents, judge
 from stackwars.core.check import Checked
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.judge import Expected
@@ -124,18 +125,17 @@ class Explanation:
         known = Answer(
             *(self.name, self.title, self.command, self.workload, self.sizes, self.seed, self.inputs),
             *(self._write_programs(), "", 0, table),
-            parting=self._parting(table, expected),
         )
-        if known.parting:
-            self.say("\n" + console.wrapped([console.paragraph(known.parting)]))
         is_pair = not self.workload and len(self.programs) == 2
-        for question in (None, *table.questions):
-            if question:
-                found = self._search(question)
+        # A reader can open the page before the first search has begun.
+        for found in chain([None], self._parting(table, expected), map(self._search, table.questions)):
+            if isinstance(found, Parting):
+                known = replace(known, parting=found)
+            elif found:
                 part = "faults" if isinstance(found, Fault) else "causes"
                 known = replace(known, **{part: [*getattr(known, part), found]})
+            if found:
                 self.say("\n" + console.wrapped([console.paragraph(found)]))
-            # A reader can open the page before the last search has ended.
             known = replace(known, exit_status=page.exit_status(table, known.causes, is_pair=is_pair))
             known = replace(known, headline=headline(known))
             page.write(self.output, known)
@@ -167,21 +167,8 @@ class Explanation:
             not_tried=self.not_tried,
             bound=self.settings.bound,
             versions={label: column.versions for label, column in columns.items()},
-            machine=machine.record(),
-            source=machine.revision(),
             ask=self.settings.ask,
         )
-
-    def _once(self, kind: type[T], key: str, make: Callable[[], T], is_ours: Callable[[T], bool]) -> T:
-        """Return the result of a step, from an earlier explanation if it has it. is_ours: whether a result is an error
-        of the harness, which is not kept.
-        """
-        if (value := self._kept.get(key)) is not None:
-            return answers.parse(kind, value)
-        result = make()
-        if not is_ours(result):
-            self._kept.put(key, asdict(result))
-        return result
 
     # Expected values
 
@@ -224,10 +211,11 @@ class Explanation:
         for spec in self.compilers:
             programs = [(self._keys[program.label], judged_by[program.label]) for program in self.programs]
             key = digest(VERSION, spec, programs, shared)
-            yield spec.name, self._once(Column, key, partial(self._column, spec, expected), _has_error)
+            yield spec.name, self._kept.answer(Column, key, partial(self._column, spec, expected), _has_error)
         for name, worker in self.natives.items():
             key = digest(VERSION, name, worker.spec, self.source, judged_by[name], self.seed, shared)
-            yield name, self._once(Column, key, partial(self._native, name, worker, expected[name]), _has_error)
+            find = partial(self._native, name, worker, expected[name])
+            yield name, self._kept.answer(Column, key, find, _has_error)
 
     def _column(self, spec: CompilerSpec, expected: Mapping[str, Expected]) -> Column:
         """Try every program in a compiler."""
@@ -293,18 +281,18 @@ class Explanation:
         folder = self.output / f"{question.kind}s" / question.id
         kind = Fault if question.kind == "fault" else Cause
 
-        def searched() -> Cause | Fault:
+        def made() -> Cause | Fault:
             self.say(f"\nsearching {question.id}, log: {folder / LOG}")
             return search(question.kind, task, folder, self.unavailable.get(self.evaluator.name))
 
-        result = self._once(kind, key, searched, _is_broken)
+        result = self._kept.answer(kind, key, made, _is_broken)
         if question.other == NATIVE:
             result = replace(result, b=question.b, other=NATIVE)
         answers.write(folder / f"{question.kind}.json", result)
         return result
 
-    def _parting(self, table: Table, expected: Mapping[str, Expected]) -> Parting | None:
-        """Return where two programs part that are not of one computation by their own operations; None if all are.
+    def _parting(self, table: Table, expected: Mapping[str, Expected]) -> Iterator[Parting]:
+        """Yield where two programs part that are not of one computation by their own operations; nothing if all are.
 
         A value that a compiler has wrong is not asked about: nothing here looks at what a compiler returned.
         """
@@ -321,20 +309,19 @@ class Explanation:
             keys = [(self._keys[one.label], one.sources) for one in pair]
             key = digest(VERSION, "parting", keys, self.evaluator, replace(self.settings, questions=0))
             self.say(f"\nsearching where {pair[0].label} and {other.label} part")
-            found = self._once(Parting, key, partial(self._parted, pair), _is_broken)
+            found = self._kept.answer(Parting, key, partial(self._parted, pair), _is_broken)
             if found.verdict != NOT_LOCATED:
                 break
-        return found
+        if found:
+            yield found
 
     def _parted(self, pair: tuple[Program, Program]) -> Parting:
-        labels = [program.label for program in pair]
-        if outcome := self.unavailable.get(self.evaluator.name):
-            return Parting(*labels, FAILED, f"{outcome.status}: {outcome.detail}")
-        try:
-            return parting.find(pair, self.evaluator, self.settings, self.say)
-        except Exception as error:
-            self.say(traceback.format_exc())
-            return Parting(*labels, FAILED, f"{BROKEN}{type(error).__name__}: {error}"[:500])
+        return searched(
+            partial(parting.find, pair, self.evaluator, self.settings, self.say),
+            Parting(*(program.label for program in pair), FAILED),
+            self.unavailable.get(self.evaluator.name),
+            self.say,
+        )
 
     def _write_programs(self) -> dict[str, str]:
         """Write the programs that do not lie in the output folder; return {label: path}."""
@@ -351,30 +338,35 @@ class Explanation:
 
 
 def search(kind: str, task: Task, folder: Path, unavailable: Outcome | None = None) -> Cause | Fault:
-    """Return the cause of a gap or of a fault, with what the search says in a log; one that fails is an answer too.
+    """Return the cause of a gap or of a fault, with what the search says in a log.
 
     kind: cause or fault. unavailable: why there is no evaluator.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOG).open("w") as log:
         say = partial(print, file=log, flush=True)
-        try:
-            if unavailable:
-                raise Failed(unavailable)
-            if kind == "fault":
-                return fault.find(task, folder, say)
-            find = memory.find if task.settings.ask == MEMORY else cause.find
-            return find(task, say, Kept(folder))
-        except Exception as error:
-            traceback.print_exc(file=log)
-            detail = f"{BROKEN}{type(error).__name__}: {' '.join(str(error).split())}"[:500]
-    if kind == "fault":
-        return Fault(task.name, task.a.label, task.compiler.name, task.suspect, FAILED, detail)
-    other = task.other and task.other.name
-    b = task.b and task.b.label
-    return Cause(
-        *(task.name, task.compiler.name, task.a.label, b, other, FAILED, detail), ask=task.settings.ask
-    )
+        if kind == "fault":
+            failed = Fault(task.name, task.a.label, task.compiler.name, task.suspect, FAILED)
+            return searched(partial(fault.find, task, folder, say), failed, unavailable, say)
+        b, other = task.b and task.b.label, task.other and task.other.name
+        sides = (task.compiler.name, task.a.label, b, other)
+        failed = Cause(task.name, *sides, FAILED, "", ask=task.settings.ask)
+        find = memory.find if task.settings.ask == MEMORY else cause.find
+        return searched(partial(find, task, say, Kept(folder)), failed, unavailable, say)
+
+
+def searched(find: Callable[[], T], failed: T, unavailable: Outcome | None, say: Callable[[str], None]) -> T:
+    """Return what a search finds; one that raises is an answer too. unavailable: why there is no evaluator."""
+    try:
+        if unavailable:
+            raise Failed(unavailable)
+        return find()
+    except Failed as error:
+        return answers.failed(failed, error)
+    except Exception as error:
+        say(traceback.format_exc())
+        detail = f"{BROKEN}{type(error).__name__}: {' '.join(str(error).split())}"[:500]
+        return replace(failed, detail=detail)
 
 
 def outcomes(

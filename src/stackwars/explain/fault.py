@@ -25,7 +25,8 @@ from stackwars.core.program import Graph, GraphError, Op, Program
 from stackwars.core.types import ElementTypeError, as_type, dtype, is_float
 from stackwars.explain import reproducer
 from stackwars.explain.ablation import DISABLE, ablate, cures
-from stackwars.explain.answer import FAILED, NOT_REDUCED, REDUCED, RIGHT, Fault
+from stackwars.explain.answer import NOT_REDUCED, REDUCED, RIGHT, Fault, failed
+from stackwars.explain.bench import arguments_of
 from stackwars.explain.reduction import WHILE, Reduction, Subset, smallest_sizes
 from stackwars.explain.regions import MOVES
 from stackwars.explain.task import Task
@@ -58,7 +59,6 @@ class FaultyPart:
         return sum(op.name != "stablehlo.constant" for op in self.operations)
 
     def values(self) -> dict[int, np.ndarray]:
-        """Return the values of the part's arguments."""
         return self.trials.arguments(self.subset) if self.arrays is None else self.arrays
 
 
@@ -81,18 +81,15 @@ class FaultSearch:
 
         judges: in turn, whether the interpreter judges it.
 
-        :raises Failed: if its text cannot be read.
+        :raises Failed: if its text cannot be read, or it has other arguments.
         """
         graph = self._graph(program.text)
-        kinds = [graph.types[value] for value in graph.arguments]
-        if len(kinds) != len(program.arguments):
-            counts = f"expected {len(kinds)} arguments of {program.label}, got {len(program.arguments)}"
-            raise Failed(Outcome(Status.ERROR, f"{counts}; fix: lower it again"))
+        arguments = arguments_of(program, graph)
         # Single operations judge faster, and a search tries dozens of subsets. The interpreter, which is the table's
         # judge of small programs, finds what an XLA computes wrongly even alone.
         usable = [one for one in judges if not one or is_interpretable(graph, graph.module())]
         for is_interpreted, number in itertools.product(usable or [False], range(INPUT_SETS)):
-            values = [as_type(get(number), kind) for get, kind in zip(program.arguments, kinds, strict=True)]
+            values = [as_type(get(number), graph.types[value]) for value, get in arguments.items()]
             trials = Trials(self._suspect, self._evaluator, graph, values, is_interpreted)
             trial = trials.try_subset(trials.subsets.whole())
             self.tries += 1
@@ -196,11 +193,8 @@ def find(task: Task, folder: Path, say: Callable[[str], None] = print) -> Fault:
         if task.a.missing:
             raise Failed(Outcome(Status.UNSUPPORTED, task.a.missing))
         fault = _find(task, fault, folder, say)
-    except Failed as failed:
-        detail = f"{failed.outcome.status}: {failed.outcome.detail}"
-        fault = replace(fault, verdict=FAILED, detail=detail[:1000])
-    except (GraphError, ElementTypeError) as error:
-        fault = replace(fault, verdict=FAILED, detail=str(error)[:1000])
+    except (Failed, GraphError, ElementTypeError) as error:
+        fault = failed(fault, error)
     say(f"{fault.kind}, {fault.verdict}: {fault.error} {fault.detail}".rstrip())
     return replace(fault, seconds=round(time.monotonic() - start, 1))
 
@@ -287,7 +281,6 @@ def _described(task: Task, fault: Fault, part: FaultyPart, before: int) -> Fault
 
 
 def _operation(op: Op, types: Mapping[int, str]) -> str:
-    """Return an operation's name and types."""
     operands, results = (", ".join(types[value] for value in values) for values in (op.operands, op.results))
     return f"{op.name} : ({operands}) -> {results}"
 

@@ -6,8 +6,13 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from stackwars.explain.answer import parse
+
+T = TypeVar("T")
 
 
 class Kept:
@@ -31,11 +36,9 @@ class Kept:
             self._append("\n")
 
     def get(self, key: str) -> Any | None:
-        """Return the value of a key; None if there is none."""
         return self._values.get(key)
 
     def put(self, key: str, value: Any) -> None:
-        """Keep a value, which is JSON."""
         self._append(json.dumps([key, value]) + "\n")
         self._values[key] = value
 
@@ -46,6 +49,18 @@ class Kept:
             value = measure()
             self.put(key, value)
         return value
+
+    def answer(self, kind: type[T], key: str, find: Callable[[], T], is_ours: Callable[[T], bool]) -> T:
+        """Return the answer of a key, found and kept if there is none yet.
+
+        is_ours: whether an answer is an error of the harness, which is not kept.
+        """
+        if (value := self.get(key)) is not None:
+            return parse(kind, value)
+        result = find()
+        if not is_ours(result):
+            self.put(key, asdict(result))
+        return result
 
     def _append(self, text: str) -> None:
         if self._path:

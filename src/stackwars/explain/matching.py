@@ -133,11 +133,8 @@ class MapFinder:
         return is_close(guess.apply(source), target)
 
 
-def map_by_order(source: np.ndarray, target: np.ndarray, lines: int = 50) -> AxisMap | None:
-    """Find the map from the places of single values: along an axis of target they step through source.
-
-    lines: random lines that are tried per axis until all elements of one have a certain place.
-    """
+def map_by_order(source: np.ndarray, target: np.ndarray) -> AxisMap | None:
+    """Find the map from the places of single values: along an axis of target they step through source."""
     look_up = _lookup(source)
     generator = np.random.default_rng(0)
     # A reshape, a transpose and a reshape are a sum of strides: the place in source is the sum over the axes of target
@@ -146,7 +143,7 @@ def map_by_order(source: np.ndarray, target: np.ndarray, lines: int = 50) -> Axi
     for axis, extent in enumerate(target.shape):
         if extent == 1:
             continue
-        for _ in range(lines):
+        for _ in range(50):
             at: list = [int(generator.integers(n)) for n in target.shape]
             at[axis] = slice(None)
             places = look_up(np.asarray(target[tuple(at)]))

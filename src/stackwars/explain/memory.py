@@ -7,11 +7,9 @@ a difference by donation, or by arguments that only one program has, is read fro
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from stackwars.core import buffers, hlo
 from stackwars.core.buffers import Buffers
@@ -20,30 +18,15 @@ from stackwars.core.numbers import percent, size
 from stackwars.core.outcome import Failed
 from stackwars.core.program import Graph, Program
 from stackwars.core.program_text import not_donated, short_path
-from stackwars.explain import cause
-from stackwars.explain.answer import (
-    CAUSE,
-    LAYOUT,
-    NOT_DECIDED,
-    OPERATIONS,
-    SPREAD,
-    Buffer,
-    Cause,
-    Interval,
-    Memory,
-    Reason,
-    Region,
-    Share,
-    Tried,
-)
+from stackwars.explain import answer, cause
+from stackwars.explain.answer import CAUSE, NO_GAP, NOT_DECIDED, SPREAD, Buffer, Memory, Region, Share
 from stackwars.explain.bench import Bench, ClosedShare
-from stackwars.explain.cause import Finder, Say, check_results, pair
+from stackwars.explain.cause import Finder, Say, Verdict, check_results
 from stackwars.explain.console import MOST_NAMES, operations
-from stackwars.explain.hybrids import A, B, CutProgram, CyclicChoiceError, Hybrids, RegionKind
+from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, RegionKind
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.matching import without_coincidences
 from stackwars.explain.regions import CauseRegions
-from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE, Choice, Findings, KindTime, Search
+from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE, Choice, Findings, KindTime, Retimed, Search
 from stackwars.explain.task import Task
 
 _LINE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
@@ -155,10 +138,10 @@ class MemorySearch(Search):
 
     def rank(self) -> list[KindTime]:
         """Return the kinds whose regions differ, by the bytes of one alone, the largest difference first."""
-        rows = [row for kind in self.hybrids.kinds if not kind.is_same and (row := self._ranked(kind))]
+        rows = [row for kind in self.hybrids.kinds if not kind.is_same and (row := self._rank(kind))]
         return sorted(rows, key=lambda row: -row.difference)
 
-    def _ranked(self, kind: RegionKind) -> KindTime | None:
+    def _rank(self, kind: RegionKind) -> KindTime | None:
         parts = [self.hybrids.region(kind.classes[0], side) for side in (A, B)]
         try:
             a, b = (self.bytes(part) if part.ops else 0 for part in parts)
@@ -167,15 +150,12 @@ class MemorySearch(Search):
             return None
         return KindTime(kind, a, b, a - b) if a or b else None
 
-    def closed(self, choices: Sequence[Choice], seconds: float = 0) -> ClosedShare | None:
-        """Return the share of the difference that A with these from B closes; None if there is no such program."""
-        try:
-            found = self.bytes(self.hybrids.hybrid(c for choice in choices for c in choice.classes))
-        except (CyclicChoiceError, Failed) as error:
-            self._note(f"hybrid of {len(choices)} kinds", error)
-            return None
+    def alone(self, parts: Sequence[CutProgram], seconds: float) -> None:
+        """Return no times."""
+
+    def share(self, hybrid: CutProgram, seconds: float = 0) -> ClosedShare:
         a, b = self.sizes
-        return ClosedShare((a - found) / (a - b), 0.0)
+        return ClosedShare((a - self.bytes(hybrid)) / (a - b), 0.0)
 
     def bytes(self, program: CutProgram) -> int:
         """Return the bytes of a program.
@@ -188,94 +168,67 @@ class MemorySearch(Search):
 
 
 class MemoryRegions(CauseRegions):
-    """The regions of a cause of a difference in memory, which have no times."""
+    """The regions of a cause of a difference in memory. The share of one is what it closes alone."""
 
-    def __init__(self, search: MemorySearch, programs: tuple[Program, Program]) -> None:
-        self._search, self._hybrids, self._programs = search, search.hybrids, programs
-
-    def by_share(self, findings: Findings) -> list[Region]:
-        """Return one region of each kind of the cause, with the share that it closes alone; the largest comes first."""
-        rows = []
-        for choice in findings.choices:
-            found = self._search.closed([choice])
-            what = LAYOUT if choice.kind.is_layout else OPERATIONS
-            rows.append(self._region(choice, what, None, found and found.value))
-        return sorted(rows, key=lambda row: -(row.share or 0))
-
-    def _reason(self, what: str, parts: Sequence[CutProgram]) -> Reason:
-        return Reason()
+    def _of_choice(self, choice: Choice, *_: object) -> Region:
+        found = self._search.closed([choice])
+        what = answer.LAYOUT if choice.kind.is_layout else answer.OPERATIONS
+        return self._region(choice, what, None, found and found.value)
 
 
 class MemoryFinder(Finder):
     """One search between two programs, of which the first needs more memory."""
 
-    def _search(self, worker: Worker) -> tuple[str, str]:
-        with (
-            Worker(self.task.evaluator, **self.settings.evaluator_limits) as reader,
-            tempfile.TemporaryDirectory(prefix="stackwars-") as folder,
-        ):
-            graphs = self._graphs(reader)
-            a, b = (assigned(worker, program.text) for program in self.programs)
-            gap = a.hbm - b.hbm
-            self.cause = replace(
-                self.cause, a_bytes=a.hbm, b_bytes=b.hbm, ratio=Interval(a.hbm / max(1, b.hbm))
-            )
-            self.say(f"A {a.hbm} bytes, B {b.hbm} bytes")
-            if found := donated(a, b, gap, self.programs) or other_arguments(a, b, gap, graphs, self.programs):
-                share, detail = found
-                self.cause = replace(self.cause, closed=Share(share))
-                return CAUSE, detail
-            bench = self._bench(worker, graphs)
-            check_results(bench, graphs, self.task.is_plain)
-            hybrids = pair(reader, graphs, bench.arrays, Path(folder))
-            reader.stop()
-            tried = Tried([len(graph.ops) for graph in graphs], len(hybrids.classes), len(hybrids.kinds))
-            self.cause = replace(self.cause, tried=tried)
-            # Hybrids have no donated arguments, so both ends of the difference have none.
-            texts = [program.text for program in self.programs]
-            plain = [not_donated(text) if isinstance(text, str) else text for text in texts]
-            sizes = tuple(assigned(worker, text).hbm for text in plain)
-            if sizes[A] - sizes[B] < ENOUGH * gap:
-                return (
-                    NOT_DECIDED,
-                    f"not decided: without donation {self.programs[A].label} needs {sizes[A] - sizes[B]:,} bytes more, "
-                    f"not {gap:,}",
-                )
-            found = self._decided(bench, hybrids, sizes)
-            closed = self.cause.closed
-            if (
-                closed
-                and closed.share > MOST_SHARE
-                and (classes := without_coincidences(hybrids.classes, graphs))
-            ):
-                self.say("again without values that are equal on these inputs alone")
-                self.cause = replace(self.cause, closed=None, regions=[])
-                found = self._decided(bench, Hybrids(graphs, classes), sizes)
-            return found
+    def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
+        a, b = (assigned(worker, program.text) for program in self.programs)
+        gap, ratio = a.hbm - b.hbm, answer.Interval(a.hbm / max(1, b.hbm))
+        self.cause = replace(self.cause, a_bytes=a.hbm, b_bytes=b.hbm, ratio=ratio)
+        self.say(f"A {a.hbm} bytes, B {b.hbm} bytes")
+        first, second = self.programs
+        if gap <= 0:
+            detail = f"{first.label} needs {a.hbm:,} bytes, {second.label} {b.hbm:,}"
+            raise Verdict(NO_GAP, f"no gap to explain: {detail}")
+        if found := donated(a, b, gap, self.programs) or other_arguments(a, b, gap, graphs, self.programs):
+            share, detail = found
+            self.cause = replace(self.cause, closed=Share(share))
+            raise Verdict(CAUSE, detail)
+        bench = self._bench(worker, graphs)
+        check_results(bench, graphs, self.task.is_plain)
+        # Hybrids have no donated arguments, so both ends of the difference have none.
+        texts = [program.text for program in self.programs]
+        plain = [not_donated(text) if isinstance(text, str) else text for text in texts]
+        self._sizes = tuple(assigned(worker, text).hbm for text in plain)
+        if (rest := self._sizes[A] - self._sizes[B]) < ENOUGH * gap:
+            detail = f"without donation {first.label} needs {rest:,} bytes more, not {gap:,}"
+            raise Verdict(NOT_DECIDED, f"not decided: {detail}")
+        return bench, None
 
-    def _decided(self, bench: Bench, hybrids: Hybrids, sizes: tuple[int, int]) -> tuple[str, str]:
+    def _search_among(self, bench: Bench, hybrids: Hybrids) -> Search:
         end = self.start + 0.8 * self.settings.budget_s
-        search = MemorySearch(bench, hybrids, 0.0, end, self.say, self.kept, sizes)
-        findings = search.run()
-        curve = {str(count): round(share, 4) for count, share in findings.curve.items()}
-        self.cause = replace(self.cause, tried=replace(self.cause.tried, curve=curve))
+        return MemorySearch(bench, hybrids, 0.0, end, self.say, self.kept, self._sizes)
+
+    inconsistent = (
+        NOT_DECIDED,
+        "not decided: values matched only on these inputs: a program of both sides needs less than either",
+    )
+
+    def _decide(self, search: Search, findings: Findings, retimed: Retimed | None) -> tuple[str, str]:
         if not findings.choices:
-            if findings.most < ENOUGH:
-                what, most = f"all regions from {self.programs[B].label} close", findings.most
-            else:
-                what, most = (
-                    "the regions that were tried close at most",
-                    max(findings.curve.values(), default=0.0),
-                )
+            what, most = f"all regions from {self.programs[B].label} close", findings.most
+            if findings.most >= ENOUGH:
+                what = "the regions that were tried close at most"
+                most = max(findings.curve.values(), default=0.0)
             return NOT_DECIDED, f"not decided: {what} {percent(most)}"
-        families = {hybrids.family(choice.kind) for choice in findings.choices}
+        families = {search.hybrids.family(choice.kind) for choice in findings.choices}
         if len(families) > MOST_KINDS:
             return SPREAD, f"no single region: the difference is spread over {findings.kinds} kinds"
-        self._check_hybrid(bench, hybrids.hybrid(findings.classes))
+        self._check_hybrid(search.bench, search.hybrids.hybrid(findings.classes))
         closed = search.closed(findings.choices)
-        regions = MemoryRegions(search, self.programs).by_share(findings)
+        if closed.value > MOST_SHARE:
+            return self.inconsistent
+        regions = MemoryRegions(search, self.programs).regions(findings, 0)
         self.cause = replace(self.cause, closed=Share(closed.value), regions=regions)
-        return CAUSE, f"{percent(closed.value)} of the difference of {size(sizes[A] - sizes[B])}"
+        return CAUSE, f"{percent(closed.value)} of the difference of {size(self._sizes[A] - self._sizes[B])}"
 
 
 def donated(a: Buffers, b: Buffers, gap: int, programs: Sequence[Program]) -> tuple[float, str] | None:
@@ -304,6 +257,6 @@ def other_arguments(
     return share, f"arguments make up {percent(share)} of the difference: only {programs[A].label} has {more}"
 
 
-def find(task: Task, say: Say, kept: Kept | None = None) -> Cause:
+def find(task: Task, say: Say, kept: Kept | None = None) -> answer.Cause:
     """Return the cause of a difference in memory, as `cause.find` returns that of one in time."""
     return cause.find(task, say, kept, MemoryFinder)

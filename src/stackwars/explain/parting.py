@@ -28,8 +28,8 @@ from stackwars.core.judge import RANDOM, worst_error
 from stackwars.core.outcome import Failed
 from stackwars.core.program import Argument, Graph, GraphError, Op, Program
 from stackwars.core.types import ElementTypeError, dtype, element, is_float, shape, size
-from stackwars.explain.answer import CLASSIFIED, FAILED, NOT_CLASSIFIED, NOT_LOCATED, Parting
-from stackwars.explain.bench import arguments_of
+from stackwars.explain.answer import CLASSIFIED, FAILED, NOT_CLASSIFIED, NOT_LOCATED, Parting, failed
+from stackwars.explain.bench import arguments_of, matched
 from stackwars.explain.matching import MOVES, AxisMap, Class, is_close, match
 from stackwars.explain.task import Settings
 
@@ -99,9 +99,7 @@ def find(
         ):
             found = _find(worker, programs, Path(folder), start + settings.budget_s, say)
     except (Failed, GraphError, ElementTypeError, MemoryError) as error:
-        # The status says whether it is an error of the harness.
-        detail = f"{error.outcome.status}: {error}" if isinstance(error, Failed) else str(error)
-        found = Parting(*(one.label for one in programs), FAILED, " ".join(detail.split())[:300])
+        found = failed(Parting(*(one.label for one in programs), FAILED), error)
     return replace(found, seconds=round(time.monotonic() - start, 1))
 
 
@@ -116,7 +114,7 @@ def _find(
             return Parting(*labels, FAILED, f"{op.name} of {label} has a result of no known extents")
         if random := graph.names & RANDOM:
             return Parting(*labels, FAILED, f"{label} draws random numbers ({', '.join(sorted(random))})")
-    aligned = Alignment(worker, graphs, tuple(map(arguments_of, programs, graphs)), folder)
+    aligned = Alignment(worker, programs, graphs, folder)
     say(f"{aligned.count} tensors of both, open values {[len(values) for values in aligned.open]}")
     if not any(aligned.differing):
         return Parting(*labels, NOT_LOCATED, "every result has an equal in the other program")
@@ -134,12 +132,12 @@ def _find(
             found = replace(found, verdict=CLASSIFIED, kind=kind, detail=words, is_all=undone.is_all)
             error = undone.error
             break
-    ops = [graph.maker.get(value) for graph, value in zip(graphs, pair, strict=True)]
-    names = [op.name if op else "argument" for op in ops]
-    texts = [f"{name} : {graph.types[value]}" for name, graph, value in zip(names, graphs, pair, strict=True)]
-    lines = [program.place(op.place) if op else "" for op, program in zip(ops, programs, strict=True)]
+    places = {}
+    for side, graph, program, value in zip("ab", graphs, programs, pair, strict=True):
+        op = graph.maker.get(value)
+        places[f"value_{side}"] = f"{op.name if op else 'argument'} : {graph.types[value]}"
+        places[f"line_{side}"] = program.place(op.place) if op else ""
     is_known = error is not None and math.isfinite(error)
-    places = {"value_a": texts[0], "value_b": texts[1], "line_a": lines[0], "line_b": lines[1]}
     return replace(found, **places, error=float(error) if is_known else None)
 
 
@@ -162,22 +160,13 @@ class Alignment:
     """
 
     def __init__(
-        self,
-        worker: Worker,
-        graphs: tuple[Graph, Graph],
-        arguments: Sequence[Mapping[int, Argument]],
-        folder: Path,
+        self, worker: Worker, programs: tuple[Program, Program], graphs: tuple[Graph, Graph], folder: Path
     ) -> None:
         self.graphs, self._worker = graphs, worker
-        evaluated = []
-        for side, graph in enumerate(graphs):
-            values = folder / "AB"[side]
-            values.mkdir()
-            evaluated.append(evaluate(worker, graph, [arguments[side][one] for one in graph.arguments], values))
-        self.evaluated = tuple(evaluated)
         self._results = (graphs[0].results, graphs[1].results)
         self._varying = tuple(map(_varying, graphs))
-        classes = match(self.evaluated, tuple(list(graph.types) for graph in graphs), self._results)
+        arguments = tuple(map(arguments_of, programs, graphs))
+        self.evaluated, classes = matched(worker, graphs, arguments, folder)
         self.count = len(classes)
         self.matched: tuple[dict[int, Class], ...] = tuple(
             {value: found for found in classes for value in found.maps[side]} for side in (0, 1)
@@ -293,7 +282,6 @@ def open_values(graph: Graph, closed: Iterable[int], results: Iterable[int]) -> 
 
 
 def _varying(graph: Graph) -> set[int]:
-    """Return the values that depend on arguments."""
     result = set(graph.arguments)
     for op in graph.ops:
         if result.intersection(op.reads):
@@ -382,7 +370,7 @@ class Hypotheses:
         here, there = mine.keys() - theirs.keys() or mine.keys(), theirs.keys() - mine.keys() or theirs.keys()
         pairs = [pair for pair in product(here, there) if pair[0] != pair[1]]
         # Numbers of one purpose are rarely far apart.
-        pairs.sort(key=lambda pair: abs(math.log((abs(pair[0]) or 1e-30) / (abs(pair[1]) or 1e-30))))
+        pairs.sort(key=distance)
         for a, b in pairs[:MOST_CONSTANTS]:
             edits = {op.number: _changed(op, _NUMBER, rf"\g<1>{b:.9e}") for op in mine[a]}
             value, kind = self._role(side, mine[a][0], max(abs(a), abs(b)))
@@ -541,6 +529,12 @@ def term(y: np.ndarray, x: np.ndarray) -> tuple[str, str]:
             if _equal(np.broadcast_to(found.mean(others, keepdims=True), found.shape), found):
                 return kind, f"{words} along axis {axis} of {found.shape}"
     return TERM, ""
+
+
+def distance(pair: tuple[float, float]) -> float:
+    """Return how far apart two numbers are by the logarithm of their ratio; 0 counts as 1e-30."""
+    a, b = (abs(one) or 1e-30 for one in pair)
+    return abs(math.log(a / b)) if a / b else math.inf
 
 
 def _is_mask(masked: np.ndarray, x: np.ndarray, is_same: np.ndarray) -> bool:

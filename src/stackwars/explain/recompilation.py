@@ -11,40 +11,22 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from stackwars.core import judge, machine, types
+from stackwars.core import types
 from stackwars.core.client import Process
 from stackwars.core.judge import Expected
 from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.types import is_scalar
 from stackwars.explain import answer as answers
 from stackwars.explain import console, page
-from stackwars.explain.answer import (
-    FIRST_VALUE,
-    FOLDED,
-    NATIVE,
-    NOT_DECIDED,
-    SAME,
-    SCALAR,
-    SHAPE,
-    SHARED,
-    TOGETHER,
-    TYPE,
-    VALUES,
-    WEAK_TYPE,
-    Answer,
-    Call,
-    CallSequence,
-    Cell,
-    Table,
-)
+from stackwars.explain.answer import SCALAR, SHAPE, TYPE, VALUES, WEAK_TYPE, Answer, Call, CallSequence
 from stackwars.explain.headline import headline
 from stackwars.explain.kept import Kept, digest
+from stackwars.explain.trials import judged
 
 VERSION = 1
 """Number of the protocol; another one makes all calls again."""
@@ -81,18 +63,18 @@ def explain(
     processes: the Python of each framework, and a function that starts its process. budget_s: for each framework.
     key: a digest of what decides the computation. known: fields of the answer and its table.
     """
-    kept, sequences = Kept(output), []
-    for framework, (python, start) in processes.items():
-        content = digest(VERSION, key, framework, python, budget_s, list(map(_identity, calls.arguments)))
-        if (value := kept.get(content)) is None:
-            say(f"{framework}: {len(calls.arguments)} calls, and those that tell why it compiles")
-            found = Search(framework, calls, start, budget_s, unavailable.get(framework)).run()
-            value = asdict(found)
-            if all(call.status is not Status.ERROR for call in found.calls):
-                kept.put(content, value)
-        sequences.append(answers.parse(CallSequence, value))
+    kept, identities = Kept(output), list(map(_identity, calls.arguments))
+    sequences = [
+        kept.answer(
+            CallSequence,
+            digest(VERSION, key, framework, python, budget_s, identities),
+            Search(framework, calls, start, budget_s, unavailable.get(framework), say).run,
+            lambda found: any(call.status is Status.ERROR for call in found.calls),
+        )
+        for framework, (python, start) in processes.items()
+    ]
     reference = next((one for one in calls.expected if one.reason), calls.expected[0])
-    table = Table(
+    table = answers.Table(
         name=known["name"],
         title=known["title"],
         programs=list(processes),
@@ -105,34 +87,26 @@ def explain(
         not_tried=known.pop("not_tried"),
         bound=known.pop("bound"),
         versions={sequence.framework: sequence.versions for sequence in sequences},
-        machine=machine.record(),
-        source=machine.revision(),
     )
+    status = page.SLOWER if any(sequence.compiling > 1 for sequence in sequences) else page.OK
+    if any(cell.status is not Status.OK for cell in table.cells):
+        status = page.NOT_RIGHT
     arguments = [{name: described(value) for name, value in one.items()} for one in calls.arguments]
-    result = Answer(**known, headline="", exit_status=0, table=table, calls=arguments, sequences=sequences)
-    result = replace(result, headline=headline(result), exit_status=_exit_status(sequences))
+    result = Answer(**known, headline="", exit_status=status, table=table, calls=arguments, sequences=sequences)
+    result = replace(result, headline=headline(result))
     page.write(output, result)
     say("\n" + console.wrapped([*console.calls_lines(result), "", result.headline, *page.written(output)]))
     return result
 
 
-def _cell(sequence: CallSequence) -> Cell:
+def _cell(sequence: CallSequence) -> answers.Cell:
+    """Return the outcome of the first call that is not right."""
     bad = [call for call in sequence.calls if call.status is not Status.OK]
-    return Cell(sequence.framework, NATIVE, *((bad[0].status, bad[0].detail) if bad else (Status.OK,)))
-
-
-def _exit_status(sequences: Sequence[CallSequence]) -> int:
-    if any(call.status is not Status.OK for sequence in sequences for call in sequence.calls):
-        return page.NOT_RIGHT
-    return page.SLOWER if any(sequence.compiling > 1 for sequence in sequences) else page.OK
+    outcome = (bad[0].status, bad[0].detail) if bad else (Status.OK,)
+    return answers.Cell(sequence.framework, answers.NATIVE, *outcome)
 
 
 # Arguments
-
-
-def is_scalar(value: Any) -> bool:
-    """Return whether an argument is a Python scalar."""
-    return not isinstance(value, np.ndarray)
 
 
 def described(value: Any) -> str:
@@ -211,16 +185,17 @@ class Search:
         start: Callable[[], Process],
         budget_s: float,
         unavailable: Outcome | None = None,
+        say: Callable[[str], None] = print,
     ) -> None:
         self._framework, self._calls, self._start, self._unavailable = framework, calls, start, unavailable
-        self._end, self._processes = time.monotonic() + budget_s, 0
+        self._budget_s, self._say, self._processes = budget_s, say, 0
         self._versions: dict[str, str] = {}
 
     def run(self) -> CallSequence:
-        start = time.monotonic()
-        made = self._make_calls(
-            list(map(self._calls.request, range(len(self._calls.arguments)))), self._calls.expected
-        )
+        start, requests = time.monotonic(), list(map(self._calls.request, range(len(self._calls.arguments))))
+        self._end = start + self._budget_s
+        self._say(f"{self._framework}: {len(requests)} calls, and those that tell why it compiles")
+        made = self._make_calls(requests, self._calls.expected)
         calls = [self._with_cause(call, made) if call.compiled else call for call in made.values()]
         seconds = round(time.monotonic() - start, 1)
         return CallSequence(self._framework, calls, self._processes, seconds, self._versions)
@@ -243,9 +218,17 @@ class Search:
                         continue
                     break
                 arrays = [types.load(Path(folder, f"{place}.npy")) for place in range(row.pop("results"))]
-                status, detail = judged(arrays, expected[number]) if expected else (Status.OK, "")
-                made[number] = Call(number, status, detail, **row)
+                outcome = judged([arrays], expected[number]).outcome if expected else Outcome(Status.OK)
+                detail = "" if outcome.status is Status.OK else outcome.detail
+                made[number] = Call(number, outcome.status, detail, **row)
         return made
+
+    def _compiled(self, number: int, *requests: Request) -> list[int | None]:
+        """Return how often calls compile after those before a call; None for one that does not run."""
+        made = self._make_calls([*map(self._calls.request, range(number)), *requests])
+        return [
+            made[number + place].compiled if number + place in made else None for place in range(len(requests))
+        ]
 
     def _with_cause(self, call: Call, made: Mapping[int, Call]) -> Call:
         """Return a call that compiled, with its cause unless it is the first call that ran."""
@@ -263,64 +246,47 @@ class Search:
         ]
         call = replace(call, against=against, differences=texts)
         if not kinds:
-            return replace(call, cause=SAME)
-        before = list(map(self._calls.request, range(number)))
+            return replace(call, cause=answers.SAME)
         repeat, alone = self._calls.request(against), []
         for name in kinds:
             if time.monotonic() > self._end:
-                return replace(call, cause=NOT_DECIDED)
-            tried = self._make_calls([*before, repeat, {**repeat, name: {"call": number}}])
-            control, changed = tried.get(number), tried.get(number + 1)
-            if not control or not changed or control.compiled is None or changed.compiled is None:
-                return replace(call, cause=NOT_DECIDED)
-            if control.compiled:
-                return replace(call, cause=SAME, parameters=[])
-            alone += [name] if changed.compiled else []
+                return replace(call, cause=answers.NOT_DECIDED)
+            control, changed = self._compiled(number, repeat, {**repeat, name: {"call": number}})
+            if control is None or changed is None:
+                return replace(call, cause=answers.NOT_DECIDED)
+            if control:
+                return replace(call, cause=answers.SAME)
+            alone += [name] if changed else []
         if not alone:
-            return replace(call, cause=TOGETHER, parameters=list(kinds))
+            return replace(call, cause=answers.TOGETHER, parameters=list(kinds))
         # An array's shape or type is the plainer cause where several suffice.
         order = (f"{SHAPE} and {TYPE}", SHAPE, TYPE, WEAK_TYPE, SCALAR, VALUES)
         cause = min((kinds[name] for name in alone), key=order.index)
         names = [name for name in alone if kinds[name] == cause]
-        return replace(
-            call, cause=self._scalar(number, against, names) if cause == SCALAR else cause, parameters=names
-        )
+        cause = self._scalar(number, against, names) if cause == SCALAR else cause
+        return replace(call, cause=cause, parameters=names)
 
     def _scalar(self, number: int, against: int, names: Sequence[str]) -> str:
         """Return how a program depends on Python scalars whose values made it compile again."""
-        before = list(map(self._calls.request, range(number)))
         later, earlier = self._calls.arguments[number], self._calls.arguments[against]
         equal = {one for pair in _equal_scalars(later) if set(pair) & set(names) for one in pair}
         request = self._calls.request(number)
         if all(other_number(later[name]) == later[name] for name in names):
-            return FOLDED
+            return answers.FOLDED
         # Equal scalars change together, in case they are one argument.
         for moving in (equal | set(names), set(names)):
-            made = self._make_calls([*before, request, request | _changed_scalars(later, moving)]).get(
-                number + 1
-            )
-            if not made or made.compiled is None:
+            _, compiled = self._compiled(number, request, request | _changed_scalars(later, moving))
+            if compiled is None:
                 return SCALAR
-            if not made.compiled:
+            if not compiled:
                 break
         else:
-            return FOLDED
+            return answers.FOLDED
         if _equal_scalars(later) == _equal_scalars(earlier):
-            return FIRST_VALUE
+            return answers.FIRST_VALUE
         # If the earlier call's program takes other numbers too, neither program holds the values.
         shifted = _changed_scalars(earlier, [name for name, value in earlier.items() if is_scalar(value)])
-        made = self._make_calls([*before, self._calls.request(against) | shifted]).get(number)
-        if not made or made.compiled is None:
+        (compiled,) = self._compiled(number, self._calls.request(against) | shifted)
+        if compiled is None:
             return SCALAR
-        return FIRST_VALUE if made.compiled else SHARED
-
-
-def judged(arrays: Sequence[np.ndarray], expected: Expected) -> tuple[Status, str]:
-    """Return the outcome of a call's results."""
-    verdict = judge.judge(
-        {f"first/{key}": value for key, value in judge.output_values(tuple(arrays), 0).items()}, expected
-    )
-    if verdict is None:
-        return Status.NOT_JUDGED, expected.reason
-    problem = judge.problem(verdict)
-    return (Status.WRONG, problem) if problem else (Status.OK, "")
+        return answers.FIRST_VALUE if compiled else answers.SHARED

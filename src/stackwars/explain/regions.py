@@ -169,7 +169,6 @@ class Peak:
 
 
 def rate(graphs: Sequence[Graph], part: CutProgram, time: CallTime) -> Rate:
-    """Return what a region alone does."""
     work = sum(flops(op) for _, op in part.ops)
     return Rate(
         ms=round(time.wall / 1e6, 6),
@@ -199,7 +198,6 @@ def flops(op: Op) -> int:
 
 
 def bytes_moved(graphs: Sequence[Graph], part: CutProgram) -> int:
-    """Return the bytes of a part's arguments and results."""
     kinds = [graphs[side].types[value] for side, value in (*part.arguments, *part.results)]
     return sum(size(kind) * dtype(kind).itemsize for kind in kinds)
 
@@ -363,7 +361,6 @@ def _attributes(a: Op, b: Op) -> list[str]:
 
 
 def _inner(text: str) -> list[tuple[str, str]]:
-    """Return text and name of each operation inside an operation."""
     return _INNER.findall(text.partition("({")[2])
 
 
@@ -413,21 +410,9 @@ def traits(op: Op) -> dict[str, str]:
 
 
 def _number(value: int) -> str:
-    words = [
-        "no",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-    ]
+    words = (
+        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    )  # fmt: skip
     return words[value] if value < len(words) else str(value)
 
 

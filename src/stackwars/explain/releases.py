@@ -34,6 +34,7 @@ from stackwars.core.program import Argument, Graph, Program
 from stackwars.core.program_text import not_donated, readable, with_custom_erf
 from stackwars.core.ratio import FASTER, SLOWER, LogRatio, direction
 from stackwars.explain.answer import Interval
+from stackwars.explain.bench import arguments_of
 from stackwars.explain.kept import Kept, digest
 
 SCHEMA = 2
@@ -59,7 +60,6 @@ class ReleaseSettings:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The limits of a `Worker`."""
         return {"cap_gib": self.memory_cap_gib, "timeout_s": self.timeout_s}
 
 
@@ -189,7 +189,7 @@ def _portable(
     written = iree.rewritten(text) if project == "iree" else with_custom_erf(text)
     graph = evaluator.graph(text)
     artifact, version = evaluator.portable(written)
-    program = replace(program, text=artifact, arguments=_typed(program.arguments, graph))
+    program = replace(program, text=artifact, arguments=_typed(program, graph))
     if expected:
         # Disputed values are of programs that differ; one program can still be timed in all releases.
         return program, replace(expected, disputed=False), version
@@ -200,18 +200,16 @@ def _portable(
     return replace(program, named=None), expected, version
 
 
-def _typed(arguments: Sequence[Argument], graph: Graph) -> tuple[Argument, ...]:
+def _typed(program: Program, graph: Graph) -> tuple[Argument, ...]:
     """Return arguments with values of the program's types, which are computed once."""
-    kinds = [graph.types[value] for value in graph.arguments]
-    if len(kinds) != len(arguments):
-        raise ValueError(f"expected {len(kinds)} arguments, got {len(arguments)}; fix: lower the program again")
 
     def value(argument: Argument, kind: str) -> Callable[[int], np.ndarray]:
         return cache(lambda which: types.as_type(argument(which), kind))
 
+    rows = ((one, graph.types[place]) for place, one in arguments_of(program, graph).items())
     return tuple(
         Argument(f"{one.key or number} as {kind}", value(one, kind), one.is_fixed)
-        for number, (one, kind) in enumerate(zip(arguments, kinds, strict=True))
+        for number, (one, kind) in enumerate(rows)
     )
 
 
@@ -308,7 +306,6 @@ class Search:
         self._groups = 0
 
     def run(self, order: str) -> None:
-        """Measure the releases that the order asks for."""
         if order == ALL:
             self._time([one for one in self._versions if self._check(one).ran])
             return

@@ -166,13 +166,18 @@ class Search:
         """Return the share of the gap that A with these from B closes; None if there is no such program."""
         try:
             hybrid = self.hybrids.hybrid(c for choice in choices for c in choice.classes)
-            key = digest("share", self.bench.identity, _identities([hybrid]), seconds * self.seconds)
-            return ClosedShare(
-                *self.kept.once(key, lambda: self.bench.hybrid_share(hybrid, seconds * self.seconds))
-            )
+            return self.share(hybrid, seconds * self.seconds)
         except (CyclicChoiceError, Failed) as error:
             self._note(f"hybrid of {len(choices)} kinds", error)
             return None
+
+    def share(self, hybrid: CutProgram, seconds: float) -> ClosedShare:
+        """Return the share of the gap that a hybrid closes.
+
+        :raises Failed: if the compiler does not take it.
+        """
+        key = digest("share", self.bench.identity, _identities([hybrid]), seconds)
+        return ClosedShare(*self.kept.once(key, lambda: self.bench.hybrid_share(hybrid, seconds)))
 
     def _note(self, what: str, error: CyclicChoiceError | Failed) -> None:
         """Say why a program cannot be timed; A and B have to be loaded again if the process ended."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,25 +76,16 @@ class Task:
 def plain_arguments(graph: Graph, inputs: Mapping[str, np.ndarray], seed: int) -> tuple[Argument, ...]:
     """Return the arguments of a program that comes without a list of them.
 
-    inputs: the values by name (arg0, a0, arr_0, 0) or in order; what is missing is drawn by the seed.
-
-    :raises ValueError: for a value of another shape.
+    inputs: their values by name, arg0 or arr_0, see `files.check_inputs`; values are drawn by the seed without any.
     """
-    return tuple(
-        _plain(number, graph.types[value], inputs, seed) for number, value in enumerate(graph.arguments)
-    )
-
-
-def _plain(number: int, kind: str, inputs: Mapping[str, np.ndarray], seed: int) -> Argument:
-    names = [name for name in (f"arg{number}", f"a{number}", f"arr_{number}", str(number)) if name in inputs]
-    names = names or ([list(inputs)[number]] if number < len(inputs) else [])
-    key = f"{number} {kind}"
-    if not names:
-        return Argument(key, lambda which: drawn(shape(kind), dtype(kind), number, seed, which))
-    array = inputs[names[0]]
-    if array.shape != shape(kind):
-        raise ValueError(f"{names[0]}: expected {kind}, got shape {array.shape}; fix: the .npz")
-    return fixed(array.astype(dtype(kind), copy=False), key)
+    result = []
+    for number, kind in enumerate(graph.types[value] for value in graph.arguments):
+        key, array = f"{number} {kind}", inputs.get(f"arg{number}", inputs.get(f"arr_{number}"))
+        draw = partial(drawn, shape(kind), dtype(kind), number, seed)
+        result.append(
+            Argument(key, draw) if array is None else fixed(array.astype(dtype(kind), copy=False), key)
+        )
+    return tuple(result)
 
 
 def drawn(extents: tuple[int, ...], kind: np.dtype, number: int, seed: int, which: int = 0) -> np.ndarray:

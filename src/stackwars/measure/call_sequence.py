@@ -20,6 +20,7 @@ import numpy as np
 
 from stackwars.core import types, worker
 from stackwars.core.outcome import Status
+from stackwars.core.types import is_scalar
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import each, jax, torch_inductor, torch_xla
 from stackwars.measure.native import refusals
@@ -62,11 +63,6 @@ def arguments(workload: Workload, seed: int) -> list[dict[str, Any]]:
         except ValueError as problem:
             raise ProgramFileError(f"{workload.path.name}:{line(function)}: {problem}; fix: calls()") from None
     return result
-
-
-def is_scalar(value: Any) -> bool:
-    """Return whether a value is a Python number; a number of NumPy is an array."""
-    return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
 def _value(name: str, value: Any, seed: int) -> Any:

@@ -24,12 +24,12 @@ from stackwars.core.judge import Expected
 from stackwars.core.launch import REPOSITORY, ExitReport
 from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program
-from stackwars.core.types import is_float
+from stackwars.core.types import is_float, is_scalar
 from stackwars.explain import files
 from stackwars.explain.driver import VERSION, file_digest, kept_expected
 from stackwars.explain.files import SUFFIXES, BadInput
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.recompilation import Calls, is_scalar
+from stackwars.explain.recompilation import Calls
 from stackwars.explain.task import Settings
 from stackwars.measure import call_sequence, frameworks, workloads
 from stackwars.measure.frameworks import mapped
@@ -85,13 +85,11 @@ class Session:
         self.request, self.config, self._stack = request, request.config, stack
         self.seed = cells.settings(self.config).seed
         self.unavailable: dict[str, Outcome] = {}
-        # A wrong request builds no environment.
+        # A wrong request builds no environment, and one about calls none of a compiler.
         if request.program.endswith(SUFFIXES):
             files.check_exists(request.program, request.b, request.inputs)
         else:
             self.workload = self._load()
-        self.compilers = [self._spec(name) for name in request.compilers]
-        self.evaluator = self._spec(programs.judge_compiler(self.config))
 
     def check_evaluator(self) -> None:
         """Refuse to go on without the XLA that reads and evaluates programs.
@@ -102,6 +100,14 @@ class Session:
             raise BadInput(f"expected an environment of {self.evaluator.name}, got none: {outcome.detail}")
 
     # Environments
+
+    @cached_property
+    def compilers(self) -> list[CompilerSpec]:
+        return [self._spec(name) for name in self.request.compilers]
+
+    @cached_property
+    def evaluator(self) -> CompilerSpec:
+        return self._spec(programs.judge_compiler(self.config))
 
     def _python(self, name: str, pins: str) -> str:
         """Return the Python of an environment; "" if there is none, and note why for this name."""
