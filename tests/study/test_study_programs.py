@@ -121,9 +121,7 @@ def test_the_study_adds_its_frontends_to_those_of_a_replay_each_once():
 def test_a_replay_that_only_its_path_asks_for_has_a_check_too_and_adds_no_witness():
     smoke = CONFIG.changed(preset="smoke", measure=["tables", "matrix"])
     excluded = next(
-        name
-        for name in CONFIG.presets["smoke"].exclude_programs
-        if not workloads.load(name).has_reference
+        name for name in CONFIG.presets["smoke"].exclude_programs if not workloads.load(name).has_reference
     )
     assert excluded not in {replay.workload for replay in programs.replays(smoke)}
     found = programs.checked(smoke, excluded, NATIVE)
