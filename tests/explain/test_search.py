@@ -277,5 +277,5 @@ def test_fresh_processes_that_are_kept_are_not_started_again(tmp_path):
     kept.once = lambda key, measure: kept.get(key) or kept.put(key, [[2, 4, 4], [1, 2, 2]]) or kept.get(key)
     assert times(kept, 5) == times(Kept(tmp_path), 5) == [2] * 5
     # The sixth process is another.
-    with pytest.raises(OSError):
+    with pytest.raises(Failed):
         times(Kept(tmp_path), 6)

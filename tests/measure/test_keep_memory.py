@@ -34,9 +34,9 @@ def test_memory_that_a_step_freed_is_there_in_the_next_step():
 
 @pytest.mark.parametrize("module", [child, replay], ids=["cell", "replay"])
 def test_a_cell_and_the_replay_of_its_program_have_the_same_allocator(module, tmp_path, monkeypatch):
-    told = []
-    monkeypatch.setattr(module, "keep_memory", told.append)
+    asked = []
+    monkeypatch.setattr(module, "keep_memory", asked.append)
     spec = {"workload": "train_mlp", "sizes": {}, "settings": {"seed": 1}}
     with pytest.raises(KeyError):  # it has neither a framework nor a compiler
-        module.measure(spec, Events(tmp_path / "events.jsonl"), tmp_path)
-    assert told == ["train_mlp"]
+        next(module.measure(spec, Events(tmp_path / "events.jsonl"), tmp_path))
+    assert asked == ["train_mlp"]

@@ -263,14 +263,15 @@ YAML = [
 
 
 @pytest.mark.parametrize(("text", "line", "got"), YAML)
-def test_a_file_that_is_no_yaml_is_named_with_its_line(tmp_path, text, line, got):
+def test_a_file_that_is_no_yaml_is_named_with_its_line(tmp_path, monkeypatch, text, line, got):
     path = tmp_path / "x.yaml"
+    monkeypatch.setattr(definitions, "CLAIMS", path)
     if text is not None:
         path.write_bytes(text)
     place, thing = (f":{line}", "line") if line else ("", "file")
-    for reader in (load, definitions.load):
+    for reader in (partial(load, path), definitions.load):
         with pytest.raises(ConfigError) as refused:
-            reader(path)
+            reader()
         assert str(refused.value).startswith(f"{path}{place}: expected YAML with each key once, got {got}")
         assert str(refused.value).endswith(f"; fix: that {thing}") and "\n" not in str(refused.value)
 

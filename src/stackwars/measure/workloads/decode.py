@@ -63,22 +63,22 @@ class Decode(Workload):
         read -= counts.unread(sizes["positions"], 1, width)
         return 4 * (read + 2 * sizes["layers"] * sizes["batch"] * (sizes["past"] + 1) * width)
 
-    def in_jax(self, sizes, jax, weights, cache, token, position):
-        from stackwars.measure.workloads.in_jax import XP
+    def form(self, dialect, sizes, xp, *framework):
+        """Return the function of an array dialect; those that have a framework take xp before it."""
+        return super().form(dialect, sizes, xp, *((xp, *framework) if framework else ()))
 
+    def in_jax(self, sizes, xp, jax, weights, cache, token, position):
         new = {}
 
         def written(names, *parts):
             for name, part in zip(names, parts, strict=True):
                 new[name] = jax.lax.dynamic_update_slice_in_dim(cache[name], part, position, 2)
             keys, read = (new[name] for name in names)
-            return keys, read, XP.arange(keys.shape[2]) <= position
+            return keys, read, xp.arange(keys.shape[2]) <= position
 
-        return new, logits(sizes, XP, weights, token, position, written)
+        return new, logits(sizes, xp, weights, token, position, written)
 
-    def in_tensorflow(self, sizes, tf, weights, cache, token, position):
-        from stackwars.measure.workloads.in_tensorflow import XP
-
+    def in_tensorflow(self, sizes, xp, tf, weights, cache, token, position):
         def written(names, k, v):
             keys, read = (cache[name] for name in names)
             here = tf.range(keys.shape[2])[:, None] == position
@@ -87,7 +87,7 @@ class Decode(Workload):
             seen = tf.range(keys.shape[2]) <= position
             return keys.read_value(), read.read_value(), seen
 
-        return logits(sizes, XP, weights, token, position, written)
+        return logits(sizes, xp, weights, token, position, written)
 
     def in_numpy(self, sizes, weights, cache, token, position):
         return transformer.decoded(weights, cache, token, int(position), sizes["heads"])
