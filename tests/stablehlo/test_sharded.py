@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 import pytest
 
-from running import run
 from stackwars.core import documents
+from stackwars.core.client import Process
 from stackwars.core.documents import event, read_events
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.launch import REPOSITORY
@@ -82,7 +82,8 @@ def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
     job = sharded_job(SMOKE, Point("jax_shard_map", "train_transformer", "data", 2))
     documents.write(folder / "spec.json", asdict(job))
     script.write_text(WRONG)
-    run(jax_python, script, folder)
+    with Process(jax_python, [str(script), str(folder)]) as started:
+        started.ask("run")
     compared = event({"events": read_events(folder)}, "compared")
     assert compared["rel_l2"] > 1e-3
 
