@@ -348,7 +348,7 @@ def class_of(module: Module, instruction: Instruction) -> str:
 
 
 def _kinds(module: Module, instruction: Instruction) -> set[str]:
-    """Return the opcodes that run in an operation: its own, or those of the bodies of a fusion or a call."""
+    """Return the opcodes that run in an operation: its own, or in the bodies of a fusion or a call."""
     if instruction.opcode not in ("fusion", "call"):
         return {instruction.opcode}
     result: set[str] = set()

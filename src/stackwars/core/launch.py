@@ -139,7 +139,7 @@ def start_child(
 
 
 class Child:
-    """A process under limits. Every wait for one child applies those of all (`look`).
+    """A process under limits. Every wait for one child applies the limits of all (`look`).
 
     No thread does: a child is a fork of this process, and a fork of a process with threads can hang before it starts.
     process: has `pid` and `returncode`, as a Popen has; None if it could not be started. deadline: on the clock of

@@ -268,7 +268,7 @@ class Bench:
         return result
 
     def calibrate(self) -> None:
-        """Choose the least number of rounds of A and B, so that those of slow programs take three seconds."""
+        """Choose the least number of rounds of A and B, so that slow programs take three seconds."""
         times = self.worker.time(["A", "B"], 0, 1)
         seconds = sum(float(rounds.wall_ns[0]) for rounds in times.values()) / 1e9
         self.least = max(1, min(LEAST_ROUNDS, int(3.0 / seconds)))
