@@ -76,7 +76,7 @@ SHOWN = """(() => {
 })()"""
 """The view as text: a line a row, with the addresses of links, the choices of controls and the shapes of plots."""
 FIRST_PICTURE_MS = 500
-"""A laptop takes less than half of it for the reference."""
+"""A virtual machine with 2 cores takes half of it for the reference."""
 MOST_STOPS = 60
 """Tab stops of the first view."""
 AXE = "axe-core@4.10.3"
@@ -489,22 +489,35 @@ def test_accessibility_has_no_serious_finding(report, axe):
     assert {view: some for view, some in findings.items() if some} == {}
 
 
+def with_programs(document):
+    """Return the document with programs of a megabyte, more than the reference's; only their view unpacks them."""
+    noise = base64.b64encode(random.Random(0).randbytes(1_000_000)).decode()
+    return {**document, "programs": [{**made_document()["programs"][0], "left_out": {"numpy": noise}}]}
+
+
+@pytest.mark.alone
+def test_the_first_picture_of_the_reference_takes_half_a_second(browser, document, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(page(with_programs(document)))
+    browser.resize(1280)
+    took = []
+    for _ in range(3):
+        browser.open(path)
+        took.append(browser.evaluate(FIRST_PICTURE))
+    assert "slower" in browser.visit("start")
+    assert min(took) < FIRST_PICTURE_MS
+
+
 @pytest.mark.alone
 def test_five_thousand_cells_stay_fast(browser, tmp_path):
-    """The limit of a view is several times what a laptop takes: it finds a page that draws all at once.
-
-    The programs have more bytes than those of the reference; only their view unpacks them.
-    """
+    """The limit of a view is several times what a laptop takes: it finds a page that draws all at once."""
     path = tmp_path / "report.html"
-    noise = base64.b64encode(random.Random(0).randbytes(1_000_000)).decode()
-    programs = [{**made_document()["programs"][0], "left_out": {"numpy": noise}}]
-    path.write_text(page({**large(5000), "programs": programs}))
+    path.write_text(page(with_programs(large(5000))))
     assert path.stat().st_size < MOST_BYTES
     browser.errors.clear()
     browser.resize(1280)
     browser.open(path)
-    painted = browser.evaluate(FIRST_PICTURE)
-    took = {}
+    took = {"start": browser.evaluate(FIRST_PICTURE)}
     of_one_cell = "cell/tables/cpu/framework_7/workload_249"
     for view in ("cells", "cells?page=25", "comparisons?sort=effect", of_one_cell):
         before = browser.evaluate("performance.now()")
@@ -513,7 +526,6 @@ def test_five_thousand_cells_stay_fast(browser, tmp_path):
         assert browser.evaluate("document.querySelectorAll('*').length") < 10_000, view
     assert "workload_249" in text and "<circle" in text
     assert browser.errors == []
-    assert painted < FIRST_PICTURE_MS
     assert max(took.values()) < 3000
 
 

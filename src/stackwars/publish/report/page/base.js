@@ -67,7 +67,8 @@ function shade(dark) {
 
 // The page holds what only one view needs as base64 of gzip of JSON.
 async function unpack(packed) {
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  const text = atob(packed), bytes = new Uint8Array(text.length);
+  for (let place = 0; place < bytes.length; place += 1) bytes[place] = text.charCodeAt(place); // Uint8Array.from is ten times slower.
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }

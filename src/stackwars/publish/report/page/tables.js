@@ -85,12 +85,11 @@ function table(caption, given, rows, shown = rows) {
   draw();
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", {}, roving(h("thead", {}, headRow)), body));
-  scroll.fit = () => {
-    if (scroll.scrollWidth <= scroll.clientWidth) return;
+  scroll.fitting = () => {
+    if (scroll.scrollWidth <= scroll.clientWidth) return null;
     let room = scroll.clientWidth - OPENER;
     const cut = heads.findIndex((head) => { room -= head.offsetWidth; return room < 0; });
-    fits = cut < 0 ? fits : Math.max(1, cut);
-    draw();
+    return () => { fits = cut < 0 ? fits : Math.max(1, cut); draw(); };
   };
   return h("div", {}, h("p", { class: "caption" }, caption), scroll, signLegend(shown), h("p", { class: "bar" }, copied(columns, rows)));
 }

@@ -87,8 +87,9 @@ function groupedLinks(name, at) {
   return groups;
 }
 
-// Columns that do not fit into the width that there is are folded, also in what is opened later.
-const fit = () => MAIN.querySelectorAll(".scroll").forEach((one) => one.fit?.());
+// Columns that do not fit into the width that there is are folded, also in what is opened later. All tables are measured before
+// one is drawn: the browser lays the page out once.
+const fit = () => some([...MAIN.querySelectorAll(".scroll")].map((one) => one.fitting?.())).forEach((draw) => draw());
 MAIN.addEventListener("toggle", fit, true);
 
 async function show() {
