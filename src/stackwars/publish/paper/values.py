@@ -140,6 +140,8 @@ def _tallies(data: Dataset) -> Named:
                 row = _compared(first, verdict=str(word), **where)
                 yield f"{key}/{word}", str(len(decided)), row
                 yield f"{key}/{word}/names", latex.series(decided["title"].drop_duplicates()), row
+            single = rows[rows[EACH_KIND].map(len) == 1]["title"].drop_duplicates()
+            yield f"{key}/one_kind/names", latex.series(single) if len(single) else None, address
             most = rows["runs"].max()
             yield f"{key}/runs", None if is_missing(most) else f"{most:.0f}", address
 
@@ -425,7 +427,7 @@ def _short_calls(data: Dataset) -> Counted:
         for word, rows in alone[alone["ratio"].notna()].groupby("verdict")
     ]
     sentence = (
-        rf"Between calls under {SHORT_MS:g}\,ms other cores fall asleep, so the ratios on one core decide"
+        rf"We infer that other cores fall asleep between calls under {SHORT_MS:g}\,ms, so the ratios on one core decide"
     )
     yield "short_calls", f"{sentence}: {'; '.join(words)}." if words else ""
 

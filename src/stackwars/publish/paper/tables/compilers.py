@@ -30,7 +30,7 @@ from stackwars.study import cells
 from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import effects, schema
-from stackwars.study.results.dataset import Dataset, Sources
+from stackwars.study.results.dataset import Dataset, Sources, of_study
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, NOT_SEPARATED
@@ -160,7 +160,11 @@ def predicted(sources: Sources) -> Iterator[dict]:
     """Yield for each model and compiler the ms by which its programs differ, and those of its layers together."""
     data, pair = sources.dataset_for(PRODUCTS), main(sources)
     matrix = sources.dataset_for(MATRIX)
-    alone, whole = _replays(data, PRODUCTS), _replays(matrix, MATRIX)
+    alone = _replays(data, PRODUCTS)
+    # The layers and the models of one run: milliseconds of two machines are not compared.
+    every = of_study(matrix.study(MATRIX), matrix.table("cells"))
+    of_one_run = every["run"].isin({cell["run"] for cell in alone.values()}) & (every["mode"] == schema.REPLAY)
+    whole = indexed(every[of_one_run], "workload", "compiler", "framework")
     by_layer = {layer(cells.sizes(data.config, name)): name for name in data.study(PRODUCTS).workloads}
     for model in (name for name in MODELS if name in matrix.study(MATRIX).workloads):
         counted = layers(model, cells.sizes(data.config, model))
@@ -235,6 +239,6 @@ TABLES = (
         group_by="workload",
         wide=False,
         note="""Layers: the difference of each linear layer's two programs by itself, times how often the model
-        has that layer. Measured: the difference of the model's two programs.""",
+        has that layer. Measured: the difference of the model's two programs. Both of one run.""",
     ),
 )
