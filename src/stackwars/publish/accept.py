@@ -215,7 +215,7 @@ def main() -> None:
             f"the run {identity} is accepted, but the reference was not pooled again; fix: make accept, once "
             "what failed is repaired"
         )
-    pages.write(REPOSITORY, REFERENCE)
+    pages.write(REPOSITORY, REPOSITORY / REFERENCE_TABLES)
     write_answer(REPOSITORY, REFERENCE)
     measured = (
         f"and its {count} measured files" if count else "but not its cells, which lack some of the first study"
