@@ -74,7 +74,7 @@ def _worst(replays: dict[tuple, dict]) -> str:
 
 
 def _times(cells: list[dict]) -> dict:
-    """Return the times of both sides; in place of their ratio why one of them has no time, or a wrong result."""
+    """Return the times of both sides; instead of their ratio, why one of them has no time or a wrong result."""
     result, failed = {}, None
     for side, cell in zip(("base", "own"), cells, strict=True):
         result[side] = StruckOut(cell["struck_ms"]) if cell["status"] == Status.WRONG else cell["steady_ms"]
@@ -100,13 +100,13 @@ def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: Co
 
 
 def split_columns(sources: Sources) -> tuple[Column, ...]:
-    base, own = map(title, main(sources).sides)
+    base, subject = map(title, main(sources).sides)
     return (
         *(Column("Workload", "workload"), Column("Compiler", "compiler")),
         Column("mean", "base", "ms", f"{base} (ms)"),
         Column("range", "base_range", "range", f"{base} (ms)"),
-        Column("mean", "own", "ms", f"{own} (ms)"),
-        Column("range", "own_range", "range", f"{own} (ms)"),
+        Column("mean", "own", "ms", f"{subject} (ms)"),
+        Column("range", "own_range", "range", f"{subject} (ms)"),
         *(
             Column("Program", schema.REPLAY, "ratio"),
             Column("Everything else", schema.EVERYTHING_ELSE, "ratio"),
@@ -160,7 +160,7 @@ def predicted(sources: Sources) -> Iterator[dict]:
     """Yield for each model and compiler the ms by which its programs differ, and those of its layers together."""
     data, pair = sources.dataset_for(PRODUCTS), main(sources)
     matrix = sources.dataset_for(MATRIX)
-    alone, whole = _replays(data, PRODUCTS), _replays(matrix, MATRIX)
+    alone, models = _replays(data, PRODUCTS), _replays(matrix, MATRIX)
     by_layer = {layer(cells.sizes(data.config, name)): name for name in data.study(PRODUCTS).workloads}
     for model in (name for name in MODELS if name in matrix.study(MATRIX).workloads):
         counted = layers(model, cells.sizes(data.config, model))
@@ -171,7 +171,7 @@ def predicted(sources: Sources) -> Iterator[dict]:
                 for one, count in counted.items()
                 if one in by_layer
             ]
-            measured = _difference(whole, model, compiler, pair.sides)
+            measured = _difference(models, model, compiler, pair.sides)
             if costs and not is_missing(sum(costs)) and not is_missing(measured):
                 yield {
                     "model": model,
@@ -190,8 +190,9 @@ def _replays(data: Dataset, study: str) -> dict[tuple, dict]:
 
 def _difference(replays: dict[tuple, dict], workload: str, compiler: str, sides: tuple[str, str]) -> float:
     """Return the ms of the subject's program less those of the baseline's; NaN if one has no time."""
-    base, own = (replays.get((workload, compiler, side), {}).get("steady_ms", float("nan")) for side in sides)
-    return own - base
+    times = (replays.get((workload, compiler, side), {}).get("steady_ms", float("nan")) for side in sides)
+    base, subject = times
+    return subject - base
 
 
 TABLES = (
