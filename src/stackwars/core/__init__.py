@@ -1,4 +1,4 @@
-"""Programs, compilers, judges and processes: what measuring, explaining and the study stand on.
+"""Programs, compilers, judges and processes, on which measuring, explaining and the study build.
 
 It reads a StableHLO program (`program_text`, `program`, `mlir`) and compiles it (`compilers`) in a process of a
 compiler's environment (`worker`), which a client commands and survives (`client`). It evaluates a program without a
@@ -6,6 +6,6 @@ compiler's optimisations (`evaluate`), judges values (`judge`), reads XLA's buff
 process ended (`outcome`), estimates ratios (`ratio`), writes numbers as text (`numbers`) and lines for a terminal
 (`lines`), and starts and limits processes (`launch`, `limits`).
 
-It imports no other room. What a compiler's environment runs (`worker`, `compilers`, `mlir`, `hlo`, `buffers`) imports
-NumPy and that compiler alone, so that releases of several years can run it.
+It imports no other room. Modules that a compiler's environment runs (`worker`, `compilers`, `mlir`, `hlo`, `buffers`)
+import NumPy and that compiler alone, so that releases of several years can run them.
 """

@@ -1,7 +1,7 @@
-"""Compile a program in a worker, call it, judge it and time it: what a check, an explained program and a release do.
+"""Compile a program in a worker, call it, judge it and time it: for checks, explained programs and releases.
 
-The worker is any client with the methods `load`, `place`, `timed_call` and `time` of `client.Worker`. Whatever ends a
-program, a crash, a hang, a refusal, is the outcome of that program and of no other.
+The worker is any client with the methods `load`, `place`, `timed_call` and `time` of `client.Worker`. A crash, a hang
+or a refusal is the outcome of the program that it ends and of no other.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _OPERATION = re.compile(
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of a call: the median of blocks, with quartiles. others_share: of the cores' time, used by other
-    processes meanwhile.
+    """Milliseconds of a call: the median of blocks, with quartiles. others_share: the share of the cores' time that
+    other processes used meanwhile.
     """
 
     ms: float
@@ -45,9 +45,9 @@ class Timing:
 class Checked:
     """The outcome of a program, with its verdict and times.
 
-    operation: at which a compiler refuses the program. is_emitted: whether the frontend emitted a program of the
-    computation, not an odd one (`judge.Expected`). verdict: of `judge.judge`; None if the values were not judged.
-    first_ns, repeat_ns: of the first and the last call.
+    operation: the one that a compiler refuses. is_emitted: whether the frontend emitted a program of the
+    computation, not an odd one (`judge.Expected`). verdict: from `judge.judge`; None if the values were not judged.
+    first_ns, repeat_ns: time of the first and of the last call.
     """
 
     outcome: Outcome
@@ -61,7 +61,7 @@ class Checked:
 
     @property
     def ran(self) -> bool:
-        """Return whether the time is meaningful: the values are right, or nothing says what they should be."""
+        """Return whether the time is meaningful: the values are right or could not be judged."""
         return self.outcome.status in (Status.OK, Status.NOT_JUDGED)
 
 
@@ -101,10 +101,10 @@ def check(worker: Worker, program: Program, expected: Expected) -> Checked:
 
 def refused(failed: Failed, **known: Any) -> Checked:
     """Return the outcome of a program that failed, with the compiler's message in one line and its operation."""
-    found = failed.outcome
-    message = " ".join(found.detail.split())[:600]
-    operation = operation_in(message) if found.status is Status.UNSUPPORTED else ""
-    return Checked(Outcome(found.status, message, found.signature), operation, **known)
+    outcome = failed.outcome
+    message = " ".join(outcome.detail.split())[:600]
+    operation = operation_in(message) if outcome.status is Status.UNSUPPORTED else ""
+    return Checked(Outcome(outcome.status, message, outcome.signature), operation, **known)
 
 
 def time_together(worker: Worker, programs: Sequence[Program], seconds: float) -> dict[str, Timing]:
@@ -129,12 +129,12 @@ def time_together(worker: Worker, programs: Sequence[Program], seconds: float) -
 
 
 def keyed(call: str, which: int, results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return a call's results by the keys of the expected values, which have the state after a first step alone."""
+    """Return a call's results by the keys of the expected values; state after further steps has no key."""
     keys = {name: judge.value_key(name, which) for name in results}
     return {f"{call}/{keys[name]}": value for name, value in results.items() if keys[name]}
 
 
 def operation_in(message: str) -> str:
-    """Return the operation that a compiler's message names; "" if it names none."""
-    found = _OPERATION.search(message)
-    return next((name for name in found.groups() if name), "") if found else ""
+    """Return the operation named by a compiler's message; "" if there is none."""
+    match = _OPERATION.search(message)
+    return next((name for name in match.groups() if name), "") if match else ""

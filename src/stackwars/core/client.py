@@ -51,8 +51,8 @@ class Process:
         cwd: Path | None = None,
         cpus: set[int] | None = None,
     ) -> None:
-        """python, arguments: the command. cap_gib: of its memory. timeout_s: of one command. folder: of its log, which
-        then outlives it. cwd: by default its folder. cpus: the cores that it may use, None for all.
+        """python, arguments: the command. cap_gib: limits its memory. timeout_s: limits one command. folder: for its
+        log, which then outlives it. cwd: by default its folder. cpus: the cores that it may use, None for all.
         """
         self.timeout_s = timeout_s
         self._end = math.inf
@@ -91,7 +91,7 @@ class Process:
         if not self.is_running:
             self._start()
         self._limit()
-        # A process that has ended takes no command: its answer tells.
+        # A process that has ended takes no command; `answer` reports the end.
         with contextlib.suppress(OSError):
             if self._child.process:
                 self._child.process.stdin.write(json.dumps([command, arguments]).encode() + b"\n")
@@ -132,7 +132,7 @@ class Process:
         return launch.tail(path, **lines) if path.exists() else ""
 
     def last_words(self) -> str:
-        """Return what a process that crashed printed last, before a library's stack trace; "" if nothing."""
+        """Return the last line that a crashed process printed before a library's stack trace; "" if none."""
         return last_line(self.log(lines=_TRACE_LINES))
 
     def _start(self) -> None:
@@ -170,14 +170,14 @@ class Process:
                     raise self._died(command)
                 self._buffer += part
             elif self._child.has_ended():
-                # A process that it left behind holds the pipe.
+                # A process that the child left behind holds the pipe open.
                 raise self._died(command)
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
     def _died(self, command: str) -> Failed:
-        """Return the outcome of a command that ended the process, or during which its limits did."""
-        report, said = self.end(), self.last_words()
+        """Return the outcome of a command that ended the process, or during which a limit ended it."""
+        report, printed = self.end(), self.last_words()
         self.stop()
         if report.not_started:
             return Failed(Outcome(Status.ERROR, report.not_started))
@@ -185,23 +185,23 @@ class Process:
             return Failed(Outcome(Status.TIMEOUT, f"no end after {self.timeout_s:g} s in {command}"))
         if report.over_cap:
             return Failed(Outcome(Status.OOM, f"killed at the cap in {command}", "out of memory"))
-        return Failed(of_death(report.exit_code, command, said))
+        return Failed(of_death(report.exit_code, command, printed))
 
 
 def last_line(log: str) -> str:
     """Return the last line before a library's stack trace, without the time at which it was printed; "" if none."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     trace = ("@", "***", "Fatal Python", "Extension modules", "File")
-    said = [line for line in lines if not line.startswith(trace)]
-    return _TIME.sub("", said[-1])[:_TAIL] if said else ""
+    printed = [line for line in lines if not line.startswith(trace)]
+    return _TIME.sub("", printed[-1])[:_TAIL] if printed else ""
 
 
 @dataclass(frozen=True)
 class CompilerSpec:
     """A compiler in an environment.
 
-    module: of `stackwars.core.compilers`. options: of its constructor. python: the environment's Python; "" for this
-    one. flags: of XLA_FLAGS. device: cpu, cuda or tpu.
+    module: one of `stackwars.core.compilers`. options: for its constructor. python: the environment's Python; "" for
+    this one. flags: the value of XLA_FLAGS. device: cpu, cuda or tpu.
     """
 
     name: str
@@ -217,7 +217,7 @@ class CompilerSpec:
 
 
 class Times(NamedTuple):
-    """Nanoseconds of each round: on the clock, and of all the process's threads."""
+    """Nanoseconds of each round: on the clock, and processor time of all the process's threads."""
 
     wall_ns: np.ndarray
     cpu_ns: np.ndarray
@@ -295,8 +295,8 @@ class Worker(Process):
         kinds = self._types[name] or [None] * len(arguments)
         keys = []
         if len(kinds) != len(arguments):
-            said = f"expected {len(kinds)} arguments of {name}, got {len(arguments)}; fix: lower it again"
-            raise Failed(Outcome(Status.ERROR, said))
+            why = f"expected {len(kinds)} arguments of {name}, got {len(arguments)}; fix: lower it again"
+            raise Failed(Outcome(Status.ERROR, why))
         for argument, kind in zip(arguments, kinds, strict=True):
             number = 0 if argument.is_fixed else which
             keys.append(f"{argument.key} of set {number} as {kind}")
@@ -384,6 +384,6 @@ def _as_argument(array: np.ndarray, kind: list | None, place: str) -> np.ndarray
     if kind is None:
         return array
     if [extent for extent in array.shape if extent != 1] != [extent for extent in kind[0] if extent != 1]:
-        said = f"{place}: expected the program's shape {tuple(kind[0])}, got {array.shape}; fix: lower it again"
-        raise Failed(Outcome(Status.ERROR, said))
+        why = f"{place}: expected the program's shape {tuple(kind[0])}, got {array.shape}; fix: lower it again"
+        raise Failed(Outcome(Status.ERROR, why))
     return np.ascontiguousarray(array).reshape(kind[0]).astype(types.dtype_of(kind[1]), copy=False)

@@ -1,8 +1,8 @@
-"""Time that this process waited for a core, as the kernel counts it: see docs/protocol.md.
+"""Measure how long this process waits for a core, as the kernel counts it: see docs/protocol.md.
 
-The run-queue wait of every thread is in /proc/self/task/*/schedstat (Documentation/scheduler/sched-stats.rst). What
-others used of the cores (/proc/stat, proc(5)), and what the host took away, is known for the whole steady state
-alone: the kernel tells it in steps of 10 ms. Standard library only: it runs in the process of a cell.
+The run-queue wait of every thread is in /proc/self/task/*/schedstat (Documentation/scheduler/sched-stats.rst). The
+kernel counts the time that others used of the cores (/proc/stat, proc(5)), and that the host took away, in steps of
+10 ms, so it is known only for the full steady state. Standard library only: it runs in the process of a cell.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SHARE_OF_A_WORKER = 0.01
 class Usage(NamedTuple):
     """Times of the threads of this process since the meter was last read, in ns of thread time.
 
-    run: on a core; wait: runnable, in a queue; steal: taken from the cores of this process by the host
-    (of all that ran there; the kernel counts it in ticks of 10 ms, so a short block sees it late).
+    run: on a core; wait: runnable, in a queue; steal: taken by the host from the cores of this process
+    (whichever process ran there; the kernel counts it in ticks of 10 ms, so a short block sees it late).
     """
 
     run: int
@@ -42,7 +42,7 @@ class Meter:
     """Reads what happened between two calls of `read`; a reading costs some microseconds a thread."""
 
     def __init__(self, cpus: set[int] | None = None) -> None:
-        """cpus: whose steal time counts; by default those that this process may use."""
+        """cpus: the cores whose steal time counts; by default those that this process may use."""
         self._cpus = os.sched_getaffinity(0) if cpus is None else cpus
         self._files: dict[str, int] = {}
         self._last: dict[str, tuple[int, int]] = {}
@@ -54,7 +54,7 @@ class Meter:
         self._began = time.perf_counter_ns(), sum(self._ticks())
 
     def read(self) -> Usage:
-        """Usage since the last reading; all zero where the kernel keeps no such statistics."""
+        """Return the usage since the last reading; all zero if the kernel has no such statistics."""
         now = self._threads()
         run = wait = 0
         for task, (ran, waited) in now.items():
@@ -68,9 +68,9 @@ class Meter:
         return Usage(run, wait, steal)
 
     def other_processes_share(self) -> float:
-        """Share of the cores' time since the meter was made that others had, other machines included.
+        """Return the share of the cores' time since the meter began that others had, other machines included.
 
-        0 to 1, exact to some steps of 10 ms: busy and stolen time but the process's own.
+        0 to 1, exact to some steps of 10 ms: busy and stolen time without the process's own.
         """
         self.read()
         began_ns, began = self._began
@@ -79,7 +79,7 @@ class Meter:
         return min(1.0, max(0.0, others_ns / available_ns))
 
     def workers(self) -> int:
-        """Threads that had more than SHARE_OF_A_WORKER of the process's CPU time since the meter was made."""
+        """Return how many threads had more than SHARE_OF_A_WORKER of the process's CPU time since the meter began."""
         total = sum(self.run_by_thread.values())
         return sum(ran > SHARE_OF_A_WORKER * total for ran in self.run_by_thread.values())
 
@@ -89,7 +89,7 @@ class Meter:
             os.close(self._files.pop(ended))
         for task in listed:
             try:
-                # The kernel itself brings the account up to date at ticks alone, 1 to 10 ms apart.
+                # The kernel itself updates the account only at ticks, 1 to 10 ms apart.
                 time.clock_gettime_ns(_clock_of(int(task)))
                 if task not in self._files:
                     self._files[task] = os.open(f"{_TASKS}/{task}/schedstat", os.O_RDONLY)
@@ -100,7 +100,7 @@ class Meter:
         return result
 
     def _ticks(self) -> tuple[int, int]:
-        """Busy and stolen time of the cores since the machine started, in ns."""
+        """Return busy and stolen time of the cores since the machine started, in ns."""
         text = os.pread(self._stat, _STAT_BYTES, 0).decode()
         busy = stolen = 0
         for line in text.splitlines():
@@ -113,12 +113,12 @@ class Meter:
 
 
 def _clock_of(task: int) -> int:
-    """The clock of a thread's time on a core: what pthread_getcpuclockid(3) gives, for any thread's number."""
+    """Return the clock of a thread's time on a core, as pthread_getcpuclockid(3) does, for any thread's number."""
     return ~task << 3 | 6
 
 
 def wait_share(run_ns: int, wait_ns: int, steal_ns: int = 0) -> float:
-    """Share of the time that the threads wanted a core in which they did not have one: 0 to 1."""
+    """Return the share, 0 to 1, of the threads' runnable time that they spent without a core."""
     without = wait_ns + steal_ns
     # Kernels that keep account of stolen time count it as neither run nor wait.
     return without / (run_ns + without) if run_ns + without else 0.0

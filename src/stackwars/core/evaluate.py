@@ -2,8 +2,8 @@
 
 A small program is evaluated by the StableHLO reference interpreter. Any other is evaluated one operation at a time: XLA
 compiles each alone, so that nothing is fused, folded or simplified. Both take a program in float64, in which narrower
-floats become float64, or as it is. In float64 a cast to a narrower float still rounds to it, and one operation at a
-time a value beyond the range of its type still is an infinity.
+floats become float64, or as it is. In float64 a cast to a narrower float still rounds to that type, and in the
+evaluation of one operation at a time a value beyond the range of its type is still an infinity.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from stackwars.core.client import Worker
 
 INTERPRETED_WORK = 1e7
-"""Most scalar operations for the interpreter, which takes a few microseconds for each."""
+"""Most scalar operations that the interpreter evaluates; each takes a few microseconds."""
 INTERPRETED_S = 60
-"""Seconds for the interpreter, which copies whole arrays in each step of a loop."""
+"""Time limit of the interpreter, which copies full arrays in each step of a loop."""
 NOT_INTERPRETED = {
     f"stablehlo.{name}"
     for name in (
@@ -48,7 +48,7 @@ ALONE = {
     "xla_cpu_experimental_ynn_fusion_type": "",
     "xla_backend_optimization_level": "1",
 }
-"""XLA's options for single operations, which run once: no optimisation may be what is wrong."""
+"""XLA's options for single operations, each of which runs once: an optimisation must not be the fault."""
 UNIT_ROUNDOFF = {
     "f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8,
     **dict.fromkeys(("f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ"), 2.0**-4),
@@ -77,15 +77,15 @@ _FLOATS = re.compile(r"(?:x|<)(bf16|f16|f32|f64|f8\w+)>")
 def float64_text(text: str) -> str:
     """Return the program with float64 in place of narrower floating-point types."""
 
-    def literal(found: re.Match) -> str:
+    def literal(match: re.Match) -> str:
         # Without quotes it is one value, most significant byte first; with them bytes in the memory's order.
-        digits = _widened(found[2], found[4], 1 if found[1] else -1)
-        return f"dense<{found[1]}0x{digits}{found[1]}> : tensor<{found[3]}f64>"
+        digits = _widened(match[2], match[4], 1 if match[1] else -1)
+        return f"dense<{match[1]}0x{digits}{match[1]}> : tensor<{match[3]}f64>"
 
-    def listed(found: re.Match) -> str:
+    def listed(match: re.Match) -> str:
         # In a list, numbers that are not finite are hexadecimal.
-        values = _NUMBER.sub(lambda one: f"0x{_widened(one[1], found[3], -1)}", found[1])
-        return f"dense<{values}> : tensor<{found[2]}{found[3]}>"
+        values = _NUMBER.sub(lambda one: f"0x{_widened(one[1], match[3], -1)}", match[1])
+        return f"dense<{values}> : tensor<{match[2]}{match[3]}>"
 
     text = _LIST.sub(listed, _HEXADECIMAL.sub(literal, _LAYOUT.sub("", text)))
     return _NARROW.sub(r"tensor<\1f64>", _NARROWING.sub(_rounded, text))
@@ -115,12 +115,12 @@ def unit_roundoff(text: str) -> float:
     return max((UNIT_ROUNDOFF.get(name, 2.0**-2) for name in set(_FLOATS.findall(text))), default=0.0)
 
 
-# The order for an evaluation: in the process that asks for it
+# A request for an evaluation, in the process of the client
 
 
 class Evaluated:
-    """Arrays of values of a graph and fingerprints of all in the first set of inputs; of an evaluation of certain
-    values, these arrays alone.
+    """Arrays of a graph's values, and fingerprints of all values in the first set of inputs; only the arrays if certain
+    values were requested.
     """
 
     def __init__(self, folder: Path, prints: dict[int, dict[str, Any]], files: dict[int, list[Path]]) -> None:
@@ -160,9 +160,9 @@ def evaluate(
 ) -> Evaluated:
     """Evaluate every operation alone in XLA.
 
-    worker: of an XLA that is not the suspect if values are to be judged. folder: for the arrays, a few times the size
-    of the values; must exist. double: floats in float64. save: values whose arrays are wanted; by default informative
-    ones and the program's results. shaken: see `results`.
+    worker: has an XLA that is not under test if values are to be judged. folder: for the arrays, a few times the size
+    of the values; must exist. double: compute floats in float64. save: values whose arrays are wanted; by default
+    informative ones and the program's results. shaken: see `results`.
 
     :raises Failed: for an operation that the compiler does not take alone.
     """
@@ -192,7 +192,7 @@ def evaluate(
         "save": list(graph.results if save is None else save), "save_informative": save is None,
     }  # fmt: skip
     prints = worker.evaluate(job, folder)
-    return Evaluated(folder, {int(value): found for value, found in prints.items()}, files)
+    return Evaluated(folder, {int(value): mark for value, mark in prints.items()}, files)
 
 
 def results(
@@ -206,10 +206,10 @@ def results(
     alone: bool = False,
     shaken: bool = False,
 ) -> tuple[list[list[np.ndarray]], str]:
-    """Return a program's results in each set of inputs, and what evaluated them: the interpreter, or single operations.
+    """Return a program's results in each set of inputs, and their evaluator: the interpreter, or single operations.
 
-    text: the program as it was emitted; "" for a part of one. alone: not by the interpreter. shaken: likewise, and
-    every number that its type rounds is moved by one roundoff, as another implementation may round it.
+    text: the program as it was emitted; "" for a part of one. alone: do not use the interpreter. shaken: likewise, and
+    move every number that its type rounds by one roundoff, as another implementation may round it.
 
     :raises Failed: if neither takes it.
     """
@@ -218,8 +218,8 @@ def results(
         patience, worker.timeout_s = worker.timeout_s, min(worker.timeout_s, INTERPRETED_S)
         try:
             wanted = float64_text(text) if double else text
-            found = [worker.interpret(wanted, [get(number) for get in values]) for number in range(sets)]
-            return found, "the StableHLO interpreter"
+            outputs = [worker.interpret(wanted, [get(number) for get in values]) for number in range(sets)]
+            return outputs, "the StableHLO interpreter"
         except Failed as error:
             if error.outcome.status not in (Status.UNSUPPORTED, Status.CRASH, Status.TIMEOUT):
                 raise
@@ -237,7 +237,7 @@ def results(
 
 
 def is_interpretable(graph: Graph, text: str) -> bool:
-    """Return whether the interpreter has all of a program's operations, and is done with them in seconds."""
+    """Return whether the interpreter has all of a program's operations, and finishes in seconds."""
     # MLIR's bindings hand out no values of bfloat16 and narrower floats.
     has_numpy_types = not re.search(r"bf16>|f8\w+>|[<x]u?i[24]>", text)
     work = sum(op.work for op in graph.ops)
@@ -248,16 +248,16 @@ def is_interpretable(graph: Graph, text: str) -> bool:
 
 def _most(kind: str) -> float | None:
     """Return the size from which a float64 is an infinity in a tensor type; None for float64 and integers."""
-    found = dtype(kind) if is_tensor(kind) else np.dtype(np.int8)
-    if not is_float(found) or found == np.float64:
+    scalar = dtype(kind) if is_tensor(kind) else np.dtype(np.int8)
+    if not is_float(scalar) or scalar == np.float64:
         return None
-    largest = float(types.largest(found))
+    largest = float(types.largest(scalar))
     # Half a unit in the last place above the largest number still rounds to it.
     return largest * (1 + UNIT_ROUNDOFF[element(kind)] / 2)
 
 
 def _last_reads(graph: Graph) -> dict[int, list[int]]:
-    """Return {number of an operation: the values that no later one reads}, but for the program's results."""
+    """Return {number of an operation: the values that no later one reads}, without the program's results."""
     last: dict[int, int] = {}
     for op in graph.ops:
         last |= dict.fromkeys((*op.results, *op.reads), op.number)
@@ -269,16 +269,16 @@ def _last_reads(graph: Graph) -> dict[int, list[int]]:
 
 
 def unsupported(graph: Graph) -> Op | None:
-    """Return the first operation with a result that is no tensor of known extents, such as a token."""
+    """Return the first operation with a result that is not a tensor of known extents, such as a token."""
     return next((op for op in graph.ops if not all(is_tensor(graph.types[one]) for one in op.results)), None)
 
 
 def left_open(worker: Worker, graph: Graph, values: Values, sets: int = INPUT_SETS) -> str:
     """Return why StableHLO leaves a result of these inputs to the implementation; "" if it leaves none.
 
-    Such are a number converted to an integer type that cannot hold it, and a division of integers by zero.
+    It does so for a number converted to an integer type that cannot hold it, and for a division of integers by zero.
 
-    :raises Failed: if the operations before cannot be evaluated.
+    :raises Failed: if the operations before it cannot be evaluated.
     """
     tests = {op: test for op in graph.ops if (test := _is_left_open(op, graph.types))}
     if not tests:
@@ -294,7 +294,7 @@ def left_open(worker: Worker, graph: Graph, values: Values, sets: int = INPUT_SE
 
 
 def _is_left_open(op: Op, kinds: Mapping[int, str]) -> Callable[..., bool] | None:
-    """Return whether operands of an operation have such values, as a function; None if none can have."""
+    """Return a test of an operation's operands for such values; None if they cannot have any."""
     name, result = op.name.rpartition(".")[2], kinds[op.results[0]] if op.results else ""
     bits = re.search(r"[x<](u?)i(\d+)>$", result)
     if not bits or bits[2] == "1":
@@ -307,7 +307,7 @@ def _is_left_open(op: Op, kinds: Mapping[int, str]) -> Callable[..., bool] | Non
     return None
 
 
-# The evaluation: in the process of a worker
+# The evaluation, in the process of a worker
 
 
 class Evaluator:
@@ -320,13 +320,13 @@ class Evaluator:
 
     @staticmethod
     def _working(compiler: Callable[[dict[str, Any]], Any]) -> Any:
-        """Return the compiler of single operations; a release that does not have YNN refuses its option."""
-        found = compiler(ALONE)
+        """Return the compiler of single operations; a release without YNN refuses its option."""
+        result = compiler(ALONE)
         try:
-            found.compile(_NOTHING)
+            result.compile(_NOTHING)
         except Exception:
             return compiler({name: value for name, value in ALONE.items() if "ynn" not in name})
-        return found
+        return result
 
     def run(self, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Evaluate a program; return {value: its fingerprint in the first set of inputs}.
@@ -334,7 +334,7 @@ class Evaluator:
         job: {texts: {key: [the operation in float64, as it is]}; steps, in order: {key, reads, results, free, most: the
         size from which a result is an infinity in its own type, or None, roundoff: by which a result is moved, or 0};
         arguments: {value: [file of each set]}; sets: of inputs; save: values written as "<set>-<value>.npy" into the
-        folder; save_informative: whether values that can be told from others are written too; folder}.
+        folder; save_informative: whether informative values are written too; folder}.
         """
         with ThreadPoolExecutor(2) as pool:
             new = [key for key in job["texts"] if key not in self._single]
@@ -349,7 +349,7 @@ class Evaluator:
         try:
             return self._compiler.compile(double)
         except Exception:
-            # Such as a bit cast, which has no form in float64.
+            # A bit cast, for example, has no form in float64.
             return self._compiler.compile(plain)
 
     def _evaluate(self, job: dict, number: int, prints: dict[str, dict[str, Any]]) -> None:
@@ -364,7 +364,7 @@ class Evaluator:
             try:
                 arrays = self._call(self._single[step["key"]], inputs)
             except Exception:
-                # Such as a call of LAPACK in float32, which refuses float64 as it runs.
+                # A call of LAPACK in float32, for example, refuses float64 as it runs.
                 self._single[step["key"]] = self._compiler.compile(job["texts"][step["key"]][1])
                 arrays = self._call(self._single[step["key"]], inputs)
             columns = (step["results"], arrays, step["most"], step["roundoff"])
@@ -384,9 +384,9 @@ class Evaluator:
             self._compiler.put(array.reshape(extents).astype(dtype))
             for array, (extents, dtype) in zip(arrays, program.types, strict=True)
         ]
-        found = program.call(0)
-        program.fence(found)
-        result = program.fetch(found)
+        outputs = program.call(0)
+        program.fence(outputs)
+        result = program.fetch(outputs)
         program.buffers[0] = [None] * len(program.types)
         return result
 
@@ -399,7 +399,7 @@ class Evaluator:
 
 
 def shake(array: np.ndarray, roundoff: float, seed: int) -> np.ndarray:
-    """Return float64 numbers moved up or down by a type's unit roundoff, but for those that the type has.
+    """Return float64 numbers moved up or down by a type's unit roundoff, except those that the type has.
 
     >>> shake(np.array([0.5, 3.0]), 2.0**-24, 1).tolist()
     [0.5, 3.0]
@@ -412,7 +412,7 @@ def shake(array: np.ndarray, roundoff: float, seed: int) -> np.ndarray:
 
 
 def fingerprint(array: np.ndarray) -> dict[str, Any]:
-    """Return what tells whether two arrays can have the same elements in another order.
+    """Return a summary by which arrays with the same elements in another order are recognised.
 
     Size, kind, whether it is informative, and six moments of the finite elements: the root mean square, and relative to
     it the mean absolute value, the mean cube of the absolute value, the largest, the smallest and the mean element.

@@ -1,10 +1,10 @@
-"""Read the text of an HLO module, as XLA dumps it after optimisation, count what it holds, and class its operations.
+"""Read the text of an HLO module, as XLA dumps it after optimisation, count its contents, and class its operations.
 
 Standard library only: it runs in compilers' environments, and the tables name the classes by it.
 
 `Module.runs` says how often each computation runs, so that a sum over a program counts a loop's body as often as XLA
 says that it runs. Collectives are counted as they stand in the text: one in a loop's body counts once. Their bytes are
-those of an instruction's result on a device, which for an all-gather is all that is gathered, and for a
+the bytes of an instruction's result on a device: all gathered elements for an all-gather, and for a
 reduce-scatter the part that stays on a device.
 """
 
@@ -25,7 +25,7 @@ _COMMENT = re.compile(r"/\*.*?\*/")
 _CALLED = re.compile(r"\b(calls|to_apply|body|condition|called_computations|branch_computations)=")
 _BITS = {"pred": 8, "s4": 4, "u4": 4, "s2": 2, "u2": 2, "token": 0, "opaque": 0, "f4e2m1fn": 4}
 CALLS = ("call", "conditional", "async-start", "custom-call")
-"""Operations that only run other computations: here, at their side, or (custom) on another core."""
+"""Operations that only run other computations: in place, concurrently, or (custom) on another core."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Instruction:
 
     @cached_property
     def called(self) -> tuple[str, ...]:
-        """Names of the called computations, in the order of the text."""
+        """Return the names of the called computations, in the order of the text."""
         names = []
         for match in _CALLED.finditer(self.attributes):
             rest = self.attributes[match.end() :]
@@ -90,10 +90,10 @@ class Module:
 
     @cached_property
     def runs(self) -> dict[str, int | None]:
-        """{control computation: how often one call of the program runs it, None if unknown}.
+        """Return {control computation: how often one call of the program runs it, None if unknown}.
 
-        Control computations are the entry, loop bodies, branches, and what CALLS call: what fusions, reductions and the
-        like call is part of the operation that calls it. Every branch counts as taken.
+        Control computations are the entry, loop bodies, branches, and the computations that CALLS call. A computation
+        that a fusion, a reduction or the like calls is part of that operation. Every branch counts as taken.
         """
         runs: dict[str, int | None] = {}
 
@@ -143,7 +143,7 @@ def read(text: str) -> Module:
             instruction = _instruction(line)
             current.instructions[instruction.name] = instruction
     if not entry:
-        raise ValueError("expected the text of an HLO module, found no ENTRY computation")
+        raise ValueError("expected the text of an HLO module, got no ENTRY computation")
     return Module(computations, entry)
 
 
@@ -179,7 +179,7 @@ def _closing(text: str, start: int) -> int:
 
 _CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
 _YNN = '"kind":"__ynn_fusion"'
-_UNKNOWN = 2**62  # libtpu writes the largest 64-bit number where it has no estimate
+_UNKNOWN = 2**62  # libtpu writes the largest 64-bit number if it has no estimate
 LAYOUT = ("copy", "transpose", "reshape", "broadcast")
 """Operations that only change where elements stand."""
 FORWARDS = ("bitcast", "tuple", "get-tuple-element", "parameter", "constant")
@@ -196,11 +196,11 @@ def facts(text: str, estimated: bool = True) -> dict:
     """Return counts over one optimised module. estimated: whether its cycles are estimates of the final code.
 
     operations_by_kind: every instruction of every computation, each counted once, fused ones included, the most
-    frequent kind first. layout_bytes: written by operations (or fusions of nothing else) that only change where
+    frequent kind first. layout_bytes: bytes written by operations (or fusions of nothing else) that only change where
     elements stand, loops multiplied. depth: operations on the longest path through the entry, a loop's body once.
     estimated_cycles: XLA's own estimate, summed over the operations that run by themselves, loops multiplied. Bytes
-    and cycles are None if XLA does not say how often such a loop runs; cycles also if it gives none. collectives: of
-    `partitioned_collectives`.
+    and cycles are None if XLA does not say how often such a loop runs; cycles also if it has no estimate. collectives:
+    see `partitioned_collectives`.
     """
     module = read(text)
     kinds = Counter(i.opcode for i in module.instructions)
@@ -214,13 +214,13 @@ def facts(text: str, estimated: bool = True) -> dict:
 
 
 def counts(text: str) -> dict[str, int]:
-    """Return the FACTS of an optimised module for the CPU. Raises ValueError for a text that is no HLO module."""
-    every = read(text).instructions
-    kinds = Counter(i.opcode for i in every)
+    """Return the FACTS of an optimised module for the CPU. Raises ValueError for a text that is not an HLO module."""
+    instructions = read(text).instructions
+    kinds = Counter(i.opcode for i in instructions)
     return {
         "fusions": kinds["fusion"],
         "products": kinds["dot"] + kinds["convolution"],
-        "ynn": sum(i.opcode == "fusion" and _YNN in i.attributes for i in every),
+        "ynn": sum(i.opcode == "fusion" and _YNN in i.attributes for i in instructions),
         "library_calls": kinds["custom-call"],
         "transposes": kinds["transpose"],
         "copies": kinds["copy"],
@@ -266,23 +266,23 @@ def _depth(module: Module, name: str) -> int:
 
 def emitted_collectives(text: str) -> dict[str, int]:
     """Return {kind: count} and `bytes` of a StableHLO program; the types in a manual computation are a device's."""
-    found = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
+    totals = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
     open_ = False
     for line in text.splitlines():
         if match := _EMITTED.search(line):
-            found[match[1]] += 1
+            totals[match[1]] += 1
             open_ = True
-        # A reduction's type stands after its region.
+        # A reduction's type follows its region.
         if open_ and (result := _RESULT.search(line)):
             for extents, bits in _TENSOR.findall(result[1]):
                 count = math.prod(int(extent) for extent in extents.split("x") if extent)
-                found["bytes"] += count * max(8, int(bits)) // 8
+                totals["bytes"] += count * max(8, int(bits)) // 8
             open_ = False
-    return found
+    return totals
 
 
 def partitioned_collectives(module: Module) -> dict[str, int]:
-    """Return the same of an optimised HLO module. A collective that is started and awaited apart counts once."""
+    """Return {kind: count} and `bytes` of an optimised HLO module; a collective in two halves counts once."""
     result = dict.fromkeys((*COLLECTIVES, "bytes"), 0)
     for instruction in module.instructions:
         kind = instruction.opcode.removesuffix("-start").replace("-", "_")
@@ -326,9 +326,9 @@ _NORMALISES = re.compile(r"layernorm|batchnorm|softmax|reduce", re.IGNORECASE)
 def class_of(module: Module, instruction: Instruction) -> str:
     """Return the class of one operation that runs by itself.
 
-    A fusion or a call is classified by all that its body holds: with a product, it is a product (a YNN
-    fusion of a dot too), else with a reduction a reduction; where it only moves elements, a transpose; else
-    elementwise. A loop's own work is dispatch.
+    A fusion or a call is classified by its body: if that has a product, it is a product (a YNN fusion of a dot too);
+    else if it has a reduction, a reduction; else if it calls a library, a library call; if it only moves elements, a
+    transpose; else elementwise. A loop's own work is dispatch.
     """
     if instruction.opcode in _CONTROL:
         return DISPATCH

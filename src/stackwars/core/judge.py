@@ -1,16 +1,16 @@
-"""Judge what a program gave by its expected values: how many elements are wrong, which, and by how much.
+"""Judge a program's outputs by its expected values: how many elements are wrong, which, and by how much.
 
-Integers, booleans and indices must be equal. Floating-point values must agree within a limit, as a whole (relative
+Integers, booleans and indices must be equal. Floating-point values must agree within a limit, all together (relative
 L2 error) and element by element (error over the largest value of the reference): one wrong row of 32,769 has a
 relative L2 error of 9e-6 and an element's error of 1e-3 and more. Not-a-number and infinities are values: they must
 stand where the reference has them.
 
 The limit follows from the program: the larger of what rounding does to its longest sum (4 standard deviations,
-u sqrt(n): Higham and Mary, SIAM J. Sci. Comput. 41, 2019) and 8 times what an evaluation of the same program in its
-precision differs from that in float64.
+u sqrt(n): Higham and Mary, SIAM J. Sci. Comput. 41, 2019) and 8 times the difference between evaluations of the same
+program in its precision and in float64.
 
 `expected.npz` has the values: `output0` and `output1`, the output of a call with each set of inputs (`output0/1` and so
-on are further results), and `state/<name>`, what the first call leaves of a workload that updates its state.
+on are further results), and `state/<name>`, the state after the first call of a workload that updates it.
 `expected.json` says who computed them and the limits of the errors.
 """
 
@@ -42,14 +42,14 @@ DEVIATIONS = 4
 MARGIN = 8
 """Factor between the errors of two evaluations in the program's precision that a limit allows."""
 MOST = 1e-2
-"""The largest limit that measured rounding may ask for, unless the narrowest type asks for more."""
+"""The largest limit that measured rounding may require, unless the narrowest type requires more."""
 USEFUL = 0.25
 """A larger limit would let anything pass."""
 RANDOM = {"stablehlo.rng", "stablehlo.rng_bit_generator"}
 """Operations whose results are not the same in every compiler."""
 ARRAYS, DOCUMENT = "expected.npz", "expected.json"
 OUTPUT = "output"
-"""The name of the result that a call returns; of several, the others are output/1, output/2 and so on."""
+"""Name of a call's result; further results are output/1, output/2 and so on."""
 OUTPUTS = "values.npz"
 """File of the outputs of a process: {"<call>/<key of the expected values>": array}."""
 
@@ -59,7 +59,7 @@ def output_names(count: int) -> list[str]:
 
 
 def value_key(name: str, which: int) -> str | None:
-    """Return the key of a result's expected values, of a call with this set of inputs; None if it has none.
+    """Return the key of a result's expected values, for a call with this set of inputs; None if it has none.
 
     State that a program updates is expected after the first call alone.
     """
@@ -70,7 +70,7 @@ def value_key(name: str, which: int) -> str | None:
 
 
 def output_values(returned: np.ndarray | tuple[np.ndarray, ...], which: int) -> dict[str, np.ndarray]:
-    """Return what a call with this set of inputs returned, an array or several, by the keys of expected values."""
+    """Return the results of a call with this set of inputs, an array or several, by the keys of expected values."""
     each = returned if isinstance(returned, tuple) else (returned,)
     return {value_key(name, which): value for name, value in zip(output_names(len(each)), each, strict=True)}
 
@@ -79,10 +79,10 @@ def output_values(returned: np.ndarray | tuple[np.ndarray, ...], which: int) -> 
 class Expected:
     """The expected values of a program.
 
-    judge: what computed them; reason: why there are none, else ""; disputed: whether that is because two frontends'
-    programs compute different things. limits: of the relative L2 error and of an element's error over the largest
-    value, by key. values: by key; a file's are read as they are used. certain: masks of integers that do not depend on
-    rounding, by key; without one all elements are. rounding: the error of an evaluation as it is, by key.
+    judge: their evaluator; reason: why there are none, else ""; disputed: whether there are none because two frontends'
+    programs compute different things. limits: bounds of the relative L2 error and of an element's error over the
+    largest value, by key. values: by key; a file's are read as they are used. certain: masks of integers that do not
+    depend on rounding, by key; without one all elements are. rounding: error in the program's types, by result.
     odd: why a program is wrong in every compiler, by its label: the others agree on other values. difference: how
     programs differ in the types of their results. left_open: why values other than the expected ones are no fault.
     """
@@ -105,7 +105,7 @@ class Expected:
         return agreement(values, right, self.limits[key])
 
     def document(self) -> dict[str, Any]:
-        """Return all but the values, as expected.json has it."""
+        """Return the content of expected.json: all fields but the values."""
         names = ("judge", "reason", "limits", "rounding", "disputed", "odd", "difference", "left_open")
         return {"schema": 1, **{name: getattr(self, name) for name in names}}
 
@@ -142,27 +142,27 @@ def read(folder: Path) -> Expected:
 
 
 def least_limit(roundoff: float, terms: int) -> float:
-    """Return the least limit of an error: what rounding does to a sum of so many terms."""
-    # Sums are longer than what their own type adds up usefully: compilers have a wider accumulator.
+    """Return the least limit of an error: the effect of rounding on a sum of so many terms."""
+    # Compilers use a wider accumulator for sums that are too long for their own type.
     return max(ROUNDINGS * roundoff, min(DEVIATIONS * math.sqrt(terms) * roundoff, USEFUL))
 
 
 def limit(least: float, rounding: float) -> float:
     """Return the limit of an error; infinite if no limit is useful: the program amplifies rounding.
 
-    least: see `least_limit`. rounding: the error that an evaluation in the program's precision has.
+    least: see `least_limit`. rounding: the error of an evaluation in the program's precision.
     """
-    found = max(least, MARGIN * rounding) if MARGIN * rounding <= max(MOST, least) else least
-    return found if rounding <= least <= USEFUL or found > least else math.inf
+    result = max(least, MARGIN * rounding) if MARGIN * rounding <= max(MOST, least) else least
+    return result if rounding <= least <= USEFUL or result > least else math.inf
 
 
 def drawn(who: str, operations: Iterable[str]) -> str:
-    """Return the reason for which a program with these random operations is not judged."""
+    """Return why a program with these random operations is not judged."""
     return f"{who} draws random numbers ({', '.join(sorted(operations))}), which every compiler draws in its own way"
 
 
 def amplified(rounding: float, roundoff: float) -> str:
-    """Return the reason for which a program with such a rounding error is not judged."""
+    """Return why a program with such a rounding error is not judged."""
     if not math.isfinite(rounding):
         return "this program amplifies rounding without bound: it is finite in float64 and not in its own precision"
     if least_limit(roundoff, 1) > USEFUL:
@@ -190,10 +190,10 @@ def expected_values(
 ) -> Expected:
     """Return the expected values of a program, evaluated in float64 by an XLA that is not under test.
 
-    values: of its arguments. text: as it was emitted; "" for a part of a program. names: of its results, OUTPUT and so
+    values: its arguments. text: the emitted text; "" for a part of a program. names: its results' names, OUTPUT and so
     on by default.
 
-    :raises GraphError: for a program with a result that is no tensor of known extents.
+    :raises GraphError: for a program with a result that is not a tensor of known extents.
     :raises Failed: if it cannot be evaluated.
     """
     if why := refusal(text):
@@ -207,33 +207,33 @@ def expected_values(
     exact, by = evaluate.results(worker, graph, values, double=True, sets=sets, text=text)
     (rounded,), _ = evaluate.results(worker, graph, values, double=False, sets=1, text=text)
     if any(map(overflows, rounded, exact[0])):
-        # Only evaluated alone do operations keep the range of their types.
+        # Operations keep the range of their types only if they are evaluated alone.
         exact, by = evaluate.results(worker, graph, values, double=True, sets=sets, text=text, alone=True)
     names = names or output_names(len(graph.results))
     roundoff = evaluate.unit_roundoff(text or graph.module())
     least = least_limit(roundoff, graph.accumulation)
     left_open = evaluate.left_open(worker, graph, values, sets)
-    if text and not left_open:  # a part of a program is judged as its whole was
+    if text and not left_open:  # a part of a program is judged like the full program
         left_open = left_to_rounding(worker, graph, values, text)
-    found = Expected(f"jaxlib {worker.versions()['jaxlib']}, {by} in float64", left_open=left_open)
+    result = Expected(f"jaxlib {worker.versions()['jaxlib']}, {by} in float64", left_open=left_open)
     # Rounding was measured with the first set of inputs.
-    found.rounding.update(zip(names, map(worst_error, rounded, exact[0]), strict=True))
-    worst = max(found.rounding.values(), default=0.0)
+    result.rounding.update(zip(names, map(worst_error, rounded, exact[0]), strict=True))
+    worst = max(result.rounding.values(), default=0.0)
     if math.isinf(limit(least, worst)):
-        return Expected(reason=amplified(worst, roundoff), rounding=found.rounding)
+        return Expected(reason=amplified(worst, roundoff), rounding=result.rounding)
     for number, arrays in enumerate(exact):
         for name, right, other in zip(names, arrays, rounded, strict=True):
             if not (key := value_key(name, number)):
                 continue
-            found.values[key] = right
-            found.limits[key] = limit(least, found.rounding[name])
+            result.values[key] = right
+            result.limits[key] = limit(least, result.rounding[name])
             if number == 0 and right.dtype.kind in "biu" and not np.array_equal(right, other):
-                found.certain[key] = right == other
-    return found
+                result.certain[key] = right == other
+    return result
 
 
 def left_to_rounding(worker: Worker, graph: Graph, values: evaluate.Values, text: str) -> str:
-    """Return why another result of a small program is as good, its numbers being rounded in another way; "" if none is.
+    """Return why rounding a small program's numbers in another way gives another valid result; "" if it does not.
 
     A large program is not tried.
     """
@@ -255,21 +255,21 @@ def left_to_rounding(worker: Worker, graph: Graph, values: evaluate.Values, text
 
 
 def _apart(moved: np.ndarray, right: np.ndarray) -> float:
-    """Return the error of a result; of integers, few of which may turn, the share that differs."""
+    """Return the error of a result; for integers, few of which may turn, the share that differs."""
     return worst_error(moved, right) if _have_rounding(moved, right) else agreement(moved, right, np.inf).l2
 
 
 def overflows(rounded: np.ndarray, exact: np.ndarray) -> bool:
-    """Return whether a result is finite in float64 alone."""
+    """Return whether a result is finite only in float64."""
     if not is_float(rounded.dtype):
         return False
     return bool((~np.isfinite(rounded.astype(np.float64)) & np.isfinite(exact.astype(np.float64))).any())
 
 
 def judge(outputs: Mapping[str, np.ndarray], expected: Expected) -> dict[str, Any] | None:
-    """Return the verdict on a program's outputs, of the worst of them; None if they cannot be judged.
+    """Return the verdict on the worst of a program's outputs; None if they cannot be judged.
 
-    outputs: {"<call>/<key>": array}. {"judge", "wrong", "total", "l2", "largest", "where", "limit", "flaky"}: as of
+    outputs: {"<call>/<key>": array}. {"judge", "wrong", "total", "l2", "largest", "where", "limit", "flaky"}: as in
     `Agreement`, and None for an infinite error; flaky: calls with the same inputs differ, and one of them is wrong.
     """
     if expected.reason:
@@ -353,7 +353,7 @@ class Agreement:
 def agreement(values: np.ndarray, reference: np.ndarray, limit: float) -> Agreement:
     """Compare values with a reference of the same shape; extents of 1 do not count.
 
-    limit: of the relative L2 error and of each element's error over the reference's largest value. An element is
+    limit: bounds the relative L2 error and each element's error over the reference's largest value. An element is
     wrong if its error is over the limit; if only the L2 error is over it, every element that differs is.
     """
     if _long(values.shape) != _long(reference.shape):
@@ -373,13 +373,13 @@ def errors(values: np.ndarray, reference: np.ndarray, limit: float) -> tuple[np.
         wrong = np.atleast_1d(values != reference)
         return wrong, float(wrong.mean()) if wrong.size else 0.0, float(wrong.any())
     precise = np.complex128 if reference.dtype.kind == "c" else np.float64
-    found, expected = np.atleast_1d(values.astype(precise)), np.atleast_1d(reference.astype(precise))
+    got, expected = np.atleast_1d(values.astype(precise)), np.atleast_1d(reference.astype(precise))
     finite = np.isfinite(expected)
-    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
-    misplaced = ~same & (~finite | ~np.isfinite(found))
+    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
+    misplaced = ~same & (~finite | ~np.isfinite(got))
     size = np.abs(expected[finite])
     with np.errstate(invalid="ignore"):
-        error = np.where(same, 0.0, np.abs(found - expected))
+        error = np.where(same, 0.0, np.abs(got - expected))
     error[misplaced] = np.inf
     scale, norm = float(size.max(initial=0.0)) or 1.0, float(np.linalg.norm(size)) or 1.0
     l2, largest = float(np.linalg.norm(error)) / norm, float(error.max(initial=0.0)) / scale
@@ -398,7 +398,7 @@ def _long(shape: tuple[int, ...]) -> list[int]:
 
 
 def _order(values: np.ndarray, reference: np.ndarray) -> str:
-    """Return what the wrong elements have in common with the right ones: all but their order, or nothing."""
+    """Return whether the wrong elements are the right ones in another order, in words; "" if they are not."""
     same = values.size > 1 and np.array_equal(np.sort(values), np.sort(reference))
     return "; the right values in another order, as of equal keys in a sort" if same else ""
 

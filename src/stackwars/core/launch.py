@@ -43,18 +43,18 @@ PASSED = frozenset(
         "SLURMD_NODENAME",
     ]
 )
-"""Variables that a child process inherits. A list of those that change what is measured would never end: every
+"""Variables that a child process inherits. A list of all variables that change a measurement would never end: every
 library reads its own (DNNL_*, ATEN_*, NPY_*, GLIBC_TUNABLES, GOTO_NUM_THREADS, NVIDIA_TF32_OVERRIDE)."""
 PASSED_PREFIXES = ("LC_", "STACKWARS_", "UV_")
-"""The same, by their beginning. uv builds environments, and nothing that is measured reads its variables."""
+"""Prefixes of further inherited variables. uv builds environments, and nothing that is measured reads its variables."""
 POLL_S = 0.1
 RUNNER = "STACKWARS_RUNNER_PID"
 """Environment variable with the process number of the workflow; the child must not outlive it."""
 MAX_SAMPLES = 200
 """Samples of a child's memory in its report."""
-_KEPT_LINES, _TAIL_LINES = 20, 30
+_RESULT_LINES, _TAIL_LINES = 20, 30
 _CHARACTERS, _CHARACTERS_OF_OK = 4000, 500
-"""Length of the log in a result; there are many that ended well, and their logs matter less."""
+"""Length of the log in a result; most processes end well, and their logs matter less."""
 
 Sample = tuple[float, int]
 """Seconds since the start of the process, and resident bytes then."""
@@ -65,8 +65,8 @@ class ExitReport:
     """The end of a child process.
 
     exit_code: negative for a signal, as in `subprocess`; None if it was not started, and `not_started` says
-    why. log_tail: the last lines of its output. timed_out, over_cap, stopped: its parent killed it, for its
-    time, for its memory or because it was asked to. kernel_oom: the kernel killed it for memory; other_oom:
+    why. log_tail: the last lines of its output. timed_out, over_cap, stopped: its parent killed it for its time, for
+    its memory or on request. kernel_oom: the kernel killed it for memory; other_oom:
     the kernel killed some process meanwhile, and nothing shows that it was this one. memory: its resident
     bytes over time, {"seconds", "bytes"}.
     """
@@ -85,15 +85,13 @@ class ExitReport:
 
 
 def clean_environ(extra: dict[str, str]) -> dict[str, str]:
-    """Return the environment of a child process: PASSED of this process's variables, what is set for every child,
-    and `extra`.
-    """
+    """Return the environment of a child process: inherited variables, those that every child has, and `extra`."""
     passed = {k: v for k, v in os.environ.items() if k in PASSED or k.startswith(PASSED_PREFIXES)}
     return {
         **passed,
         "PYTHONPATH": str(REPOSITORY / "src"),
         "PYTHONHASHSEED": "0",
-        # NumPy alone would ask for 2 MiB pages, and whatever uses its arrays would have them.
+        # NumPy alone would request 2 MiB pages, and every user of its arrays would have them.
         "NUMPY_MADVISE_HUGEPAGE": "0",
         **extra,
     }
@@ -114,7 +112,7 @@ def start_child(
 ) -> Child:
     """Start `python` with these arguments under a cap in bytes, tied to the life of this process.
 
-    log: file for its output. cpus: the cores that it may use, None for all. streams: stdin and the like, as of Popen.
+    log: file for its output. cpus: the cores that it may use, None for all. streams: stdin and the like, as in Popen.
     deadline, stop: see `Child`.
     """
     parent = os.getpid()
@@ -141,15 +139,15 @@ def start_child(
 class Child:
     """A process under limits. Every wait for one child applies the limits of all (`look`).
 
-    No thread does: a child is a fork of this process, and a fork of a process with threads can hang before it starts.
-    process: has `pid` and `returncode`, as a Popen has; None if it could not be started. deadline: on the clock of
-    time.monotonic, when it is killed; it may be moved at any time.
+    No thread applies them: a child is a fork of this process, and a fork of a process with threads can hang before it
+    starts. process: has `pid` and `returncode`, as a Popen has; None if it could not be started. deadline: when it is
+    killed, on the clock of time.monotonic; it may be moved at any time.
     """
 
     def __init__(
         self, start: Callable[[], Any], cap: int, log: Path, deadline: float, stop: Callable[[], bool]
     ) -> None:
-        """start: returns the process. cap: of its resident bytes. stop: it is killed once this is true."""
+        """start: returns the process. cap: limits its resident bytes. stop: it is killed once this returns true."""
         self.deadline = deadline
         self._cap, self._log, self._stop = cap, log, stop
         self._samples: list[Sample] = []
@@ -275,7 +273,7 @@ def _work(work: Callable[[], None], cap: int, parent: int, log: Path) -> NoRetur
         work()
         status = 0
     except BaseException:
-        traceback.print_exc(file=sys.__stderr__)  # the log, whatever the parent made of sys.stderr
+        traceback.print_exc(file=sys.__stderr__)  # the log, even if the parent replaced sys.stderr
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -307,11 +305,11 @@ def printable(text: str) -> str:
 
 
 def portable_log(path: Path, python: Path, ok: bool) -> str:
-    """Return the last lines of a log as a result holds them; python: that of the child.
+    """Return the last lines of a log as a result holds them. python: the child's Python.
 
     Results are committed and published, so folders of this machine are named relative to the repository.
     """
-    text = printable(tail(path, _KEPT_LINES))
+    text = printable(tail(path, _RESULT_LINES))
     folders = {python.parents[2]: ".envs", REPOSITORY: ".", Path.home(): "~"}
     for folder in sorted(folders, key=lambda folder: -len(str(folder))):
         if folder != Path(folder.anchor):

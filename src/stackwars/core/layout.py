@@ -38,7 +38,7 @@ def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[
 
 
 def elide(line: str) -> tuple[str, set[str]]:
-    """Return the line with bookkeeping attributes replaced by `...`, and the names of those."""
+    """Return the line with bookkeeping attributes replaced by `...`, and the names of these attributes."""
     names: set[str] = set()
     result, at = "", 0
     for start, end in _braces(line):

@@ -34,8 +34,8 @@ def cap_bytes(memory_cap_gib: float | str) -> int:
 def enter_child(cap: int, parent: int) -> None:
     """Cap the data of a child between its fork and exec, let the kernel kill it first, tie it to its parent.
 
-    RLIMIT_DATA refuses private writable memory over the cap, so an allocation fails where it can be
-    told apart. RLIMIT_AS would count reservations that are never touched.
+    RLIMIT_DATA refuses private writable memory over the cap, so the failed allocation can be
+    recognised. RLIMIT_AS would count reservations that are never touched.
     """
     os.setsid()
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -65,10 +65,10 @@ def alive(pid: int) -> bool:
 
 
 class OomKills:
-    """The processes that the kernel has killed for memory since this object was made.
+    """Whether the kernel has killed processes for memory since this object was created.
 
     The machine's count does not say which process it was. The count of this process's control group
-    does well enough, because the kernel kills a child first.
+    suffices, because the kernel kills a child first.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:

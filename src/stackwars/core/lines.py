@@ -11,7 +11,7 @@ OPENERS = {".pdf": "a PDF viewer", ".html": "a browser", ".csv": "a spreadsheet"
 
 
 def fold(text: str, width: int = WIDTH, indent: str = "  ") -> str:
-    """Return a text whose lines are folded between words; what follows in a line is indented.
+    """Return a text whose lines are folded between words; continuation lines are indented.
 
     >>> print(fold("one two three\\nfour", 8))
     one two

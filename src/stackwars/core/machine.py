@@ -26,15 +26,15 @@ def node() -> str:
 
 @cache
 def record() -> dict:
-    """Return what identifies this machine; what the kernel does not say is left out. Names no other host.
+    """Return the values that identify this machine, except those that the kernel does not report; names no other host.
 
-    cpu_model: the name that the host gives, which processors of several generations share. cpu_family,
-    cpu_model_number, cpu_stepping: the processor's own numbers. cpu_flags_digest: of what it can do. cache_bytes:
-    the data caches of the first core, as the kernel says. cpuid_cache_bytes: as the processor says, by which
-    libraries choose their blocks; in a virtual machine the two may differ. cores: those that this process may use;
-    physical_cores: those of the machine. huge_pages: the mode of transparent huge pages.
+    cpu_model: the name that the host reports, which processors of several generations share. cpu_family,
+    cpu_model_number, cpu_stepping: the processor's own numbers. cpu_flags_digest: hash of its features. cache_bytes:
+    the data caches of the first core, by the kernel. cpuid_cache_bytes: the same by the processor, by which
+    libraries choose their blocks; in a virtual machine the two may differ. cores: number that this process may use;
+    physical_cores: number in the machine. huge_pages: the mode of transparent huge pages.
     """
-    found = {
+    values = {
         "node": node(),
         "cpu_model": _field(CPUINFO, "model name", ":") or platform.machine(),
         "cpu_family": _number(_field(CPUINFO, "cpu family", ":")),
@@ -51,19 +51,19 @@ def record() -> dict:
         "os": _field(Path("/etc/os-release"), "PRETTY_NAME", "=") or platform.system(),
         "python": platform.python_version(),
     }
-    return {name: value for name, value in found.items() if value not in ("", None, {})}
+    return {name: value for name, value in values.items() if value not in ("", None, {})}
 
 
 def huge_pages(path: Path = Path("/sys/kernel/mm/transparent_hugepage/enabled")) -> str:
     """Return the mode of transparent huge pages: always, madvise or never; empty if the kernel does not say."""
-    found = re.search(r"\[(\w+)\]", _text(path))
-    return found[1] if found else ""
+    match = re.search(r"\[(\w+)\]", _text(path))
+    return match[1] if match else ""
 
 
 def described(record: dict) -> str:
-    """Return what identifies a machine: node, processor, cores, memory.
+    """Return a text that identifies a machine: node, processor, cores, memory.
 
-    Updates of the system leave it the same.
+    Updates of the system do not change it.
     """
     memory = f"{record['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in record else "?"
     node = f"node {record['node']}: " if "node" in record else ""
@@ -89,15 +89,15 @@ def _kernel_caches(folder: Path) -> dict[str, int]:
 
 
 def _processor_caches() -> dict[str, int]:
-    """Return the same as glibc reads it from the processor.
+    """Return {"l1d", "l2", "l3": bytes} as glibc reads them from the processor.
 
-    By the numbers of _SC_LEVEL1_DCACHE_SIZE and the like in its header, for which Python has no names.
+    The numbers are those of _SC_LEVEL1_DCACHE_SIZE and the like in its header; Python has no names for them.
     """
     result = {}
     for level, name in {"l1d": 188, "l2": 191, "l3": 194}.items():
         try:
             result[level] = os.sysconf(name)
-        except (OSError, ValueError):  # of another C library
+        except (OSError, ValueError):  # another C library
             continue
     return {level: size for level, size in result.items() if size > 0}
 

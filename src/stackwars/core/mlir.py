@@ -31,12 +31,12 @@ RESHAPE, TRANSPOSE, BROADCAST = "stablehlo.reshape", "stablehlo.transpose", "sta
 
 
 class ProgramError(ValueError):
-    """The text is no StableHLO program that this version of the bindings can read."""
+    """The text is not a StableHLO program that this version of the bindings can read."""
 
 
 @cache
 def _context() -> ir.Context:
-    # What jax's own make_ir_context() registers, without importing jax (a private function there).
+    # Registers the dialects that jax's own, private make_ir_context() registers, without importing jax.
     context, registry = ir.Context(), ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
     context.append_dialect_registry(registry)
@@ -51,7 +51,7 @@ def _context() -> ir.Context:
 def read(data: bytes) -> ir.Module:
     """Return the program of a file: text, MLIR bytecode, a portable artifact of StableHLO, or VHLO.
 
-    Its only public function is its `main`, by whatever name.
+    Its only public function becomes its `main`, whatever its name.
 
     :raises ProgramError: see `parse`.
     """
@@ -105,15 +105,15 @@ def parse(text: str) -> ir.Module:
 
 
 def _line(location: ir.Location) -> str:
-    found = re.search(r":(\d+):\d+", str(location))
-    return f"line {found[1]}: " if found else ""
+    match = re.search(r":(\d+):\d+", str(location))
+    return f"line {match[1]}: " if match else ""
 
 
 def generic(module: ir.Module) -> dict[str, object]:
     """Return a module in generic form, and facts of every operation of its functions.
 
     {"text"; "functions": {name: [{"place", "terms", "work"} of each operation, in order]}; "names": of all operations}.
-    terms: the most that one element of a result sums, those of nested operations and of called functions too. work: the
+    terms: the most that one element of a result sums, in nested operations and called functions too. work: the
     scalar operations of a call, in which a loop's body counts LOOP times.
     """
     facts = _Facts(module)
@@ -152,8 +152,8 @@ class _Facts:
 
     def _call(self, wanted: str) -> tuple[int, int]:
         if wanted not in self._called:
-            found = [self.of(op) for op in operations(self._functions[wanted])]
-            self._called[wanted] = max((terms for terms, _ in found), default=1), sum(work for _, work in found)
+            pairs = [self.of(op) for op in operations(self._functions[wanted])]
+            self._called[wanted] = max((terms for terms, _ in pairs), default=1), sum(work for _, work in pairs)
         return self._called[wanted]
 
 
@@ -181,8 +181,8 @@ def _convolved(op: ir.Operation) -> tuple[int, int]:
     axes = len(numbers.input_spatial_dimensions)
 
     def window(name: str, default: int) -> list[int]:
-        found = op.attributes[name] if name in op.attributes else [default] * axes
-        return np.array(found).reshape(axes, -1)[:, 0].tolist()
+        listed = op.attributes[name] if name in op.attributes else [default] * axes
+        return np.array(listed).reshape(axes, -1)[:, 0].tolist()
 
     steps = (window("window_strides", 1), window("rhs_dilation", 1), window("lhs_dilation", 1))
     most, total = 1, result[numbers.output_batch_dimension] * result[numbers.output_feature_dimension]
@@ -220,7 +220,7 @@ def portable(text: str) -> tuple[bytes, str]:
     The version is the oldest that has all of the program's operations, at best 1.0.0: StableHLO guarantees for five
     years that it can be read. CHLO has no such guarantee and is legalised first.
 
-    :raises ProgramError: with what MLIR says if it is in no version.
+    :raises ProgramError: with MLIR's message if it is in no version.
     """
     module, problem = parse(text), ""
     run_passes(module, LEGALISE)
@@ -284,7 +284,7 @@ def block(function: ir.Operation) -> ir.Block:
 
 
 def operations(function: ir.Operation) -> list[ir.Operation]:
-    """Return a function's operations in program order, without what is nested in them."""
+    """Return a function's operations in program order, without nested ones."""
     return [op.operation for op in block(function).operations]
 
 

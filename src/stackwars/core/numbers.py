@@ -122,7 +122,7 @@ def size(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in the unit that a reader would say it in.
+    """Return a time in a unit that suits its length.
 
     >>> [duration(value) for value in (28.4, 330, 2280, 25200)]
     ['28 s', '5.5 min', '38 min', '7 h']

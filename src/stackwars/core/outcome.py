@@ -29,7 +29,7 @@ class Status(StrEnum):
 @dataclass(frozen=True)
 class Outcome:
     """status: how it ended. detail: what happened, in words, with the compiler's message. signature: equal for
-    failures that are one; "" for an outcome that is no failure.
+    failures with one cause; "" for an outcome that is not a failure.
     """
 
     status: Status
@@ -45,7 +45,7 @@ class Failed(Exception):
         self.outcome = outcome
 
 
-# The texts by which the allocators and compilers of these frameworks refuse memory.
+# Texts with which the allocators and compilers of these frameworks refuse memory.
 _OUT_OF_MEMORY = re.compile(
     r"RESOURCE_EXHAUSTED|[Oo]ut of memory|can't allocate memory|[Cc]annot allocate memory|std::bad_alloc"
     r"|MemoryError|Unable to allocate|Ran out of memory|would exceed memory|failed to allocate"
@@ -72,8 +72,8 @@ def out_of_memory(text: str) -> bool:
 def of_exception(kind: str, message: str, otherwise: Status = Status.ERROR) -> Outcome:
     """Return the outcome of work that raised.
 
-    kind: the name of the exception's type. otherwise: the status of an exception that has none of its own; of a
-    compiler's it is UNSUPPORTED.
+    kind: the name of the exception's type. otherwise: the status of an exception that is not in _RAISED; UNSUPPORTED
+    for a compiler's.
     """
     text = f"{kind}: {message}"
     if out_of_memory(text):
@@ -87,7 +87,7 @@ def of_exception(kind: str, message: str, otherwise: Status = Status.ERROR) -> O
 
 
 def of_death(code: int, command: str, printed: str) -> Outcome:
-    """Return the outcome of a command that ended its process. code: of `subprocess`. printed: the last line."""
+    """Return the outcome of a command that ended its process. code: as in `subprocess`. printed: the last line."""
     name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
     detail = f"{name} in {command}" + (f"; last line: {printed}" if printed else "")
     if out_of_memory(printed):
@@ -96,7 +96,7 @@ def of_death(code: int, command: str, printed: str) -> Outcome:
 
 
 def reason(message: str) -> str:
-    """Return a compiler's message without what depends on the program: places, names, numbers, types.
+    """Return a compiler's message without parts that depend on the program: places, names, numbers, types.
 
     >>> reason("RuntimeError: in.mlir:3:8: error: failed to legalize 'chlo.scan' on %3 : tensor<2xf32>")
     "error: failed to legalize 'chlo.scan' on N : N"
@@ -107,7 +107,7 @@ def reason(message: str) -> str:
 
 
 def brief(message: str) -> str:
-    """Return the first line that says an error, or the first."""
+    """Return the first line that mentions an error; the first line if none does."""
     lines = [line for line in message.splitlines() if "error" in line.lower()] or message.splitlines() or [""]
     return lines[0].strip()[:400]
 

@@ -1,4 +1,4 @@
-"""A StableHLO program: what it is called on, and its graph of operations, read from and written to MLIR's generic text.
+"""A StableHLO program with its arguments, and its graph of operations, read from and written to MLIR's generic text.
 
 In the generic form every operation names its operands and spells its types out, so that operations of several
 programs can be joined to a new one by renaming values, without an MLIR library.
@@ -51,11 +51,11 @@ def fixed(array: np.ndarray, key: str = "") -> Argument:
 
 @dataclass(frozen=True)
 class Program:
-    """A StableHLO program with what it is called on.
+    """A StableHLO program with its arguments.
 
-    label: its name in an answer. text: as it was emitted, or a portable artifact. named: returns {name: array} of its
+    label: its name in an answer. text: the emitted text, or a portable artifact. named: returns {name: array} of its
     results, see `judge.value_key`. sources: the place in the frontend's source of each line of the text, if it is
-    known. file: the name of the text's file. sizes: of the workload. missing: why there is no program;
+    known. file: the name of the text's file. sizes: the workload's sizes. missing: why there is no program;
     then there is no text.
     """
 
@@ -105,9 +105,7 @@ class Op:
         return "".join(piece if isinstance(piece, str) else names[piece] for piece in self.pieces)
 
     def form(self) -> str:
-        """Return the text with its operands numbered by occurrence: equal for operations that compute the
-        same.
-        """
+        """Return the text with its operands numbered by occurrence: equal for operations that compute the same."""
         order = {value: f"%{number}" for number, value in enumerate(self.reads)}
         return self.text(order)
 
@@ -116,9 +114,9 @@ class Op:
 class Graph:
     """The operations of `main`, calls inlined.
 
-    A value is a number. arguments: of main, in order. results: what main returns. types: {value: type}.
+    A value is a number. arguments: main's, in order. results: the values that main returns. types: {value: type}.
     functions: {name: text} of private functions that regions call, and of other operations of the module that have a
-    name, such as a mesh. names: of all operations, those of regions too.
+    name, such as a mesh. names: of all operations, also in regions.
     """
 
     arguments: list[int] = field(default_factory=list)
@@ -155,7 +153,7 @@ class Graph:
 
     @property
     def accumulation(self) -> int:
-        """The most terms that one of its sums has."""
+        """The largest number of terms of one of its sums."""
         return max((op.terms for op in self.ops), default=1)
 
     def value(self, kind: str) -> int:
@@ -164,7 +162,7 @@ class Graph:
         return len(self.types) - 1
 
     def needed(self, results: Iterable[int], stop: Iterable[int] = ()) -> list[Op]:
-        """Return the operations that these values depend on, but for those behind values in `stop`.
+        """Return the operations that these values depend on, except those behind values in `stop`.
 
         They are in the operands' order, depth first, which is the same in equal parts of a program.
         """
@@ -300,11 +298,11 @@ def _functions(text: str) -> Iterator[tuple[str, _Function]]:
 
 
 def _others(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each named operation of a module that is no function, such as a mesh."""
+    """Yield name and text of each named operation of a module that is not a function, such as a mesh."""
     for line in text.splitlines():
-        found = _NAMED.match(line)
-        if found and '"func.func"' not in line:
-            yield found[1], line
+        match = _NAMED.match(line)
+        if match and '"func.func"' not in line:
+            yield match[1], line
 
 
 @dataclass
@@ -356,14 +354,14 @@ class _Reader:
         pieces: list[str | int] = []
         inner: dict[str, str] = {}
         at = 0
-        for found in _VALUE.finditer(text):
-            before, name = text[at : found.start()], found[0]
-            at = found.end()
+        for match in _VALUE.finditer(text):
+            before, name = text[at : match.start()], match[0]
+            at = match.end()
             if name in self.scope:
                 pieces += [before, self.scope[name]]
             else:
                 base, hash_, place = name.partition("#")
-                # Equal operations have equal texts then.
+                # Then equal operations have equal texts.
                 pieces.append(f"{before}{inner.setdefault(base, f'%r{len(inner)}')}{hash_}{place}")
         return [*pieces, text[at:]]
 
@@ -383,12 +381,12 @@ class _Reader:
 
 def _left(chunk: str) -> tuple[list[str], str]:
     """Return (names of the results, the text after `=`)."""
-    found = _RESULTS.match(chunk)
-    if not found:
+    match = _RESULTS.match(chunk)
+    if not match:
         return [], chunk
-    name, count = found.groups()
+    name, count = match.groups()
     names = [name] if count is None else [f"{name}#{place}" for place in range(int(count))]
-    return names, chunk[found.end() :]
+    return names, chunk[match.end() :]
 
 
 def _result_types(text: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Read and write a program's text, and find a missing program's reason, precision, type and source lines in it.
 
-For processes that have no MLIR bindings, such as torch's, or must not wait for a parser.
+It serves processes that have no MLIR bindings, such as torch's, or that must not wait for a parser.
 """
 
 from __future__ import annotations
@@ -94,20 +94,20 @@ def refusal(text: str) -> str:
         )
     if "!quant." in text:
         return "expected elements of plain types, got quantised ones (!quant); fix: dequantise them"
-    if found := _CALLBACK.search(text):
+    if match := _CALLBACK.search(text):
         return (
-            f"it calls back into the Python process that made it ({found[0]}), so no other process can run it"
+            f"it calls back into the Python process that made it ({match[0]}), so no other process can run it"
         )
-    if (found := _PARTITIONS.search(text)) and int(found[1]) > 1:
-        return f"it is divided among {found[1]} devices and a worker has one; fix: lower it for one device"
+    if (match := _PARTITIONS.search(text)) and int(match[1]) > 1:
+        return f"it is divided among {match[1]} devices and a worker has one; fix: lower it for one device"
     return ""
 
 
 def readback(text: str) -> dict[str, str]:
     """Return `precision` and `dtype` of a program's dot_general, dot and convolution operations.
 
-    Several values are joined by `+` in alphabetical order. Without any product, precision is empty and dtype is that
-    of the results. Both are empty if the text is no program.
+    Several values are joined by `+` in alphabetical order. Without any product, precision is empty and dtype is the
+    results' type. Both are empty if the text is not a program.
     """
     precisions: set[str] = set()
     types: set[str] = set()
@@ -139,7 +139,7 @@ def source_lines(text: str) -> list[str | None] | None:
 
 
 def sources_of_plain(plain: str, located: str) -> list[str | None] | None:
-    """Return the source of each line of a text, from the same text printed with locations; None if that has none.
+    """Return the source of each line of a text, from the same text printed with locations; None if it has none.
 
     :raises ValueError: if they are not line by line the same text.
     """
@@ -180,14 +180,14 @@ def place(location: str) -> str:
     >>> place('loc("jit(f)/add"("/home/x/softmax.py":12:4))')
     'x/softmax.py:12'
     """
-    found = _FILE.search(location)
-    return f"{short_path(found[1])}:{found[2]}" if found else ""
+    match = _FILE.search(location)
+    return f"{short_path(match[1])}:{match[2]}" if match else ""
 
 
 def _resolved(location: str, aliases: dict[str, str], seen: frozenset[str]) -> str | None:
     """Return the first file of a location or of the locations that it refers to."""
-    if found := place(location):
-        return found
+    if file := place(location):
+        return file
     for alias in _ALIAS.findall(location):
         if alias in aliases and alias not in seen:
             source = _resolved(aliases[alias], aliases, seen | {alias})
@@ -210,15 +210,15 @@ def readable(text: str) -> str:
     return _BITS.sub(_spelled_out, text)
 
 
-def _spelled_out(found: re.Match) -> str:
-    digits, extents = found.groups()
+def _spelled_out(match: re.Match) -> str:
+    digits, extents = match.groups()
     shape = [int(extent) for extent in extents.split("x")[:-1]]
     count, data = math.prod(shape), bytes.fromhex(digits)
     values = np.frombuffer(data, np.uint8)
     if len(data) == math.ceil(count / 8):
         values = np.unpackbits(values, count=count, bitorder="little")
     elif len(data) != count:
-        return found[0]
+        return match[0]
     return f"dense<{json.dumps(values.astype(bool).reshape(shape).tolist())}> : tensor<{extents}i1>"
 
 

@@ -17,13 +17,13 @@ import numpy as np
 NEGLIGIBLE = 0.05
 """Two times are called equal if the whole interval of their ratio lies within this share of 1."""
 ALPHA = 0.05
-"""Share of errors that is accepted of intervals, of verdicts and of the audits' tests."""
+"""Accepted share of errors in intervals, in verdicts and in the audits' tests."""
 LEVEL = 1 - ALPHA
 POWER = 0.8
 
 SLOWER, FASTER = "slower", "faster"
 EQUIVALENT = "equivalent"  # the whole interval lies within NEGLIGIBLE of 1
-INCONCLUSIVE = "inconclusive"  # neither that, nor a difference
+INCONCLUSIVE = "inconclusive"  # neither equivalent nor different
 NO_INTERVAL = "no interval"  # a ratio of fewer than two rounds
 NO_DATA = "no data"
 
@@ -91,7 +91,7 @@ class LogRatio:
         return Estimate(*(_exp(end) for end in (self.log, self.log - half, self.log + half)))
 
     def detectable(self, level: float = LEVEL) -> float | None:
-        """Return the smallest |ratio - 1| that such an error finds 4 times of 5 at a level.
+        """Return the smallest |ratio - 1| that is detected 4 times of 5 with such an error at a level.
 
         exp((t(.975) + t(.8)) SE) - 1 at 95 %: the minimum detectable effect of Bloom, Evaluation Review 19 (1995), in
         closed form. (statsmodels has only a search over the noncentral t, TTestPower; from 4 rounds on it is

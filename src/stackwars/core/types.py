@@ -1,7 +1,7 @@
 """Tensor types as StableHLO writes them, and arrays of their elements.
 
-NumPy lacks some element types (bfloat16, 8-bit floats, 4-bit integers); they come from ml_dtypes, which every
-compiler's environment has. A .npy file has no name for them, so `save` and `load` use a second file for it.
+NumPy has no bfloat16, 8-bit floats or narrow integers (2 and 4 bits); they come from ml_dtypes, which every compiler's
+environment has. A .npy file has no name for them, so `save` and `load` use a second file for it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TYPE = re.compile(r"tensor<((?:\d+x)*)(.+)>$")
 
 
 class ElementTypeError(ValueError):
-    """A type that is no tensor of known extents, or whose elements have no NumPy type."""
+    """A type that is not a tensor of known extents, or whose elements have no NumPy type."""
 
 
 def shape(kind: str) -> tuple[int, ...]:
@@ -69,8 +69,8 @@ def dtype(kind: str) -> np.dtype:
 
 def is_tensor(kind: str) -> bool:
     """Return whether a type is a tensor of known extents whose elements have a NumPy type."""
-    found = _TYPE.match(kind)
-    return bool(found and "?" not in kind and found[2].partition(",")[0] in DTYPES)
+    match = _TYPE.match(kind)
+    return bool(match and "?" not in kind and match[2].partition(",")[0] in DTYPES)
 
 
 def tensor(extents: Iterable[int], scalar: str) -> str:
@@ -103,8 +103,8 @@ def largest(dtype: np.dtype) -> float:
 
 
 def integer_range(dtype: np.dtype) -> tuple[int, int]:
-    found = np.iinfo(dtype) if dtype.kind in "iu" else ml_dtypes.iinfo(dtype)
-    return int(found.min), int(found.max)
+    info = np.iinfo(dtype) if dtype.kind in "iu" else ml_dtypes.iinfo(dtype)
+    return int(info.min), int(info.max)
 
 
 def as_type(array: np.ndarray, kind: str) -> np.ndarray:
@@ -127,7 +127,7 @@ def plain(array: np.ndarray) -> np.ndarray:
 
 
 def save(path: Path, array: np.ndarray) -> None:
-    """Write an array's bits as a .npy file, and the name of its type, if NumPy lacks it, into a second file."""
+    """Write an array's bits as a .npy file, and the name of its type, if NumPy does not have it, into a second file."""
     name = path.with_suffix(".dtype")
     if array.dtype.isbuiltin == 1:
         name.unlink(missing_ok=True)
@@ -169,7 +169,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
 
 
 def _parts(kind: str) -> tuple[str, str]:
-    found = _TYPE.match(kind)
-    if not found or "?" in kind:
+    match = _TYPE.match(kind)
+    if not match or "?" in kind:
         raise ElementTypeError(f"expected a tensor of known extents, got {kind}")
-    return found[1], found[2].partition(",")[0]
+    return match[1], match[2].partition(",")[0]

@@ -1,7 +1,7 @@
 """A process that answers commands, one a line, and the commands of a compiler.
 
-It may crash or hang: its client (`stackwars.core.client`) decides order, limits and patience, and says which command
-ended it. Arrays travel as files. A room above has processes of its own kind: a module whose `main` serves an object
+It may crash or hang: its client (`stackwars.core.client`) decides order and limits, and reports which command
+ended it. Arrays travel as files. Other rooms have further kinds of processes: a module whose `main` serves an object
 with one method for each command.
 """
 
@@ -26,10 +26,10 @@ from stackwars.core.program_text import not_donated, readable
 
 REPLY = "STACKWARS_REPLY_FD"
 """Environment variable with the file descriptor of the answers."""
-SAID = 4000
-"""Characters of an exception that an answer has."""
+DETAIL_CHARACTERS = 4000
+"""Characters of an exception's message in an answer."""
 OURS = (OSError, ImportError, KeyError, AttributeError, NameError)
-"""Exceptions that are faults of this harness. What a compiler raises against a program has no type that says so."""
+"""Exceptions that are faults of this harness. A compiler's exceptions against a program have no type of their own."""
 SLOW = 10
 """Factor by which a timing may exceed its seconds to have enough rounds."""
 
@@ -39,9 +39,9 @@ def serve(
 ) -> NoReturn:
     """Answer commands until standard input ends.
 
-    commands: has a method for each command; arguments and result are JSON. What a method raises is the answer, as the
-    outcome that it means. otherwise: the status of an exception whose type has none: what a compiler raises against a
-    program has no type that says so. fatal: gets the exception in place of the answer, and the process ends.
+    commands: has a method for each command; arguments and result are JSON. An exception of a method is the answer, as
+    an outcome. otherwise: the status of an exception whose type implies none, such as a compiler's exception against a
+    program. fatal: gets the exception in place of the answer, and the process ends.
     """
     # Without a parent the answers go to standard output: a command can be given in a shell.
     reply, lines = os.fdopen(int(os.environ.get(REPLY, "1")), "w"), os.fdopen(os.dup(0))
@@ -59,8 +59,9 @@ def serve(
                 fatal(error)
                 leave(1)
             status = Status.ERROR if isinstance(error, OURS) else otherwise
-            found = of_exception(type(error).__name__, str(error), status)
-            answer = {"status": found.status, "detail": found.detail[:SAID], "signature": found.signature}
+            outcome = of_exception(type(error).__name__, str(error), status)
+            detail = outcome.detail[:DETAIL_CHARACTERS]
+            answer = {"status": outcome.status, "detail": detail, "signature": outcome.signature}
         reply.write(json.dumps(answer) + "\n")
         reply.flush()
     leave(0)
@@ -85,7 +86,7 @@ class Commands:
         self._evaluator: evaluate.Evaluator | None = None
 
     def facts(self) -> dict[str, Any]:
-        """Return the versions of the compiler's packages, and what it calls its device."""
+        """Return the versions of the compiler's packages, and its name for the device."""
         compiler = self._compiler({})
         return {"versions": compiler.versions(), "device_kind": compiler.device_kind()}
 
@@ -150,8 +151,8 @@ class Commands:
     def time(self, names: list[str], seconds: float, least: int, calls: int) -> dict[str, Any]:
         """Time interleaved rounds on the first set of inputs, in alternating order; the first round warms up.
 
-        Slow programs have fewer rounds than `least`, but one. Returns {"times": {name: {"wall_ns", "cpu_ns"}}, of each
-        round; "others_share": the share of the cores' time that other processes had}.
+        Slow programs have fewer rounds than `least`, at least one. Returns {"times": {name: {"wall_ns", "cpu_ns"}}, of
+        each round; "others_share": the share of the cores' time that other processes had}.
         """
         times: dict[str, dict[str, list[int]]] = {name: {"wall_ns": [], "cpu_ns": []} for name in names}
         results: dict[str, Any] = {}
@@ -211,7 +212,7 @@ class Commands:
         self._programs.clear()
         self._arrays.clear()
 
-    # A program's values, by an XLA that is no suspect
+    # A program's values, by an XLA that is not under test
 
     def evaluate(self, path: str) -> dict[str, Any]:
         """Evaluate a program one operation at a time, see `evaluate.Evaluator.run`."""

@@ -5,11 +5,11 @@ of its baseline, which take turns (`conduct`) and whose loops alternate (`loops`
 processes and know nothing of files. `frameworks` and `workloads` are what is measured; `stablehlo` lowers, checks,
 replays and compiles their programs.
 
-It imports `setup` and `core`. What runs in a framework's environment imports no package that the environment lacks.
+It imports `setup` and `core`. Code that runs in a framework's environment imports only packages of that environment.
 """
 
 PROTOCOL = 3
-"""Version of the measuring protocol: raised when a ratio measured before can no longer be combined with one
-measured after. 3: every ratio is of a process and its partner in the same round, a steady one of their loops."""
+"""Version of the measuring protocol, raised if new ratios can no longer be combined with older ones.
+3: every ratio compares a process with its partner in the same round; a steady ratio compares their loops."""
 FORMS = "forms"
-"""The folder beside a cell of what the framework's compiler makes of the workload: a file for each form."""
+"""Folder next to a cell's files: what the framework's compiler makes of the workload, a file for each form."""

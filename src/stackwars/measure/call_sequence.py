@@ -1,7 +1,7 @@
 """A process that calls a program file's function on one set of arguments after another, and counts what the framework
 does in each call: it traces, lowers, compiles, reads back, or runs a program that it has.
 
-The counters are the frameworks' own (`stages`); so are the reasons, where a framework logs them.
+The framework provides the counters (`stages`), and the reasons if it logs them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CALLS = "calls"
 JAX_EVENTS = {"traced": "jaxpr_trace", "lowered": "jaxpr_to_mlir_module", "compiled": "backend_compile"}
 _LOGGERS = {"jax": "jax", "torch_inductor": "torch._dynamo.guards.__recompiles"}
 _BULLETS = ("* ", "- ")
-"""Begin a line of a framework's log that names a reason; others name files of this machine."""
+"""Prefixes of log lines that name a reason; other lines name files of this machine."""
 
 
 def arguments(workload: Workload, seed: int) -> list[dict[str, Any]]:
@@ -71,13 +71,13 @@ def _value(name: str, value: Any, seed: int) -> Any:
 
 def _further(workload: Functions) -> dict[str, Any]:
     """Return {name: default} of the parameters after the inputs that every function of a file has."""
-    found = []
+    defaults = []
     for function in filter(None, map(workload.function, FORMS)):
         parameters = [*inspect.signature(function).parameters.values()][len(workload.INPUTS) :]
-        found.append({one.name: one.default for one in parameters if is_scalar(one.default)})
-    return (
-        {name: value for name, value in found[0].items() if all(name in one for one in found)} if found else {}
-    )
+        defaults.append({one.name: one.default for one in parameters if is_scalar(one.default)})
+    if not defaults:
+        return {}
+    return {name: value for name, value in defaults[0].items() if all(name in one for one in defaults)}
 
 
 class Jax(jax.Session):
@@ -137,15 +137,15 @@ class TorchInductor(_Torch, torch_inductor.Session):
         self._torch._dynamo.config.recompile_limit = 64
 
     def stages(self) -> dict[str, int]:
-        found = self.generated()
-        return {"traced": found["graphs"], "compiled": found["graphs"], "splits": found["graph_breaks"]}
+        counts = self.generated()
+        return {"traced": counts["graphs"], "compiled": counts["graphs"], "splits": counts["graph_breaks"]}
 
 
 SESSIONS = {"jax": Jax, "torch_xla": TorchXla, "torch_inductor": TorchInductor}
 
 
 class Reasons(logging.Handler):
-    """Collects why a framework traces again, in its own words."""
+    """Collect a framework's messages about why it traces again."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class Commands:
         self._dialect = "jax" if framework == "jax" else "torch"
         self._reasons = Reasons()
 
-    # Loaded by the first command, whose answer has what they raise.
+    # Loaded by the first command, so that its answer reports what loading raises.
     @cached_property
     def _workload(self) -> Workload:
         return workloads.load(self._program)

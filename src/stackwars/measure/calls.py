@@ -17,19 +17,19 @@ from stackwars.measure.loops import LONG_S, LOOP_S, run_loop
 
 SINGLES, STEADY, WARM, DISPATCH, THROUGHPUT = "singles", "steady", "warm", "dispatch", "throughput"
 LOOP = "loop"
-"""What a parent may ask of a program: the names of methods of its `Stream`."""
+"""Steps that a parent may request: the names of methods of `Stream`."""
 ALONE = (SINGLES, STEADY, DISPATCH)
 """Steps of a process that takes no turns with others."""
 DISPATCHED = 32
 DISPATCH_S = 0.2
-"""Maximum of steady calls of which it is said when they returned, and of seconds in which they begin."""
+"""Maximum number of calls that `Stream.dispatch` times, and of seconds in which they begin."""
 UNFENCED = 16
 """Calls before a fence where throughput is measured."""
 THROUGHPUT_S = 0.2
 THROUGHPUT_CALL_S = 0.05
-"""Throughput is measured where a call takes less: the fence is no part of a longer one."""
+"""Throughput is measured if a call takes less than this: in a longer call the fence does not matter."""
 LONG_BLOCKS = 2
-"""Steady blocks that are enough where a call takes over LONG_S."""
+"""Steady blocks that are enough if a call takes over LONG_S."""
 REST_S = 0.05
 STEP_S = 0.001
 IDLE_SHARE = 0.2
@@ -37,7 +37,7 @@ IDLE_SHARE = 0.2
 
 
 def timed_call(session: Any, which: int) -> tuple[Any, int, int]:
-    """One fenced call: (output, nanoseconds until call() returned, nanoseconds until the fence did)."""
+    """Time one fenced call; return (output, nanoseconds until call() returned, nanoseconds until the fence did)."""
     start = time.perf_counter_ns()
     output = session.call(which)
     returned = time.perf_counter_ns()
@@ -46,12 +46,12 @@ def timed_call(session: Any, which: int) -> tuple[Any, int, int]:
 
 
 def single_call(session: Any, events: Events, name: str, which: int, **what: Any) -> tuple[Any, int]:
-    """Time one call on its own and write how it divides, and `what` of it; return its output and ns."""
+    """Time one call, write its parts and the fields `what` as an event; return its output and ns."""
     before, began_s = _counters(session), time.time()
     try:
         output, returned_ns, total_ns = timed_call(session, which)
     except Exception as error:
-        # Tells a refusal by the compiler from one of the program that it built.
+        # Distinguishes a refusal by the compiler from one by the program that it built.
         error.compiles = before and session.counters().since(before).compiles
         raise
     done = {}
@@ -59,7 +59,7 @@ def single_call(session: Any, events: Events, name: str, which: int, **what: Any
         change = session.counters().since(before)
         trace_s = change.trace_s
         if trace_s is None and change.compiles is not None:
-            # A framework that records until it is asked for a value: what it does inside the call is tracing.
+            # Such a framework only records during the call, so this time is tracing.
             trace_s = returned_ns / 1e9
         counts = {key: getattr(change, key) for key in ("compiles", "cache_hits", "compile_s")}
         done = {"returned_ns": returned_ns, **counts, "trace_s": trace_s}
@@ -68,7 +68,7 @@ def single_call(session: Any, events: Events, name: str, which: int, **what: Any
 
 
 def block(session: Any, calls: int, first: int, outputs: list[Any]) -> int:
-    """Nanoseconds of some fenced calls in a row, on alternating sets of inputs, beginning with the set `first`.
+    """Return the nanoseconds of consecutive fenced calls on alternating sets of inputs, beginning with set `first`.
 
     Fills `outputs`, the last output of each set. They stay alive until the set's next call is fenced:
     torch_xla computes nothing whose result is dropped.
@@ -94,8 +94,8 @@ class Stream:
         program: str = "",
         after: Callable[[int, Any], None] = lambda which, output: None,
     ) -> None:
-        """settings: of a ProcessJob. program: its name where a process has several. after: gets each of the first two
-        calls' set of inputs and output, once it is timed.
+        """settings: a ProcessJob's. program: its name if a process has several. after: called with the set of inputs
+        and the output of each of the first two calls, once it is timed.
         """
         self.session, self.events, self.settings = session, events, settings
         self.outputs: list[Any] = []
@@ -107,7 +107,7 @@ class Stream:
         self._meter: Meter | None = None
 
     def perform(self, step: str) -> int:
-        """Take one step, of SINGLES, STEADY, WARM, DISPATCH, THROUGHPUT and LOOP; return the ns of its longest block,
+        """Take one step: SINGLES, STEADY, WARM, DISPATCH, THROUGHPUT or LOOP; return the ns of its longest block,
         0 without one."""
         return getattr(self, step)()
 
@@ -198,9 +198,9 @@ class Stream:
         return max(ns)
 
     def dispatch(self) -> int:
-        """Time single calls: until each had returned, and until it was done; none where a call takes over LONG_S.
+        """Time single calls: until each had returned, and until it was done; none if a call takes over LONG_S.
 
-        Apart from the blocks, because a clock that is read between call and fence is part of what it times.
+        They are separate from the blocks, because a clock that is read between call and fence is part of what it times.
         """
         if self._call_ns > 1e9 * LONG_S:
             return 0
@@ -215,7 +215,7 @@ class Stream:
         return max(done)
 
     def throughput(self) -> int:
-        """Time batches of UNFENCED calls with one fence at the end; none where a call takes over THROUGHPUT_CALL_S."""
+        """Time batches of UNFENCED calls with one fence at the end; none if a call takes over THROUGHPUT_CALL_S."""
         if self._call_ns > 1e9 * THROUGHPUT_CALL_S:
             return 0
         session, ns = self.session, []
@@ -224,7 +224,7 @@ class Stream:
             pending: list[Any] = []
             start = time.perf_counter_ns()
             for number in range(UNFENCED):
-                # All are kept: torch_xla computes nothing whose result is dropped.
+                # Every output stays alive: torch_xla computes nothing whose result is dropped.
                 pending.append(session.call(number % len(self.outputs)))
                 start_work()  # a framework that records would else make one program of all calls
             for output in pending:
@@ -286,5 +286,5 @@ def rest() -> None:
 
 
 def _counters(session: Any) -> Any:
-    """The counters of a framework's session; None of a loaded program, which compiles nothing more."""
+    """Return the counters of a framework's session; None for a loaded program, which compiles nothing more."""
     return session.counters() if hasattr(session, "counters") else None

@@ -1,9 +1,9 @@
 """A cell measures itself: rounds of a fresh process of the subject and one of its baseline, the partner.
 
-What is measured of the two in one round is compared: their calls 1 and 2, their undisturbed series, their loops. The
-rounds of the first comparison's subject also give what would else start the same processes again, in the folder
-`beside`: the baseline's cell, which consists of the partners, and the rounds of a replay of both programs in the native
-compiler, whose controls the two processes are. Any other baseline measures itself, without a partner.
+Measurements of the two in one round are compared: their calls 1 and 2, their undisturbed series, their loops. The
+rounds of the first comparison's subject also write results into the folder `beside` that would otherwise start the
+same processes again: the baseline's cell, which consists of the partners, and the rounds of a replay of both programs
+in the native compiler, whose controls the two processes are. Any other baseline measures itself, without a partner.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ SUBJECT, PARTNER, REPLAY = "subject", "partner", "replay"
 REPLAYING = "stackwars.measure.stablehlo.replay"
 """The module of the process that replays; it has the class of its jobs as JOB."""
 BASELINE, REPLAYED = "baseline", "rounds.json"
-"""In the folder `beside`: the baseline's cell, and the rounds of the replay."""
+"""Files in the folder `beside`: the baseline's cell, and the rounds of the replay."""
 COUNTED = {"round_s": 0.0}
-"""Of what is beside a cell, which has the time of its rounds."""
+"""Round times of joint results are recorded in their cell; they have none of their own."""
 PARTNER_STEPS = (*STEPS, THROUGHPUT)
 COPIES, OWN_BYTES = 3, 2**30
-"""A process may need so many times its weights, and so much besides."""
+"""Memory that a process may need: this many copies of its weights, and these bytes."""
 LASTING = (Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED)
-"""Ends of a partner that would come again: later rounds do not start it."""
+"""Statuses of a partner that would recur: later rounds do not start it."""
 NOT_OF_PARTNER = (
     "dialect", "workload", "device", "preset", "repetition", "sizes", "settings", "partner", "forms", "machine",
     "source", "values", "memory", "log_tail", "memory_cap_bytes", "repeated", "started_utc",
 )  # fmt: skip
-"""Keys of a process that are left out of a partner's: they are as of the process that it is the partner of."""
+"""Keys left out of a partner's record, because they equal those of its subject."""
 
 
 @dataclass(frozen=True)
 class Other:
-    """Who takes part in the rounds beside the subject. lost: its record if it is not started (any more)."""
+    """A participant of the rounds other than the subject. lost: its record if it is not started, or not any more."""
 
     job: Any
     python: Path
@@ -64,7 +64,7 @@ class Other:
 
 @dataclass(frozen=True)
 class Together:
-    """What is measured in the same rounds. replay: a ReplayJob of REPLAYING, or None."""
+    """Jobs that are measured in the same rounds. replay: a ReplayJob of REPLAYING, or None."""
 
     cell: ProcessJob
     replay: Any
@@ -76,17 +76,17 @@ def measure(
 ) -> dict:  # fmt: skip
     """Measure a cell, write its files into the folder `output` and return the content of cell.json.
 
-    job: that of its first process. count: the rounds, of which those that had finished are not measured again. The
-    first round whose process is not ok is the last. partner_pins: of the environment of the job's partner. replay: a
-    ReplayJob of REPLAYING that takes part in the rounds, and replay_pins those of its compiler. beside: the folder for
-    the baseline's cell and the rounds of the replay, each of which is there if it was measured whole.
+    job: its first process. count: of the rounds; finished rounds are not measured again. The first round whose process
+    is not ok is the last. partner_pins: pins of the environment of the job's partner. replay: a ReplayJob of REPLAYING
+    that takes part in the rounds; replay_pins: the pins of its compiler. beside: the folder for the baseline's cell and
+    the rounds of the replay, each of which is written if it was measured completely.
     """
     progress.announce(job)
     too_large = _too_large(job)
-    own = Environment(Path(), not_measured(job, "oom", too_large)) if too_large else python_of(job, pins)
-    if own.refused:
-        progress.report(own.refused)
-        return write(output, [own.refused], [], None)
+    env = Environment(Path(), not_measured(job, "oom", too_large)) if too_large else python_of(job, pins)
+    if env.refused:
+        progress.report(env.refused)
+        return write(output, [env.refused], [], None)
     partner = partner_of(job)
     others = {PARTNER: Other(partner, *python_of(partner, partner_pins))} if partner else {}
     if replay and not (compiler := python_of(replay, replay_pins)).refused:
@@ -98,7 +98,7 @@ def measure(
     with exclusive(job.settings):
         nodes.ensure_peak(job.device, output)
         for number in rounds.numbers(count):
-            one = partial(_round, replace(job, repetition=number), own.python, others)
+            one = partial(_round, replace(job, repetition=number), env.python, others)
             records.append(rounds.run(number, one))
             progress.report(_process(records[-1]))
             if records[-1][SUBJECT]["status"] != "ok":
@@ -111,7 +111,7 @@ def measure(
     processes = [_process(one) for one in records]
     cell = write(output, processes, [folder / SUBJECT for folder in folders], rounds.seed)
     if beside and cell["status"] in ("ok", "wrong"):
-        _write_beside(beside, records, [folder / PARTNER for folder in folders], partner, rounds.seed)
+        _write_joint_results(beside, records, [folder / PARTNER for folder in folders], partner, rounds.seed)
     return cell
 
 
@@ -121,7 +121,7 @@ def _later(other: Other, record: dict) -> Other:
 
 
 def replay_files(replay: Any) -> Iterator[Path]:
-    """Yield the files that decide a round of a replay beside the pins of its compiler."""
+    """Yield the files that decide a round of a replay, without the pins of its compiler."""
     yield from (Path(path) for paths in replay.programs.values() for path in paths.values())
     if replay.check:
         yield Path(replay.check)
@@ -191,18 +191,18 @@ def _run(participants: Sequence[Participant], settings: dict, rng: random.Random
 
 
 def _process(records: dict[str, dict]) -> dict:
-    """Return the record of a round's subject, with that of its partner."""
+    """Return the record of a round's subject, with its partner's record."""
     partner = records.get(PARTNER)
-    beside = partner and {key: value for key, value in partner.items() if key not in NOT_OF_PARTNER}
-    return {**records[SUBJECT], "partner": beside}
+    fields = partner and {key: value for key, value in partner.items() if key not in NOT_OF_PARTNER}
+    return {**records[SUBJECT], "partner": fields}
 
 
-def _write_beside(
-    beside: Path, records: list[dict[str, dict]], folders: list[Path], partner: ProcessJob | None, seed: int
+def _write_joint_results(
+    joint: Path, records: list[dict[str, dict]], folders: list[Path], partner: ProcessJob | None, seed: int
 ) -> None:
     """Write the baseline's cell if all its processes are ok, and the rounds of the replay up to one that is not."""
     if partner and partner.writes_files and all(one[PARTNER]["status"] == "ok" for one in records):
-        write(beside / BASELINE, [one[PARTNER] | {"partner": None} | COUNTED for one in records], folders, seed)
+        write(joint / BASELINE, [one[PARTNER] | {"partner": None} | COUNTED for one in records], folders, seed)
     if REPLAY not in records[0]:
         return
     bad = next((number for number, one in enumerate(records, 1) if one[REPLAY]["status"] != "ok"), len(records))
@@ -213,7 +213,7 @@ def _write_beside(
         }
         for one in records[:bad]
     ]
-    documents.write(beside / REPLAYED, {"seed": seed, "rounds": rounds})
+    documents.write(joint / REPLAYED, {"seed": seed, "rounds": rounds})
 
 
 def combine(records: list[dict], folders: list[Path], run_seed: int | None) -> dict:
@@ -271,7 +271,7 @@ def validate(document: dict, name: str) -> None:
     schema.setdefault("$defs", {})["status"] = {"enum": list(Status)}
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
     if error is not None:
-        # The message of a wrong type ends with the whole value.
+        # The message of a wrong type ends with the complete value.
         raise ValueError(f"{name}: {error.json_path.removeprefix('$.')}: {error.message[:300]}; fix: {path}")
 
 
@@ -297,7 +297,7 @@ def write(output: Path, records: list[dict], folders: list[Path], run_seed: int 
 def main() -> None:
     """`python -m stackwars.measure.cell`: measure so many rounds of a cell into a folder.
 
-    --taken: the folder `beside` of the cell in whose rounds this baseline's was measured, if it was.
+    --taken: the folder `beside` of the cell whose rounds measured this baseline's cell, if they did.
     """
     path = {"type": Path}
     a = documents.parse_arguments(
@@ -308,7 +308,7 @@ def main() -> None:
         a.beside.mkdir(parents=True, exist_ok=True)
     if a.taken and (ready := a.taken / BASELINE).exists():
         shutil.copytree(ready, a.output, dirs_exist_ok=True)
-        shutil.rmtree(ready)  # a cell that is asked for once more is measured once more
+        shutil.rmtree(ready)  # a cell that is requested again is measured again
         progress.report(documents.read(a.output / "cell.json")["processes"][-1])
         return
     replay = a.replay and documents.read_job(import_module(REPLAYING).JOB, a.replay)

@@ -1,4 +1,4 @@
-"""Checks that a measured process must pass: of its times, its outputs, and their parity with a baseline's.
+"""Checks that a measured process must pass: its times, its outputs, and their parity with a baseline's outputs.
 
 Pure functions of a process's result; tried on processes that are broken on purpose by
 `stackwars.study.audits.mutants`.
@@ -20,26 +20,26 @@ CORES = "cores"
 INPUTS = "inputs"
 # A problem starts with the name of the check that found it.
 SAMPLE = 4096
-"""Elements of each output that are kept for the parity check."""
+"""Maximum number of elements of each output that the parity check compares."""
 LEAF_SAMPLE = 256
-"""Elements that are kept of each weight, or whatever else the calls of a workload update."""
+"""Maximum number of elements of each weight, or other leaf that the calls of a workload update."""
 TINY = 1e-30
 """Stands for the size of a leaf that is 0."""
 SHARE_BELOW = 0.05
-"""So large a share of the blocks may be below the floor; of blocks that were timed whole, none is."""
+"""Accepted share of blocks below the floor; a block that was timed completely never is."""
 APART = 0.2
-"""Two clocks may differ by this share of a time, and by SLACK_S: a halved one differs by half."""
+"""Two clocks may differ by this share of a time, and by SLACK_S: a clock at half speed differs by half."""
 SLACK_S = 0.005
 BACK_S = 10.0
-"""The clock of the events may go back by so much while a process runs, when the machine corrects it."""
+"""Accepted seconds by which the clock of the events goes back in a process, when the machine corrects it."""
 ONE_CORE = 1.1
-"""Maximum of cores that a process on one core may have used: two clocks are not read at once."""
+"""Maximum number of cores that a process on one core may have used: two clocks are not read at once."""
 
 
 def problems(process: dict, floor_ms: float | None) -> list[str]:
-    """Why the times of an ok process of a cell or a replay mean nothing: `<check>: <why>`; [] if none.
+    """Return why the times of an ok process of a cell or a replay mean nothing, as `<check>: <why>`; [] if none.
 
-    floor_ms: minimum time that the machine needs for a call, or None where it is not known. Compilations in
+    floor_ms: minimum time that the machine needs for a call, or None if it is unknown. Compilations in
     the steady state are no problem here: the frame reports them.
     """
     result = _floor(process, floor_ms) if floor_ms is not None else []
@@ -49,7 +49,7 @@ def problems(process: dict, floor_ms: float | None) -> list[str]:
 def output_problems(sample: np.ndarray) -> list[str]:
     """Return why the output samples of both sets of inputs cannot be right, in the words of `problems`.
 
-    sample: (2n,), those of the second set behind those of the first.
+    sample: (2n,), the samples of the first set, then those of the second.
     """
     first, second = np.split(sample, 2)
     same = np.array_equal(first, second)
@@ -57,13 +57,13 @@ def output_problems(sample: np.ndarray) -> list[str]:
 
 
 def reported_s(process: dict) -> float:
-    """Sum of all times that the process reports, in s."""
+    """Return the sum of all times that the process reports, in s."""
     times = (event["ns"] for event in process["events"] if "ns" in event)
     return sum(sum(ns) if isinstance(ns, list) else ns for ns in times) / 1e9
 
 
 def call_ms(steady: dict) -> np.ndarray:
-    """Times of a call in ms, one for each block of the event of the steady blocks."""
+    """Return the ms of a call in each block of the event of the steady blocks."""
     return np.asarray(steady["ns"]) / steady["calls"] / 1e6
 
 
@@ -86,7 +86,7 @@ def _wall(process: dict) -> list[str]:
 
 
 def _clock(process: dict) -> list[str]:
-    """What the clock of the calls says against that of the events, which never goes back."""
+    """Return where the clock of the calls contradicts the clock of the events, or where the latter goes back."""
     times = [event["at_s"] for event in process["events"] if "at_s" in event]
     result = [
         f"{CLOCK}: it went back by {one - other:.0f} s"
@@ -125,12 +125,12 @@ def _cache(process: dict) -> list[str]:
 
 
 def used_cores(steady: dict) -> float:
-    """Time of all threads on a core over the time that passed: mean over the steady blocks."""
+    """Return the cores that all threads used on average: their CPU time over the elapsed time of the steady blocks."""
     return sum(steady["run_ns"]) / 1e9 / steady["seconds"]
 
 
 def _cores(process: dict) -> list[str]:
-    """Whether the limit to one core held: pinned to the end, and no more time used on cores than passed."""
+    """Return where the limit to one core failed: not pinned to one core, or more CPU time than elapsed time."""
     if process["device"] != ONE_THREAD:
         return []
     result = [
@@ -150,7 +150,7 @@ def _named(process: dict, name: str) -> list[dict]:
 
 
 def sample(values: np.ndarray, seed: int, most: int = SAMPLE) -> np.ndarray:
-    """At most that many elements, the same positions for every framework: (n,) float32."""
+    """Return at most `most` elements, at the same positions for every framework: (n,) float32."""
     flat = np.ascontiguousarray(values, dtype=np.float32).reshape(-1)
     if flat.size <= most:
         return flat
@@ -158,9 +158,9 @@ def sample(values: np.ndarray, seed: int, most: int = SAMPLE) -> np.ndarray:
 
 
 def leaf_samples(state: dict[str, np.ndarray], seed: int) -> np.ndarray:
-    """At most LEAF_SAMPLE elements of every leaf over its root mean square, and that one's logarithm: (n,).
+    """Return at most LEAF_SAMPLE elements of every leaf over its root mean square, and the latter's logarithm: (n,).
 
-    So every leaf weighs the same in the parity error, however small a gradient is beside its weight.
+    Every leaf then weighs the same in the parity error, however small a gradient is compared with its weight.
     """
     parts = []
     for _, values in sorted(state.items()):
@@ -171,7 +171,7 @@ def leaf_samples(state: dict[str, np.ndarray], seed: int) -> np.ndarray:
 
 
 def checked(values: np.ndarray, call: str) -> np.ndarray:
-    """The fetched output, refused with a FloatingPointError if it is not finite."""
+    """Return the fetched output; raise FloatingPointError if it is not finite."""
     if not np.isfinite(values).all():
         raise FloatingPointError(f"expected finite values from the {call} call, some are not")
     return values
@@ -186,7 +186,7 @@ def subnormals(values: np.ndarray) -> int:
 
 
 def relative_l2(values: np.ndarray, baseline: np.ndarray) -> float:
-    """||values - baseline|| / ||baseline|| in float64; infinite for other shapes or values not finite."""
+    """Return ||values - baseline|| / ||baseline|| in float64; infinite for other shapes or values not finite."""
     if values.shape != baseline.shape:
         return float("inf")
     difference = np.linalg.norm(values.astype(np.float64) - baseline.astype(np.float64))
@@ -196,10 +196,10 @@ def relative_l2(values: np.ndarray, baseline: np.ndarray) -> float:
 
 
 def parity_limit(workload: str, sizes: dict[str, int], common: float) -> float:
-    """The relative L2 error up to which a workload's outputs agree.
+    """Return the relative L2 error up to which a workload's outputs agree.
 
-    common: what holds for all. A workload whose result cannot be that close in every correct program has a
+    common: the limit of all workloads. A workload whose result cannot be that close in every correct program has a
     function `parity_rel_l2` of its sizes, with the derivation: the larger of both counts.
     """
-    own = getattr(workloads.load(workload), "parity_rel_l2", None)
-    return common if own is None else max(common, own(sizes))
+    limit = getattr(workloads.load(workload), "parity_rel_l2", None)
+    return common if limit is None else max(common, limit(sizes))

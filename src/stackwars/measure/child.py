@@ -1,7 +1,7 @@
 """The process that times one cell once: a worker whose commands are those of a `calls.Measurement`.
 
 It runs in the framework's own environment and appends what it has done to an event file, line by
-line, so that whatever ends it, its parent knows how far it came and keeps what was measured.
+line, so that its parent knows how far it got, whatever ends it, and has the measurements made until then.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def keep_memory(workload: str) -> None:
 
 def refuse_outside_compiler(session: Any, workload: Workload) -> None:
     """Raise NotImplementedError if operations ran outside the framework's compiler, unless the workload breaks
-    its graph by intention: the time would be that of another program.
+    its graph by intention: its time would be another program's.
     """
     outside = session.outside_compiler() if hasattr(session, "outside_compiler") else []
     if outside and not workload.GRAPH_BREAKS:
@@ -86,7 +86,7 @@ def fetched(session: Any, output: Any, call: str, spec: dict) -> tuple[np.ndarra
 
 
 def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stream]]:
-    """Run the whole process that the specification describes; see `supervisor.ProcessJob`."""
+    """Run the process that the specification describes; see `supervisor.ProcessJob`."""
     settings, sizes, seed = spec["settings"], spec["sizes"], spec["settings"]["seed"]
     events.write("import")
     keep_memory(spec["workload"])
@@ -110,7 +110,7 @@ def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stre
                 {f"first/{key}": np.array(one) for key, one in judge.output_values(values, 0).items()}
             )
         if hasattr(workload, "STATE"):
-            # What later calls give depends on how many there were.
+            # The results of later calls depend on the number of earlier ones.
             state = session.state()
             samples.append(np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)]))
             if which == 0:
@@ -147,9 +147,9 @@ def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stre
 
 
 def measure_shapes(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stream]]:
-    """Call one workload with several shapes in turn, twice, and tell what each call compiled.
+    """Call one workload with several shapes in turn, twice, and record what each call compiled.
 
-    spec: of a ProcessJob whose settings have `size` and `values`.
+    spec: a ProcessJob as a dictionary whose settings have `size` and `values`.
     """
     settings, sizes = spec["settings"], spec["sizes"]
     events.write("import")
@@ -168,7 +168,7 @@ def measure_shapes(spec: dict, events: Events, folder: Path) -> Iterator[dict[st
 
 
 def _forms(session: Any) -> dict[str, str]:
-    """The session's forms, or why there are none: what was timed stands without them."""
+    """Return the session's forms, or the reason why there are none; the times are valid without them."""
     try:
         return session.forms()
     except Exception as error:
@@ -191,7 +191,7 @@ def _models_library() -> dict[str, str]:
 def run_child(
     measure: Callable[[dict, Events, Path], Iterator[dict[str, Any]]], alone: Sequence[str] = ALONE
 ) -> None:
-    """`python -m MODULE FOLDER`: read FOLDER/spec.json, serve the commands of a measurement and write beside it.
+    """`python -m MODULE FOLDER`: read FOLDER/spec.json, serve the commands of a measurement, write files into FOLDER.
 
     measure, alone: see `Measurement`. An exception ends the process, whose status its event decides.
     """

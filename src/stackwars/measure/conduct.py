@@ -1,4 +1,4 @@
-"""One round: several processes at once, of which one at a time works, in an order that is drawn.
+"""One round: several processes at once, one of which works at a time, in a random order.
 
 All are started together, so that imports and builds overlap; none of that is a measured time. Then each takes its
 steps (call 1 and call 2, an undisturbed series, ...), and at last their loops alternate (`stackwars.measure.loops`).
@@ -8,7 +8,7 @@ steps (call 1 and call 2, an undisturbed series, ...), and at last their loops a
     records = run_round([subject, partner], job.settings, random.Random(seed), expected_bytes)
     pairs = loops.pairs(loops.loops_of(records["torch_xla"]), loops.loops_of(records["jax"]))
 
-A process of several programs has them as `streams`: each stream takes every step, and has loops of its own.
+A process of several programs has a stream for each in `streams`; each stream takes every step and has its own loops.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from stackwars.measure.loops import LONG_S
 from stackwars.measure.supervisor import CELL, MeasuredProcess, not_measured
 
 STEPS = (calls.SINGLES, calls.STEADY)
-"""The steps before the loops of whoever is only compared with."""
+"""Steps before the loops of a participant that others are only compared with."""
 SUBJECT_STEPS = (*STEPS, calls.DISPATCH, calls.THROUGHPUT)
 INTERLEAVED, IN_TURN = "interleaved", "in turn"
 """How a round went: with alternating loops, or one process after the other."""
 LONG_PAIRS = 2
-"""Pairs of loops where a block takes over LONG_S."""
+"""Pairs of loops if a block takes over LONG_S."""
 FAILED = -1
-"""In the place of nanoseconds, if the process has ended."""
+"""Result of a step, instead of nanoseconds, if the process has ended."""
 FIRST_ROUNDS = {calls.STEADY: 2, calls.DISPATCH: 1, calls.THROUGHPUT: 1}
-"""Steps that only so many first rounds take; a later round warms up in place of the undisturbed series."""
+"""Number of first rounds that take a step; a later round warms up instead of timing the undisturbed series."""
 
 
 @dataclass(frozen=True)
 class Participant:
     """A process of a round.
 
-    job: what its child module reads, see `supervisor.MeasuredProcess`. python: of its environment. folder: made afresh.
+    job: read by its child module, see `supervisor.MeasuredProcess`. python: its environment's. folder: emptied first.
     streams: the names of its programs. steps: what each stream does before the loops, in the first round.
     """
 
@@ -59,7 +59,7 @@ class Participant:
 
     @property
     def steps_of_round(self) -> tuple[str, ...]:
-        """The steps that it takes in the round of its job: the number alone decides, not how many rounds follow."""
+        """The steps in its job's round. The number of the round decides them, not how many rounds follow."""
         number = self.job.repetition
         due = [step for step in self.steps if number < FIRST_ROUNDS.get(step, number + 1)]
         return tuple(due) if calls.STEADY in due else (*due, calls.WARM)
@@ -68,9 +68,9 @@ class Participant:
 def run_round(
     participants: Sequence[Participant], settings: dict, rng: random.Random, expected_bytes: int
 ) -> dict[str, dict]:
-    """Run one round; return {name: process record, as of `supervisor.MeasuredProcess`, with `order` and `basis`}.
+    """Run one round; return {name: record of a `supervisor.MeasuredProcess`, with `order` and `basis`}.
 
-    settings: `loop_pairs`. expected_bytes: what all processes may need together; if that much memory
+    settings: `loop_pairs`. expected_bytes: the memory that all processes may need together; if it
     is not free, or one of several runs out of memory, the processes run one after the other, in the order given, and
     not at all if the first fails.
     `basis` is INTERLEAVED or IN_TURN; `order` has the participants' streams in the order of each step.
@@ -121,7 +121,7 @@ class _Round:
             return FAILED
 
     def _drawn(self, step: str, participants: Sequence[Participant]) -> list[tuple[Participant, str]]:
-        """The streams of participants in a random order, which the record keeps."""
+        """Return the streams of participants in a random order, and record the order."""
         result = [(one, stream) for one in participants for stream in one.streams]
         self.rng.shuffle(result)
         self.order[step] = [f"{one.name} {stream}".strip() for one, stream in result]
@@ -136,7 +136,7 @@ class _Round:
         return self._answer(one, step)
 
     def _loops(self, participants: Sequence[Participant]) -> None:
-        """A B B A A B ...: whoever has ended drops out, and the others go on."""
+        """Alternate loops, A B B A A B ...; a participant that has ended drops out, and the others go on."""
         order = self._drawn(calls.LOOP, participants)
         rounds, longest = 0, 0
         while order:
@@ -155,7 +155,7 @@ class _Round:
 def _together(participants: Sequence[Participant], settings: dict, rng: random.Random) -> dict[str, dict]:
     """Run processes at once; return their records.
 
-    A process waits while the others work, so each has as many times the time limit as there are processes.
+    A process waits while the others work, so the number of processes multiplies the time limit of each.
     """
     with ExitStack() as stack:
         processes = {

@@ -1,8 +1,8 @@
-"""The estimator: whole loops of two programs alternate, A B B A A B, and each pair of neighbours gives a ratio.
+"""The estimator: loops of two programs alternate, A B B A A B, and each pair of neighbours gives a ratio.
 
 A loop runs blocks of fenced calls. Blocks that begin before SETTLE_S do not count: the caches still hold the other
-program's data, and threads that slept wake up. What slows the machine for a second slows both loops of a pair alike.
-Standard library only: a part of it runs in the process that is measured.
+program's data, and threads that slept wake up. Whatever slows the machine for a second slows both loops of a pair.
+Standard library only: a part runs in the measured process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LOOP_S = 0.1
 SETTLE_S = 0.05
 """Blocks that begin earlier in a loop are dropped."""
 LONG_S = 1.0
-"""A block that takes longer is counted although it is the first: it outlasts what it has to settle from."""
+"""A block that takes longer is counted even if it is the first: it outlasts the settling."""
 
 
 def run_loop(
@@ -39,7 +39,7 @@ def run_loop(
 
 
 def counted(event: dict) -> list[int]:
-    """Return the ns of the blocks that count of an event `loop`."""
+    """Return the ns of the counted blocks of an event `loop`."""
     return event["ns"][event["dropped"] :]
 
 
@@ -49,7 +49,7 @@ def loop_ms(event: dict) -> float:
 
 
 def loops_of(process: dict, program: str = "") -> list[dict]:
-    """Return the loops of a process's result, or those of one of its programs, in the order of time."""
+    """Return the loops of a process, or of one of its programs, in the order of time."""
     return [
         event for event in process["events"] if event["event"] == "loop" and event.get("program", "") == program
     ]

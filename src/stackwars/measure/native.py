@@ -1,6 +1,6 @@
 """A worker with a workload in a framework that has no StableHLO program: eager PyTorch, TorchInductor or NumPy.
 
-Slow programs of every compiler are slow against it. It has the methods of a compiler's worker by which
+A program that is slow in every compiler is slow compared with it. It has the methods of a compiler's worker by which
 `stackwars.core.check` checks and times a program.
 """
 
@@ -45,7 +45,7 @@ class NativeWorker(Worker):
         cap_gib: float | str = "auto",
         timeout_s: float = 300,
     ) -> None:
-        """python: of the framework's environment."""
+        """python: the interpreter of the framework's environment."""
         job = (framework, workload, json.dumps(sizes), str(seed), matmul_precision)
         spec = CompilerSpec(framework, python=str(python))
         super().__init__(spec, command=["-m", __name__, *job], cap_gib=cap_gib, timeout_s=timeout_s)
@@ -110,7 +110,7 @@ class Commands(worker.Commands):
     def call(self, name: str, which: int, folder: str) -> dict[str, Any]:
         """Call the workload once and write its results, and behind them its state; return their number and the ns.
 
-        What an updating workload gives after its first call depends on how many there were: it has no results then.
+        Later results of an updating workload depend on the number of calls, so only the first call returns any.
         """
         session = self._programs[name]
         with refusals():
@@ -130,7 +130,7 @@ class Commands(worker.Commands):
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn what a framework raises against a program into a refusal; other exceptions are the program's own."""
+    """Turn what a framework raises against a program into a refusal; other exceptions are errors of the program."""
     try:
         yield
     except Exception as error:

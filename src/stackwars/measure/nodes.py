@@ -15,25 +15,25 @@ PEAK_TIMEOUT_S = 600.0
 
 
 def lock() -> Path:
-    """The file that whoever measures here locks: one for each node, for a cluster's nodes share the folder."""
+    """Return the file that a measuring process locks: one for each node, because the nodes share the folder."""
     node = machine.node()
     return REPOSITORY / "results" / (f".measuring-{node}.lock" if node else ".measuring.lock")
 
 
 def peaks(folder: Path) -> list[dict]:
-    """Return the peaks of a device, as `stackwars.measure.peak` writes them: the run's own, then other nodes'.
+    """Return the peaks of a device, as `stackwars.measure.peak` writes them: the run's, then those of other nodes.
 
-    folder: that of the device, below that of the run. A peak that could not be measured is left out.
+    folder: the device's, in the run's folder. A peak that could not be measured is left out.
     """
     paths = [folder / "peak.json", *sorted((folder / "peaks").glob("*.json"))]
     result = [documents.read(path) for path in paths if path.exists()]
     return [peak for peak in result if "unavailable" not in peak]
 
 
-def peak_of(found: list[dict], record: dict) -> dict | None:
-    """Return the peak of the machine of a record among those found, or None."""
+def peak_of(measured: list[dict], record: dict) -> dict | None:
+    """Return the peak of the machine of a record, or None if it was not measured."""
     described = machine.described(record)
-    return next((p for p in found if machine.described(p["machine"]) == described), None)
+    return next((p for p in measured if machine.described(p["machine"]) == described), None)
 
 
 def of(processes: Iterable[dict]) -> set[str]:

@@ -17,7 +17,7 @@ class Faults(NamedTuple):
     major_faults: int
 
     def since(self, earlier: Faults) -> Faults:
-        """Return those between an earlier reading and this one."""
+        """Return the faults between an earlier reading and this one."""
         return Faults(self.minor_faults - earlier.minor_faults, self.major_faults - earlier.major_faults)
 
 
@@ -30,7 +30,7 @@ def faults() -> Faults:
 def huge_page_bytes(status: Path = Path("/proc/self/smaps_rollup")) -> int | None:
     """Return the bytes of anonymous memory in huge pages; None if the kernel does not say."""
     try:
-        found = _HUGE.search(status.read_text())
+        match = _HUGE.search(status.read_text())
     except OSError:
         return None
-    return int(found[1]) * 1024 if found else None
+    return int(match[1]) * 1024 if match else None

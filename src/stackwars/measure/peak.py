@@ -1,4 +1,4 @@
-"""The machine's own best: matrix-product rate and copy bandwidth of a device, measured once.
+"""The peak of this machine: matrix-product rate and copy bandwidth of a device, measured once.
 
 Nothing that the harness times may be faster than this by more than a factor of two: see `floor_ms`.
 Runs in JAX's environment for the device.
@@ -17,15 +17,15 @@ from stackwars.setup.device import CPUS, cores, platform, variables
 from stackwars.setup.environments import why_unavailable
 
 SIDES = (2048, 512)
-"""Of square products. On a busy machine the small one still ends within one turn of its threads on their cores."""
+"""Extents of square matrices. On a busy machine the small product still ends within one turn of its threads."""
 COPY_BYTES = 2**28
 
 
 def floor_ms(flops: int, minimum_bytes: int, peak: dict) -> float:
-    """The minimum time in which the machine can do a call, in ms; a shorter one was not measured whole.
+    """Return the minimum ms in which the machine can do a call; a shorter time was not measured completely.
 
-    max(FLOPs / (2 x peak rate), bytes / (2 x bandwidth)), the second only where the bytes are over
-    twice the last cache, for what stays in the cache needs no memory traffic. The factor 2 leaves
+    max(FLOPs / (2 x peak rate), bytes / (2 x bandwidth)), the second only if the bytes are over
+    twice the last cache, because data that stay in the cache need no memory traffic. The factor 2 leaves
     room for a peak that was measured on a busy machine.
     """
     arithmetic_s = flops / (2e9 * peak["gflop_per_s"])
@@ -35,7 +35,7 @@ def floor_ms(flops: int, minimum_bytes: int, peak: dict) -> float:
 
 
 def best_s(call: Callable[[], object], seconds: float) -> float:
-    """Shortest of the calls made in so many seconds, after one that is not counted."""
+    """Return the seconds of the shortest call among those made in `seconds`, after one that is not counted."""
     call()
     shortest, start = float("inf"), time.perf_counter()
     while time.perf_counter() - start < seconds:
@@ -46,7 +46,7 @@ def best_s(call: Callable[[], object], seconds: float) -> float:
 
 
 def measure(device: str, seconds: float) -> dict:
-    """Peak GFLOP/s (2 x side^3 per product) and GB/s (bytes read and written) of the device, float32.
+    """Return the peak GFLOP/s (2 x side^3 per product) and GB/s (bytes read and written) of the device, float32.
 
     Every timed call fetches a value, so it cannot end before the device has. On the CPU NumPy's
     product and copy, which are synchronous by nature, are tried too; the better of both counts.
@@ -76,7 +76,7 @@ def measure(device: str, seconds: float) -> dict:
 
 
 def _product_rates(device: str, side: int, seconds: float) -> list[float]:
-    """Best FLOP/s of JAX's product of two square matrices, and on the CPU of NumPy's."""
+    """Return the best FLOP/s of JAX's product of two square matrices, and on the CPU of NumPy's."""
     import jax
     import numpy as np
 
@@ -90,7 +90,7 @@ def _product_rates(device: str, side: int, seconds: float) -> list[float]:
 
 
 def last_cache_bytes() -> int:
-    """Size of the first CPU's largest cache in bytes; 0 where the kernel does not say."""
+    """Return the size of the first CPU's largest cache in bytes; 0 if the kernel does not say."""
     result = [0]
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         text = path.read_text().strip()

@@ -1,7 +1,7 @@
-"""The one value that a process gives: the median of its loops, and how much of its undisturbed series was uncontended.
+"""The value of a process: the median of its loops, and the share of its undisturbed series that was uncontended.
 
-A block is uncontended where its threads waited for a core in at most `contention.GATE` more of the time that
-they wanted one than the cell's threads always do.
+A block is uncontended if its threads waited for a core in at most `contention.GATE` more of the time in which they
+wanted one than the cell's threads always do.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from stackwars.measure import loops
 
 @dataclass(frozen=True)
 class ProcessValue:
-    """The numbers that the calls of one process give.
+    """Numbers from the calls of one process.
 
     kept: share of the steady blocks of the undisturbed series that are uncontended. kind, warmup: see
-    `steady.Steady`. All three are None without a series: later rounds have none. loops_ms: median of its loops, ms a
-    call; None where it has none.
+    `steady.Steady`. All three are None without a series: later rounds have none. loops_ms: median of its loops, in ms a
+    call; None without loops.
     """
 
     kept: float | None
@@ -33,11 +33,11 @@ class ProcessValue:
 def of_rounds(
     rounds: dict[int, tuple[Sequence[int], dict]], loops_by_round: Mapping[int, Sequence[dict]]
 ) -> dict[int, ProcessValue]:
-    """{round: value} of the processes of one cell, or of one program of a replay.
+    """Return {round: value} of the processes of one cell, or of one program of a replay.
 
-    rounds: {round: (ns of each call that was timed on its own, the event of the steady blocks, {} without)}; of the
-    latter "ns", "run_ns", "wait_ns" and "steal_ns", one for each block, "calls" in a block and
-    "other_processes_share". loops_by_round: the events of the loops.
+    rounds: {round: (ns of each call that was timed on its own, the event of the steady blocks, {} without)}; the event
+    has "ns", "run_ns", "wait_ns" and "steal_ns", one for each block, "calls" in a block and "other_processes_share".
+    loops_by_round: the events of the loops.
     """
     baseline_share = baseline_wait_share([blocks for _, blocks in rounds.values() if blocks])
     return {
@@ -47,7 +47,7 @@ def of_rounds(
 
 
 def of_processes(processes: Sequence[dict]) -> dict[int, ProcessValue]:
-    """The same of the ok processes of a cell."""
+    """Return {round: value} of the ok processes of a cell."""
     return of_rounds(
         {
             process["repetition"]: (
@@ -61,15 +61,15 @@ def of_processes(processes: Sequence[dict]) -> dict[int, ProcessValue]:
 
 
 def baseline_wait_share(steady: Sequence[dict]) -> float:
-    """A cell's wait share without contention: the minimum over its processes of the median block's.
+    """Return a cell's wait share without contention: the minimum over its processes of the median block's.
 
-    Some wait is the process's own doing, at every call, and the least contended process shows it best.
+    Some wait is caused by the process itself, at every call, and the least contended process shows it best.
     """
     return min((statistics.median(wait_shares(blocks)) for blocks in steady), default=0.0)
 
 
 def wait_shares(blocks: dict) -> list[float]:
-    """The wait share of each block."""
+    """Return the wait share of each block."""
     usage = zip(blocks["run_ns"], blocks["wait_ns"], blocks["steal_ns"], strict=True)
     return [wait_share(*one) for one in usage]
 
@@ -91,6 +91,6 @@ def _value(
     per_call = [ns / blocks["calls"] / 1e6 for ns in blocks["ns"]]
     later = [ns / one["calls"] / 1e6 for one in events for ns in loops.counted(one)]
     result = steady.classify([*(ns / 1e6 for ns in singles_ns), *per_call, *later])
-    kept = uncontended_blocks(blocks, baseline_share)
-    kept = kept[max(0, result.start - len(singles_ns)) :] or kept
-    return ProcessValue(statistics.fmean(kept), result.kind, result.warmup, loops_ms)
+    uncontended = uncontended_blocks(blocks, baseline_share)
+    uncontended = uncontended[max(0, result.start - len(singles_ns)) :] or uncontended
+    return ProcessValue(statistics.fmean(uncontended), result.kind, result.warmup, loops_ms)

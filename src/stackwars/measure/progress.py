@@ -23,8 +23,8 @@ def report(result: dict) -> None:
 def summary(result: dict) -> str:
     """Return one line: two calls and the undisturbed series of an ok process, else its status and why.
 
-    A replay has a series of each program. A round without series shows its last loops. The steady state of a table is
-    that of all loops, which nothing shows here.
+    A replay has a series of each program. A round without series shows its last loops. Tables use the steady state of
+    all loops, which this line does not show.
     """
     if result["status"] != "ok":
         return _ended_badly(result)
@@ -58,7 +58,7 @@ def _time(timed: dict) -> str:
 
 
 def _name(record: dict) -> str:
-    """Return a process's name: its framework's or, of a replay, its compiler's."""
+    """Return a process's name: its framework's or, for a replay, its compiler's."""
     who = record.get("framework") or f"replay in {record['compiler']}"
     return f"{who} {record['workload']} {record['device']} process {record['repetition'] + 1}"
 

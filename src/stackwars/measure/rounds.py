@@ -1,11 +1,11 @@
-"""The rounds of a job, each in a folder of its own, where the same job finds those that it had finished.
+"""The rounds of a job, each in its own folder; a job that resumes reuses the rounds that had finished.
 
 rounds = Rounds(output, job, [pins])
 for number in rounds.numbers(count):
     record = rounds.run(number, measure)      # measure(folder, rng) -> record, which is JSON
 
-The folders stay once the result is written: a job that is asked for more rounds adds them to these. How many rounds
-are asked for is no part of the job.
+The folders stay once the result is written: a request for more rounds adds to them. The number of rounds is no part
+of the job.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from stackwars.core import documents, machine
 from stackwars.core.launch import REPOSITORY
 
 ROUNDS = "rounds"
-"""The folder of the rounds of a job, beside what it writes once they are done."""
+"""Folder of a job's rounds, next to the files that the job writes once they are done."""
 _JOB, _ROUND = "job.json", "round.json"
 _MEASURING = (
     *("core/**/*.py", "measure/**/*.py", "setup/**/*.py"),
@@ -37,12 +37,12 @@ _MEASURING = (
 class Rounds:
     """The finished rounds of a job, below `output`/rounds.
 
-    seed: what everything random in these rounds is drawn from. It is drawn once by the system, so that each run has
-    an order of its own, and a job that resumes has the one that it began with.
+    seed: of everything random in these rounds. The system draws it once, so that runs differ in their order, and a job
+    that resumes continues with its seed.
     """
 
     def __init__(self, output: Path, job: Any, files: Iterable[Path]) -> None:
-        """job: a dataclass. files: what else decides a result, the pins above all.
+        """job: a dataclass. files: others that decide a result, above all the pins.
 
         Rounds of another job, other files, other sources or another machine are deleted.
         """
@@ -61,7 +61,7 @@ class Rounds:
         return self.folder / str(number)
 
     def numbers(self, count: int) -> Iterator[int]:
-        """Yield the numbers of so many rounds, and of further ones that had finished: none is dropped."""
+        """Yield the numbers of `count` rounds, and of further rounds that had finished: none is dropped."""
         for number in itertools.count():
             if number >= count and _saved(self.place(number) / _ROUND) is None:
                 return
@@ -91,7 +91,7 @@ def finished(output: Path) -> int:
 
 
 def _saved(path: Path) -> dict | None:
-    """Return a document of an earlier job, or None without one that is whole."""
+    """Return a document of an earlier job; None if it is missing or damaged."""
     try:
         return documents.read(path) if path.exists() else None
     except documents.Damaged:
@@ -100,8 +100,8 @@ def _saved(path: Path) -> dict | None:
 
 def _stamp(job: Any, files: Iterable[Path]) -> str:
     """Return a digest of everything that a finished round must share with the requested one."""
-    own = {"job": asdict(job), "machine": machine.described(machine.record())}
-    digest = hashlib.sha256(json.dumps(own, sort_keys=True).encode())
+    identity = {"job": asdict(job), "machine": machine.described(machine.record())}
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode())
     package = REPOSITORY / "src" / "stackwars"
     for path in [*files, *sorted(path for pattern in _MEASURING for path in package.glob(pattern))]:
         digest.update(path.read_bytes())

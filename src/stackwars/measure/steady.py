@@ -1,4 +1,4 @@
-"""Whether, and from which call on, a process runs at a steady speed.
+"""Decide whether, and from which call on, a process runs at a steady speed.
 
 Changepoints, as in Barrett et al., Virtual Machine Warmup Blows Hot and Cold, OOPSLA 2017, with a rule
 that also serves series of a few calls. How often it is right: `tests/measure/steady_rates.py`.
@@ -16,7 +16,7 @@ import numpy as np
 AT_ONCE, WARM_UP, SLOWING, NONE = "steady at once", "warm-up", "slowing down", "no steady state"
 BAND = math.log(1.05)  # levels this close are one level
 MADS = 4  # medians of absolute deviations (not scaled: 2.7 standard deviations of a normal)
-FAR = math.log(1.5)  # slow whatever the spread, of which three calls say nothing
+FAR = math.log(1.5)  # slow whatever the spread, which three calls cannot show
 SHORTEST = 4  # points of a segment
 BURST = 1 / 8  # share of the points that may be off: the machine's doing, not the program's
 
@@ -64,12 +64,12 @@ def classify(values_ms: Sequence[float]) -> Steady:
 
 
 def _slow(logs: np.ndarray) -> int:
-    """Number of leading points that are slower than the last half (or the last five) allows.
+    """Return the number of leading points that are slower than the last half (or the last five) allows.
 
-    That is: over its median by 4 MAD, or by more where few points give the MAD; and over its
+    Slower means over its median by 4 MAD, or by more if few points give the MAD; and over its
     tenth-slowest by 5 %, so that the slower of two modes is no warm-up.
     """
-    from scipy import stats  # here and below: reading the rules needs none of it, and it takes a second
+    from scipy import stats  # here and below: reading the rules does not need it, and importing takes a second
 
     points = max(len(logs) // 2, min(5, len(logs) - 2))
     tail = logs[-points:]
@@ -84,7 +84,7 @@ def _slow(logs: np.ndarray) -> int:
 
 
 def _changepoints(logs: np.ndarray) -> list[int]:
-    """Ends of the segments of constant level, the last one being the number of points."""
+    """Return the ends of the segments of constant level, the last one being the number of points."""
     import ruptures
     from scipy import ndimage
 
@@ -102,14 +102,14 @@ def _changepoints(logs: np.ndarray) -> list[int]:
     penalty = 6 * math.log(len(logs)) * variance
     ends = search.predict(pen=penalty)
     left = np.concatenate([part - part.mean() for part in np.split(clipped, ends[:-1])])
-    # Noise that drifts looks like steps. Steps look like it too, so ask what they leave over.
+    # Noise that drifts looks like steps, and steps look like drift: test whether the residuals correlate.
     if np.ptp(left) and np.corrcoef(left[:-1], left[1:])[0, 1] > 0.3:
         ends = search.predict(pen=2 * penalty)
     return ends
 
 
 def _steady_from(sizes: list[int], levels: list[float]) -> tuple[int, float]:
-    """Index of the segment with which the steady part begins, and its level."""
+    """Return the index of the segment with which the steady part begins, and its level."""
     lasting = [i for i, size in enumerate(sizes) if size >= BURST * sum(sizes)]
     last = lasting[-1] if lasting else len(sizes) - 1
     off = [0 if abs(level - levels[last]) <= BAND else size for size, level in zip(sizes, levels, strict=True)]
@@ -118,7 +118,7 @@ def _steady_from(sizes: list[int], levels: list[float]) -> tuple[int, float]:
 
 
 def _trend(logs: np.ndarray) -> float:
-    """Change along the Theil-Sen line from first to last; 0 where Kendall's test sees no trend."""
+    """Return the change along the Theil-Sen line from first to last; 0 if Kendall's test sees no trend."""
     from scipy import stats
 
     order = np.arange(len(logs))

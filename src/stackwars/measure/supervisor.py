@@ -35,14 +35,14 @@ CELL = "stackwars.measure.child"
 
 @dataclass(frozen=True)
 class ProcessJob:
-    """One process of one cell: what the child needs to know.
+    """One process of one cell, as the child needs it.
 
-    repetition: the round that it belongs to, from 0. settings: those of the configuration, and
-    block_calls, the calls in a block; sizes: those of the workload. partner: what of the job differs for the
-    process of the baseline in the same round; None for the baseline itself. forms: whether it also writes what the
-    framework's compiler makes of the workload. expected: folder of the values that its outputs are compared with,
-    relative to the repository; "" if there are none. writes_files: whether it writes its program, forms and outputs,
-    which one that others are only compared with does not.
+    repetition: the round that it belongs to, from 0. settings: the configuration's, and block_calls, the calls in a
+    block; sizes: the workload's. partner: the fields of the job that differ for the baseline's process in the same
+    round; None for the baseline itself. forms: whether it also writes what the framework's compiler makes of the
+    workload. expected: folder of the values that its outputs are compared with, relative to the repository; "" if
+    there are none. writes_files: whether it writes its program, forms and outputs; a process that others are only
+    compared with does not.
     """
 
     framework: str
@@ -60,9 +60,9 @@ class ProcessJob:
 
 
 class MeasuredProcess(Process):
-    """A process that measures, in a folder that is made afresh: its commands, and its record once it has ended.
+    """A process that measures, in a folder that is emptied first: its commands, and its record once it has ended.
 
-    The folder then holds spec.json, events.jsonl, log.txt and, if the process came that far, its files.
+    The folder then holds spec.json, events.jsonl, log.txt and, if the process got that far, its files.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class MeasuredProcess(Process):
         patience: int = 1,
     ) -> None:
         """job: a ProcessJob, or another dataclass with settings that the child module understands. seed: of its random
-        surroundings, by default the system's. patience: factor of its time limit, for it may wait for others.
+        surroundings, by default the system's. patience: factor of its time limit, because it may wait for others.
         """
         shutil.rmtree(folder, ignore_errors=True)
         # An empty cache folder for each process: a first run must not find what another one compiled.
@@ -136,7 +136,7 @@ def _environ(job: Any, cache: Path, rng: random.Random) -> dict[str, str]:
 
 
 def _record(job: Any, status_: str, detail: str, started: datetime) -> dict:
-    """Return what every result has, measured or not."""
+    """Return the fields that every result has, measured or not."""
     left_out = ("partner", "expected", "check", "writes_files")
     return {
         "status": status_,
@@ -200,7 +200,7 @@ def python_of(job: Any, pins: Path) -> Environment:
 
 @contextmanager
 def exclusive(settings: dict) -> Iterator[None]:
-    """Keep this machine for what is measured meanwhile: two measurements at once would measure each other."""
+    """Lock this machine while something is measured: two measurements at once would disturb each other."""
     (REPOSITORY / "results").mkdir(exist_ok=True)
     with nodes.lock().open("w") as lock:
         if not settings.get("side_by_side"):
@@ -220,7 +220,7 @@ def _judged(job: Any, folder: Path) -> dict | None:
 
 
 def not_measured(job: Any, status_: str, why: str) -> dict:
-    """The result of a process that was not measured."""
+    """Return the result of a process that was not measured."""
     nothing = {"wall_s": 0.0, "peak_rss_bytes": 0, "events": [], "repeated": False}
     return _record(job, status_, why, datetime.now(UTC)) | nothing
 

@@ -1,8 +1,8 @@
 """Add a run of this machine to the reference: its tables join results/reference/runs, and all are pooled again.
 
-The reference also holds measured files (cells, replays, checks, programs, compilations), each of the newest run that
-made it and had every cell of the first study. Beside its tables, a run has what it says about the reference that was
-committed before it.
+The reference also holds measured files (cells, replays, checks, programs, compilations), each from the newest run that
+wrote it and had every cell of the first study. In addition to its tables, a run has its results about the reference
+that was committed before it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from stackwars.study.workflow import damage
 from stackwars.study.workflow.grid import REFERENCE_TABLES
 
 FULL = REPOSITORY / "results" / "full"
-KEPT = (
+REFERENCE_FILES = (
     printed.OPTIMISED,
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "peaks/*.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
@@ -54,9 +54,9 @@ class AcceptError(ValueError):
 
 
 def accept(full: Path, reference: Path) -> tuple[str, int]:
-    """Add a run to the reference; return its name, and how many measured files of it the reference has now.
+    """Add a run to the reference; return its name, and how many of its measured files the reference has now.
 
-    The new reference is made beside the old one, and replaces it once it is complete.
+    The new reference is built next to the old one, and replaces it once it is complete.
 
     :raises AcceptError: if the run cannot be accepted.
     :raises DamagedRunError: if an accepted run is damaged.
@@ -104,7 +104,7 @@ def check(full: Path, reference: Path) -> tuple[dict, set[str]]:
         raise _refusal("a run of the preset full", got, "make paper")
     for accepted in runs.read(reference):
         sizes = accepted.context["sizes"]
-        if other := [w for w, own in context["sizes"].items() if sizes.get(w, own) != own]:
+        if other := [w for w, new in context["sizes"].items() if sizes.get(w, new) != new]:
             raise _refusal(
                 f"the shapes of the accepted run {accepted.identity}",
                 f"others of {', '.join(other)}",
@@ -133,18 +133,18 @@ def _measured(root: Path, names: Iterable[str]) -> set[Path]:
 
 def _sources(full: Path) -> dict[Path, list[dict]]:
     """Return the sources of each process and compilation of a run, by the file of its result."""
-    found = {}
+    by_file = {}
     for path in sorted(_measured(full, _WITH_SOURCES)):
         result = documents.read(full / path)
         sources = [one.get("source") for one in [result, *result.get("processes", [])]]
-        found[path] = [source for source in sources if source]
-    return found
+        by_file[path] = [source for source in sources if source]
+    return by_file
 
 
 def add_run(full: Path, reference: Path, context: dict, revisions: set[str]) -> str:
     """Copy a run's tables, and the programs that the paper lists, to the reference's runs; return its name.
 
-    What the run confirms joins them. revisions: those that the run was measured with.
+    The run's confirmations join them. revisions: of the sources that measured the run.
 
     :raises AcceptError: if the tables are too large.
     """
@@ -152,17 +152,17 @@ def add_run(full: Path, reference: Path, context: dict, revisions: set[str]) -> 
     if size > MOST_BYTES:
         raise AcceptError(f"expected at most {MOST_BYTES} bytes of tables for a run, got {size}")
     identity = runs.identity(context)
-    kept = reference / runs.FOLDER / identity
-    shutil.rmtree(kept, ignore_errors=True)
-    kept.mkdir(parents=True)
+    folder = reference / runs.FOLDER / identity
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for name in OF_A_RUN:
-        shutil.copyfile(full / name, kept / name)
-    documents.write(kept / runs.CONFIRMATION, compare.confirmation(full, revisions))
-    runs.write_manifest(kept)
+        shutil.copyfile(full / name, folder / name)
+    documents.write(folder / runs.CONFIRMATION, compare.confirmation(full, revisions))
+    runs.write_manifest(folder)
     for workload in load().paper.listings:
         for name in (printed.PROGRAM, printed.OPTIMISED):
             for path in full.glob(f"*/*/{workload}/{name}"):
-                _copy(path, kept / path.relative_to(full))
+                _copy(path, folder / path.relative_to(full))
     return identity
 
 
@@ -171,7 +171,7 @@ def replace_measured(full: Path, reference: Path) -> int:
 
     What this run did not measure stays: other stacks' cells, replays in other compilers, audits, compilations.
     """
-    files = _measured(full, KEPT)
+    files = _measured(full, REFERENCE_FILES)
     if not _of_first_study(_measured(reference, ["cell.json"])) <= files:
         return 0
     for path in files:
@@ -180,7 +180,7 @@ def replace_measured(full: Path, reference: Path) -> int:
 
 
 def _of_first_study(documents_: set[Path]) -> set[Path]:
-    """Return those of the cells that belong to the first study."""
+    """Return the documents of the first study's cells."""
     config = load(measure=[of_tables(load()).name])
     return documents_ & {cell.path / "cell.json" for cell in cells.asked(config)}
 
@@ -195,10 +195,10 @@ def pool_again(repository: Path) -> None:
 
     :raises CalledProcessError: if Snakemake fails.
     """
-    made = [f"{REFERENCE_TABLES}/{name}" for name in FOR_READERS]
-    snakemake = [sys.executable, "-m", "snakemake", *made, "--cores", "1"]
+    tables = [f"{REFERENCE_TABLES}/{name}" for name in FOR_READERS]
+    snakemake = [sys.executable, "-m", "snakemake", *tables, "--cores", "1"]
     subprocess.run([*snakemake, "--config", "source=reference"], cwd=repository, check=True)
-    for path in made:
+    for path in tables:
         _copy(repository / path, repository / "results" / "reference" / Path(path).name)
 
 

@@ -1,4 +1,4 @@
-"""Advise what to do about a failure, from the text of its log: of the installer, of a job, of a run."""
+"""Give advice about a failure, from the text of its log: the installer's, a job's or a run's.
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ _DENIED = re.compile(
     r"|(?:Permission denied|Read-only file system)(?:: [`'\"](?P<named>[^`'\"\n]+)[`'\"])?"
 )
 _EXECUTION = re.compile(r"_execute_child|execve?\(|posix_spawn|bad interpreter")
-"""The words of a traceback or a shell about a program that could not be started."""
+"""Words of a traceback or a shell about a program that could not be started."""
 
 
 def advise(text: str) -> list[str]:
-    """Return what to do about the failure that a log or message describes, one line each; [] if unknown."""
+    """Return a line of advice for each known failure in a log or message; [] if none is known."""
     known = [LABEL + what for pattern, what in _KNOWN if re.search(pattern, text)]
     return known + _advise_permission(text)
 
 
 def advise_execution(program: str | Path) -> str:
-    """Return what to do about a program that this user may not execute."""
+    """Return advice about a program that this user may not execute."""
     return (
         f"{LABEL}{program} may not be executed by this user: make it and the folders above it readable and executable "
         "(chmod a+rx); if another user built it, build your own with STACKWARS_ENVS=<folder>."
@@ -61,7 +61,7 @@ def advise_execution(program: str | Path) -> str:
 
 
 def _advise_permission(text: str) -> list[str]:
-    """Return what to do about the last refusal of the file system, by its reason and operation."""
+    """Return advice about the last refusal of the file system, by its reason and operation."""
     refusals = list(_DENIED.finditer(text))
     if not refusals:
         return []

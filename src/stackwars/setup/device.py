@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 CPU = "cpu"
-"""All cores of the CPU: what a user runs."""
+"""All cores of the CPU, as a user runs it."""
 ONE_THREAD = "cpu-1t"
 """The CPU as a quiet instrument: one thread, pinned to one core."""
 CPUS = (CPU, ONE_THREAD)
@@ -15,8 +15,8 @@ NODES = {
     "cuda": ("/dev/nvidiactl", "/dev/nvidia0"),
     "tpu": ("/dev/accel0", "/dev/vfio/0", "/dev/vfio/1"),
 }
-"""Without one of these files no driver is loaded, and no framework can find the device. Only if there is one,
-its environment (several GB) is built and its framework asked."""
+"""Without any of these files no driver is loaded, and no framework can find the device. Only if one exists,
+the device's environment (several GB) is built and its framework queried."""
 
 
 def platform(device: str) -> str:
@@ -25,7 +25,7 @@ def platform(device: str) -> str:
 
 
 def why_absent(device: str) -> str:
-    """Return why this machine cannot have the device; empty if it may."""
+    """Return why this machine cannot have the device; "" if it may."""
     nodes = NODES.get(device, ())
     if device in CPUS or any(Path(node).exists() for node in nodes):
         return ""

@@ -25,7 +25,7 @@ from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.setup import advice
 
 BORROWED = {"libtpu": "3.12"}
-"""Packages that may be installed as for an earlier Python: {name: its version}. libtpu is a library with a C
+"""Packages that may be installed for an earlier Python: {name: Python's version}. libtpu is a library with a C
 interface and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
 _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
 _OTHER_PYTHON = re.compile(
@@ -44,10 +44,10 @@ class Unavailable(BuildError):
 
     @property
     def reason(self) -> str:
-        said = " ".join(str(self).split())
-        if found := _OTHER_PYTHON.search(said):
-            return f"{found[3]} needs Python {found[2]}, this is {found[1]}"
-        return _NO_WHEEL.search(said)[0]
+        message = " ".join(str(self).split())
+        if match := _OTHER_PYTHON.search(message):
+            return f"{match[3]} needs Python {match[2]}, this is {match[1]}"
+        return _NO_WHEEL.search(message)[0]
 
 
 def root() -> Path:
@@ -56,7 +56,7 @@ def root() -> Path:
 
 
 def folder(pins: Path) -> Path:
-    """Return where the environment of a pins file lives, whether or not it exists.
+    """Return the folder of a pins file's environment, whether or not it exists.
 
     :raises FileNotFoundError: if the pins file does not exist.
     """
@@ -72,6 +72,7 @@ def ensure(pins: Path) -> Path:
 
     Safe to call from several processes: one builds, the others wait. An interrupted build leaves
     nothing that looks finished.
+
     :raises Unavailable: if a package has no build for this Python.
     :raises BuildError: with the installer's last lines if it fails for another reason, and if this user may
         not use the environment.
@@ -132,7 +133,8 @@ def _split_pins(pins: Path, package: str, home: Path) -> tuple[Path, Path]:
 def _run_uv(pins: Path, *arguments: str | Path) -> None:
     """Run uv.
 
-    :raises Unavailable: see `ensure`; so for BuildError.
+    :raises Unavailable: see `ensure`.
+    :raises BuildError: see `ensure`.
     """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     # Compiled ahead: otherwise the first cell of a framework would pay for it in its import time.
@@ -154,9 +156,9 @@ def _run_uv(pins: Path, *arguments: str | Path) -> None:
 
 
 def why_unavailable() -> str:
-    """Return why this command does not run in its own environment, in one line; empty if it does.
+    """Return why this command does not run in its own environment, in one line; "" if it does.
 
-    It then writes its outputs with that reason, and needs nothing but the packages of the harness.
+    It then writes its outputs with that reason, and needs only the packages of the harness.
     """
     return " ".join(os.environ.get(_WHY_UNAVAILABLE, "").split())
 
@@ -164,7 +166,7 @@ def why_unavailable() -> str:
 def ensure_all(pins: Iterable[Path]) -> None:
     """Build the environments that are missing before anything is timed.
 
-    What this Python cannot have is left to the job that needs it, which reports that.
+    An environment that this Python cannot have is left to the job that needs it, which reports the reason.
 
     :raises BuildError: if one fails for another reason.
     """

@@ -1,6 +1,6 @@
 """The page docs/licences.md: the licence of every pinned package, from the metadata of the installed environments.
 
-`python -m stackwars.setup.licences` writes it. A package that no environment here has keeps its row.
+`python -m stackwars.setup.licences` writes it. A package that no environment on this machine has keeps its row.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def normalised(name: str) -> str:
 
 
 def pinned(envs: Path) -> dict[str, list[str]]:
-    """Return the pins files of each pinned package; those of releases have one name."""
-    found: dict[str, list[str]] = {}
+    """Return the pins files of each pinned package; all files of releases have one name."""
+    files_of: dict[str, list[str]] = {}
     files = [(path.stem, path) for path in sorted(envs.glob("*.txt"))]
     for name, path in [*files, *(("releases", path) for path in sorted(envs.glob("releases/*.txt")))]:
         for package in map(normalised, _PIN.findall(path.read_text(encoding="utf-8"))):
-            found.setdefault(package, []).append(name)
-    return {package: list(dict.fromkeys(found[package])) for package in sorted(found)}
+            files_of.setdefault(package, []).append(name)
+    return {package: list(dict.fromkeys(files_of[package])) for package in sorted(files_of)}
 
 
 def licence(package: Distribution) -> str:

@@ -1,6 +1,6 @@
 """List the environments that the studies, `make explain` and `make audits` need, and their size on disk.
 
-The files envs/<name>.in name them, because set-up asks before anything is installed. Standard library only.
+The files envs/<name>.in name them, because set-up runs before anything is installed. Standard library only.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def sizes_gb() -> dict[str, float]:
 
 
 def of_studies(studies: list[str]) -> list[str]:
-    """Return the environments that these studies cannot do without; `all` stands for every study."""
-    found = {name: _NEEDED_BY.search(text) for name, text in _texts().items()}
-    asked = {study for study in studies if study}
+    """Return the environments that these studies require; `all` stands for every study."""
+    needs = {name: _NEEDED_BY.search(text) for name, text in _texts().items()}
+    wanted = {study for study in studies if study}
     return [
-        name for name, match in found.items() if match and (ALL in asked or asked & set(match[1].split(", ")))
+        name for name, match in needs.items() if match and (ALL in wanted or wanted & set(match[1].split(", ")))
     ]
 
 
 def missing_gb(studies: list[str]) -> dict[str, float]:
-    """Return what the studies would build: {environment that is not built yet: GB on disk}."""
+    """Return {environment that the studies require and that is not built yet: GB on disk}."""
     missing = _not_built(of_studies(studies))
     return {name: size for name, size in sizes_gb().items() if name in missing}
 
@@ -78,12 +78,12 @@ def main() -> None:
     """Run `python -m stackwars.setup.needed STUDY ...`: build the environments that these studies need, and say so."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("studies", nargs="*")
-    asked = parser.parse_args().studies
-    if unknown := [name for name in asked if name not in {ALL, *studies()}]:
+    selected = parser.parse_args().studies
+    if unknown := [name for name in selected if name not in {ALL, *studies()}]:
         sys.exit(
             f"set-up: expected studies of {', '.join(sorted(studies()))} or {ALL}, got {', '.join(unknown)}"
         )
-    names = of_studies(asked)
+    names = of_studies(selected)
     try:
         environments.ensure_all(map(_pins, names))
     except BuildError as error:

@@ -1,6 +1,6 @@
 """Check that this machine can set up and run the study, before anything is built or measured.
 
-Standard library only: the Python that runs this is the one that `.venv` will be made with.
+Standard library only: the Python that runs this will create `.venv`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BROWSER = "chromium"
 
 @dataclass(frozen=True)
 class Missing:
-    """Something that this machine lacks. packages: the Debian packages that provide it, if any."""
+    """A missing part of this machine. packages: the Debian packages that provide it, if any."""
 
     what: str
     packages: tuple[str, ...] = ()
@@ -39,13 +39,13 @@ MISSING_BROWSER = Missing(f"{BROWSER}, in which the tests open the report: they 
 
 
 def missing_on_machine(with_tex: bool = True) -> list[Missing]:
-    """Return what every run needs and this machine lacks."""
+    """Return the missing parts that every run needs."""
     checks = [check_shared_library(), check_venv(), check_tex() if with_tex else None]
     return [missing for missing in checks if missing]
 
 
 def optional_on_machine() -> list[Missing]:
-    """Return what only some cells need and this machine lacks: without it they are `unsupported`."""
+    """Return the missing parts that only some cells need: without them these are `unsupported`."""
     missing = tools.missing_for_inductor()
     if not missing:
         return []
@@ -53,7 +53,7 @@ def optional_on_machine() -> list[Missing]:
 
 
 def missing_for_environments(studies: list[str]) -> list[Missing]:
-    """Return what the environments that these studies still have to build need and this machine lacks."""
+    """Return the missing parts that the environments that these studies still have to build need."""
     sizes = needed.missing_gb(studies)
     if not HARNESS.exists():
         sizes |= {"harness": HARNESS_GB}
@@ -62,7 +62,7 @@ def missing_for_environments(studies: list[str]) -> list[Missing]:
 
 
 def check_shared_library() -> Missing | None:
-    """Check for libpython, which torch_xla's extension module is linked against and a Python can lack."""
+    """Check for libpython, which torch_xla's extension module is linked against and a Python may not have."""
     name = sysconfig.get_config_var("INSTSONAME") or ""
     if ".so" not in name:  # a Python built without it only knows the name of the static library
         name = f"libpython{PYTHON}.so.1.0"
@@ -100,7 +100,7 @@ def check_disk(sizes: dict[str, float], folder: Path) -> Missing | None:
 
 
 def check_index() -> Missing | None:
-    """Check that the package index answers; not done if there is no pip yet to ask it with."""
+    """Check that the package index answers; skip the check if there is no pip yet."""
     command = [sys.executable, "-m", "pip", "index", "versions", "uv"]
     limits = ["--timeout", str(INDEX_TIMEOUT_S), "--retries", "0", "--disable-pip-version-check"]
     wheel = _bundled_pip()
@@ -179,7 +179,7 @@ def _of_python(what: str, packages: tuple[str, ...]) -> Missing:
 
 
 def _bundled_pip() -> Path | None:
-    """Return the wheel of pip that this Python makes environments with; it runs without being installed."""
+    """Return the wheel of pip with which this Python creates environments; it runs without being installed."""
     folders = [sysconfig.get_config_var("WHEEL_PKG_DIR")]
     if spec := importlib.util.find_spec("ensurepip"):
         folders.append(Path(spec.origin).parent / "_bundled")

@@ -23,7 +23,7 @@ _GRAPHVIZ = ("dot",)
 
 
 def missing_for_paper(typeset: bool = True, draw: bool = True) -> list[str]:
-    """Return the missing commands and style files: of TeX to typeset, of Graphviz to draw."""
+    """Return the missing commands and style files: TeX's to typeset, Graphviz's to draw."""
     needed = (TEX_COMMANDS if typeset else ()) + (_GRAPHVIZ if draw else ())
     commands = [command for command in needed if shutil.which(command) is None]
     if not typeset or "kpsewhich" in commands:
@@ -44,7 +44,7 @@ def cxx_version() -> str:
 
 
 def python_headers() -> Path:
-    """Return the folder in which TorchInductor looks for Python.h: that of the base Python of an environment."""
+    """Return the folder in which TorchInductor looks for Python.h, which belongs to an environment's base Python."""
     return Path(sysconfig.get_path("include", scheme="posix_prefix"))
 
 
@@ -56,5 +56,5 @@ def missing_for_inductor() -> list[str]:
 
 
 def inductor_packages() -> tuple[str, ...]:
-    """Return the Debian packages that contain both, for Debian's own Python of this version."""
+    """Return the Debian packages of the C++ compiler and the header, for Debian's own Python of this version."""
     return "g++", f"libpython{sys.version_info.major}.{sys.version_info.minor}-dev"

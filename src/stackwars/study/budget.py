@@ -81,10 +81,10 @@ def rounds_of(config: Config, one: Cell | ReplayCell) -> int:
 
 def joint(config: Config) -> set[Cell | ReplayCell]:
     """Return the cells and replays that are measured in the rounds of another cell."""
-    every, native = cells.measured(config), programs.native_compiler(config)
-    among = frozenset(every)
+    measured, native = cells.measured(config), programs.native_compiler(config)
+    among = frozenset(measured)
     return {
-        *(one for one in every if cells.measured_with(config, one, among)),
+        *(one for one in measured if cells.measured_with(config, one, among)),
         *(one for one in programs.measured_replays(config) if one.compiler == native),
     }
 
@@ -92,12 +92,12 @@ def joint(config: Config) -> set[Cell | ReplayCell]:
 def work(config: Config) -> dict[Cell | ReplayCell, int]:
     """Return the rounds of every cell and replay on the CPU that is not measured in the rounds of another cell."""
     joined = joint(config)
-    every = [*cells.measured(config), *programs.measured_replays(config)]
-    return {one: rounds_of(config, one) for one in every if one.device in CPUS and one not in joined}
+    candidates = [*cells.measured(config), *programs.measured_replays(config)]
+    return {one: rounds_of(config, one) for one in candidates if one.device in CPUS and one not in joined}
 
 
 def result_of(path: Path) -> Cell | ReplayCell | None:
-    """Return the cell or replay whose result a file is; None of any other file."""
+    """Return the cell or replay whose result a file is; None for any other file."""
     if path.name not in ("cell.json", "replay.json"):
         return None
     device, name, workload = path.parts[-4:-1]
@@ -134,13 +134,13 @@ def unknown(config: Config) -> list[Cell | ReplayCell]:
 
 
 def seconds(config: Config) -> float:
-    """Return the seconds of a run on `machine()`, if nothing is there yet."""
+    """Return the seconds of a run on `machine()` without earlier results."""
     return once_s(config) + sum(cost_of(one).seconds(rounds) for one, rounds in work(config).items())
 
 
 def once_s(config: Config) -> float:
-    """Return the seconds of what does not depend on rounds: every program, the expected values and checks of those that
-    are measured, and what is made of the results.
+    """Return the seconds of jobs whose cost does not depend on rounds: every program, the expected values and checks of
+    measured workloads, and everything that is derived from the results.
     """
     measured = dict.fromkeys(one.workload for one in work(config))
     rows = [
@@ -153,7 +153,7 @@ def once_s(config: Config) -> float:
 
 
 def parts(config: Config) -> Iterator[Config]:
-    """Yield ever smaller parts of a run: all of it, and then each contained in the one before it."""
+    """Yield ever smaller parts of a run: first the full run, then each contained in the one before."""
     rounds = dict(config.chosen.rounds)
     yield config
     for step in _steps(config):
@@ -198,18 +198,18 @@ def sentence(config: Config, rounds: Iterable[int]) -> str:
     """Return which part of the study a run with `minutes` has. rounds: of its cells."""
     counts = sorted({int(count) for count in rounds}) or [0]
     spread = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
-    asked = [cell for cell in cells.asked(config) if cell.device in CPUS]
-    measured = set(cells.measured(config)).intersection(asked)
+    grid = [cell for cell in cells.asked(config) if cell.device in CPUS]
+    measured = set(cells.measured(config)).intersection(grid)
     replays, replayed = programs.replays(config), programs.measured_replays(config)
     titles = {
-        **{cell.workload: workloads.load(cell.workload).TITLE for cell in asked},
-        **{cell.framework: title(cell.framework) for cell in asked},
+        **{cell.workload: workloads.load(cell.workload).TITLE for cell in grid},
+        **{cell.framework: title(cell.framework) for cell in grid},
         **{ONE_THREAD: "one core"},
         **{replay.compiler: replay.compiler for replay in replays},
     }
     without = [words for name, words in titles.items() if config.chosen.rounds.get(name) == 0]
     left_out = f"; left out are {', '.join(without)}" if without else ""
     return (
-        f"Limited to {config.minutes} min, this run has {spread} rounds of {len(measured)} of {len(asked)} cells and "
+        f"Limited to {config.minutes} min, this run has {spread} rounds of {len(measured)} of {len(grid)} cells and "
         f"{len(replayed)} of {len(replays)} replays of the study{left_out}."
     )

@@ -34,12 +34,12 @@ class Cell:
 
 
 def asked(config: Config) -> list[Cell]:
-    """Every cell that the configuration asks for, in the order of the grid.
+    """Return every cell that the configuration selects, in the order of the grid.
 
     Ordered by device, then workload, then framework, so that the frameworks of one workload are
-    measured one beside the other. A framework that has no environment for a device has no cell there.
+    measured one after the other. A framework without an environment for a device has no cell on it.
     """
-    found = studies(config)
+    selected = studies(config)
     limits = {**config.device_workloads, **config.chosen.device_workloads}
     return [
         Cell(framework, workload, device)
@@ -49,7 +49,7 @@ def asked(config: Config) -> list[Cell]:
         for framework, row in config.frameworks.items()
         if device in environments(config, framework)
         and (row.workloads is None or workload in row.workloads)
-        and any(study.has_cell(framework, workload, device) for study in found)
+        and any(study.has_cell(framework, workload, device) for study in selected)
     ]
 
 
@@ -62,14 +62,14 @@ def sizes(config: Config, workload: str) -> dict[str, int]:
     return preset_sizes(config.chosen.sizes, workload)
 
 
-def preset_sizes(given: dict[str, dict[str, int]], workload: str) -> dict[str, int] | None:
-    """Return the sizes of a workload by those of a preset; None of a label that it does not give (see `sized`)."""
+def preset_sizes(listed: dict[str, dict[str, int]], workload: str) -> dict[str, int] | None:
+    """Return the sizes of a workload; None for a label without sizes (see `sized`). listed: a preset's."""
     name, _, label = workload.partition(sized.AT)
     if not label:
-        return given[name]
-    if workload in given:
-        return {**given[name], **given[workload]}
-    return sized.resized(given[name], label)
+        return listed[name]
+    if workload in listed:
+        return {**listed[name], **listed[workload]}
+    return sized.resized(listed[name], label)
 
 
 def settings(config: Config) -> Settings:
@@ -82,7 +82,7 @@ def settings_of(config: Config, preset: PresetRow) -> Settings:
 
 
 def parity_limit(config: Config, workload: str) -> float:
-    """The relative L2 error up to which outputs of the workload agree, in the chosen preset."""
+    """Return the relative L2 error up to which outputs of the workload agree, in the chosen preset."""
     return checks.parity_limit(workload, sizes(config, workload), settings(config).parity_rel_l2)
 
 
@@ -95,12 +95,12 @@ def measuring(config: Config, workload: str) -> dict[str, Any]:
 
 
 def block_calls(config: Config, workload: str) -> int:
-    """Calls in a block of the workload's steady state, the same for every framework."""
+    """Return the calls in a block of the workload's steady state, the same for every framework."""
     return config.chosen.block_calls.get(sized.base(workload), 1)
 
 
 def environments(config: Config, framework: str) -> dict[str, str]:
-    """A framework's environment for each device; empty of one that gives programs alone."""
+    """Return a framework's environment for each device; empty if it gives programs alone."""
     return config.frameworks[framework].environments or {}
 
 
@@ -110,14 +110,14 @@ def pins(config: Config, framework: str, device: str) -> str:
 
 def rounds(config: Config, *names: str) -> int:
     """Return the fewest rounds that the preset gives to any of these workloads, frameworks, devices and compilers."""
-    found = (config.chosen.rounds.get(sized.base(name)) for name in names)
-    return min([settings(config).rounds, *(count for count in found if count is not None)])
+    limits = (config.chosen.rounds.get(sized.base(name)) for name in names)
+    return min([settings(config).rounds, *(count for count in limits if count is not None)])
 
 
 def partner(config: Config, cell: Cell, among: Container[Cell]) -> Cell | None:
-    """Return the cell of the baseline, whose process takes turns with this one's; None of a baseline.
+    """Return the cell of the baseline, whose process takes turns with this one's; None for a baseline.
 
-    among: those that are asked for.
+    among: the cells to choose from.
     """
     baseline = comparisons.baseline(config, cell.framework)
     other = baseline and Cell(baseline, cell.workload, cell.device)
@@ -125,10 +125,10 @@ def partner(config: Config, cell: Cell, among: Container[Cell]) -> Cell | None:
 
 
 def measured_with(config: Config, cell: Cell, among: Container[Cell]) -> Cell | None:
-    """Return the cell in whose rounds a baseline's is measured; None of one that measures itself.
+    """Return the cell in whose rounds a baseline's is measured; None for a cell that measures itself.
 
     It is the subject of the first comparison, on the CPU alone: a TPU is not shared by two processes.
-    among: those that are asked for.
+    among: the cells to choose from.
     """
     main = comparisons.main(config)
     if main is None or cell.framework != main.baseline or cell.device not in CPUS:

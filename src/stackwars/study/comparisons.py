@@ -11,7 +11,7 @@ CELLS, PROGRAMS = "cells", "programs"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A subject beside its baseline; a ratio is always the subject's number over the baseline's."""
+    """A subject and its baseline; a ratio is always the subject's number over the baseline's."""
 
     subject: str
     baseline: str
@@ -23,17 +23,17 @@ class Comparison:
 
 
 def comparisons(config: Config, of: str) -> list[Comparison]:
-    """Return those that compare `of`: CELLS or PROGRAMS."""
+    """Return the comparisons of CELLS or PROGRAMS."""
     return [Comparison(row.subject, row.baseline) for row in config.comparisons if of in row.compare]
 
 
 def main(config: Config) -> Comparison | None:
-    """Return the first that compares cells: what the paper is about."""
+    """Return the first comparison of cells: the subject of the paper."""
     return next(iter(comparisons(config, CELLS)), None)
 
 
 def baseline(config: Config, framework: str) -> str | None:
-    """Return the framework whose cells those of this one are compared with; None if there is none."""
+    """Return the framework with which this one's cells are compared; None if there is none."""
     pairs = comparisons(config, CELLS)
     return next((pair.baseline for pair in pairs if pair.subject == framework), None)
 

@@ -69,7 +69,7 @@ class UnreadableError(ConfigError):
 def read(path: Path) -> Any:
     """Return what a configuration file holds.
 
-    :raises ConfigError: for a file that is no YAML, and for a key that is given twice.
+    :raises ConfigError: for a file that is no YAML, and for a repeated key.
     """
     try:
         return schema.read_yaml(path)
@@ -78,7 +78,7 @@ def read(path: Path) -> Any:
 
 
 def overridden(config: Any, overrides: Any) -> Any:
-    """Return a value with those of --config over it, as YAML reads them: Snakemake leaves nested ones as text."""
+    """Return a value with the overrides of --config, read as YAML: Snakemake leaves nested values as text."""
     if isinstance(overrides, Mapping):
         below = config if isinstance(config, Mapping) else {}
         return {**below, **{key: overridden(below.get(key), value) for key, value in overrides.items()}}
@@ -97,21 +97,21 @@ def load(path: Path = CONFIG, **changes: object) -> Config:
 
     :raises ConfigError: if it cannot be used.
     """
-    given = read(path)
+    document = read(path)
     if changes:
-        given = {key: value for key, value in {**given, **plain(changes)}.items() if value is not None}
-    return validate(given)
+        document = {key: value for key, value in {**document, **plain(changes)}.items() if value is not None}
+    return validate(document)
 
 
-def validate(given: Any) -> Config:
+def validate(document: Any) -> Config:
     """Return a configuration, completed with the workloads of its studies and the sizes of program files.
 
-    It has the rounds that fit into its minutes. given: what a file and the command line hold.
+    It has the rounds that fit into its minutes. document: a file's, changed by the command line.
 
     :raises ConfigError: for the first key or value that cannot be used.
     """
     try:
-        result = Config.model_validate(given, context=_names(given))
+        result = Config.model_validate(document, context=_names(document))
     except ImportError as error:  # a half-written workload, which it names with its file
         raise UnreadableError(error) from None
     except ValidationError as error:
@@ -122,16 +122,16 @@ def validate(given: Any) -> Config:
     return _fitted(result)
 
 
-def _names(given: Any) -> dict[str, list[str]]:
-    """Return the names that values may have: of this repository's modules, and those that the configuration gives."""
+def _names(document: Any) -> dict[str, list[str]]:
+    """Return the names that values may have: names of this repository's modules, and of the configuration."""
 
     def keys(key: str) -> list[str]:
-        rows = given.get(key) if isinstance(given, dict) else None
+        rows = document.get(key) if isinstance(document, dict) else None
         return [row for row in rows if isinstance(row, str)] if isinstance(rows, dict) else []
 
     known = workloads.names()
-    studied = given.get("studies") if isinstance(given, dict) else None
-    rows = [*(studied.values() if isinstance(studied, dict) else ()), given]
+    studied = document.get("studies") if isinstance(document, dict) else None
+    rows = [*(studied.values() if isinstance(studied, dict) else ()), document]
     lists = [row.get("workloads") for row in rows if isinstance(row, dict)]
     named = [name for row in lists if isinstance(row, list) for name in row if isinstance(name, str)]
     labelled = [name for name in dict.fromkeys(named) if sized.AT in name and sized.base(name) in known]
@@ -189,13 +189,13 @@ def _completed(config: Config) -> Config:
     defaults = {name: sizes for name, sizes in defaults.items() if sizes is not None}
     presets = {}
     for name, row in config.presets.items():
-        own = {workload: sizes | row.sizes.get(workload, {}) for workload, sizes in defaults.items()}
-        presets[name] = row.model_copy(update={"sizes": row.sizes | own})
+        completed = {workload: sizes | row.sizes.get(workload, {}) for workload, sizes in defaults.items()}
+        presets[name] = row.model_copy(update={"sizes": row.sizes | completed})
     return config.model_copy(update={"workloads": config.workloads or ordered, "presets": presets})
 
 
 def _fitted(config: Config) -> Config:
-    """Return a configuration with the rounds that fit into its minutes; the reference has what it has."""
+    """Return a configuration with the rounds that fit into its minutes; the reference's do not change."""
     if not config.minutes or config.source == "reference":
         return config
     if config.preset != "full":
@@ -215,7 +215,7 @@ def _refuse(problems: Iterable[Problem]) -> None:
 
 
 def _form(config: Config) -> Iterator[Problem]:
-    """Yield what depends on the source and on the sizes of each workload."""
+    """Yield problems that depend on the source and on the sizes of each workload."""
     if config.source == "reference" and config.preset != "full":
         yield "preset", "full, the preset of results/reference", config.preset
     for key in ("workloads", "devices"):
@@ -229,9 +229,9 @@ def _form(config: Config) -> Iterator[Problem]:
         needed = {name for name in map(sized.base, chosen) if workloads.load(name).DEFAULTS is None}
         if missing := sorted(needed - row.sizes.keys()):
             yield f"presets.{preset}.sizes", f"the keys {', '.join(missing)}", sorted(row.sizes)
-        for workload, given in row.sizes.items():
+        for workload, sizes in row.sizes.items():
             is_partial = sized.AT in workload or workloads.load(workload).DEFAULTS is not None
-            yield from _wrong_keys(f"presets.{preset}.sizes.{workload}", workload, given, is_partial)
+            yield from _wrong_keys(f"presets.{preset}.sizes.{workload}", workload, sizes, is_partial)
         for workload, variants in row.variants.items():
             pattern = VARIANT if "sequence" in workloads.load(workload).SIZES else BATCH
             for place, variant in enumerate(variants):
@@ -240,13 +240,13 @@ def _form(config: Config) -> Iterator[Problem]:
                     yield key, f"text of the form {pattern}", variant
 
 
-def _wrong_keys(key: str, workload: str, given: dict[str, int], is_partial: bool = False) -> Iterator[Problem]:
+def _wrong_keys(key: str, workload: str, sizes: dict[str, int], is_partial: bool = False) -> Iterator[Problem]:
     known = workloads.load(sized.base(workload)).SIZES
-    for size in given:
+    for size in sizes:
         if size not in known:
             yield f"{key}.{size}", f"no such key; known keys are {', '.join(sorted(known))}", size
-    if (missing := sorted(set(known) - given.keys())) and not is_partial:
-        yield key, f"the keys {', '.join(missing)}", sorted(given)
+    if (missing := sorted(set(known) - sizes.keys())) and not is_partial:
+        yield key, f"the keys {', '.join(missing)}", sorted(sizes)
 
 
 def _settings(config: Config) -> Iterator[Problem]:
@@ -300,31 +300,31 @@ def _programs(config: Config) -> Iterator[Problem]:
 
 
 def _preset_sizes(config: Config) -> Iterator[Problem]:
-    """Yield sizes, those of variants too, that break a workload's own limits (`Workload.problems`)."""
+    """Yield sizes, also of variants, that break a workload's limits (`Workload.problems`)."""
     for preset, chosen in config.presets.items():
-        for workload, given in _sizes(config, preset):
+        for workload, sizes in _sizes(config, preset):
             key, module = f"presets.{preset}.sizes.{workload}", workloads.load(workload)
             # JAX would clamp the positions, torch would raise.
-            if given.get("sequence", 0) > given.get("positions", math.inf):
-                yield f"{key}.sequence", f"at most the positions, {given['positions']}", given["sequence"]
-            for size, expected in module.problems(given).items():
-                yield f"{key}.{size}", expected, given[size]
+            if sizes.get("sequence", 0) > sizes.get("positions", math.inf):
+                yield f"{key}.sequence", f"at most the positions, {sizes['positions']}", sizes["sequence"]
+            for size, expected in module.problems(sizes).items():
+                yield f"{key}.{size}", expected, sizes[size]
             for place, variant in enumerate(chosen.variants.get(workload, [])):
-                for size, expected in module.problems(resized(given, variant)).items():
+                for size, expected in module.problems(resized(sizes, variant)).items():
                     key = f"presets.{preset}.variants.{workload}.{place}"
                     yield key, f"one with a {size} of {expected}", variant
 
 
 def _sizes(config: Config, preset: str) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield (workload, sizes) of a preset, those that a run measures at other sizes than it gives among them."""
-    given = config.presets[preset].sizes
+    """Yield (workload, sizes) of a preset, also for workloads that a run measures at other sizes."""
+    listed = config.presets[preset].sizes
     measured = [w for one in studies(config) for w in one.workloads] if preset == config.preset else []
-    for workload in dict.fromkeys([*given, *(name for name in measured if sized.AT in name)]):
-        found = preset_sizes(given, workload)
-        if found is None:
+    for workload in dict.fromkeys([*listed, *(name for name in measured if sized.AT in name)]):
+        sizes = preset_sizes(listed, workload)
+        if sizes is None:
             expected = f"sizes of {workload}, whose label is no batch"
-            raise ConfigError(f"presets.{preset}.sizes", expected, sorted(given))
-        yield workload, found
+            raise ConfigError(f"presets.{preset}.sizes", expected, sorted(listed))
+        yield workload, sizes
 
 
 def _growth(config: Config) -> Iterator[Problem]:
@@ -338,19 +338,19 @@ def _growth(config: Config) -> Iterator[Problem]:
                 yield f"{key}.frameworks", f"frameworks with an environment for {CPU}", framework
         for preset, chosen in config.presets.items():
             for value in row.values if row.workload in chosen.sizes else ():
-                given = chosen.sizes[row.workload] | {row.size: value}
-                for size, expected in module.problems(given).items():
+                sizes = chosen.sizes[row.workload] | {row.size: value}
+                for size, expected in module.problems(sizes).items():
                     expected = f"values with which {size} is {expected}, in the preset {preset}"
                     yield f"{key}.values", expected, value
 
 
 def _odd(config: Config) -> Iterator[Problem]:
     for workload, rows in (config.odd_sizes.workloads if config.odd_sizes else {}).items():
-        for place, given in enumerate(rows):
+        for place, sizes in enumerate(rows):
             key = f"odd_sizes.workloads.{workload}.{place}"
-            yield from _wrong_keys(key, workload, given)
-            for size, expected in workloads.load(workload).problems(given).items():
-                yield f"{key}.{size}", expected, given[size]
+            yield from _wrong_keys(key, workload, sizes)
+            for size, expected in workloads.load(workload).problems(sizes).items():
+                yield f"{key}.{size}", expected, sizes[size]
 
 
 def _studies(config: Config) -> Iterator[Problem]:
@@ -382,4 +382,4 @@ CHECKS = (
     *(_settings, _compared, _dialects, _programs, _preset_sizes, _growth, sharding.problems, releases.problems),
     *(_odd, _studies, _compilers),
 )
-"""Functions that yield what does not fit together in a configuration."""
+"""Functions that yield what contradicts itself in a configuration."""

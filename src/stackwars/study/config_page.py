@@ -61,9 +61,9 @@ def _model_in(annotation: Any, place: str = "") -> tuple[type[Model] | None, str
         return annotation, place
     between = {list: "[]", dict: ".<name>"}.get(get_origin(annotation), "")
     for one in get_args(annotation):
-        found = _model_in(one, place + between)
-        if found[0]:
-            return found
+        result = _model_in(one, place + between)
+        if result[0]:
+            return result
     return None, ""
 
 

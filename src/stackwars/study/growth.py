@@ -1,7 +1,7 @@
 """Growth of the cost of compiling: processes of one workload at several values of one of its sizes.
 
-A series is a process for each value. Shapes are one process that calls every value in turn, twice: what it
-compiles in the first turn are the shapes, what it compiles in the second it has forgotten.
+A series is a process for each value. Shapes are one process that calls every value in turn, twice: it compiles
+the shapes in the first turn, and in the second only what it has forgotten.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SETTINGS = {
     **{"steady_seconds": 0.2, "steady_min_blocks": 3, "steady_max_blocks": 20},
     "block_calls": 1,
 }
-"""Settings that differ from those of a cell: only the first call counts."""
+"""Settings that differ from a cell's: only the first call counts."""
 
 
 @dataclass(frozen=True, order=True)
@@ -37,7 +37,7 @@ class Point:
 
 
 def asked(config: Config) -> list[Point]:
-    """Return the processes of this run: those of workloads that it measures of the study of the key growth."""
+    """Return the processes of this run, of the workloads that it measures in the study of the key growth."""
     measured, known = workloads_of(config, "growth"), config.frameworks
     return [p for p in all_points(config) if p.workload in measured and p.framework in known]
 
@@ -57,13 +57,13 @@ def all_points(config: Config) -> list[Point]:
 
 
 def sizes(config: Config, point: Point) -> dict[str, int]:
-    """The sizes of a process; of one that has every shape, with the largest."""
+    """Return the sizes of a process; a process of every shape has the largest."""
     value = max(values(config, point)) if point.value == ALL else int(point.value)
     return cells.sizes(config, point.workload) | {point.size: value}
 
 
 def values(config: Config, point: Point) -> list[int]:
-    """The values of a process's shapes; none of a process of one value."""
+    """Return the values of a process's shapes; [] for a process of one value."""
     if point.value != ALL or config.growth is None:
         return []
     wanted = (point.workload, point.size)

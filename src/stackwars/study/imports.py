@@ -118,7 +118,7 @@ def _imports(file: Path) -> list[str]:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """All statements, those in others too; unlike ast.walk, no expressions, of which there are far more."""
+    """Yield all statements, nested ones too; unlike ast.walk, no expressions, which are far more."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()

@@ -118,25 +118,25 @@ class Model(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_unknown_keys(cls, given: Any) -> Any:
+    def _refuse_unknown_keys(cls, values: Any) -> Any:
         """A misspelt key often is a missing one too: this says what was written."""
-        if isinstance(given, dict):
-            for key, value in given.items():
+        if isinstance(values, dict):
+            for key, value in values.items():
                 if key not in cls.model_fields:
                     known = ", ".join(sorted(cls.model_fields))
                     raise problem(f"no such key; known keys are {known}", str(key), key)
                 if value is None:
                     raise problem("a value", key, None)
-        return given
+        return values
 
     def document(self, **options: Any) -> dict[str, Any]:
-        """Return the keys that were given, as JSON has them. options: of `model_dump`."""
+        """Return the keys that were set, as JSON has them. options: of `model_dump`."""
         return self.model_dump(exclude_unset=True, **options)
 
     def changed(self, **changes: Any) -> Self:
         """Return a copy with other values of these keys, whose types are checked; None drops an optional key."""
-        given = {key: plain(value) for key, value in changes.items() if value is not None}
-        return type(self).model_validate({**self.document(exclude=set(changes)), **given})
+        values = {key: plain(value) for key, value in changes.items() if value is not None}
+        return type(self).model_validate({**self.document(exclude=set(changes)), **values})
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Whose programs the paper prints, those of the compared frameworks, and which the report shows: every one."""
+"""Programs that the paper prints, of the compared frameworks, and that the report shows, of every framework."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stackwars.study.studies import of_tables
 
 PROGRAM = "stablehlo.mlir.gz"
 OPTIMISED = "optimised_cpu.hlo.gz"
-"""Beside the program of a cell that is listed: what the frameworks' own generation of XLA makes of it here."""
+"""File next to the program of a listed cell: the same program, optimised here by the frameworks' generation of XLA."""
 Rows = dict[str, list[Cell]]
 """{workload: the cells whose texts stand side by side}."""
 
@@ -25,7 +25,7 @@ def listings(config: Config) -> Rows:
 
 
 def forms(config: Config) -> Rows:
-    """Return the cells whose forms the paper lists, on the first device: XLA's, and TorchInductor's beside it."""
+    """Return the cells whose forms the paper lists, on the first device: XLA's and TorchInductor's."""
     return _rows(config, config.paper.forms, config.paper.forms_of or [])
 
 
@@ -50,7 +50,7 @@ def drawn(config: Config) -> list[Program]:
 def emitted(config: Config, measured: Path, accepted: Path) -> dict[str, dict[str, list[Path]]]:
     """Return {workload: {framework: files}} of every program that the report shows, in the order of the grid.
 
-    The first of the files with a program has it, for one may hold the line that says why there is none. The programs
+    The first file with a program counts: a file may hold the line that says why there is no program. The programs
     are those of the cells on the first device, and those that the compilers get. measured: the folder of the run, or of
     the reference, which also has the programs of its accepted runs, the newest first.
     """
@@ -67,9 +67,9 @@ def emitted(config: Config, measured: Path, accepted: Path) -> dict[str, dict[st
         ),
     ]
     if config.source == "reference":
-        kept = sorted(accepted.glob(f"*/{device}/*/*/{PROGRAM}"), reverse=True)
+        accepted_files = sorted(accepted.glob(f"*/{device}/*/*/{PROGRAM}"), reverse=True)
         files = [one for one in files if one[-1].exists()]
-        files += [(path.parent.name, path.parent.parent.name, path) for path in kept]
+        files += [(path.parent.name, path.parent.parent.name, path) for path in accepted_files]
     result: dict[str, dict[str, list[Path]]] = {}
     for workload in config.workloads:
         row = {name: [path for w, f, path in files if (w, f) == (workload, name)] for name in config.frameworks}

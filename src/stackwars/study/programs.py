@@ -88,21 +88,21 @@ def sizes(config: Config, workload: str, variant: str = BASE) -> dict[str, int]:
     return dict(_odd_rows(config, workload)[known.index(variant)])
 
 
-def resized(given: dict[str, int], variant: str) -> dict[str, int]:
-    """Sizes changed to those of a variant, which a division among devices leaves as they are.
+def resized(sizes: dict[str, int], variant: str) -> dict[str, int]:
+    """Return sizes changed to those of a variant, which a division among devices leaves as they are.
 
     Raises ValueError for a variant of another form.
     """
     if variant == BASE or parallel.is_variant(variant):
-        return dict(given)
-    result = sized.resized(given, variant)
+        return dict(sizes)
+    result = sized.resized(sizes, variant)
     if result is None:
         raise ValueError(f"expected a variant like b8 or b8s512, got {variant!r}")
     return result
 
 
 def base_programs(config: Config) -> list[Program]:
-    """Every framework's program of every compiled workload, at the preset's sizes."""
+    """Return every framework's program of every compiled workload, at the preset's sizes."""
     result = studies(config)
     return [
         Program(framework, workload)
@@ -113,7 +113,7 @@ def base_programs(config: Config) -> list[Program]:
 
 
 def compilations(config: Config) -> list[Compilation]:
-    """Everything that is compiled ahead, in the order of the configuration and the grid."""
+    """Return everything that is compiled ahead, in the order of the configuration and the grid."""
     result = studies(config)
     return [
         Compilation(row.target, row.compiler, Program(framework, workload, variant))
@@ -127,12 +127,12 @@ def compilations(config: Config) -> list[Compilation]:
 
 
 def native_compiler(config: Config) -> str | None:
-    """The compiler that the frameworks' own environments pin."""
+    """Return the compiler that the frameworks' own environments pin."""
     return next((name for name, row in config.compilers.items() if row.native), None)
 
 
 def first_compilers(config: Config) -> dict[str, str]:
-    """The compiler of each target that the tables show first."""
+    """Return the compiler of each target that the tables show first."""
     first: dict[str, str] = {}
     for row in config.aot_compilations:
         first.setdefault(row.target, row.compiler)
@@ -140,15 +140,15 @@ def first_compilers(config: Config) -> dict[str, str]:
 
 
 def base_compilations(config: Config) -> list[Compilation]:
-    """The compilations of base programs by the first compiler of each target."""
+    """Return the compilations of base programs by the first compiler of each target."""
     first = first_compilers(config)
     return [c for c in compilations(config) if c.program.variant == BASE and first[c.target] == c.compiler]
 
 
 def finished(config: Config, compilation: Compilation) -> bool:
-    """Whether it is compiled to the end; else only until its buffers are assigned.
+    """Return whether it is compiled to the end; else only until its buffers are assigned.
 
-    Generating code takes most of the time, and moves no buffer: it is done for the base programs of
+    Generating code takes most of the time and moves no buffer: it is done for the base programs of
     the rows of `aot_compilations` that do not say otherwise.
     """
     wanted = (compilation.target, compilation.compiler)
@@ -157,14 +157,14 @@ def finished(config: Config, compilation: Compilation) -> bool:
 
 
 def code_source(config: Config, compilation: Compilation) -> Compilation:
-    """The compilation whose code size is assumed for one that is not finished: the first row's base."""
+    """Return the compilation whose code size is assumed for one that is not finished: the first row's base."""
     first, program = config.aot_compilations[0], compilation.program
     base = Program(program.framework, program.workload)
     return Compilation(first.target, first.compiler, base)
 
 
 def largest_batches(config: Config) -> list[Compilation]:
-    """The base compilations from which the largest batch is searched: those of the first row of `aot_compilations`."""
+    """Return the base compilations from which the largest batch is searched: the first row of `aot_compilations`."""
     wanted, first = config.chosen.largest_batch, next(iter(first_compilers(config)), None)
     return [c for c in base_compilations(config) if c.target == first and c.program.workload in wanted]
 
@@ -180,7 +180,7 @@ def replayed(config: Config, workload: str, compiler: str) -> list[Program]:
 
 
 def replays(config: Config) -> list[ReplayCell]:
-    """Every workload with the compilers that are asked for it, on the CPU, if it has cells to compare."""
+    """Return every workload with the compilers that replay it, on the CPU, if it has cells to compare."""
     if CPU not in config.devices:
         return []
     return [
@@ -204,7 +204,7 @@ def _replaying(config: Config, workload: str) -> list[str]:
 
 
 def searched(config: Config) -> list[ReplayCell]:
-    """Return the replays whose gaps are searched for their causes: those of the studies that ask for causes."""
+    """Return the replays whose gaps are searched for their causes: the replays of the studies with causes."""
     asking = [study for study in studies(config) if study.has_causes]
     return [
         replay
@@ -218,7 +218,7 @@ def causes_path(compiler: str, workload: str) -> Path:
 
 
 def evaluator(config: Config) -> str:
-    """Return the compiler that evaluates programs of a search: the first XLA, for later ones read what it prints."""
+    """Return the compiler that evaluates programs of a search: the first XLA: later ones read what it prints."""
     return next(name for name in config.compilers if compiler_module(config, name) == XLA)
 
 
@@ -231,7 +231,7 @@ def evaluated(config: Config, workload: str, variant: str = BASE) -> list[Progra
     """Return the programs that the expected values of a workload are computed from: the baseline's, and a witness.
 
     The witness is a second frontend's program that the run lowers in any case; a workload with values in NumPy needs
-    none. Nothing if no program can be judged.
+    none. [] if no program can be judged.
     """
     frontends = with_programs(config)
     if not frontends or not judge_compiler(config):
@@ -251,8 +251,8 @@ def checked(config: Config, workload: str, compiler: str, variant: str = BASE) -
     """Return the programs that are checked in a compiler: at the preset's sizes also those that a replay runs."""
     result = replayed(config, workload, compiler) if variant == BASE else []
     if _is_odd_check(config, compiler, workload, variant):
-        every = (Program(name, workload, variant) for name in odd_programs(config))
-        result += [program for program in every if program not in result]
+        odd = (Program(name, workload, variant) for name in odd_programs(config))
+        result += [program for program in odd if program not in result]
     return result
 
 
@@ -292,8 +292,8 @@ def odd_programs(config: Config) -> list[str]:
 def odd_checks(config: Config) -> list[tuple[str, str, str]]:
     """Return (compiler, workload, variant) of every check of the study of the key odd_sizes, in the order of the grid.
 
-    Beside the odd sizes these are the preset's, of workloads whose programs go to the compiler. The others take
-    long there, and at odd sizes they are small.
+    In addition to the odd sizes it has the preset's, of workloads whose programs go to the compiler. The others take
+    long at the preset's sizes, and are small at odd ones.
     """
     return [
         (compiler, workload, variant)
@@ -344,12 +344,12 @@ def compiler_module(config: Config, compiler: str) -> str:
 
 def replay_sources(config: Config, compiler: str, workload: str) -> list[str]:
     """Return the files of the compiler that replays and of the workload's declaration, relative to the repository."""
-    own = imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
-    return sorted({*own, sized.source(workload)})
+    compiler_files = imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
+    return sorted({*compiler_files, sized.source(workload)})
 
 
 def lower_pins(config: Config, framework: str) -> str:
-    """Path of the pins file of the environment in which a framework's programs are made.
+    """Return the path of the pins file of the environment that lowers a framework's programs.
 
     Its row's `programs`, or else its environment on the CPU; the configuration is refused without either.
     """
@@ -358,9 +358,9 @@ def lower_pins(config: Config, framework: str) -> str:
 
 
 def compiler_pins(config: Config, compiler: str, target: str | None = None) -> str:
-    """Path of the pins file of a compiler's environment, of its own one for the target if there is one."""
-    own = config.targets[target].environments if target else {}
-    return f"envs/{own.get(compiler, config.compilers[compiler].environment)}.txt"
+    """Return the path of the pins file of a compiler's environment, which a target may replace."""
+    replaced = config.targets[target].environments if target else {}
+    return f"envs/{replaced.get(compiler, config.compilers[compiler].environment)}.txt"
 
 
 def lower_sources(config: Config, framework: str, workload: str) -> list[str]:

@@ -30,7 +30,7 @@ MODULES = {"jaxlib": XLA, "iree": "iree"}
 class ReleasesJob:
     """A program of a workload in all releases of a project.
 
-    versions: newest first, of jaxlib perhaps with flags of XLA, `0.8.3 --xla_flag=value`. program, arguments, expected:
+    versions: newest first; jaxlib's may have flags of XLA, `0.8.3 --xla_flag=value`. program, arguments, expected:
     its paths, relative to the repository. pins: of the environment that writes the artifact.
     """
 
@@ -60,7 +60,7 @@ class Point:
 
 
 def asked(config: Config) -> list[Point]:
-    """Return what this run measures of the study, in the order of the grid."""
+    """Return the points of the study that this run measures, in the order of the grid."""
     rows, known = config.releases, with_programs(config)
     if rows is None:
         return []
@@ -98,7 +98,7 @@ def settings(config: Config) -> ReleaseSettings:
 
 
 def pins(project: str, version: str) -> Path:
-    """Return the pins of a release, behind whose version flags of XLA may stand."""
+    """Return the pins of a release; flags of XLA may follow the version."""
     return REPOSITORY / "envs" / "releases" / f"{project}-{version.partition(' ')[0]}.txt"
 
 

@@ -1,6 +1,6 @@
 """The causes of the gaps between the programs of one replay: causes.json.
 
-The replay says which programs differ by more than the bound. A search that fails costs no other.
+The replay says which programs differ by more than the bound. A search that fails does not affect the others.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class CausesJob:
 
     compiler, evaluator: name, module and options of each `CompilerSpec`; pins: the files of their environments.
     programs: {framework: {"program", "arguments": paths}}. pair: the subject and the baseline that are searched if they
-    differ, beside the slowest and the fastest program. bound: the relative difference from which two programs have a
-    gap. settings: of each search, see `task.Settings`.
+    differ, in addition to the slowest and the fastest program. bound: the relative difference from which two programs
+    have a gap. settings: of each search, see `task.Settings`.
     """
 
     workload: str
@@ -98,7 +98,7 @@ def ratio(replay: dict, one: str, other: str) -> Estimate | None:
 
 
 def gaps(replay: dict, names: Iterable[str], pair: list[str], bound: float) -> list[dict[str, Any]]:
-    """Return the pairs that are looked at, the slower program as the subject, and whether each has a gap.
+    """Return the pairs that are examined, the slower program as the subject, and whether each has a gap.
 
     They are the main pair, and the slowest and the fastest of the right programs. names: of the programs.
     """

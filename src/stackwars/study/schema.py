@@ -16,7 +16,7 @@ class YamlError(ValueError):
 
 
 class _Loader(yaml.CSafeLoader):
-    """Reads YAML and refuses a key that is given twice, of which YAML would silently take the last."""
+    """Reads YAML and refuses a repeated key: YAML would silently take its last value."""
 
     def construct_mapping(self, node, deep=False):
         keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
@@ -29,7 +29,7 @@ class _Loader(yaml.CSafeLoader):
 def read_yaml(path: Path) -> Any:
     """Return what a YAML file holds.
 
-    :raises YamlError: for a file that is no YAML, and for a key that is given twice.
+    :raises YamlError: for a file that is no YAML, and for a repeated key.
     """
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)

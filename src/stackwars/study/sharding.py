@@ -1,4 +1,4 @@
-"""Programs for several devices: those that run on this machine's, and those that are compiled for a slice."""
+"""Programs for several devices, which run on this machine's devices or are compiled for a slice."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def all_points(config: Config) -> list[Point]:
 
 
 def asked(config: Config) -> list[Point]:
-    """The processes of this run: of frameworks that it has, of workloads that it measures of the study."""
+    """Return the processes of this run, of the frameworks that it has and the workloads that it measures."""
     measured = workloads_of(config, "sharding")
     return [p for p in all_points(config) if p.workload in measured and p.framework in config.frameworks]
 
@@ -114,5 +114,5 @@ def problems(config: Config) -> Iterator[tuple[str, str, object]]:
 def sizes(config: Config, preset: str, workload: str) -> dict[str, int]:
     """Return the preset's sizes, with the batch of the key sharding if it has one."""
     batch = config.sharding.batch if config.sharding else {}
-    own = {"batch": batch[workload]} if workload in batch else {}
-    return config.presets[preset].sizes[workload] | own
+    changes = {"batch": batch[workload]} if workload in batch else {}
+    return config.presets[preset].sizes[workload] | changes

@@ -1,8 +1,7 @@
 """Studies: the parts of the grid that a run measures.
 
-A study has the frameworks whose cells are measured, the programs that are given to its compilers and
-targets, and its workloads. A run measures the studies that the key `measure` names, or else those of its
-preset.
+A study has the frameworks whose cells are measured, the programs that its compilers and targets get, and its
+workloads. A run measures the studies that the key `measure` names, or else its preset's.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from stackwars.study.keys import Config, StudyRow
 
 @dataclass(frozen=True)
 class Study:
-    """One study, or as much of it as this run measures.
+    """One study, or the part that this run measures.
 
     frameworks: of its cells; programs: the frameworks whose programs go to its compilers and targets.
     devices: None for all. workloads: in the order of the grid. has_causes: whether the causes of gaps between its
@@ -59,9 +58,9 @@ def studies(config: Config) -> list[Study]:
 
 
 def full_study(config: Config, name: str) -> Study:
-    """Return a study at its full extent, whatever this run measures of it.
+    """Return a study at its full extent, regardless of the part that this run measures.
 
-    One that the configuration does not have is empty: the paper's sections on it are.
+    A study that the configuration does not have is empty, as the paper's sections on it are.
     """
     if name not in config.studies:
         return Study(name, (), (), (), (), None, ())
@@ -76,7 +75,7 @@ def workloads_of(config: Config, key: str) -> tuple[str, ...]:
 
 
 def of_tables(config: Config) -> Study:
-    """Return the first study, that of the original's tables, at its full extent."""
+    """Return the first study, which has the original's tables, at its full extent."""
     return full_study(config, next(iter(config.studies)))
 
 
@@ -89,9 +88,9 @@ def narrowed(row: StudyRow, frameworks: set[str], programs: set[str]) -> StudyRo
 
 
 def folder(config: Config) -> str:
-    """Return the name of the folder of a run's results: that of its preset if it measures the first study.
+    """Return the name of the folder of a run's results: its preset's if it measures the first study.
 
-    Other runs have a folder of their own, so that they replace no result of the paper's run.
+    Other runs have another folder, so that they replace no result of the paper's run.
     """
     names = _named(config)
     first = next(iter(config.studies))

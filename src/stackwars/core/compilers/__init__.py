@@ -1,15 +1,15 @@
 """Compilers of StableHLO, a module each; a release of a compiler is the same module in an environment with other pins.
 
 A module has a class `Compiler(device, options)`, whose constructor imports the compiler and opens the device (cpu, cuda
-or tpu). Verbs of a Compiler:
+or tpu). Methods of a Compiler:
 
-    compile(program)  a StableHLO program, text or a portable artifact; raises what the compiler says against it
+    compile(program)  a StableHLO program, text or a portable artifact; raises the compiler's exception against it
     load(text, bytes) the same from what its `serialize` returned in another process
     put(array)        place a NumPy array on the device; return the buffer once it is there
-    device_kind()     what the compiler calls the device
+    device_kind()     the compiler's name for the device
     versions()        package versions, {name: version}
 
-What `compile` returns has
+The result of `compile` has
 
     types             shape and element type of each argument; None if this release cannot read them
     buffers           for each set of inputs, a buffer from `put` for each argument; to be filled
@@ -33,9 +33,9 @@ import numpy as np
 from stackwars.core.types import DTYPES
 
 XLA = "xla"
-"""The module of a compiler whose row names none."""
+"""The module of a compiler whose row does not name one."""
 INPUT_SETS = 2
-"""Sets of inputs on which every program is called: a result that ignores its inputs shows."""
+"""Sets of inputs on which every program is called, so that a result that ignores its inputs is noticed."""
 ARTIFACT = b"ML\xefR"
 """First bytes of MLIR's bytecode, and so of a portable artifact."""
 FACTS = {
@@ -53,7 +53,7 @@ Types = list[tuple[tuple[int, ...], np.dtype]]
 
 
 class CompilerCrash(Exception):
-    """A signal ended the process of a compiler that has one of its own."""
+    """A signal ended the separate process of a compiler."""
 
 
 def names() -> list[str]:

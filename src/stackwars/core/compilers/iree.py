@@ -1,7 +1,7 @@
 """IREE: its compiler for the CPU, and its runtime's pool of threads (`local-task`).
 
 Runs in an environment of its own (NumPy, iree-base-compiler, iree-base-runtime), whose modules are imported
-once a device is opened. Releases since 3.0 work: a flag that one does not know is left out. Facts from IREE 3.13:
+once a device is opened. Releases since 3.0 work: a flag that a release does not know is left out. Facts from IREE 3.13:
 
 - By default it compiles for a generic x86-64 at no level of optimisation, computes float64 in float32,
   and starts one thread for each physical core whatever cores the process may use.
@@ -47,7 +47,7 @@ _SAME_BITS = re.compile(
     r"|transpose|broadcast_in_dim|return)\b|stablehlo\.compare +(?:EQ|NE),"
     r"|stablehlo\.convert .*[<x]i1>|^ *\^bb0\(|^ *}\) : "
 )
-"""Lines on which a signed integer of 8 bits does what an unsigned one does; what ends a region is judged by
+"""Lines on which a signed integer of 8 bits acts like an unsigned one; the end of a region is judged by
 the lines in it."""
 
 
@@ -57,7 +57,7 @@ class Program:
     def __init__(
         self, compiled: bytes, types: Types | None, runtime: Any, config: Any, facts: dict[str, int]
     ) -> None:
-        """compiled: what iree-compile writes. types: of the arguments; None if they are not known."""
+        """compiled: the output of iree-compile. types: the arguments' types; None if they are not known."""
         module = runtime.VmModule.copy_buffer(config.vm_instance, compiled)
         self._main, self.types = module.lookup_function("main"), types
         self.buffers: list[list[Any]] = [[None] * len(types or []) for _ in range(INPUT_SETS)]
@@ -89,7 +89,7 @@ class Program:
         return self._facts
 
     def _arguments(self, which: int) -> Any:
-        """Return the buffers as the runtime takes them, made in the first call with a list of buffers."""
+        """Return the buffers in the runtime's form, which the first call with a list of buffers creates."""
         buffers = self.buffers[which]
         if which not in self._lists or self._lists[which][0] is not buffers:
             arguments = self._runtime.VmVariantList(len(buffers))
@@ -129,7 +129,7 @@ class Compiler:
         :raises ValueError: for an argument of an unknown type.
         :raises TimeoutError: after TIMEOUT_S.
         :raises CompilerCrash: if a signal ends iree-compile.
-        :raises RuntimeError: with what iree-compile says against the program.
+        :raises RuntimeError: with the message of iree-compile if it refuses the program.
         """
         program = rewritten(program) if isinstance(program, str) else program
         with tempfile.TemporaryDirectory() as folder:
@@ -152,7 +152,7 @@ class Compiler:
         return Program(compiled, types, self._runtime, self._config, facts)
 
     def _compile(self, program: str | bytes, folder: Path) -> tuple[bytes, dict[str, int]]:
-        """Return the compiled module and what its statistics say, from a process that can be ended."""
+        """Return the compiled module and its statistics, from a process that can be ended."""
         from iree.compiler.tools.binaries import find_tool
 
         source, module, counted = (folder / name for name in ("in.mlir", "out.vmfb", "counted.json"))
@@ -188,7 +188,7 @@ def flags(options: dict[str, str]) -> list[str]:
 
 
 def rewritten(text: str) -> str:
-    """Return the program with other forms of what IREE refuses, see the module's description."""
+    """Return the program with other forms of the operations and types that IREE refuses; see the module's docstring."""
     text = with_chlo_erf(text)
     unsigned = [line for line in text.splitlines() if "ui8>" in line]
     return text.replace("ui8>", "i8>") if all(map(_SAME_BITS.search, unsigned)) else text

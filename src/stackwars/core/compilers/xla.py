@@ -1,7 +1,7 @@
-"""XLA: one client of one jaxlib, which compiles as `jax.jit` compiles.
+"""XLA: one client of one jaxlib, which compiles like `jax.jit`.
 
-Runs in a compiler's environment, whose JAX is imported once a device is opened. Releases since jaxlib 0.4.30 work: what
-JAX renamed is looked up by its newest name first.
+Runs in a compiler's environment, whose JAX is imported once a device is opened. Releases since jaxlib 0.4.30 work:
+names that JAX has changed are looked up by the newest name first.
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ class Compiler:
             _load_lapack(program)
             module, text = _read(program)
             if "sym_name" not in module.operation.attributes:
-                # JAX asks for it.
+                # JAX requires it.
                 module.operation.attributes["sym_name"] = ir.StringAttr.get("program")
             types, results = signature(module, ir)
             options = self.compile_options(module, len(types), results)
             return Program(self._compile(text or module, options), types)
 
     def _compile(self, module: Any, options: Any) -> Any:
-        """Compile a module, or in a release that reads an artifact as text, that text."""
+        """Compile a module, or the text of an artifact in a release that reads artifacts as text."""
         from jax._src import compiler
         from jaxlib import xla_client
 
@@ -134,7 +134,7 @@ class Compiler:
             detailed_logging=compiler.use_detailed_logging(module),
             backend=self._device.client,
         )
-        # As jax._src.interpreters.pxla.create_compile_options does for a jit without shardings.
+        # The same as jax._src.interpreters.pxla.create_compile_options does for a jit without shardings.
         build = chosen.executable_build_options
         for name, count in {"parameters": arguments, "output": results}.items():
             if hasattr(build, f"allow_spmd_sharding_propagation_to_{name}"):
@@ -143,7 +143,7 @@ class Compiler:
 
 
 def _read(program: str | bytes) -> tuple[Any, str]:
-    """Return the module of a program, and its text if that is what this release compiles of an artifact."""
+    """Return the module of a program, and its text if this release compiles an artifact's text."""
     from jaxlib import xla_client
     from jaxlib.mlir import ir
 

@@ -42,7 +42,7 @@ def _counted(program: mlir.ir.Module) -> Row:
 
 
 def normalised(text: str) -> str:
-    """Return the program in the one form for all its spellings; if it has none, a line that says why."""
+    """Return the program in the one form for all its spellings; if it has none, a line with the reason."""
     try:
         return str(normalise(mlir.parse(text)))
     except mlir.ProgramError as error:

@@ -1,4 +1,4 @@
-"""Hash what a program or an operation computes: the same for two that differ in spelling alone.
+"""Hash the computation of a program or an operation: equal for two that differ only in spelling.
 
 The hash does not depend on names, locations, layouts, the order of arguments, the order of operations that their data
 leaves free, or the order of the operands of commutative operations. It depends on constants, shapes, element types,
@@ -7,11 +7,11 @@ dimension numbers, precision, how operations are connected, and the order of res
 Every value gets a colour, a hash of the operation that makes it and of the colours that it reads; every argument gets a
 hash of its type and of all its uses. Both are refined alternately until no more arguments differ (colour refinement,
 after Weisfeiler and Leman). If arguments are still alike, each of them is singled out once and the minimum hash is
-taken. Isomorphic programs hash the same; others differ, but for collisions of 128 bits, within BUDGET refinements.
+taken. Isomorphic programs hash the same; others differ, except for collisions of 128 bits, within BUDGET refinements.
 Beyond, programs that refinement alone cannot distinguish share a hash. Normalise programs first: they are compared as
 they are, and repeated operations count.
 
-`signature` describes one operation without its operands, and without attributes that say nothing about the result:
+`signature` describes one operation without its operands, and without attributes that do not affect the result:
 layouts, the names that an extractor notes, and attributes that are written out with their default value.
 """
 
@@ -118,7 +118,7 @@ def _refined(graph: Dataflow, colours: list[str]) -> tuple[list[str], str]:
 
 
 def _downwards(graph: Dataflow, colours: list[str]) -> tuple[dict[int, str], list[str]]:
-    """Return the colour of every value and of every operation, from what they are made from."""
+    """Return the colour of every value and of every operation, from the values that they are computed from."""
     values = dict(enumerate(colours))
     does = []
     for node in graph.nodes:
@@ -161,7 +161,7 @@ def digest(*parts: object) -> str:
 
 
 def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
-    """Return what the operation does, the values it reads, and whether their order is free.
+    """Return a hash of the operation without its operands, the values it reads, and whether their order is free.
 
     `a > b` is written as `b < a`. Values that a region reads from outside follow the operands, in
     the order in which the region's text reads them first.

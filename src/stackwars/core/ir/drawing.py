@@ -1,6 +1,6 @@
 """Draw programs side by side, as text for Graphviz's `dot`.
 
-Each operation is a box, and an arrow leads from a value to what reads it. Operations that several programs have
+Each operation is a box, and an arrow leads from a value to its reader. Operations that several programs have
 stand in one row; those of one program alone are marked.
 """
 
@@ -134,7 +134,7 @@ def _box(name: str, box: Box, is_marked: bool) -> str:
 
 
 def _lines(op: ir.Operation) -> list[str]:
-    """Return the operation, what a reader needs to know of its attributes, and the shape of its result."""
+    """Return the operation, the attributes that a reader needs, and the shape of its result."""
     name = op.name.removeprefix("stablehlo.")
     numbers = [splat(value) for value in op.operands]
     detail = []

@@ -44,7 +44,7 @@ from stackwars.core.mlir import (
 from stackwars.core.program_text import LEGALISE, with_chlo_erf
 from stackwars.core.types import NUMPY
 
-# Not merged and not dropped: they may do more than give a result, or give another one each time.
+# Not merged and not dropped: they may have side effects, or give another result each time.
 EFFECTS = {
     f"stablehlo.{kind}"
     for kind in (
@@ -57,7 +57,7 @@ EFFECTS = {
 def normalise(module: ir.Module) -> ir.Module:
     """Return a normalised copy of a program; the program itself is left as it is.
 
-    Raises ProgramError if jaxlib cannot legalise or inline it.
+    :raises ProgramError: if jaxlib cannot legalise or inline it.
     """
     context = module.context
     copy, bytecode = ir.Module.parse(with_chlo_erf(str(module)), context), BytesIO()
@@ -140,7 +140,7 @@ def _drop_arguments(main: ir.Operation) -> None:
 
 
 # Rules that give two spellings of one operation the same form; each is exact to the last bit. A rule looks at one
-# operation and at what its operands are made from, and returns the value that replaces its result, or None.
+# operation and at the makers of its operands, and returns the value that replaces its result, or None.
 Rule = Callable[[ir.Operation], ir.Value | None]
 
 
@@ -242,7 +242,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def simpler(op: ir.Operation) -> ir.Value | None:
-    """Return the value that the first rule that applies puts in the place of the operation's result."""
+    """Return the value by which the first applicable rule replaces the operation's result."""
     return next((value for rule in RULES if (value := rule(op)) is not None), None)
 
 
@@ -319,8 +319,8 @@ def _create(old: ir.Operation, operands: list[ir.Value], attributes: dict, kind:
     ).result
 
 
-# Constants of one value repeated: read, made, and computed with. Only operations that IEEE 754 or two's complement
-# fix to the last bit are computed; what a compiler may round in its own way (exponentials, say) stays in the program.
+# Constants of one repeated value: read, created, and computed with. Only operations that IEEE 754 or two's complement
+# fix to the last bit are computed; operations that a compiler may round in its own way (exponentials) stay.
 _ANY: dict[str, Callable] = {
     "add": numpy.add, "subtract": numpy.subtract, "multiply": numpy.multiply, "maximum": numpy.maximum,
     "minimum": numpy.minimum, "negate": numpy.negative,
@@ -376,7 +376,7 @@ def computed(op: ir.Operation) -> numpy.generic | None:
 def _function(op: ir.Operation, first: numpy.generic) -> Callable | None:
     name = op.name.removeprefix("stablehlo.")
     if name == "convert":
-        # Out of range, the conversion to integers is the implementation's own.
+        # Out of range, the implementation defines the conversion to integers.
         exact = not isinstance(first, numpy.floating) or first == numpy.trunc(first)
         small = isinstance(first, numpy.bool_) or abs(float(first)) < 2**7
         is_to_float = element(op.results[0]).startswith("f")

@@ -1,7 +1,7 @@
 """A program's numbers, and the four claims about its form, each decided by a rule over the normalised IR.
 
 Every rule looks at one program of one framework, finds its attentions, normalisations and products by how operations
-are connected, and answers with a word below. "Not applicable": the program has nothing that the claim is about.
+are connected, and answers with a word below. "Not applicable": the program has no part that the claim is about.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NO_PROGRAM = "no program"
 
 # These change where a value lies, not what it is; convert changes its type alone.
 MOVES = {RESHAPE, TRANSPOSE, BROADCAST, "stablehlo.convert"}
-# Beyond these, a value is no longer what a projection gave, scaled, rotated or laid out anew.
+# Beyond these, a value is no longer the result of a projection, scaled, rotated or laid out anew.
 _BOUNDARY = {f"stablehlo.{kind}" for kind in ("convolution", "gather", "batch_norm_training")}
 _WEIGHT_MOVES = MOVES | {"stablehlo.concatenate", "stablehlo.slice"}
 _ROOTS = {"stablehlo.rsqrt", "stablehlo.sqrt"}
@@ -57,7 +57,7 @@ _STEPS = MOVES | {
 def decide(module: ir.Module) -> dict[str, str]:
     """Return the words of the four claims, decided for a normalised program; in the order of CLAIMS.
 
-    Dots are those that contract something; one that does not only multiplies elements.
+    Only dots that contract something count; one that does not only multiplies elements.
     """
     main = entry(module)
     dots = [op for op in walk(main) if is_product(op)]
@@ -68,7 +68,7 @@ def decide(module: ir.Module) -> dict[str, str]:
 def _flattening(dots: list[ir.Operation]) -> str:
     """Decide whether dots without batching dimensions read a reshape that merged leading dimensions.
 
-    The others count as preserving if an operand brings two or more dimensions, of extents over
+    Other dots count as preserving if an operand has two or more dimensions, of extents over
     1, that are not contracted. Batched products (the scores of attention) do not count: they merge batch and heads.
     """
     flat = [dot for dot in dots if not is_batched(dot) and merges(dot)]
@@ -161,7 +161,7 @@ def _projections(values: list[ir.Value]) -> list[ir.Operation]:
 
 
 def _is_weight(value: ir.Value) -> bool:
-    """Return whether it is an argument of rank 2 or more, moved, or several such joined."""
+    """Return whether it is an argument of rank 2 or more, moved, or several of these joined."""
     return all(
         len(shape(source)) >= 2 if (made_by := producer(source)) is None else made_by.name in _WEIGHT_MOVES
         for source in made_from([value], lambda op: op.name in _WEIGHT_MOVES)
@@ -172,7 +172,7 @@ def norms(function: ir.Operation) -> tuple[int, int]:
     """Return how many layer normalisations of a function are one operation, and how many are arithmetic.
 
     The first: batch_norm_training that scales by 1 and shifts by 0, over another axis than the feature's. The second:
-    a root of a variance, made from the sum of a value and the sum of its squares over the last axis. A root of a mean
+    a root of a variance, from the sum of a value and the sum of its squares over the last axis. A root of a mean
     of squares without a mean that is taken off is neither.
     """
     every = list(walk(function))
@@ -196,9 +196,9 @@ def _is_of_variance(op: ir.Operation) -> bool:
 
 
 def _sums(values: Iterable[ir.Value]) -> list[ir.Value]:
-    """Return what is summed over its last axis in the arithmetic that makes the values."""
-    made = made_from(values, lambda op: op.name in _STEPS)
-    return [source for value in made if (source := _summed(value)) is not None]
+    """Return the values that are summed over their last axis in the arithmetic that computes these values."""
+    sources = made_from(values, lambda op: op.name in _STEPS)
+    return [source for value in sources if (source := _summed(value)) is not None]
 
 
 def _summed(value: ir.Value) -> ir.Value | None:
@@ -230,7 +230,7 @@ def _unsquared(value: ir.Value) -> ir.Value | None:
 
 
 def _is_centred(value: ir.Value) -> bool:
-    """Return whether the value is x minus something made from a sum of x over the last axis."""
+    """Return whether the value is x minus something computed from a sum of x over the last axis."""
     made_by = producer(value)
     if made_by is None or made_by.name != "stablehlo.subtract":
         return False
@@ -246,21 +246,21 @@ def origin(value: ir.Value) -> ir.Value:
 
 
 def made_from(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -> list[ir.Value]:
-    """Return the values and those that they are made from, as far up as `through` lets."""
+    """Return the values and those that they are computed from, as far up as `through` lets."""
     reached: set[ir.Operation] = set()
-    found = list(values)
-    waiting = list(found)
+    result = list(values)
+    waiting = list(result)
     while waiting:
         made_by = producer(waiting.pop())
         if made_by is not None and made_by not in reached and through(made_by):
             reached.add(made_by)
-            found.extend(made_by.operands)
+            result.extend(made_by.operands)
             waiting.extend(made_by.operands)
-    return found
+    return result
 
 
 def after(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -> set[ir.Operation]:
-    """Return the operations that are made from the values, as far down as `through` lets."""
+    """Return the operations that depend on the values, as far down as `through` lets."""
     reached: set[ir.Operation] = set()
     waiting = list(values)
     while waiting:
@@ -279,7 +279,7 @@ def reads(op: ir.Operation, kind: str) -> bool:
 
 
 def is_product(op: ir.Operation) -> bool:
-    """Return whether it is a dot_general that contracts something: else it only multiplies elements."""
+    """Return whether it is a dot_general that contracts something; otherwise it only multiplies elements."""
     return op.name == DOT and bool(dimensions(op).lhs_contracting_dimensions)
 
 

@@ -1,16 +1,16 @@
 """Ways to compile and run a dialect: one small file each, all with the same verbs.
 
-Every module here says what a reader sees of it, and can be imported where its framework is not installed:
+Every module here has its texts for readers, and can be imported without its framework:
 
     TITLE             its name in tables and figures
-    DIALECT           the Python API that it runs: that of a workload's form in_<DIALECT>
-    COLOUR            of its marks and lines in the report: no other has it, and it has 3 to 1 on white
-    VARIANT           of a variant only: its name in a table, beneath the framework that it varies
-    NOTE              of one that does something that the others do not: what it does otherwise
-    PROGRAM_OF        the framework whose programs it runs, where only the first two runs differ
+    DIALECT           the Python API that it runs: it builds a workload's form in_<DIALECT>
+    COLOUR            the colour of its marks in the report: no other has it; contrast on white is 3 to 1
+    VARIANT           only in a variant: its name in a table, beneath the framework that it varies
+    NOTE              only if it differs from the others in what it does: the difference
+    PROGRAM_OF        the framework whose programs it runs, if only the first two runs differ
 
 and a class `Session(device, precision)` whose constructor imports the framework
-and raises RuntimeError where the device is absent. Only the process of a cell makes one; a framework
+and raises RuntimeError if the device is absent. Only the process of a cell makes one; a framework
 that gives programs alone (no `environments` in the configuration) has none. Its verbs, in the order in
 which a cell uses them:
 
@@ -23,7 +23,7 @@ which a cell uses them:
     fence(output)     return only when the device has finished the output
     fetch(output)     the output's values as a NumPy array; of a tuple a tuple of arrays
     counters()        cumulative Counters
-    stablehlo()       StableHLO text of what call(0) runs; where there is none, the line `// no program: <why>`
+    stablehlo()       StableHLO text of what call(0) runs; if there is none, the line `// no program: <why>`
     device_kind()     what the framework calls the device
     versions()        package versions, {name: version}
 
@@ -32,23 +32,23 @@ function that does has an attribute `leaves`, its parameters are a pair (constan
 pair (new state, output); a torch module, or a function of TensorFlow or NumPy, that does has a method or an
 attribute `leaves`. A session that has the verb
 
-    state()           what the calls have updated, {name: NumPy array} in torch's layout; {} where nothing is
+    state()           what the calls have updated, {name: NumPy array} in torch's layout; {} if nothing is
 
-runs them; one that has not refuses them with NotImplementedError.
+runs them; a session without it refuses them with NotImplementedError.
 
 Some cannot be one program of known shapes, and say so for the frameworks that have no form of that: a torch
 module with `GRAPH_BREAKS` reads values back while it runs, one with `DEVICE_LOOP` has a loop whose body is a
 graph of its own, and a function of TensorFlow with `SIZES_FROM_VALUES` has sizes that depend on values.
 
-A framework that can tell them also has
+A framework that can report them also has
 
     outside_compiler()
                       names of the operations that it computed without its compiler since it was loaded; a
                       module with `GRAPH_BREAKS` may have some, any other cell is then unsupported
-    generated()       what it has made since it was loaded, {name: count}: `graphs` that it compiled, `graph_breaks`,
+    generated()       counts since it was loaded, {name: count}: `graphs` that it compiled, `graph_breaks`,
                       places where it could not go on with one, and `kernels` that it wrote itself
     forms()           what its compiler makes of call(0), {name of the form: text}, from the traced program to
-                      the optimised one; may compile once more, so it comes after every timed call
+                      the optimised one; may compile again, so it comes after every timed call
 """
 
 from __future__ import annotations
@@ -62,27 +62,27 @@ from typing import Any
 
 
 def names() -> list[str]:
-    """Every framework that there is a module of."""
+    """Return every framework that has a module here."""
     return sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 
 
 def load(name: str) -> ModuleType:
-    """The module of a framework."""
+    """Return the module of a framework."""
     return import_module(f"{__name__}.{name}")
 
 
 def title(name: str) -> str:
-    """The name that a reader sees."""
+    """Return the name that a reader sees."""
     return load(name).TITLE
 
 
 def variant(name: str) -> str:
-    """The name of a variant beneath the framework that it varies; empty for the others."""
+    """Return the name of a variant beneath the framework that it varies; empty for the others."""
     return getattr(load(name), "VARIANT", "")
 
 
 def program_of(name: str) -> str:
-    """The framework whose programs it runs: itself, or that which it varies."""
+    """Return the framework whose programs it runs: itself, or the one that it varies."""
     return getattr(load(name), "PROGRAM_OF", name)
 
 
@@ -101,9 +101,9 @@ class Counters:
     """The events that a framework counts since it was loaded.
 
     compiles: executables built; None for a framework that compiles nothing. cache_hits: executables that
-    came from a cache on disk instead.
-    trace_s, compile_s: seconds spent tracing (and lowering to StableHLO, where the framework tells it)
-    and compiling; None where it does not tell.
+    were read from a cache on disk instead.
+    trace_s, compile_s: seconds spent tracing (and lowering to StableHLO, if the framework reports it)
+    and compiling; None if it does not report it.
     """
 
     compiles: int | None

@@ -121,7 +121,7 @@ class Session:
 
 
 def _covered(intervals: list[tuple[float, float]]) -> float:
-    """Seconds covered by intervals that may nest: JAX reports an inner function's trace in its caller's too."""
+    """Return the seconds covered by intervals that may nest: JAX counts an inner trace in its caller's too."""
     total, reached = 0.0, float("-inf")
     for start, end in sorted(intervals):
         total += max(0.0, end - max(start, reached))

@@ -1,6 +1,6 @@
 """JAX, traced once for every shape: `jax.export` with a symbol for each dimension that the inputs differ in.
 
-XLA's own programs have static shapes, so it still compiles one for every shape; what is saved is the tracing.
+XLA's own programs have static shapes, so it still compiles one for every shape; only tracing is saved.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Session(jax.Session):
         self._plain, self._function = self._function, None
 
     def call(self, which: int) -> Any:
-        # In the first call, which so contains the tracing.
+        # Traced here, so that the first call contains the tracing.
         if self._function is None:
             self._function = self._jax.jit(self._exported().call)
         return super().call(which)
@@ -52,7 +52,7 @@ class Session(jax.Session):
 
 
 def _symbolic(shapes: list[tuple[int, ...]]) -> str:
-    """The common shape: a number where all agree, a symbol where they differ, one for each set of values."""
+    """Return the common shape: a number where all agree, a symbol where they differ, one for each set of values."""
     symbols: dict[tuple[int, ...], str] = {}
     dimensions = []
     for sizes in np.array(shapes).T.tolist():

@@ -72,10 +72,10 @@ class Session:
         return self._function(*self._inputs[which])
 
     def fence(self, output: Any) -> None:
-        # Calls on the CPU return when they are done, unless asynchronous execution was asked for. Whichever
-        # it is, a view of the values waits for them, and copies nothing.
+        # Calls on the CPU return when they are done, unless asynchronous execution was requested. In either
+        # case a view of the values waits for them, and copies nothing.
         for one in each(output):
-            if one.dtype == self._tf.bfloat16:  # of which there is no view
+            if one.dtype == self._tf.bfloat16:  # it has no view
                 one.numpy()
             else:
                 memoryview(one).release()
@@ -87,9 +87,9 @@ class Session:
         return {name: self.fetch(leaf) for name, leaf in self._leaves(self._parameters).items()}
 
     def counters(self) -> Counters:
-        """compiles: traces, for every trace has inputs of one shape, and so one executable.
+        """compiles: traces, because every trace has inputs of one shape, and so one executable.
 
-        How long XLA took is not told.
+        TensorFlow does not report how long XLA took.
         """
         return Counters(self._function.experimental_get_tracing_count(), 0, self._trace_s, None)
 
@@ -106,7 +106,7 @@ class Session:
 
 
 def load() -> Any:
-    """TensorFlow, imported with oneDNN's kernels on.
+    """Return TensorFlow, imported with oneDNN's kernels on.
 
     TensorFlow turns them on by itself only where the processor has AVX512-VNNI, AVX-VNNI, BF16 or AMX; without
     them its kernel of a convolution takes no NCHW, and another machine would measure another library.
@@ -118,24 +118,24 @@ def load() -> Any:
 
 
 def use_precision(precision: str) -> None:
-    """Make what is compiled from now on ask for this precision, as far as TensorFlow can be told."""
+    """Make later compilations request this precision, as far as TensorFlow allows it."""
     import tensorflow
 
     tensorflow.config.experimental.enable_tensor_float_32_execution(precision != "highest")
 
 
 def program(function: Any, inputs: list[Any]) -> str:
-    """StableHLO of a function compiled by XLA, for these inputs or their TensorSpecs.
+    """Return the StableHLO of a function compiled by XLA, for these inputs or their TensorSpecs.
 
-    Arguments are the inputs, then the variables in the order of the trace's captures. Left out are what
+    Arguments are the inputs, then the variables in the order of the trace's captures. It leaves out what
     depends on the process and not on the program: locations, which name files of this machine, and the
-    module's name, which counts the functions that were made before.
+    module's name, which counts earlier functions.
     """
     import tensorflow
 
     text = function.experimental_get_compiler_ir(*inputs)(stage="stablehlo")
-    # What HLO copies around loops and updates has no operation of StableHLO, and TensorFlow cannot read its own
-    # text of it. A conversion to the same type is the same.
+    # StableHLO has no operation for copies that HLO makes around loops and updates, and TensorFlow cannot parse
+    # the text that it writes for them. A conversion to the same type does the same.
     text = text.replace(" = mhlo.copy ", " = stablehlo.convert ")
     text = tensorflow.mlir.experimental.run_pass_pipeline(text, "strip-debuginfo", show_debug_info=False)
     head, attributes, rest = text.partition(" attributes ")

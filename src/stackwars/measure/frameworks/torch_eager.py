@@ -22,7 +22,7 @@ COLOUR = "#d32f2f"
 
 
 def gradient_mode(torch: Any, module: Any) -> Callable:
-    """The context in which a module is called: without gradients, if it does not ask for them."""
+    """Return the context in which a module is called: without gradients unless it requests them."""
     return torch.enable_grad if getattr(module, "GRADIENTS", False) else torch.no_grad
 
 
@@ -48,10 +48,10 @@ class Session:
         self._device = torch.device(platform(device))
         if self._device.type != CPU and not torch.cuda.is_available():
             raise RuntimeError(f"expected PyTorch to open a {device}, it finds no CUDA device")
-        # The OpenMP runtime follows the affinity too, unless the environment told it otherwise.
+        # The OpenMP runtime follows the affinity too, unless the environment sets another number.
         torch.set_num_threads(len(os.sched_getaffinity(0)))
         torch.set_float32_matmul_precision(precision)
-        # Convolutions on a GPU have a switch of their own, which PyTorch leaves on; JAX's precision is for both.
+        # Convolutions on a GPU have another switch, which PyTorch leaves on; JAX's precision is for both.
         torch.backends.cudnn.allow_tf32 = precision != "highest"
 
     def put(self, array: np.ndarray) -> Any:

@@ -1,10 +1,10 @@
 """PyTorch's own compiler: `torch.compile(module, fullgraph=True)` with TorchInductor; weights are arguments.
 
 A module that says that it breaks the graph (`GRAPH_BREAKS`) is compiled without `fullgraph`, and the breaks are
-counted. At a break inside a loop Dynamo leaves the whole function to Python, and its own counters do not tell.
+counted. At a break inside a loop Dynamo leaves the whole function to Python, and its counters do not show them.
 
-On the CPU it writes C++ and has g++ compile it, with every cache of programs empty. What does not depend on the
-program is done before run 1, as a user pays for it once a machine: asking which vector instructions the processor has
+On the CPU it writes C++ and has g++ compile it, with every cache of programs empty. Work that does not depend on the
+program is done before run 1, as a user pays for it once a machine: finding the processor's vector instructions
 (`pick_vec_isa`; with TORCHINDUCTOR_VEC_ISA_OK it believes the processor's flags and saves 20 to 40 s of trying each),
 and precompiling PyTorch's header, 5 to 10 s of g++ (`_share_header`). Run 1 still preprocesses the header, to see that
 it has not changed.
@@ -103,9 +103,9 @@ class Session(torch_eager.Session):
         }
 
     def forms(self) -> dict[str, str]:
-        """The graph as it is lowered, and the code, where each kernel's name lists the nodes that it computes.
+        """Return the graph as it is lowered, and the code, in which a kernel's name lists the nodes that it computes.
 
-        It compiles once more, because Inductor tells both only while it compiles.
+        It compiles again, because Inductor provides both only while it compiles.
         """
         from torch._inductor import config
         from torch._inductor.utils import run_and_get_code
@@ -130,10 +130,10 @@ class Session(torch_eager.Session):
 
 
 def _share_header() -> None:
-    """Use the environment's precompiled header; the first process of a machine has another one make it.
+    """Use the environment's precompiled header; the first process on a machine makes it in a subprocess.
 
-    PyTorch keeps it where temporary files are, which each process here has for itself. An environment that this user
-    cannot write gets none: then it is made in run 1.
+    PyTorch puts it into the folder of temporary files, which each process here has for itself. In an environment that
+    this user cannot write, run 1 makes the header.
     """
     from torch._inductor import codecache
 
@@ -158,7 +158,7 @@ def _processor() -> str:
 
 
 def _watch(exception: type[BaseException], found: list[str]) -> None:
-    """Keep why each exception of this type is raised that is raised for a break inside a loop."""
+    """Record the reason of each exception of this type that a break inside a loop raises."""
     plain = exception.__init__
 
     def telling(self: BaseException, *given: Any, **named: Any) -> None:

@@ -1,4 +1,4 @@
-"""TorchInductor as it is there, but told that shapes change: one graph for all of them (`dynamic=True`)."""
+"""TorchInductor with `dynamic=True`: one graph for all shapes."""
 
 from __future__ import annotations
 

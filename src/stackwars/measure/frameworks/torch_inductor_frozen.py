@@ -1,7 +1,7 @@
-"""TorchInductor as beside this file, but with freezing: its weights are constants of the program.
+"""TorchInductor with freezing: its weights are constants of the program.
 
-It folds what depends on weights alone and packs them for oneDNN during run 1, which no framework can do
-whose weights are arguments. So it is no other form of the same program, and not a baseline.
+It folds what depends on weights alone and packs them for oneDNN during run 1. A framework whose weights are arguments
+cannot do that, so this is no other form of the same program, and not a baseline.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ READ_BACK = "aten::_local_scalar_dense"
 
 
 def unnumbered(text: str) -> str:
-    """The program without the number that torch_xla puts behind the module's name.
+    """Return the program without the number that torch_xla puts behind the module's name.
 
     It counts the operations before XLA merged equal ones, and may differ where the programs are the same.
     """
@@ -49,12 +49,12 @@ class Session(torch_eager.Session):
         if result != platform(device).upper():
             raise RuntimeError(f"expected torch_xla to open a {device}, it opened a {result}")
         torch_xla.backends.set_mat_mul_precision(precision)
-        # A backward pass runs in a thread of its own, which may not have let go of a tensor when the step is
+        # A backward pass runs in another thread, which may not have let go of a tensor when the step is
         # synchronised: the tensor becomes an output, and the program another one, now and then.
         torch.autograd.set_multithreading_enabled(False)
 
     def start(self) -> None:
-        """Begin what the calls have recorded, and wait for nothing."""
+        """Start what the calls have recorded, without waiting."""
         self._torch_xla.sync()
 
     def _wait(self) -> None:

@@ -2,12 +2,12 @@
 
 Run 1 contains Dynamo's tracing, AOTAutograd, three walks through the graph with lazy tensors, one compilation by
 XLA and one execution. The bridge synchronises before it compiles, so run 2 compiles nothing, even if work was
-pending. The program is that of the lazy tensors to the letter; in GPT-2 a scalar of the mask is a program of its own.
+pending. The program equals the lazy tensors' to the letter; in GPT-2 a scalar of the mask is a second program.
 
-A module that breaks the graph (`GRAPH_BREAKS`) is compiled without `fullgraph`, as in TorchInductor. Of a
-training step, Dynamo has the loss and its gradients, and lazy tensors have the optimiser, as torch_xla's manual
-has it: given the whole step, torch_xla 2.9 does not find its second graph in its own cache. Either way a call
-is several programs, and there is no one to show.
+A module that breaks the graph (`GRAPH_BREAKS`) is compiled without `fullgraph`, as in TorchInductor. In a training
+step, Dynamo compiles the loss and its gradients, and lazy tensors the optimiser, as torch_xla's manual does: if Dynamo
+gets the whole step, torch_xla 2.9 does not find its second graph in its cache. Either way a call is several programs,
+and none of them is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ALL = "entire_frame_compile"
 
 
 class Session(torch_xla.Session):
-    """torch_xla's session, with its graph found by Dynamo."""
+    """The torch_xla session, whose graph Dynamo captures."""
 
     def __init__(self, device: str, precision: str) -> None:
         super().__init__(device, precision)
@@ -50,7 +50,7 @@ class Session(torch_xla.Session):
             self._module = self._torch.compile(self._plain, backend="openxla", fullgraph=self._fullgraph)
 
     def counters(self) -> Counters:
-        """Tracing is what Dynamo tells, with AOTAutograd; the walks with lazy tensors are part of the rest."""
+        """Tracing is the time that Dynamo reports, with AOTAutograd; the lazy tensors' walks are part of the rest."""
         result = super().counters()
         return replace(result, trace_s=self._dynamo.calculate_time_spent().get(_ALL, 0.0))
 
@@ -62,7 +62,7 @@ class Session(torch_xla.Session):
         }
 
     def stablehlo(self) -> str:
-        """The graph that Dynamo gives to the backend, as torch_xla lowers it; none where a call is several."""
+        """Return the graph that Dynamo gives to the backend, as torch_xla lowers it; none if a call is several."""
         if not self._fullgraph:
             return "// no program: a call is several, of Dynamo's graphs and of what lies between them\n"
         from functorch.compile import make_boxed_func

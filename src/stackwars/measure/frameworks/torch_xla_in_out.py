@@ -46,7 +46,7 @@ def _in_out(layer: torch.nn.Linear) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 class Session(torch_xla.Session):
-    """torch_xla's session, with its module changed before it is called."""
+    """The torch_xla session with every Linear rewritten to hold its weight as (in, out)."""
 
     def build(self, build: Callable, sizes: dict, seed: int, inputs: list[dict]) -> None:
         super().build(build, sizes, seed, inputs)

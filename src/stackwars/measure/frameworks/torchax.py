@@ -1,9 +1,9 @@
 """A PyTorch module traced by JAX: torchax 0.0.6, which torch_xla's wheel contains, and `jax.jit`.
 
-As `torchax.extract_jax`, with one difference. That names each tied weight once, calls the module with
-`tie_weights=False`, and then meets a weight that is no array of JAX's: GPT-2 and GPT-Neo cannot be traced so
-(`Expect a Tensor or a View but got ... Parameter`). Here the module is called with `tie_weights=True`, and a
-tied weight stays one argument.
+The module is traced as `torchax.extract_jax` does, with one difference. That function names each tied weight once,
+calls the module with `tie_weights=False`, and then meets a weight that is no array of JAX's: GPT-2 and GPT-Neo cannot
+be traced so (`Expect a Tensor or a View but got ... Parameter`). Here the module is called with `tie_weights=True`, and
+a tied weight stays one argument.
 
 A training step is a loss of PyTorch's, whose gradients are JAX's, and optax's AdamW, as in torchax's own
 `make_train_step`. A module that writes into its buffers gives the written ones back, in donated memory.
@@ -81,7 +81,7 @@ def _in_jax(module: Any, environment: Any, put: Callable) -> tuple:
 
 
 def pure(module: Any, environment: Any) -> Callable:
-    """The function of (weights and buffers by name, *inputs) that a module computes which updates nothing."""
+    """Return the function of (weights and buffers by name, *inputs) of a module that updates nothing."""
     import torch
 
     def function(parameters: dict, *arrays: Any) -> Any:
@@ -93,9 +93,9 @@ def pure(module: Any, environment: Any) -> Callable:
 
 
 def stepping(model: Any, environment: Any, weights: dict[str, Any]) -> tuple:
-    """A training step as a `build` in JAX's dialect returns it.
+    """Return a training step as a `build` in JAX's dialect does.
 
-    model: a module whose forward gives the loss of a batch. weights: what becomes of its parameters, by name.
+    model: a module whose forward gives the loss of a batch. weights: the arrays of its parameters, by name.
     """
     import jax.numpy
     import torch
@@ -114,7 +114,7 @@ def stepping(model: Any, environment: Any, weights: dict[str, Any]) -> tuple:
 
 
 def _moved(module: Any, put: Callable) -> dict[str, Any]:
-    """Weights and buffers as JAX's arrays, by name; the module keeps none of its own."""
+    """Return weights and buffers as JAX's arrays, by name; the module's are freed."""
     result = {}
     for name, leaf in [*module.named_parameters(), *module.named_buffers()]:
         result[name] = put(leaf.detach().numpy())

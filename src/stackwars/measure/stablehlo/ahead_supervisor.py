@@ -62,8 +62,8 @@ _MODULE = re.compile(r"module_(\d+)\.(.+?)\.(?:cl_\d+\.|sm_|before_|after_|gpu_)
 
 @dataclass(frozen=True)
 class CompileJob:
-    """One compilation. sizes: of the workload in this variant; target_row, compiler: of the configuration;
-    timeout_s: of the whole process.
+    """One compilation. sizes: the workload's in this variant; target_row, compiler: the configuration's;
+    timeout_s: for the process.
 
     assumed_code_bytes: None to compile to the end. A number stops the compilation once the buffers are assigned,
     before code generation, which takes most of the time, and is the assumed size of the code.

@@ -90,7 +90,7 @@ class Entry:
     base64: str = ""
 
     def divided_axis(self, division: Division) -> int | None:
-        """Return the axis, in the program's layout, along which the argument is divided; None if it is whole."""
+        """Return the axis, in the program's layout, along which the argument is divided; None if it is undivided."""
         if self.kind == "input":
             return division.input_axis
         axis = division.weight_axis(self.name)
@@ -277,19 +277,19 @@ def load(path: Path) -> tuple[dict, list[Entry]]:
 def marked(text: str, axes: list[int | None], updated: list[bool], devices: int) -> str:
     """Return the program with the marks that torch_xla's mark_sharding puts on its arguments.
 
-    axes: along which each argument is divided; None if it is whole on every device. updated: which are donated.
+    axes: along which each argument is divided; None if it is replicated. updated: which are donated.
     """
     numbers = ",".join(map(str, range(devices)))
 
-    def with_mark(found: re.Match) -> str:
-        number = int(found["number"])
+    def with_mark(match: re.Match) -> str:
+        number = int(match["number"])
         placed = "replicated"
         if axes[number] is not None:
-            parts = ["1"] * found["extents"].count("x")
+            parts = ["1"] * match["extents"].count("x")
             parts[axes[number]] = str(devices)
             placed = f"devices=[{','.join(parts)}]{numbers}"
         donated = DONATED if updated[number] else ""
-        return f'{found[0]} {{mhlo.sharding = "{{{placed}}}"{donated}}}'
+        return f'{match[0]} {{mhlo.sharding = "{{{placed}}}"{donated}}}'
 
     before, main, rest = re.split(r"(func\.func @main\(.*)", text, maxsplit=1)
     return before + _ARGUMENT.sub(with_mark, main) + rest

@@ -122,21 +122,21 @@ class Evaluation:
         return judge.least_limit(self.roundoff, self.graph.accumulation)
 
     def left_open(self, sets: int, *, has_reference: bool) -> str:
-        """Return why a result is left to the implementation; "" if none is. has_reference: NumPy says how it rounds."""
+        """Return why a result is left to the implementation; "" if none is. has_reference: NumPy decides it."""
         program = self._program
-        found = evaluate.left_open(self._worker, self.graph, program.arguments, sets)
-        if found or has_reference:
-            return found
+        reason = evaluate.left_open(self._worker, self.graph, program.arguments, sets)
+        if reason or has_reference:
+            return reason
         return judge.left_to_rounding(self._worker, self.graph, program.arguments, program.text)
 
     def outputs(self, double: bool, sets: int) -> tuple[Values, str]:
         """Return (the values by key of the first sets of inputs, the evaluator in words)."""
         program = self._program
-        found, how = evaluate.results(
+        evaluated, how = evaluate.results(
             *(self._worker, self.graph, program.arguments),
             double=double, sets=sets, text=program.text, alone=self.alone and double,
         )  # fmt: skip
-        named = [program.named(results) for results in found]
+        named = [program.named(results) for results in evaluated]
         values = {
             key: value
             for number, one in enumerate(named)
@@ -160,12 +160,12 @@ def expected(job: ExpectedJob, evaluator: CompilerSpec) -> tuple[Values, dict[st
     with Worker(evaluator, cap_gib=job.memory_cap_gib) as worker:
         worker.allow(job.timeout_s)
         try:
-            values, found = _values(job, worker)
+            values, fields = _values(job, worker)
         except (Failed, GraphError) as error:
             print(worker.log())
             outcome = error.outcome if isinstance(error, Failed) else Outcome(Status.ERROR, str(error))
-            values, found = {}, {"reason": _reason(outcome.status, outcome.detail)}
-    document = _document(job, seconds=round(time.perf_counter() - start, 3), **found)
+            values, fields = {}, {"reason": _reason(outcome.status, outcome.detail)}
+    document = _document(job, seconds=round(time.perf_counter() - start, 3), **fields)
     return ({} if document["reason"] else values), document
 
 
@@ -174,9 +174,9 @@ def _reason(status: Status, detail: str) -> str:
     return f"{how}: {detail}" if detail else how
 
 
-def _document(job: ExpectedJob, **found: Any) -> dict[str, Any]:
+def _document(job: ExpectedJob, **fields: Any) -> dict[str, Any]:
     identity = {key: getattr(job, key) for key in ("workload", "variant", "sizes", "seed")}
-    return {"schema": 1, **identity, **NOTHING, **found}
+    return {"schema": 1, **identity, **NOTHING, **fields}
 
 
 def _values(job: ExpectedJob, worker: Worker) -> tuple[Values, dict[str, Any]]:
@@ -207,19 +207,19 @@ def _by_program(
         return {}, {
             "reason": judge.drawn(f"the program of {' and '.join(random)}", set().union(*random.values()))
         }
-    exact, found = _evaluated(job, first, by_numpy, double=double)
-    if "reason" in found:
-        return {}, found
-    found["difference"] = type_difference({one.name: one.result_types for one in known})
+    exact, fields = _evaluated(job, first, by_numpy, double=double)
+    if "reason" in fields:
+        return {}, fields
+    fields["difference"] = type_difference({one.name: one.result_types for one in known})
     values = {first.name: exact}
     if by_numpy:
         values = {NUMPY_FUNCTION: by_numpy, **values}
         if workload.IS_REFERENCE_TESTED:  # a difference then is an error of the program
-            largest, _ = _compared(by_numpy, exact, found["limits"])
-            return by_numpy, found | {"witness": {"program": first.name, "largest": largest}}
+            largest, _ = _compared(by_numpy, exact, fields["limits"])
+            return by_numpy, fields | {"witness": {"program": first.name, "largest": largest}}
     for other in others:
         # Without NumPy a third program is evaluated only if the first two differ.
-        if not by_numpy and len(values) == 2 and len(agreeing(values, found["limits"])) == 1:
+        if not by_numpy and len(values) == 2 and len(agreeing(values, fields["limits"])) == 1:
             break
         try:
             other.alone = first.alone
@@ -227,34 +227,34 @@ def _by_program(
         except (Failed, GraphError) as error:
             print(f"{other.name} is no witness: {error}")
     if len(values) == 1:
-        return exact, found
+        return exact, fields
     (reference, right), (name, second), *_ = values.items()
-    found["witness"] = {"program": name, "largest": _compared(right, second, found["limits"])[0]}
-    groups = agreeing(values, found["limits"])
-    if len(groups) == 1 or found["left_open"]:  # programs of one computation may differ in what is left open
-        return right, found
+    fields["witness"] = {"program": name, "largest": _compared(right, second, fields["limits"])[0]}
+    groups = agreeing(values, fields["limits"])
+    if len(groups) == 1 or fields["left_open"]:  # programs of one computation may differ in what is left open
+        return right, fields
     most, second_most, *_ = sorted(groups, key=len, reverse=True)
     if len(most) == len(second_most):
         strange = next(label for label in values if label not in groups[0])
-        _, how = _compared(right, values[strange], found["limits"])
+        _, how = _compared(right, values[strange], fields["limits"])
         both = f"{job.workload}: {reference} and the program of {strange}"
         if not by_numpy:
             both = f"the programs of {reference} and {strange}"
         reason = f"{both} are not of one computation: {how}"
-        return {}, found | {"disputed": True, "reason": reason}
+        return {}, fields | {"disputed": True, "reason": reason}
     odd = {
         label: f"{label} is the odd one, {', '.join(most)} agree: {how}"
         for label in values
-        if label not in most and (how := _compared(values[most[0]], values[label], found["limits"])[1])
+        if label not in most and (how := _compared(values[most[0]], values[label], fields["limits"])[1])
     }
     if by_numpy and NUMPY_FUNCTION in odd:
-        return {}, found | {"disputed": True, "reason": f"{job.workload}: {odd[NUMPY_FUNCTION]}"}
+        return {}, fields | {"disputed": True, "reason": f"{job.workload}: {odd[NUMPY_FUNCTION]}"}
     if first.name in odd:  # the limits must follow from another program
         chosen = next(one for one in known if one.name in most)
-        further = {key: found[key] for key in ("difference", "witness")}
-        exact, found = _evaluated(job, chosen, by_numpy, double=double)
-        right, found = by_numpy or exact, found | further
-    return right, found | {"odd": odd}
+        further = {key: fields[key] for key in ("difference", "witness")}
+        exact, fields = _evaluated(job, chosen, by_numpy, double=double)
+        right, fields = by_numpy or exact, fields | further
+    return right, fields | {"odd": odd}
 
 
 def _evaluated(
@@ -284,8 +284,8 @@ def _evaluated(
 def agreeing(values: Mapping[str, Values], allowed: Mapping[str, float]) -> list[list[str]]:
     """Return groups of names whose values agree with those of the group's first name."""
     groups: list[list[str]] = []
-    for name, found in values.items():
-        group = next((one for one in groups if not _compared(values[one[0]], found, allowed)[1]), None)
+    for name, candidate in values.items():
+        group = next((one for one in groups if not _compared(values[one[0]], candidate, allowed)[1]), None)
         if group is None:
             groups.append([name])
         else:
@@ -293,21 +293,21 @@ def agreeing(values: Mapping[str, Values], allowed: Mapping[str, float]) -> list
     return groups
 
 
-def _compared(values: Values, found: Values, allowed: Mapping[str, float]) -> tuple[float, str]:
+def _compared(values: Values, other: Values, allowed: Mapping[str, float]) -> tuple[float, str]:
     """Return (the largest error, how the two cannot be one computation); the latter is "" if they can.
 
     Neither was computed by a tested compiler.
     """
-    errors = {key: worst_error(value, values[key]) for key, value in found.items() if key in values}
+    errors = {key: worst_error(value, values[key]) for key, value in other.items() if key in values}
     largest = max(errors.values(), default=np.inf)
-    missing = [key for key in sorted(found.keys() ^ values.keys()) if key.startswith(f"{OUTPUT}0")]
+    missing = [key for key in sorted(other.keys() ^ values.keys()) if key.startswith(f"{OUTPUT}0")]
     most = max(allowed.values(), default=NO_PROGRAM)
     apart = {key: one for key, one in errors.items() if not one <= 2 * allowed.get(key, most)}
     if not apart and not missing:
         return largest, ""
     key = missing[0] if missing else max(apart, key=apart.get)
-    here, there = (f"has the shape {one[key].shape}" if key in one else "is missing" for one in (values, found))
-    how = f"differs by {apart[key]:.1e}" if here == there else f"{here} in one, {there} in the other"
+    left, right = (f"has the shape {one[key].shape}" if key in one else "is missing" for one in (values, other))
+    how = f"differs by {apart[key]:.1e}" if left == right else f"{left} in one, {right} in the other"
     return largest, f"{key} {how}"
 
 
@@ -345,10 +345,10 @@ def _by_numpy(workload: Workload, job: ExpectedJob) -> Values | None:
                 return
             if result is not None:
                 outputs, state = result
-                found = {f"state/{name}": np.asarray(value) for name, value in state.items()}
+                named = {f"state/{name}": np.asarray(value) for name, value in state.items()}
                 for which, output in enumerate(outputs):
-                    found |= judge.output_values(output, which)
-                np.savez(arrays, **found)
+                    named |= judge.output_values(output, which)
+                np.savez(arrays, **named)
 
         report = launch.run_forked(evaluate_workload, limits.cap_bytes(job.memory_cap_gib), job.timeout_s, log)
         if report.exit_code:

@@ -45,7 +45,7 @@ class LowerJob:
     """A framework's program of a workload at these sizes.
 
     variant: `base`, what distinguishes the sizes from the preset's, or how the program is divided among devices
-    (`workloads.parallel`); matmul_precision: as cells.
+    (`workloads.parallel`); matmul_precision: as in cells.
     """
 
     framework: str
@@ -101,7 +101,7 @@ def _lowered(job: LowerJob, has_values: bool) -> tuple[Lowered, dict[str, str]]:
             )
         except NotImplementedError as error:
             lowered = Lowered(no_program_line(str(error)), [], ())
-        except (ImportError, MemoryError):  # of the environment and the machine, not of the program
+        except (ImportError, MemoryError):  # by the environment or the machine, not by the program
             raise
         except (Exception, SystemExit) as error:
             traceback.print_exc()
@@ -171,7 +171,7 @@ class Commands:
 
     def __init__(self, framework: str, dialect: str, workload: str) -> None:
         module = import_module(f"stackwars.measure.stablehlo.lower_{framework}")
-        getattr(module, "load", lambda: None)()  # first, for it sets what an import reads
+        getattr(module, "load", lambda: None)()  # first, because it sets what an import reads
         for package in module.PACKAGES:
             import_module(package)
         workloads.build(workload, dialect)

@@ -79,7 +79,7 @@ def mesh(devices: int) -> Any:
 
 
 def divided(devices: Any, axis: int | None) -> Any:
-    """Return the sharding of an array that is divided along this axis, or whole on each device."""
+    """Return the sharding of an array that is divided along this axis, or replicated."""
     import jax
 
     before = () if axis is None else (*(None,) * axis, parallel.AXIS)
@@ -96,7 +96,7 @@ def _updated(leaves: Callable, state: Any) -> tuple[Result, ...]:
     """Return the results of a function that returns (new state, output)."""
     import jax
 
-    # An array whose extents number its axes stands for each result: the view that `leaves` makes of it tells its
+    # An array whose extents number its axes stands for each result: the view that `leaves` returns shows its
     # name and the order of its axes.
     markers = jax.tree.map(lambda leaf: np.empty(tuple(range(1, leaf.ndim + 1))), state)
     places = {

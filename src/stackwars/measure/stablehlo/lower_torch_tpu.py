@@ -1,6 +1,6 @@
 """TorchTPU's StableHLO of a workload, from tensors without values and without a TPU.
 
-The form is that of its `torch.compile`: AOTAutograd's graph, with TorchTPU's own decompositions, put
+A program has the form of its `torch.compile`: AOTAutograd's graph, with TorchTPU's own decompositions, put
 through TorchTPU's tracer. AOTAutograd writes a linear layer as a flattened input times a transposed
 weight.
 

@@ -85,7 +85,7 @@ def profile(calls: list[Call], text: str) -> dict:
     seen = {span.name for span in typical.operations}
     if unknown := sorted(seen - set(known)):
         raise ValueError(
-            f"expected operations of the optimised program, got {unknown[:3]}: the text is of another compilation"
+            f"expected operations of the optimised program, got {unknown[:3]}: the text is from another compilation"
         )
     # A loop or a call takes no time besides the operations of its body.
     outer = {caller for name, caller in callers(module).items() if name in seen}

@@ -217,17 +217,17 @@ def place(
     """
     seed = spec["settings"]["seed"]
     sets = workloads.load(spec["workload"]).input_sets(spec["sizes"], seed)
-    for made, layouts in _wanted(programs, listed).items():
+    for entry, layouts in _wanted(programs, listed).items():
         # Only inputs differ from one set to the other.
-        varied = made.kind == "input"
+        varied = entry.kind == "input"
         for number, inputs in enumerate(sets if varied else sets[:1]):
             slots = [number] if varied else range(len(sets))
-            value = made.value(seed, inputs)
+            value = entry.value(seed, inputs)
             for (axes, shape, dtype), users in layouts.items():
-                transposed = value.transpose(axes) if made.kind == "weight" else value
+                transposed = value.transpose(axes) if entry.kind == "weight" else value
                 if _long(transposed.shape) != _long(shape):
                     raise ValueError(
-                        f"argument {users[0][1]} of {users[0][0]}, {made.kind} {made.name}: expected "
+                        f"argument {users[0][1]} of {users[0][0]}, {entry.kind} {entry.name}: expected "
                         f"the program's shape {shape}, got {transposed.shape}; fix: lower it again"
                     )
                 buffer = put(transposed.reshape(shape).astype(dtype, copy=False))
@@ -249,9 +249,9 @@ def _wanted(
                 "they are not of one lowering; fix: lower it again"
             )
         for position, (entry, kind) in enumerate(zip(entries, program.types, strict=True)):
-            # The made array has torch's axes, so that it serves every layout.
-            made = replace(entry, axes=tuple(range(len(entry.axes))))
-            wanted[made][entry.axes, *kind].append((name, position))
+            # The entry in torch's axes, so that it serves every layout.
+            canonical = replace(entry, axes=tuple(range(len(entry.axes))))
+            wanted[canonical][entry.axes, *kind].append((name, position))
     return wanted
 
 

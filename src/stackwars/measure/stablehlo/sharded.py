@@ -1,7 +1,7 @@
 """The process that runs one call of a workload on several devices, and the same call on one.
 
 It compares programs: the collectives in the frontend's program and in the one that XLA makes from it, and whether
-the output equals that of one device. The devices are threads of the CPU, so no time is recorded.
+the output equals the output of one device. The devices are threads of the CPU, so no time is recorded.
 
 A module sharded_<frontend> has TITLE, FRAMEWORK and a class `Session(devices, precision, folder)` with
 the verbs

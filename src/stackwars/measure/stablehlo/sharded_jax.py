@@ -46,7 +46,7 @@ class Session:
         return self.place(array, arguments.of_array(array).divided_axis(division))
 
     def place(self, array: np.ndarray, axis: int | None) -> Any:
-        """Place an array on all devices, divided along an axis, or whole on each."""
+        """Place an array on all devices, divided along an axis, or replicated."""
         return self._jax.device_put(np.asarray(array), lower_jax.divided(self._mesh, axis))
 
     def _call(

@@ -76,7 +76,7 @@ class Session:
         return {OUTPUT: _array(output), **{name: _array(leaf) for name, leaf in leaves.items()}}
 
     def place(self, array: np.ndarray, axis: int | None) -> Any:
-        """Place an array on all devices, divided along an axis, or whole on each."""
+        """Place an array on all devices, divided along an axis, or replicated."""
         tensor = self._torch.from_numpy(np.asarray(array)).to(self._device)
         if axis is not None:
             self.mark(tensor, axis)

@@ -28,7 +28,7 @@ def names() -> list[str]:
 def load(name: str) -> Workload:
     """Return the workload of this name, or the one that a file of functions or a module outside this package declares.
 
-    name: of a workload, perhaps at other sizes (mha@b8, see `sized`), the path of a program file (x/softmax.py), or a
+    name: a workload's, perhaps at other sizes (mha@b8, see `sized`), the path of a program file (x/softmax.py), or a
     module's (x.softmax).
 
     Raises ValueError if there is none, and ImportError that names its file if that cannot be imported.
@@ -106,7 +106,7 @@ def _refuse(why: str, *_: Any) -> NoReturn:
 
 @cache
 def _declared(folders: tuple[str, ...]) -> dict[str, Path]:
-    """{name: file} of the modules that declare a workload; what workloads share declares none."""
+    """Return {name: file} of the modules that declare a workload; modules that workloads share declare none."""
     files = (file for folder in folders for file in sorted(Path(folder).glob("*.py")))
     return {file.stem: file for file in files if _declares(file.read_text())}
 
@@ -118,5 +118,5 @@ def _declares(text: str) -> bool:
 @cache
 def _read(path: Path, name: str, changed_ns: int) -> Workload:
     """Return the workload of a program file as it was at this time."""
-    # Not by an import statement: this module is a source of every workload, and that one only of such files.
+    # Not an import statement: this module is a source of every workload, `functions` only of program files.
     return import_module(f"{__name__}.functions").read(path, name)

@@ -24,7 +24,7 @@ class Training(Workload):
     """A workload whose call is one step: it returns the loss before it, and updates weights and moments.
 
     The two sets of inputs are two batches, which the steps take in turn. Labels are drawn, so the loss falls
-    because the network learns the batches by heart. The forms give the loss; that in NumPy (loss, gradients).
+    because the network learns the batches by heart. The forms give the loss; the NumPy form (loss, gradients).
     """
 
     TABLE = "beyond"
@@ -52,7 +52,7 @@ class Training(Workload):
     def reference(self, sizes, weights, sets, state, rounding=None):
         """Return (losses before each step, weights and moments after the last) of a step per batch, in float64.
 
-        rounding: what disturbs each step, a `losses.Rounding`; None for none.
+        rounding: a `losses.Rounding` that disturbs each step, or None.
         """
         betas = tuple(map(rounding.constant, (BETA_1, BETA_2))) if rounding else (BETA_1, BETA_2)
         optimiser, result = Optimiser(float64(weights), betas), []

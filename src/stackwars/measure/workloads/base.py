@@ -1,23 +1,23 @@
 """The declaration of a workload, with defaults.
 
 A workload is a module of this folder with a subclass of `Workload`, whose one instance it calls WORKLOAD. It
-needs NumPy alone. The class has the computation in every Python API (*dialect*), each form in a method that is
-given its framework, and is called by the process that runs that dialect and by no other:
+needs NumPy alone. The class has the computation in every Python API (*dialect*), each form in a method that
+gets its framework and is called only by the process that runs that dialect:
 
     in_jax(sizes, jax, weights, *inputs)
     in_tensorflow(sizes, tf, weights, *inputs)
     in_numpy(sizes, weights, *inputs)
                         the output
     in_arrays(sizes, xp, weights, *inputs)
-                        the output in those of the three that have no method of their own; xp has operations
+                        the output in those of the three that have no other method; xp has operations
                         under NumPy's names (XP of in_jax and in_tensorflow, NUMPY here)
     in_torch(sizes, torch)
                         a torch module, made on the meta device; its parameters have the names of `parameters`
     NO_FORM             {dialect: the reason why there is no form}
 
-A method uses the shapes of what it is given: it is also called with inputs of other sizes.
+A method uses the shapes of its arguments: it is also called with inputs of other sizes.
 
-The form in NumPy also takes float64: computed so, its results are what every form is expected to give.
+The form in NumPy also takes float64: its results then are the expected values of every form.
 Attributes that only some have:
 
     FORM_OF             the workload that computes the same in another form
@@ -25,7 +25,7 @@ Attributes that only some have:
     TENSOR_PARALLEL     how its weights are divided among devices (`parallel`)
     parity_rel_l2(sizes)
                         its own limit of the relative L2 error between frameworks
-    losses_rel(sizes)   of one that trains, see `adamw.Training`
+    losses_rel(sizes)   only if it trains, see `adamw.Training`
     divided_in_jax(sizes, xp, jax, weights, *inputs)
                         the form in JAX on one of several devices
 """
@@ -85,14 +85,14 @@ class Operations(SimpleNamespace):
 
 
 def _gelu(x):
-    """GELU by SciPy's erf: a workload that uses it imports SciPy in its `preload`."""
+    """Return GELU by SciPy's erf: a workload that uses it imports SciPy in its `preload`."""
     from scipy.special import erf
 
     return 0.5 * x * (1 + erf(x * _ROOT))
 
 
 def _gelu_tanh(x):
-    """GELU by tanh (Hendrycks and Gimpel, 2016)."""
+    """Return GELU by tanh (Hendrycks and Gimpel, 2016)."""
     return 0.5 * x * (1 + np.tanh(GELU_SCALE * (x + GELU_CUBE * x * x * x)))
 
 
@@ -103,7 +103,7 @@ def _normalised(x, epsilon):
 
 
 def _sigmoid(x):
-    """SciPy's: a workload that uses it imports SciPy in its `preload`."""
+    """Return SciPy's sigmoid: a workload that uses it imports SciPy in its `preload`."""
     from scipy.special import expit
 
     return expit(x)
@@ -131,7 +131,7 @@ NUMPY = Operations(
 
 
 class Workload:
-    """A computation, defined once; sizes are those that SIZES explains."""
+    """A computation, defined once; SIZES explains its sizes."""
 
     TITLE: str
     TABLE: str
@@ -146,19 +146,19 @@ class Workload:
     }
     """{name: meaning} of its sizes; the first is the number of items in a call."""
     DEFAULTS: ClassVar[dict[str, int] | None] = None
-    """The sizes of a program file in a preset that gives none; None of any other workload, which has no such sizes."""
+    """Sizes of a program file if the preset has none; None for any other workload."""
     INPUTS: ClassVar[dict[str, Axes]] = {"x": ("batch", "sequence", "features")}
     INTEGERS: ClassVar[dict[str, str]] = {}
     """{input: size} of inputs that are int32, uniform on [0, size); others are float32."""
     OUTPUT: Axes | None = None
-    """The output's extents; None if they are those of the first input."""
+    """The output's extents; None if they equal the first input's."""
     NO_FORM: ClassVar[dict[str, str]] = {}
     FLAT: tuple[str, ...] = ()
     """Array dialects whose form takes weights as `flat`; the others take them as `tree`."""
     GRAPH_BREAKS = False
     """True if its torch module reads values back while it runs."""
     DEVICE_LOOP = False
-    """True if its torch module has a loop whose body is a graph of its own."""
+    """True if its torch module has a loop whose body is a separate graph."""
     SIZES_FROM_VALUES = False
     """True if sizes depend on values in TensorFlow."""
     IS_REFERENCE_TESTED = True
@@ -194,7 +194,7 @@ class Workload:
         }
 
     def input_sets(self, sizes: Sizes, seed: int) -> list[Arrays]:
-        """Return the inputs between which calls alternate: those of the seed, and those of the next."""
+        """Return the inputs between which calls alternate: those of the seed and of the next seed."""
         return [self.inputs(sizes, seed + number) for number in range(INPUT_SETS)]
 
     def items(self, sizes: Sizes) -> int:
@@ -251,7 +251,7 @@ class Workload:
 
     @property
     def has_reference(self) -> bool:
-        """Whether it has expected values: those of its form in NumPy, computed in float64."""
+        """Whether it has expected values: results of its form in NumPy, computed in float64."""
         return "numpy" not in self.NO_FORM
 
     def reference(
@@ -266,9 +266,9 @@ class Workload:
     def expected(self, sizes: Sizes, seed: int, calls: int | None = None) -> tuple[list, Arrays] | None:
         """Return (output of each call, {name: what the calls update, after the last}) of the reference, in float64.
 
-        An output is an array, or a tuple of arrays if a call has several results. Names are those of `Session.state`.
-        Calls alternate between the inputs of the seed and those of the next; by default there is one of a workload
-        that updates, and two of any other. None without a reference.
+        An output is an array, or a tuple of arrays if a call has several results. Names are as in `Session.state`.
+        Calls alternate between the inputs of the seed and of the next seed; by default a workload that updates has
+        one call, and any other two. None without a reference.
         """
         if not self.has_reference:
             return None
@@ -295,7 +295,7 @@ class Workload:
         """Import what the form needs and what takes seconds to import, before a process is timed or forked."""
 
     def form(self, dialect: str, sizes: Sizes, xp: Any, *framework: Any) -> Callable:
-        """Return the function of an array dialect: its own form, which has the framework, or that with xp."""
+        """Return the function of an array dialect: `in_<dialect>` with the framework, else `in_arrays` with xp."""
         own = getattr(self, f"in_{dialect}", None)
         method, library = (own, framework) if own else (self.in_arrays, (xp,))
 
@@ -393,7 +393,7 @@ def torch_names(parameters: Mapping[str, Any], path: str = "") -> Arrays:
 def check_weights(found: list[tuple[str, tuple[int, ...]]], expected: Shapes, fix: str) -> None:
     """Raise ValueError unless a model has the weights of `parameters`, once each and in these shapes.
 
-    found: names and shapes of the model's. fix: what can be wrong besides `parameters`.
+    found: names and shapes of the model's weights. fix: what can be wrong besides `parameters`.
     """
     shapes, names = dict(found), [name for name, _ in found]
     doubled = sorted(name for name in shapes if names.count(name) > 1)

@@ -3,7 +3,7 @@
 A call computes the logits that follow a token, and writes its keys and values into the cache, in place. The
 cache has room for `positions`, and the token's position is an input, as it is where a program is compiled once
 and used for every token. Both sets of inputs have the same position, so the cache does not fill up while calls
-are timed: each call overwrites what the last one wrote. What differs from GPT-2 is in `transformer`.
+are timed: each call overwrites what the last one wrote. `transformer` has the differences to GPT-2.
 """
 
 import numpy as np
@@ -41,8 +41,8 @@ class Decode(Workload):
     def state(self, sizes, seed):
         """Return the cache at first, each (batch, heads, positions, width of a head), float32.
 
-        It is drawn, beyond the past too, which no token may see, and like a weight, so that a program that is made
-        without values tells which it is to be given.
+        It is drawn like a weight, so that a program that is lowered without values names it, and beyond the past
+        too, which no token may see.
         """
         heads, layers = sizes["heads"], range(sizes["layers"])
         shape = (sizes["batch"], heads, sizes["positions"], sizes["hidden"] // heads)

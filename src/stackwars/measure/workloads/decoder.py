@@ -1,6 +1,6 @@
 """The blocks of the decoder of `transformer` in JAX, TensorFlow and torch, for training and decoding.
 
-What a block's attention sees is the caller's: `mask` (queries, keys) is true for a key that a query sees.
+The caller decides what a block's attention sees: `mask` (queries, keys) is true for a key that a query sees.
 """
 
 import math
@@ -19,7 +19,7 @@ class Blocks:
         return self.xp.normalised(x, EPSILON) * layer["weight"] + layer["bias"]
 
     def queries_keys_values(self, layer, x, heads):
-        """Three of (batch, heads, sequence, width of a head) from x (batch, sequence, width)."""
+        """Return q, k and v, (batch, heads, sequence, width of a head), from x (batch, sequence, width)."""
         batch, sequence, width = x.shape
         parts = self.xp.split(linear(self.xp, layer["qkv"], x), 3, axis=-1)
         return [self.apart(part, (batch, sequence, heads, width // heads)) for part in parts]
@@ -29,7 +29,7 @@ class Blocks:
         return self.xp.transpose(self.xp.reshape(part, shape), (0, 2, 1, 3))
 
     def mixed(self, layer, q, k, v, mask):
-        """Attention of q over those k and v that it sees, and the projection of what it mixed."""
+        """Return the attention of q over the k and v that it sees, projected."""
         batch, heads, sequence, width = q.shape
         scores = self.xp.linear(q, k) / math.sqrt(width)
         shares = self.xp.softmax(self.xp.where(mask, scores, -math.inf), axis=-1)
@@ -55,7 +55,7 @@ def linear(xp, layer, x):
 
 
 def decoder_in_torch(torch, sizes, positions, forward):
-    """Return a torch module with all weights; forward: of the module and its inputs, puts the parts together."""
+    """Return a torch module with all weights. forward: a function of the module and its inputs."""
     nn, width = torch.nn, sizes["hidden"]
 
     def feed_forward(self, x):
@@ -85,7 +85,7 @@ def decoder_in_torch(torch, sizes, positions, forward):
 
 
 def queries_keys_values_in_torch(attention, x, heads):
-    """Three of (batch, heads, sequence, width of a head) from x (batch, sequence, width)."""
+    """Return q, k and v, (batch, heads, sequence, width of a head), from x (batch, sequence, width)."""
     batch, sequence, width = x.shape
     return [
         part.view(batch, sequence, heads, width // heads).transpose(1, 2)
@@ -94,7 +94,7 @@ def queries_keys_values_in_torch(attention, x, heads):
 
 
 def mixed_in_torch(torch, attention, q, k, v, mask):
-    """Attention of q over those k and v that it sees, and the projection of what it mixed."""
+    """Return the attention of q over the k and v that it sees, projected."""
     batch, heads, sequence, width = q.shape
     scores = q @ k.transpose(-2, -1) / math.sqrt(width)
     together = torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1) @ v

@@ -40,7 +40,7 @@ class Chain(Workload):
 
     def preload(self, dialect):
         if dialect == "numpy":
-            import_module("scipy.special")  # of sigmoid, which NumPy does not have
+            import_module("scipy.special")  # for sigmoid, which NumPy does not have
 
     def inputs(self, sizes, seed):
         """Return x, float32: of mean 0 for an even seed and 1 for an odd one, with standard deviation 1.

@@ -46,7 +46,7 @@ class ExactGelu(FeedForward):
 
     def preload(self, dialect):
         if dialect == "numpy":
-            import_module("scipy.special")  # of erf, which NumPy does not have
+            import_module("scipy.special")  # for erf, which NumPy does not have
 
     def divided_in_jax(self, sizes, xp, jax, parameters, x):
         """Every device has a part of the hidden layer: their shares of the output are added."""

@@ -9,7 +9,7 @@
 
 In place of `torch`, `torch_module(<some of the sizes>)` may return a torch.nn.Module, with NAMES, {name of a parameter:
 input that it takes its values from}; the module is called with the other inputs. Optional: TITLE, TABLE, ORDER as
-of a `Workload`, `flops(<sizes>)`, and `calls()`, see `stackwars.measure.call_sequence`. Frameworks are imported inside
+in a `Workload`, `flops(<sizes>)`, and `calls()`, see `stackwars.measure.call_sequence`. Frameworks are imported inside
 the functions.
 """
 
@@ -78,7 +78,7 @@ class Functions(Workload):
         return int(function(**sizes)) if function else 0
 
     def minimum_bytes(self, sizes):
-        """Return 0: a file does not say whether its functions read their inputs whole."""
+        """Return 0: a file does not say whether its functions read their inputs completely."""
         return 0
 
     def preload(self, dialect):
@@ -100,7 +100,7 @@ class Functions(Workload):
     def in_torch(self, sizes, torch):
         """Return the module that calls the file's `torch`, or the module of its `torch_module`.
 
-        Neither has parameters of its own: an input takes the place of each in every call, as a weight of the other
+        Neither has parameters: an input takes the place of each in every call, because a weight of the other
         APIs' forms is an input too.
         """
         nothing = torch.nn.Module()
@@ -180,7 +180,7 @@ class Functions(Workload):
         return not self._npz and RNG in inspect.signature(self.function(INPUTS)).parameters
 
     def _specs(self, sizes: Mapping[str, int], seed: int) -> dict:
-        """Return what `inputs()` returns for these sizes, checked; the seed is of its `rng`."""
+        """Return what `inputs()` returns for these sizes, checked. seed: its `rng`'s."""
         if self._npz:
             returned = program_inputs.from_npz(self._npz)
         else:
@@ -211,7 +211,7 @@ class Functions(Workload):
 def read(path: Path, name: str = "") -> Functions:
     """Return the workload that a program file declares, without importing a framework.
 
-    name: of its module, if it belongs to this package.
+    name: its module's, if it belongs to this package.
 
     :raises ProgramFileError: for a mistake in it.
     """

@@ -29,7 +29,7 @@ class Model(Workload):
     CONFIG: str
     """The class of its configuration."""
     MODEL: str
-    """Its class in torch; before it stands Flax or TF in the other dialects."""
+    """Its class in torch; the other dialects prefix it with Flax or TF."""
     MODEL_KEYWORDS: ClassVar[dict[str, Any]] = {}
     TORCH_CONFIG: ClassVar[dict[str, Any]] = {"attn_implementation": "eager"}
     """Keywords of the configuration in torch alone."""

@@ -19,7 +19,7 @@ LAST = {"moving_mean": "running_mean", "moving_variance": "running_var"}
 
 
 def build(workload, sizes, seed, put):
-    """Return the model with its weights, and the function of it and the inputs."""
+    """Return the model with its weights, and the function that applies it to the inputs."""
     config_class, model_class = workload.classes("tensorflow")
     model = model_class(config_class(**workload.hf_config(sizes)), **workload.MODEL_KEYWORDS)
     give_weights(model, workload.parameters(sizes), seed, put, workload.TENSORFLOW_PREFIX)

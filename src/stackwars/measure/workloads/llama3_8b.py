@@ -20,7 +20,7 @@ ROPE_SCALING = {  # of the published model's configuration
 
 
 class Llama(LanguageModel):
-    """In JAX, transformers' Flax model has its rotary embedding put right.
+    """In JAX, the rotary embedding of transformers' Flax model is corrected.
 
     It fixes the base at 10,000 and knows no scaling, so it is not LLaMA-3.1. It also makes its table and mask
     for all 131,072 positions that the model takes; ours end with the sequence.

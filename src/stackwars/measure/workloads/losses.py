@@ -1,10 +1,10 @@
 """Losses of a training: layers with their derivatives in NumPy, and how far float32 lets two trainings' losses part.
 
 `apart` measures the latter: a training in float64 that is disturbed in
-every step by as much as float32 rounds, compared with one that is not. Disturbed are the logits, the sums of the
-softmax, the gradients, what is stored, and the constants from which AdamW corrects its moments (1 - 0.999^t loses
+every step by as much as float32 rounds, compared with one that is not. It disturbs the logits, the sums of the
+softmax, the gradients, stored values, and the constants from which AdamW corrects its moments (1 - 0.999^t loses
 three digits, the same in every step). No derivation replaces this: AdamW divides a gradient by the root of its mean
-square, so a component near 0 moves its weight by a whole step in a direction that rounding decides.
+square, so a component near 0 moves its weight by a full step in a direction that rounding decides.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def gelu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def norm(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray, epsilon: float
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return the layer normalisation over the last axis, and what `norm_gradients` needs of it."""
+    """Return the layer normalisation over the last axis, and what `norm_gradients` needs."""
     centred = x - x.mean(axis=-1, keepdims=True)
     deviation = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + epsilon)
     normal = centred / deviation
@@ -72,7 +72,7 @@ def norm(
 def norm_gradients(
     gradient: np.ndarray, weight: np.ndarray, saved: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the gradients by x, weight and bias of a layer normalisation, from that by its output."""
+    """Return the gradients by x, weight and bias of a layer normalisation, from the gradient by its output."""
     normal, deviation = saved
     rows = tuple(range(gradient.ndim - 1))
     inner = gradient * weight
@@ -106,7 +106,7 @@ class Rounding:
         array += size * self._random.standard_normal(array.shape, np.float32) * nonzero
 
     def stored(self, array: np.ndarray) -> None:
-        """Round what a step stores once more, in place."""
+        """Round an array that a step stores, in place."""
         array *= 1 + UNIT * (2 * self._random.random(array.shape, np.float32) - 1)
 
 

@@ -1,6 +1,6 @@
 """Multi-head self-attention: one combined QKV projection, softmax, output projection.
 
-Attention is that of Vaswani et al., 2017, section 3.2: softmax(q k^T / sqrt(width of a head)) v.
+Attention follows Vaswani et al., 2017, section 3.2: softmax(q k^T / sqrt(width of a head)) v.
 """
 
 import math
@@ -17,7 +17,7 @@ class Attention(Workload):
     SIZES = {**Workload.SIZES, "heads": "attention heads, which divide the features"}
 
     def parameters(self, sizes):
-        """Divide the weights; rows of qkv are q, then k, then v."""
+        """Return the shapes; rows of qkv are q, then k, then v."""
         width = sizes["features"]
         return counts.linear("qkv", width, 3 * width) | counts.linear("out", width, width)
 
@@ -30,7 +30,7 @@ class Attention(Workload):
     def masked(self, scores, sizes, xp):
         """Return the scores (..., queries, keys) with those that a query does not see set to minus infinity.
 
-        The sequence is that of the scores: a function is also called with others than the one in `sizes`.
+        The scores decide the sequence: a function is also called with others than the one in `sizes`.
         """
         return scores
 

@@ -1,6 +1,6 @@
 """A feed-forward block with GELU by tanh, added to its input and then normalised over the last axis.
 
-A lecture's third workload ("Lecture 09: PyTorch and JAX"). As there, it is written out in every dialect, in
+A lecture's third workload ("Lecture 09: PyTorch and JAX"). As in the lecture, it is written out in every dialect, in
 products with weights (inputs, outputs), sums and means, not in the dialect's layers: those are in `ffn` and
 `layernorm`. The lecture's 256 sequences of 1024 positions would take a CPU seconds (1.1e12 operations a
 call): here it is the smaller one of config/config.yaml.

@@ -5,7 +5,7 @@ Shazeer et al., 2017, section 2.1, without the noise. An expert is two products 
 form nothing depends on what was chosen but factors of 0, so every shape is known before the call, at the price
 of experts / chosen times the operations of `moe_sorted`, which computes the same function.
 
-**Margin.** Which experts are chosen is a decision that rounding could turn, where the last logit that is
+**Margin.** Rounding could change which experts are chosen if the last logit that is
 chosen and the first that is not are close. Logits have a standard deviation of 1, and the smallest gap of 512
 tokens is about 1e-5 to 1e-4, where float32 errs by 2e-6 at most. A test demands that the gaps of all sizes
 here, with the seeds of the study and the tests, are at least 5 times the error of the logits in float32. With

@@ -7,8 +7,8 @@ Each dialect does what its users do: JAX sorts and has a product whose groups of
 before a call, a compiler that cannot sort its way out refuses this or compiles again for every new number of
 tokens.
 
-On a CPU, JAX 0.7.1 has no such product: it makes of `ragged_dot` one of every row with every expert's matrix,
-in which other experts' rows are 0. The operations counted here are those of the tokens' own experts. JAX's
+On a CPU, JAX 0.7.1 has no such product: it turns `ragged_dot` into one of every row with every expert's matrix,
+in which other experts' rows are 0. Only the operations of the tokens' own experts are counted here. JAX's
 program has experts times as many, which is chosen times those of `moe`.
 
 Sizes, inputs, weights, and the margin of the router's choice are those of `moe`.

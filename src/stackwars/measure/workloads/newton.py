@@ -14,7 +14,7 @@ sizes of the study and of the tests and of both sets of inputs, none is within a
 tolerance (tests/workloads/test_workload_rounding.py checks that, and that float32 and float64 count the same).
 In float32 the residual is off by about 1e-6, a thousandth of the tolerance.
 
-**The expected values** are of the same iteration in float64, not of the exact inverse: it stops with a residual
+**The expected values** are results of the same iteration in float64, not of the exact inverse: it stops with a residual
 of up to the tolerance, in every precision the same one.
 """
 
@@ -149,8 +149,8 @@ def loop_in_torch_xla():
 
     It is written with torch_xla's builder, because torch_xla 2.9.0's own form of PyTorch's `while_loop` is no
     use here: it numbers a loop's parameters in the order in which lowering meets the tensors of the body, which
-    is neither that of the state nor the condition's. With this state it refuses the loop, returns other values
-    without a word, or does not end, as the state is ordered.
+    differs from the order of the state and the condition's. With this state it refuses the loop, returns other values
+    without a word, or does not end, depending on the order of the state.
     """
     import torch_xla.core.xla_op_registry as registry
     from torch_xla.core.xla_builder import Op

@@ -1,8 +1,8 @@
 """The iteration of `newton`, with the residual read back at every step to decide in Python whether to go on.
 
-Sizes, inputs and the form in NumPy are those of `newton`: so is the number of steps, and the output. What differs is
-that the host waits for the device once a step. A framework that traces a whole call before it runs anything
-has no value to read, and no form of this. In NumPy the loop is decided in Python already.
+Sizes, inputs, the form in NumPy, the number of steps and the output are those of `newton`. The difference is that
+the host waits for the device once a step. A framework that traces a whole call before it runs anything
+has no value to read, and no form of this. In NumPy, Python decides the loop in `newton` already.
 """
 
 from stackwars.measure.workloads.base import make_module

@@ -2,7 +2,7 @@
 
 The loss is the cross-entropy of a block of two linear layers with GELU by tanh between them. Differentially
 private training and influence functions need these gradients (Abadi et al., 2016, section 4), and automatic
-differentiation gives the sum over a batch. What a framework has for this differs: JAX and torch differentiate
+differentiation gives the sum over a batch. Frameworks do this in different ways: JAX and torch differentiate
 the loss of one example and vectorise that (`vmap` of `grad`), TensorFlow's `vectorized_map` rewrites the graph
 of one example's gradient, and in NumPy the derivatives are written by hand.
 
@@ -54,7 +54,7 @@ class Gradients(FeedForward):
         return jnp.concatenate([gradients[name].reshape(len(x), -1) for name in names], axis=1)
 
     def in_tensorflow(self, sizes, tf, parameters, x, labels):
-        # Without a fallback: what it cannot vectorise is an error, and no hidden loop.
+        # Without a fallback, what it cannot vectorise is an error and no hidden loop.
         return tf.vectorized_map(
             lambda example: gradient_in_tensorflow(tf, parameters, *example),
             (x, labels),

@@ -1,7 +1,7 @@
 """The gradients of `per_example_grad`, one example after the other in a loop of Python's.
 
-Each turn of the loop asks the framework for the gradient of one example, and the results are stacked: what is
-written where a framework has no transformation that vectorises a gradient, or where nobody thinks of it.
+Each turn of the loop requests the gradient of one example, and the results are stacked. Users write this if a
+framework has no transformation that vectorises a gradient, or if they do not think of it.
 Under a compiler that traces, the loop is unrolled, and the program grows with the batch. Sizes, inputs
 and weights are those of `per_example_grad`, so the two can be compared directly; the batch of 32 is
 one whose unrolled program still compiles in seconds.

@@ -72,7 +72,7 @@ def draw(name: str, one: Spec | np.ndarray, seed: int) -> np.ndarray:
 
 
 def is_wide(one: Spec | np.ndarray) -> bool:
-    """Return whether an input has elements of 64 bits, which JAX must be asked for."""
+    """Return whether an input has elements of 64 bits, which JAX must be configured for."""
     return "64" in (one.dtype.name if isinstance(one, np.ndarray) else one.type)
 
 

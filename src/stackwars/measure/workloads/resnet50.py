@@ -10,7 +10,7 @@ REDUCTION = 4  # channels of a block over those of its 3x3 convolution
 
 
 class Convolution(NamedTuple):
-    """A convolution followed by batch normalisation; `side` is that of its square output."""
+    """A convolution followed by batch normalisation. side: extent of its square output."""
 
     name: str
     kernel: int

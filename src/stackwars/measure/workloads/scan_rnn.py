@@ -1,6 +1,6 @@
 """An Elman recurrence over a sequence, as a loop: h <- tanh(x_t W + h U + b), from h = 0 (Elman, 1990).
 
-Both products are in the step, for the loop is what is measured; a compiler may move x_t W out of it. The
+Both products are in the step, because the loop is measured; a compiler may move x_t W out of it. The
 output is every hidden state. `unrolled_rnn` computes the same by a loop in Python, which tracing unrolls.
 
 The recurrent weight is drawn with half the standard deviation of any other matrix (values.FACTORS):
@@ -97,7 +97,7 @@ class Recurrence(Workload):
 def scan_in_torch(torch):
     """Return a function (step, start, sequence, weights): (last state, outputs) of `step(state, row, weights)`.
 
-    row: of the sequence, over its first axis. weights: a tuple of tensors that every step has. PyTorch's own is
+    row: of the sequence, along its first axis. weights: tensors that every step gets. PyTorch's own scan is
     a prototype, which runs in eager PyTorch and in TorchInductor; torch_xla and torchax need their own.
     """
     from torch._higher_order_ops.scan import scan as torch_scan
@@ -119,7 +119,7 @@ def scan_in_torch(torch):
                 state, output = step(carry[0], row, carry[1])
                 return (state, carry[1]), output
 
-            # Its step may use no tensor but those that it is given, so the weights are part of the state.
+            # Its step may use only tensors among its arguments, so the weights are part of the state.
             (last, _), outputs = xla_scan(carried, (start, weights), sequence)
             return last, outputs
         return torch_scan(with_weights, start, sequence)

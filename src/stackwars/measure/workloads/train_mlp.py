@@ -19,7 +19,7 @@ class TrainMLP(adamw.Training, FeedForward):
     APART = 3.1e-5
     """20 draws of `losses.apart` at the sizes of the full preset gave 2.8e-5 to 3.1e-5.
 
-    Nearly all of it is the correction of AdamW's second moment, 1 - 0.999^t, whose error in float32 is the same
+    Nearly all comes from the correction of AdamW's second moment, 1 - 0.999^t, whose error in float32 is the same
     in every step. With 0.999 rounded to float32 and nothing else, a training parts from an exact one by 6.4e-6:
     as far as those that correct in float64 (NumPy, PyTorch) were from JAX, which corrects in float32.
     """

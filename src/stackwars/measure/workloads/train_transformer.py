@@ -1,6 +1,6 @@
 """A training step of a decoder of GPT-2's width: next token, cross-entropy, backward, and AdamW.
 
-What differs from GPT-2 is in `transformer`.
+`transformer` has the differences to GPT-2.
 """
 
 from stackwars.measure.workloads import adamw, counts, decoder, parallel, transformer, values
@@ -45,7 +45,7 @@ class TrainTransformer(adamw.Training):
     def divided_in_jax(self, sizes, xp, jax, parameters, tokens):
         """Every device has a part of each product's weight.
 
-        Of queries, keys and values, which are one product, each device needs those of its heads: they are
+        Queries, keys and values are one product, of which each device needs the columns of its heads: they are
         gathered, as the logits are.
         """
         return mean_loss(DividedBlocks(xp, jax), parameters, tokens, sizes["heads"])
@@ -92,7 +92,7 @@ class DividedBlocks(decoder.Blocks):
         self.lax = jax.lax
 
     def queries_keys_values(self, layer, x, heads):
-        """Return those of this device's heads."""
+        """Return the queries, keys and values of this device's heads."""
         qkv = self.gathered(x @ layer["qkv"]["kernel"])
         batch, sequence, _ = x.shape
         own = heads // self.lax.axis_size(parallel.AXIS)
@@ -113,7 +113,7 @@ class DividedBlocks(decoder.Blocks):
         return self.lax.all_gather(part, parallel.AXIS, axis=-1, tiled=True)
 
     def added(self, block, layer, last, *arrays):
-        """A block whose last product's inputs are divided: the devices' shares added, and the bias once."""
+        """Return a block whose last product has divided inputs: the devices' shares added, and the bias once."""
         share = block({**layer, last: {"kernel": layer[last]["kernel"]}}, *arrays)
         return self.lax.psum(share, parallel.AXIS) + layer[last]["bias"]
 

@@ -15,7 +15,7 @@ def build(workload, sizes, seed, put):
 def stepping(weights, loss):
     """Return ((), state) and the training step: value and gradient of a loss, and optax's AdamW.
 
-    weights: nested dictionaries as of `base.tree`. loss: a function of them and the inputs, a scalar. The state
+    weights: nested dictionaries as from `base.tree`. loss: a function of them and the inputs, a scalar. The state
     is the weights and the optimiser's.
     """
     return ((), (weights, _optimiser().init(weights))), step(loss)
@@ -50,7 +50,7 @@ def _optimiser():
 
 
 def reduced(loss):
-    """Return a step's loss from that of this device's part of the batch, which is all of it unless divided."""
+    """Return a step's loss from the loss of this device's part of the batch; undivided, there is one part."""
     return loss
 
 

@@ -26,7 +26,7 @@ def build(workload, sizes, seed, put):
         corrected_1 = 1 - tf.pow(adamw.BETA_1, steps)
         corrected_2 = 1 - tf.pow(adamw.BETA_2, steps)
         for name, weight in weights.items():
-            # Of an embedding it is a list of rows.
+            # An embedding's gradient is a list of rows.
             gradient = tf.convert_to_tensor(gradients[name])
             m, v = first[name], second[name]
             m.assign_add((1 - adamw.BETA_1) * (gradient - m))

@@ -26,7 +26,7 @@ class Step(nn.Module):
         super().__init__()
         self.model = model
         weights = list(model.requires_grad_().parameters())
-        # On XLA's devices the number of steps stays on the device. A number of the host's would be a constant
+        # On XLA's devices the number of steps stays on the device. A number on the host would be a constant
         # of the program, which would be compiled anew at every step.
         on_device = weights[0].device.type == "xla"
         self.optimiser = torch.optim.AdamW(
@@ -37,8 +37,8 @@ class Step(nn.Module):
             weight_decay=adamw.WEIGHT_DECAY,
             capturable=on_device,
         )
-        # As optax does before the first step. Left alone, torch makes them in it, and a lazy framework
-        # compiles that step apart.
+        # Created before the first step, as in optax. By default torch creates them in it, and a lazy framework
+        # compiles that step separately.
         for weight in weights:
             self.optimiser.state[weight] = {
                 "step": torch.zeros((), device=weight.device if on_device else None),

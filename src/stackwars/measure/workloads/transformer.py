@@ -30,8 +30,8 @@ TENSOR_PARALLEL = {
     "mlp.down.weight": 1,
     "head.weight": 0,
 }
-"""Queries, keys and values are one product, whose outputs are divided as they stand: a device's part of them is
-not that of its heads."""
+"""Queries, keys and values are one product, whose outputs are divided as they stand: a device's part of them does
+not match its heads."""
 
 
 def parameters(sizes: dict[str, int], positions: int) -> dict[str, tuple[int, ...]]:
@@ -62,7 +62,7 @@ def heads_together(x: np.ndarray) -> np.ndarray:
 
 
 def linear(weights: dict[str, np.ndarray], name: str, x: np.ndarray) -> np.ndarray:
-    """x (..., inputs) to (..., outputs)."""
+    """Map x (..., inputs) to (..., outputs)."""
     product = x @ weights[f"{name}.weight"].T
     return product + weights[f"{name}.bias"] if f"{name}.bias" in weights else product
 
@@ -110,7 +110,7 @@ def _norm_gradients(weights, name, saved, gradient, found):
 
 
 def _linear_gradients(weights, name, x, gradient, found):
-    """Return the gradient by x; those by the layer's weights go into `found`."""
+    """Return the gradient by x, and write the gradients by the layer's weights into `found`."""
     rows, columns = x.reshape(-1, x.shape[-1]), gradient.reshape(-1, gradient.shape[-1])
     found[f"{name}.weight"] = columns.T @ rows
     if f"{name}.bias" in weights:
@@ -166,7 +166,7 @@ def decoded(
     position: int,
     heads: int,
 ) -> np.ndarray:
-    """Logits (batch, vocabulary) after a token (batch,) at a position; its keys and values go into the cache.
+    """Return logits (batch, vocabulary) after a token (batch,) at a position; its keys and values go into the cache.
 
     cache: "h.<layer>.key" and "h.<layer>.value", (batch, heads, positions, width of a head).
     """

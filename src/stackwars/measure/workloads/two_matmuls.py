@@ -1,7 +1,7 @@
 """Two matrix products with ReLU between them, without biases: a lecture's first workload.
 
-As the lecture ("Lecture 09: PyTorch and JAX") writes it, the weights stand on the right of a product as they
-are, (inputs, outputs): no dialect has a transpose to remove.
+The lecture ("Lecture 09: PyTorch and JAX") puts the weights on the right of a product as they are, (inputs, outputs):
+no dialect has a transpose to remove.
 """
 
 from stackwars.measure.workloads import counts
@@ -30,7 +30,7 @@ class TwoProducts(Workload):
 
     def in_torch(self, sizes, torch):
         relu, parameter = torch.nn.functional.relu, torch.nn.Parameter
-        # The weights are no linear layers': those are stored transposed.
+        # No linear layers, whose weights are stored transposed.
         weights = {name: parameter(torch.empty(shape)) for name, shape in self.parameters(sizes).items()}
         return make_module(
             torch, lambda self, x: torch.matmul(relu(torch.matmul(x, self.a)), self.b), **weights

@@ -38,7 +38,7 @@ BFLOAT16 = "bfloat16"
 
 
 class BFloat16(np.ndarray):
-    """A float32 array of values that bfloat16 has: frameworks place it as bfloat16, a type that NumPy lacks."""
+    """A float32 array of values that bfloat16 has: frameworks place it as bfloat16, which NumPy does not have."""
 
 
 def leaf(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
@@ -73,7 +73,7 @@ def activations(name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
 def images(name: str, batch: int, channels: int, side: int, seed: int) -> np.ndarray:
     """Return a float32 input (batch, channels, side, side) of coloured tiles with noise, mean 0.
 
-    Of noise alone, networks that pool over an image can hardly tell one image from another.
+    Networks that pool over an image can hardly tell images of noise alone apart.
     """
     tiles = -(-side // TILE)
     colours = activations(f"{name}.tiles", (batch, channels, tiles, tiles), seed)
@@ -99,7 +99,7 @@ def bfloat16(array: np.ndarray) -> BFloat16:
 
 
 def native(array: np.ndarray) -> np.ndarray:
-    """Return an array as JAX and TensorFlow take it: values of bfloat16 in their own element type."""
+    """Return an array as JAX and TensorFlow take it: bfloat16 values in an element type of ml_dtypes."""
     return np.asarray(array).astype(native_dtype(array)) if isinstance(array, BFloat16) else array
 
 

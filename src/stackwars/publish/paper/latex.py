@@ -27,7 +27,7 @@ _SPECIAL = {
 _LIGATURES = ("--", "!`", "?`", "``", "''")
 """Pairs that TeX sets as one other character: an option would not be copied as it is."""
 _WORD = re.compile(r"(?:\{(?:[^{}]|\{[^{}]*\})*\}|[^\s{}])+")
-"""A word of LaTeX: what no space divides, but for spaces in braces."""
+"""A word of LaTeX: text without spaces, except in braces."""
 # Characters beyond ASCII in log lines and names of processors. Any other would stop pdflatex, and is
 # printed as its code point, U+1F4A9.
 _BEYOND_ASCII = {
@@ -66,7 +66,7 @@ def _escape_character(character: str) -> str:
 
 
 def _require(value: object) -> None:
-    if value is None or value != value:  # None or NaN; schema.is_missing needs pandas, which listings lack
+    if value is None or value != value:  # None or NaN; schema.is_missing needs pandas, absent in listings
         raise ValueError(
             "expected a value to print, got a missing one (None or NaN); fix: print a dash, or another sentence"
         )
@@ -115,7 +115,7 @@ def scientific(value: float) -> Latex:
 
 
 def series(items: Iterable[object]) -> Latex:
-    """Return ``a, b and c``, each of one item at least escaped; if one has a comma of its own, ``a, b; c; and d``.
+    """Return ``a, b and c``, each of one item at least escaped; if one contains a comma, ``a, b; c; and d``.
 
     A comma in parentheses is none.
     """

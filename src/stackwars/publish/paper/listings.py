@@ -41,7 +41,7 @@ Lines = list[tuple[int, str]]
 _LARGE = re.compile(r'dense<("0x[^"]*"|\[[^>]{80,}|[^>]*__elided__)>|dense_resource<[^>]*>')
 _LAYOUT = re.compile(r"(?<=\])\{[\d,]+\}")
 _METADATA = re.compile(r", metadata=\{[^}]*\}|, backend_config=\{.*$")
-_GIVEN = re.compile(r"(?:ROOT )?%\S+ = \S+ (?:parameter|constant|broadcast|bitcast)\(")
+_OMITTED = re.compile(r"(?:ROOT )?%\S+ = \S+ (?:parameter|constant|broadcast|bitcast)\(")
 _FUSED = re.compile(r" fusion\(.*calls=%([\w.-]+)")
 _HEAD = re.compile(r"\(.*\)(?= -> )")
 _FREED = re.compile(r";(\s+\w+ =)+ None$")
@@ -91,7 +91,7 @@ def jaxpr(text: str) -> Lines:
 
 
 def fx_graph(text: str) -> Lines:
-    """Return every node, without where it comes from in the source and what is freed after it."""
+    """Return every node, without its source and the values that are freed after it."""
     return [
         ((len(line) - len(line.lstrip())) // 4, _FREED.sub("", line.rstrip()))
         for line in text.splitlines()
@@ -100,8 +100,8 @@ def fx_graph(text: str) -> Lines:
 
 
 def optimised_hlo(text: str) -> Lines:
-    """Return the entry, then every fused computation, without layouts, metadata and what computes nothing."""
-    # A computation is what stands between a line with its name and one with its closing bracket.
+    """Return the entry, then every fused computation, without layouts, metadata and lines that compute nothing."""
+    # A computation is the text between a line with its name and one with its closing bracket.
     blocks = re.findall(r"(?ms)^((?:ENTRY )?%([\w.-]+) .*?)^}", text)
     fused = set(_FUSED.findall(text))
     entry = [block for block, _ in blocks if block.startswith("ENTRY")]
@@ -121,7 +121,7 @@ def _computation(block: str) -> Iterator[tuple[int, str]]:
     head, *lines = block.splitlines()
     yield 0, _LAYOUT.sub("", _HEAD.sub("(...)", head))
     for line in map(str.strip, lines):
-        if not _GIVEN.match(line):
+        if not _OMITTED.match(line):
             yield 1, _LAYOUT.sub("", _METADATA.sub("", line))
     yield 0, "}"
 
@@ -193,7 +193,7 @@ def lines(path: Path, limit: int) -> list[str]:
 
 
 def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
-    """Return the figure of a workload's listings, frameworks beside each other; source: whose programs they are.
+    """Return the figure of a workload's listings, frameworks side by side; source: the origin of the programs.
 
     :raises OSError: if a program cannot be read.
     """
@@ -208,7 +208,7 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
 
 def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
-    """Return the figure of what two compilers make of a workload: a column for JAX's, beside it TorchInductor's.
+    """Return the figure of two compilers' forms of a workload: a column for JAX's, and one for TorchInductor's.
 
     :raises OSError: if a form cannot be read.
     """
@@ -251,8 +251,8 @@ def drawings(config: Config, measured: Path) -> dict[str, str]:
 def write(config: Config, folder: Folder) -> None:
     """Write style.tex, <workload>.tex and forms-<workload>.tex to the listings, and <workload>.dot to the graphs.
 
-    A figure is made from this run if it measured all of its cells, else from the reference, and is left out if that
-    has not all of them.
+    A figure is made from this run if it measured all of its cells, else from the reference if that has all of them;
+    otherwise it is left out.
     """
     output = folder["listings"]
     output.mkdir(parents=True, exist_ok=True)

@@ -75,9 +75,9 @@ def place(name: str, text: str, offset: int) -> str:
     return f"paper/{name}, line {text.count(chr(10), 0, offset) + 1}"
 
 
-def check(found: list[Use], known: dict[str, Collection[str]]) -> None:
+def check(uses: list[Use], known: dict[str, Collection[str]]) -> None:
     """Raise ProseError for every use of an unknown name. known: the names of each command."""
-    unknown = [use for use in found if use.name not in known[use.command]]
+    unknown = [use for use in uses if use.name not in known[use.command]]
     if unknown:
         raise ProseError("\n".join(_problem(use, known[use.command]) for use in unknown))
 
@@ -101,7 +101,7 @@ class Guard(NamedTuple):
 
 
 class Stale(NamedTuple):
-    """A verdict that a paragraph does not expect: of what, the expected one and the one it got."""
+    """A verdict that a paragraph does not expect: its name, the expected and the actual verdict."""
 
     name: str
     expected: str
@@ -117,8 +117,8 @@ def read_guards(paper: Path = PAPER) -> list[Guard]:
     ]
 
 
-def _guard(given: str, paragraph: str, where: str) -> Guard:
-    text = " ".join(given.split())
+def _guard(names: str, paragraph: str, where: str) -> Guard:
+    text = " ".join(names.split())
     pairs = [part.strip().partition("=") for part in text.split(",")]
     if not all(name and verdict for name, _, verdict in pairs):
         raise ProseError(
@@ -166,8 +166,8 @@ def stale(guards: list[Guard], run: dict[str, str]) -> dict[str, list[Stale]]:
 
 
 def _different(guard: Guard, got: dict[str, str]) -> list[Stale]:
-    every = (Stale(name, verdict, got.get(name, verdicts.NO_DATA)) for name, verdict in guard.expected.items())
-    return [one for one in every if one.got != one.expected]
+    pairs = (Stale(name, verdict, got.get(name, verdicts.NO_DATA)) for name, verdict in guard.expected.items())
+    return [one for one in pairs if one.got != one.expected]
 
 
 def page_of(aux: str, label: str) -> int:

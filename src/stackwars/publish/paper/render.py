@@ -79,7 +79,7 @@ def environment(templates: Path) -> jinja2.Environment:
 def render(templates: Path, names: dict[str, Any], output: Path) -> None:
     """Render every template, and copy every other LaTeX file, to the same place under ``output``.
 
-    :raises RenderError: naming the template and what it lacks.
+    :raises RenderError: naming the template and what is missing.
     """
     jinja = environment(templates)
     for path in sorted([*templates.rglob("*.tex"), *templates.rglob(f"*{SUFFIX}")]):
@@ -98,7 +98,7 @@ def render(templates: Path, names: dict[str, Any], output: Path) -> None:
 def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[str, Any]:
     """Return what the templates know of a build."""
     printed = config.paper
-    own = [study for study in config.studies if not datasets.dataset_for(study).is_reference]
+    measured = [study for study in config.studies if not datasets.dataset_for(study).is_reference]
     reproduction = documents.read(folder["reproduction"])
     return {
         "is_reference": config.source == "reference",
@@ -112,7 +112,7 @@ def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[st
         "audits": claims.audit_state(datasets),
         "accepted": _accepted(datasets.reference.context["runs"]),
         "claims": list(datasets.run.table("claims")["id"]),
-        "tables": [table.name for table in REGISTRY if table.study in own or table.name in causes.FAULTS],
+        "tables": [table.name for table in REGISTRY if table.study in measured or table.name in causes.FAULTS],
         "listings": [name for name in printed.listings if (folder["listings"] / f"{name}.tex").exists()],
         "forms": [name for name in printed.forms if (folder["listings"] / f"forms-{name}.tex").exists()],
         "graphs": {
@@ -135,8 +135,8 @@ def steady_here(datasets: Sources) -> latex.Latex:
             for one in others.get(row["workload"], [])
             if not is_missing(one["ratio"])
         ]
-        beside = f" ({listed(known)})" if known else ""
-        text = f"{latex.escape(row['title'])} {latex.number(row['ratio'])}{beside}"
+        others_text = f" ({listed(known)})" if known else ""
+        text = f"{latex.escape(row['title'])} {latex.number(row['ratio'])}{others_text}"
         groups.setdefault(row["verdict"], []).append(text)
     return latex.Latex("; ".join(f"{verdict} on {', '.join(texts)}" for verdict, texts in groups.items()))
 
@@ -144,8 +144,8 @@ def steady_here(datasets: Sources) -> latex.Latex:
 def _rounds(run: Dataset) -> list[float]:
     """Return the rounds of every cell of a run on the CPU that has a result."""
     cells = run.table("cells")
-    own = cells[(cells["mode"] == schema.NATIVE) & cells["device"].isin(CPUS) & (cells["status"] == Status.OK)]
-    return list(own["rounds"])
+    ok = cells[(cells["mode"] == schema.NATIVE) & cells["device"].isin(CPUS) & (cells["status"] == Status.OK)]
+    return list(ok["rounds"])
 
 
 def _accepted(runs: list[dict]) -> dict[str, list[str]]:
@@ -174,7 +174,7 @@ def build(config: Config, folder: Folder) -> None:
 
 
 def definitions(sources: Sources, is_reference: bool) -> str:
-    """Return values.tex. is_reference: whether the build is of the reference and not of another run.
+    """Return values.tex. is_reference: whether the build shows the reference and not another run.
 
     :raises ProseError: for an unknown name, and in the reference for a paragraph whose verdicts differ.
     """
@@ -227,7 +227,7 @@ def box(reference: dict, run: dict | None) -> str:
 
 
 def _pill(whose: str, claim: dict) -> str:
-    """``Reference: supported, 10 of 15 for, 5 against (9 needed)``: the count only if there are several votes.
+    """Return ``Reference: supported, 10 of 15 for, 5 against (9 needed)``; the count only if there are several votes.
 
     The levels without which there is no majority follow the count; they stand behind the box and may wrap.
     """
@@ -252,7 +252,7 @@ def _of_run(sources: Sources, claim: str, is_reference: bool) -> dict | None:
 
 
 def _note(some: list[Stale]) -> str:
-    """Return what stands above a grey paragraph, as LaTeX."""
+    """Return the note above a grey paragraph, as LaTeX."""
     parts = [f"{one.name}: {one.expected} in the reference, {one.got} in this run" for one in some]
     return latex.escape("About the reference, not this run. " + "; ".join(parts))
 

@@ -57,7 +57,7 @@ from stackwars.study.results.verdicts import (
 Named = Iterator[tuple[str, object, str]]
 """Keys, each with a number, or None if there is none, and the address of its row."""
 Counted = Iterator[tuple[str, object] | tuple[str, object, str]]
-"""Likewise; a number without an address has that of its group."""
+"""Likewise; a number without an address has its group's."""
 SUBJECT, BASELINE = "torch_xla", "jax"
 """The comparison that the prose is about, whatever else a configuration compares first."""
 _FILTERS = ("quantity", "workload", "subject", "baseline", "device", "compiler", "variant")
@@ -80,8 +80,8 @@ class Value(NamedTuple):
 
 def values(data: Dataset) -> dict[str, Value]:
     """Return every number that the prose may print. data: the tables of the reference."""
-    found = (row for group in GROUPS for row in group(data))
-    return {key: Value(str(text), address) for key, text, address in found if text is not None}
+    rows = (row for group in GROUPS for row in group(data))
+    return {key: Value(str(text), address) for key, text, address in rows if text is not None}
 
 
 def view(*parts: str, **filters: str) -> str:
@@ -160,8 +160,8 @@ def _times(data: Dataset) -> Named:
 
 
 def _unfenced(data: Dataset) -> Named:
-    every = [run.table("cells").assign(run=run.identity, machine=run.machine) for run in runs.read()]
-    cells = pd.concat(every)
+    tables = [run.table("cells").assign(run=run.identity, machine=run.machine) for run in runs.read()]
+    cells = pd.concat(tables)
     cells = cells[cells["throughput_ms"].notna() & (cells["mode"] == schema.NATIVE) & (cells["device"] == CPU)]
     for name, column in (("unfenced", "throughput_ms"), ("fenced", "steady_ms")):
         times = cells.pivot(index=["workload", "machine", "run"], columns="framework", values=column)
@@ -227,7 +227,7 @@ def _published(data: Dataset) -> Named:
 
 
 def comparison_key(row: dict) -> str:
-    """Return `quantity/workload/subject` and whatever of the row is not the usual.
+    """Return `quantity/workload/subject` and every unusual field of the row.
 
     The usual baseline is BASELINE and the usual device the CPU; a form is compared with the other form of the same
     framework.
@@ -259,7 +259,7 @@ def verdicts(data: Dataset) -> dict[str, str]:
 
 
 def checks(data: Dataset) -> dict[str, tuple[str, pd.Series]]:
-    """Return what each check asks, and whether each row passes it; a check without rows is left out."""
+    """Return the statement of each check, and whether each row passes it; a check without rows is left out."""
 
     def cells(study: str, mode: str = schema.NATIVE) -> pd.DataFrame:
         is_known = study in data.config.studies
@@ -365,7 +365,7 @@ def _machines(data: Dataset) -> Counted:
 
 
 def _is_main(row: dict) -> bool:
-    """Return whether a comparison is of the two frameworks that the prose is about."""
+    """Return whether a comparison has the two frameworks that the prose is about."""
     return (row["subject"], row["baseline"]) == (SUBJECT, BASELINE) and not is_missing(row["ratio"])
 
 
@@ -376,10 +376,10 @@ def _reasons(data: Dataset) -> Counted:
     margins = data.comparisons("tables", quantity=schema.MARGIN, subject=SUBJECT, device=CPU)
     for word, rows in margins[margins["workload"].isin(differ)].groupby("verdict"):
         yield f"reasons/{word}", latex.series(rows["title"].drop_duplicates())
-    every = pd.concat(run.table("comparisons") for run in runs.read())
-    every = every.query("quantity == @schema.REPLAY and subject == @SUBJECT and baseline == @BASELINE")
-    every = every[(every["compiler"] == native_compiler(data.config)) & (every["device"] == CPU)]
-    for workload, ratios in every.dropna(subset=["ratio"]).groupby("workload")["ratio"]:
+    replays = pd.concat(run.table("comparisons") for run in runs.read())
+    replays = replays.query("quantity == @schema.REPLAY and subject == @SUBJECT and baseline == @BASELINE")
+    replays = replays[(replays["compiler"] == native_compiler(data.config)) & (replays["device"] == CPU)]
+    for workload, ratios in replays.dropna(subset=["ratio"]).groupby("workload")["ratio"]:
         for name, ratio in (("least", ratios.min()), ("most", ratios.max())):
             yield f"runs/replay/{workload}/{name}", latex.number(ratio), view("why", workload)
 
@@ -463,13 +463,13 @@ def _peaks(data: Dataset) -> Counted:
 
 def _causes(data: Dataset) -> Counted:
     """Yield how many gaps between the main programs were searched and explained, and what each explanation closes."""
-    every = causes.main_gaps(data, effects.STUDY)
-    found = [row for row in every if row["verdict"] == CAUSE]
-    yield "causes/gaps", len(every)
-    yield "causes/searched", sum(row["verdict"] != "" for row in every)
-    yield "causes/found", len(found)
-    yield "causes/layouts", sum(row["what"] == LAYOUT for row in found)
-    for row in found:
+    main_gaps = causes.main_gaps(data, effects.STUDY)
+    known = [row for row in main_gaps if row["verdict"] == CAUSE]
+    yield "causes/gaps", len(main_gaps)
+    yield "causes/searched", sum(row["verdict"] != "" for row in main_gaps)
+    yield "causes/found", len(known)
+    yield "causes/layouts", sum(row["what"] == LAYOUT for row in known)
+    for row in known:
         key = f"causes/{row['workload']}/{row['compiler']}"
         address = view("causes", workload=row["workload"], compiler=row["compiler"])
         yield f"{key}/closed", latex.significant_percent(row["closed"]), address
@@ -477,7 +477,7 @@ def _causes(data: Dataset) -> Counted:
     # Gaps that were searched on several kinds of machine: how many have one kind of cause on all.
     keys = ["workload", "compiler", "subject", "baseline"]
     searched = pd.concat([run.table("causes").assign(machine=run.machine) for run in runs.read()])
-    gaps = searched.merge(pd.DataFrame(every)[keys], on=keys).groupby(keys)
+    gaps = searched.merge(pd.DataFrame(main_gaps)[keys], on=keys).groupby(keys)
     again = [rows for _, rows in gaps if rows["machine"].nunique() > 1]
     yield "causes/again", len(again)
     yield (
@@ -514,10 +514,10 @@ def _effects(data: Dataset) -> Counted:
 
 def _stacks(data: Dataset) -> Counted:
     """Yield how far the stacks are apart, and how many are fastest."""
-    every = data.rows("cells", "stacks")
-    every = every[every["device"] == CPU]
-    cells = _ok(every)
-    yield "stacks/total", len(every)
+    all_cells = data.rows("cells", "stacks")
+    all_cells = all_cells[all_cells["device"] == CPU]
+    cells = _ok(all_cells)
+    yield "stacks/total", len(all_cells)
     yield "stacks/ok", len(cells)
     times = cells.pivot_table(index="title", columns="framework", values="steady_ms")
     yield "stacks/fastest", times.idxmin(axis=1).nunique()
@@ -544,8 +544,8 @@ def _memory(data: Dataset) -> Counted:
 
 def _audits(data: Dataset) -> Counted:
     """Yield the figures of the reference's audits."""
-    found = audit_entries.read(runs.REFERENCE / MEASURED["audits"])
-    judged = [one for one in found.entries if one["verdict"] != audit_entries.NOT_RUN]
+    audits = audit_entries.read(runs.REFERENCE / MEASURED["audits"])
+    judged = [one for one in audits.entries if one["verdict"] != audit_entries.NOT_RUN]
     yield "audits/total", len(judged)
     yield "audits/passed", sum(one["verdict"] == audit_entries.PASS for one in judged)
     figures = {one["id"]: one["figures"] for one in judged}
@@ -582,9 +582,9 @@ def _claims(data: Dataset) -> Counted:
         counts = {verdict: (rows["verdict"] == verdict).sum() for verdict in CLAIM_VERDICTS}
         yield from ((f"claims/{origin}/{verdict}", count) for verdict, count in counts.items())
         yield f"claims/{origin}/testable", len(rows) - counts[NOT_TESTABLE]
-    every, accepted = definitions.load().claims, runs.read()
-    yield "claims/confirmed", latex.escape(Confirmations(accepted).summary(every))
-    result = compare.between_runs(data.config, every, accepted)
+    all_claims, accepted = definitions.load().claims, runs.read()
+    yield "claims/confirmed", latex.escape(Confirmations(accepted).summary(all_claims))
+    result = compare.between_runs(data.config, all_claims, accepted)
     yield from ((f"claims/stability/{name}", count) for name, count in result._asdict().items())
 
 

@@ -21,7 +21,7 @@ _HLO_NAMES = {"dot_general": "dot", "broadcast_in_dim": "broadcast"}
 """StableHLO's names that are not HLO's with other dashes."""
 _CHLO = "mhlo."
 _CONTROL = {"while", "case", "if", "call", "composite"}
-"""Their time is that of the operations in them."""
+"""Operations whose time is the time of the operations in them."""
 Keys = list[str | None]
 """The operation computed by each line of a program; None for a line without one."""
 FRAME = "#"
@@ -125,10 +125,10 @@ def matched(ours: Keys, theirs: Keys) -> dict[str, Any]:
     ]
     matches = SequenceMatcher(None, *keys, autojunk=False).get_matching_blocks()
     blocks = [list(block) for block in matches if block.size]
-    own, others = flags(ours), flags(theirs)
-    every = (own + others).count("1")
-    both = 2 * sum(own[a : a + size].count("1") for a, _, size in blocks)
-    return {"blocks": blocks, "share": both / every if every else None}
+    our_flags, their_flags = flags(ours), flags(theirs)
+    total = (our_flags + their_flags).count("1")
+    both = 2 * sum(our_flags[a : a + size].count("1") for a, _, size in blocks)
+    return {"blocks": blocks, "share": both / total if total else None}
 
 
 def line_classes(text: str) -> list[str | None]:
@@ -177,7 +177,7 @@ def hlo_side(text: str, emitted: Sequence[str | None] | None = None) -> Side:
 
 
 def _hlo_lines(text: str) -> Iterator[Line]:
-    """Yield the lines of an HLO dump, the entry first and each computation after that which calls it."""
+    """Yield the lines of an HLO dump, the entry first and each computation after the one that calls it."""
     module = hlo.read(text)
     lines = {name: block.splitlines() for block, name in _COMPUTATION.findall(text)}
     callers = dict(_called(module, module.entry, set()))
@@ -240,11 +240,11 @@ def _source(line: str) -> str | None:
 
 
 def _traced(source: str | None, emitted: Sequence[str | None]) -> str | None:
-    """Return a line of the compiled program with its own source."""
+    """Return a line of the compiled program with its source."""
     match = _EMITTED.fullmatch(source or "")
     place = int(match[1]) - 1 if match else len(emitted)
-    own = emitted[place] if place < len(emitted) else None
-    return f"{own} ({source})" if own else source
+    origin = emitted[place] if place < len(emitted) else None
+    return f"{origin} ({source})" if origin else source
 
 
 def _running(module: Module, instruction: Instruction) -> Iterator[str]:
@@ -260,7 +260,7 @@ def _running(module: Module, instruction: Instruction) -> Iterator[str]:
 def repeats(keys: Sequence[Hashable]) -> list[list[int]]:
     """Return [first line, lines of one layer, number of layers] of the stretches that repeat, in their order.
 
-    keys: what each line computes; lines with equal keys are taken for equal. No two stretches overlap: that which
+    keys: what each line computes; lines with equal keys are equal. No two stretches overlap: the one that
     covers most lines is chosen first.
 
     >>> repeats(["a", *"bcdefg" * 3, "h"])
@@ -268,12 +268,12 @@ def repeats(keys: Sequence[Hashable]) -> list[list[int]]:
     """
     number: dict[Hashable, int] = {}
     lines = [number.setdefault(key, len(number)) for key in keys]
-    found = [stretch for period in _periods(lines) for stretch in _stretches(lines, period)]
+    stretches = [stretch for period in _periods(lines) for stretch in _stretches(lines, period)]
     # If two cover as much, the shorter one is the layer.
-    found.sort(key=lambda one: (-one[1] * one[2], one[1]))
+    stretches.sort(key=lambda one: (-one[1] * one[2], one[1]))
     chosen: list[list[int]] = []
     taken = [False] * len(lines)
-    for start, period, copies in found:
+    for start, period, copies in stretches:
         end = start + period * copies
         if not any(taken[start:end]):
             taken[start:end] = [True] * (end - start)
@@ -287,7 +287,7 @@ def _periods(lines: Sequence[int]) -> list[int]:
     for place, line in enumerate(lines):
         places[line].append(place)
     gaps = Counter(
-        b - a for every in places.values() for a, b in itertools.pairwise(every) if b - a >= LEAST_LAYER
+        b - a for lines_ in places.values() for a, b in itertools.pairwise(lines_) if b - a >= LEAST_LAYER
     )
     return [gap for gap, _ in gaps.most_common(_PERIODS)]
 

@@ -2,7 +2,7 @@
 
 Each is a folder with the tables of a run, such as results/full or one of results/reference/runs; the other is the
 reference by default. It prints what the first one reproduces of the other, and writes compare.html: everything in it is
-from the first one, and its ratios stand next to those of the other.
+from the first one, and its ratios stand next to the other's.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from stackwars.study.results.schema import TABLES
 OUTPUT = Path("compare.html")
 
 
-def compared(run: Dataset, other: Dataset, found: dict[str, Any]) -> dict[str, Any]:
+def compared(run: Dataset, other: Dataset, comparison: dict[str, Any]) -> dict[str, Any]:
     """Return the document of a run with the comparisons of another one, and what it reproduces of that one.
 
-    found: by `stackwars.study.claims.compare`.
+    comparison: by `stackwars.study.claims.compare`.
     """
     return gather(Sources(run, run, list(run.config.studies))) | {
-        "against": found,
+        "against": comparison,
         "other": {
             "name": titled(other),
-            "summary": found["summary"],
+            "summary": comparison["summary"],
             "comparisons": tables.records(other.comparisons(), tables.COMPARISON),
         },
     }
@@ -62,11 +62,11 @@ def main() -> None:
         run, other = (dataset_of(config, Folder(path)) for path in (a.run, a.other))
         for data in (run, other):
             _ = data.context, *map(data.table, TABLES)  # so that what is damaged is named
-        found = compare(run, other)
+        comparison = compare(run, other)
     except (ClaimError, ConfigError, Damaged) as error:
         sys.exit(str(error))
-    print(fold(report(found), indent="    "))
-    write(compared(run, other, found), a.output)
+    print(fold(report(comparison), indent="    "))
+    write(compared(run, other, comparison), a.output)
     print(fold(wrote(a.output, "the ratios of both runs beside each other, and what differs")))
 
 

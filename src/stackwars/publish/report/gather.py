@@ -109,7 +109,7 @@ def glossary(text: str) -> dict[str, str]:
 
 
 def claims(run: Dataset) -> list[Row]:
-    """Return the claims of a run: what confirms each, its votes, and the columns by which a vote's row is found."""
+    """Return the claims of a run: what confirms each, its votes, and the columns that identify a vote's row."""
     defined = {claim.id: claim for claim in definitions.load().claims}
     table = run.table("claims")
     labels = [confirm.label(row) for row in table.to_dict("records")]
@@ -142,8 +142,8 @@ def _ballot(run: Dataset, claim: definitions.Claim) -> Row:
 
 
 def _study(sources: Sources, name: str) -> dict[str, Any]:
-    """Return where a study is from, whether that is the reference in the report of another run, the folder that a run
-    of it has here, and the option for that run.
+    """Return where a study is from, whether that is the reference in the report of another run, the folder of its
+    run, and the option for that run.
     """
     config = sources.run.config.changed(source="measured")
     is_usual = not sources.dataset_for(name).is_reference or name in measured_studies(config)
@@ -174,7 +174,7 @@ def _framework(name: str) -> dict[str, str]:
 
 
 def explained(reference: Path) -> list[Row]:
-    """Return the answers of every file in the folder, those about workloads first.
+    """Return the answers of every file in the folder, first those about workloads.
 
     Each: the answer's name, title, workload and command; kind (cause or fault), compiler, subject and baseline
     (or the other compiler), verdict, sentence, share that is closed and its interval, regions, cures (what
@@ -185,33 +185,33 @@ def explained(reference: Path) -> list[Row]:
     return sorted(rows, key=lambda row: not row["workload"])
 
 
-def answer_rows(found: Answer) -> Iterator[Row]:
-    about = {name: getattr(found, name) for name in ("name", "title", "command")}
+def answer_rows(document: Answer) -> Iterator[Row]:
+    about = {name: getattr(document, name) for name in ("name", "title", "command")}
     # A file outside the workloads names itself there.
-    about["workload"] = "" if "/" in found.workload else found.workload
-    answers = {(type(one), one.name): one for one in (*found.causes, *found.faults)}
-    for question in found.table.questions:
+    about["workload"] = "" if "/" in document.workload else document.workload
+    answers = {(type(one), one.name): one for one in (*document.causes, *document.faults)}
+    for question in document.table.questions:
         one = answers.get((Fault if question.kind == "fault" else Cause, question.id))
         if one:
             yield about | _answer_row(question, one)
 
 
-def _answer_row(question: Question, found: Cause | Fault) -> Row:
-    is_fault = isinstance(found, Fault)
-    closed = None if is_fault else found.closed
+def _answer_row(question: Question, result: Cause | Fault) -> Row:
+    is_fault = isinstance(result, Fault)
+    closed = None if is_fault else result.closed
     return {
         "kind": question.kind,
         "compiler": question.compiler,
         "subject": question.a,
         "baseline": question.b or "",
         "other": question.other or "",
-        "verdict": found.verdict,
-        "sentence": console.paragraph(found),
+        "verdict": result.verdict,
+        "sentence": console.paragraph(result),
         **{name: _digits(closed and getattr(closed, name)) for name in ("share", "low", "high")},
-        "regions": [] if is_fault else list(map(_region, found.regions)),
-        "cures": found.cures if is_fault else list(map(_cure, found.options)),
-        "reduced": found.reduced if is_fault else "",
-        "script": found.script if is_fault else "",
+        "regions": [] if is_fault else list(map(_region, result.regions)),
+        "cures": result.cures if is_fault else list(map(_cure, result.options)),
+        "reduced": result.reduced if is_fault else "",
+        "script": result.script if is_fault else "",
     }
 
 

@@ -27,18 +27,18 @@ Sources = dict[str, list[str | None] | None]
 
 
 def programs(config: Config, measured: Path) -> list[dict[str, Any]]:
-    """Return the programs of each workload of which two frontends have one (see `_beside`)."""
-    every = printed.emitted(config, measured, ACCEPTED).items()
-    rows = ((workload, {name: first_program(files) for name, files in row.items()}) for workload, row in every)
+    """Return the programs of each workload of which two frontends have one (see `_compared`)."""
+    emitted = printed.emitted(config, measured, ACCEPTED).items()
+    rows = ((workload, {name: first_program(files) for name, files in row.items()}) for workload, row in emitted)
     shown = [
-        _beside(measured, workload, {name: one for name, one in row.items() if one}) for workload, row in rows
+        _compared(measured, workload, {name: one for name, one in row.items() if one}) for workload, row in rows
     ]
     return [one for one in shown if len(one["frameworks"]) > 1]
 
 
-def _beside(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]]) -> dict[str, Any]:
-    """Return whose programs they are, the accepted run of each that is not of this run, what is left out and
-    why, and of each form which line stands for which of another."""
+def _compared(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]]) -> dict[str, Any]:
+    """Return the frameworks of the programs, the accepted run of each that is not of this run, what is left out and
+    why, and for each form which line stands for which of another."""
     texts = {name: text for name, (_, text) in emitted.items() if len(text) <= MOST_CHARACTERS}
     paths = {name: emitted[name][0] for name in texts}
     arguments = {name: measured / Program(name, workload, BASE).path / "arguments.json" for name in texts}
@@ -73,7 +73,7 @@ def first_program(paths: list[Path]) -> tuple[Path, str] | None:
 
 
 def accepted_run(path: Path) -> str:
-    """Return the accepted run that a file is of; empty for another file."""
+    """Return the accepted run that a file belongs to; "" for another file."""
     return path.relative_to(ACCEPTED).parts[0] if path.is_relative_to(ACCEPTED) else ""
 
 

@@ -91,8 +91,8 @@ def _calls(timed: Iterable[tuple[int, int, int, dict]]) -> list[Row]:
     first, second and each of blocks: ms a call; calls: how many a block has; uncontended: for each block 1 if it is
     uncontended, else 0.
     """
-    every = list(timed)
-    baseline = baseline_wait_share([steady for *_, steady in every])
+    calls = list(timed)
+    baseline = baseline_wait_share([steady for *_, steady in calls])
     return [
         {
             "round": number,
@@ -102,7 +102,7 @@ def _calls(timed: Iterable[tuple[int, int, int, dict]]) -> list[Row]:
             "blocks": [shortened(ns / steady["calls"] / 1e6) for ns in steady["ns"]],
             "uncontended": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
         }
-        for number, first, second, steady in every
+        for number, first, second, steady in calls
     ]
 
 
@@ -134,7 +134,7 @@ def _phases(process: dict) -> list[list]:
 def profiles(sources: Sources, raw_run: str) -> Row:
     """Return {"classes": title and colour of each, "calls": every profiled call, by study}.
 
-    raw_run: the run whose raw results lie beside the tables of `sources.run`.
+    raw_run: the run whose raw results are next to the tables of `sources.run`.
     """
     titles = {name: {"title": title, "colour": COLOURS[name]} for name, title in hlo.CLASSES.items()}
     calls = list(_profiled_calls(sources))
@@ -162,8 +162,8 @@ def _profiled_calls(sources: Sources) -> Iterator[Row]:
 
 
 def _operations(measured: Path, program: dict[str, str]) -> dict[str, list] | None:
-    """Return the operations of a profiled call: name, class and ms of each, and of the longest the opcode with the type
-    and the line of the program; and when each ran: its place among them, start and duration in ms.
+    """Return the operations of a profiled call: name, class and ms of each, and for the longest the opcode with its
+    type and the line of the program; and when each ran: its place among them, start and duration in ms.
 
     None if the folder has no profile of the program; no spans if it has sums alone.
     """

@@ -54,7 +54,7 @@ def origin_of(sources: Sources, data: Dataset) -> Row:
 
 
 def cells(sources: Sources) -> list[Row]:
-    """Return the cells of every study in each mode that it has; replays with what the compiler made."""
+    """Return the cells of every study in each mode that it has; replays with the compiler's facts."""
     return [
         {"study": study.name, **origin_of(sources, data), **row}
         for data, study in _each(sources)
@@ -86,13 +86,13 @@ def _belongs(data: Dataset, key: str, study: Study) -> bool:
 
 
 def newest(data: Dataset, study: Study, table: pd.DataFrame, mode: str = schema.NATIVE) -> pd.DataFrame:
-    """Return of each workload the rows of the run that has most of them, in the order of the workloads."""
+    """Return for each workload the rows of the run that has most of them, in the order of the workloads."""
     rows = table[table["run"] == table["workload"].map(newest_runs(data, table, study.name, mode))]
     return in_order(study.workloads, rows)
 
 
 def _replayed(data: Dataset, study: Study) -> list[Row]:
-    """Return the replays of a study. over_best: the time over that in the program's fastest compiler; ratio: the
+    """Return the replays of a study. over_best: the time over the one in the program's fastest compiler; ratio: the
     comparison with the baseline's program in this compiler.
     """
     keys = ["workload", "framework", "compiler", "run"]
@@ -108,9 +108,9 @@ def _replayed(data: Dataset, study: Study) -> list[Row]:
 
 
 def comparisons(sources: Sources) -> list[Row]:
-    """Return every comparison once for each source, with the studies that it is of.
+    """Return every comparison once for each source, with its studies.
 
-    each: the ratios that it is inferred from, [run, round, ratio]; the round is None if its run kept none.
+    each: the ratios that it is inferred from, [run, round, ratio]; the round is None if its run has no single rounds.
     kinds: its numbers on each kind of machine, the fastest first; `machine` is a short name, empty for this run's.
     """
     result: dict[tuple, Row] = {}
@@ -149,8 +149,8 @@ def _is_of(data: Dataset, study: Study, row: Row) -> bool:
     if quantity == schema.COLLECTIVES:
         return _belongs(data, "sharding", study)
     device = row.get("device", "")
-    is_asked = row.get("compiler") in study.compilers if device == CPU else device in ("", *study.targets)
-    return is_asked and subject in study.programs
+    is_covered = row.get("compiler") in study.compilers if device == CPU else device in ("", *study.targets)
+    return is_covered and subject in study.programs
 
 
 def _rounds(data: Dataset) -> dict[tuple, list]:
@@ -208,8 +208,8 @@ def _placed(row: Row) -> Row:
     """Return a gap with its cause, if one was found, in words."""
     if "count" not in row:
         return row
-    found = {"what": difference(row["what"]), "places": places(row["what"], row["count"], row.get("kinds", 1))}
-    return row | found
+    words = {"what": difference(row["what"]), "places": places(row["what"], row["count"], row.get("kinds", 1))}
+    return row | words
 
 
 def difference(what: str) -> str:
@@ -231,8 +231,8 @@ def places(what: str, count: float, kinds: float = 1) -> str:
 
 
 def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
-    """Return these columns as rows of plain values: what is missing is left out, numbers have six digits, and what a
-    compiler said has DETAIL characters.
+    """Return these columns as rows of plain values: missing values are left out, numbers have six digits, and a
+    compiler's message has DETAIL characters.
     """
     rows = table[list(columns)]
     if "status_detail" in rows.columns:

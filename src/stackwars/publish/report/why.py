@@ -1,4 +1,4 @@
-"""What a page of the report about a workload has beside the rows that other views show: steps in ms, and commands."""
+"""The page of the report about a workload: steps in ms and commands, in addition to the rows of other views."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MARK = "\N{DAGGER}"
 
 
 def pages(sources: Sources, document: Row) -> dict[str, Row]:
-    """Return {workload: its steps and commands} of the workloads that the pair of frameworks has a number of.
+    """Return {workload: its steps and commands} of the workloads for which the pair of frameworks has a number.
 
-    document: what `gather` has of comparisons, compiled, native, pair and studies.
+    document: comparisons, compiled, native, pair and studies, as `gather` has them.
     """
     subject, baseline = document["pair"].values()
     compiled = having(document["compiled"], variant=BASE)
@@ -53,9 +53,9 @@ def waterfall(sources: Sources, document: Row, workload: str) -> Row | None:
     nobody measured.
     """
     where = {"workload": workload, "device": CPU, "compiler": document["native"], **document["pair"]}
-    every = having(document["comparisons"], **where)
+    known = having(document["comparisons"], **where)
     for is_other in (False, True):  # both of one source: this run if it has them
-        rows = {row["quantity"]: row for row in every if ("reference" in row) == is_other and "ratio" in row}
+        rows = {row["quantity"]: row for row in known if ("reference" in row) == is_other and "ratio" in row}
         if not {schema.NATIVE_CALLS, schema.REPLAY} <= rows.keys():
             continue
         calls = _rounds(sources, rows[schema.NATIVE_CALLS]).dropna(subset=["baseline_ms"])
@@ -93,10 +93,10 @@ def _steps(calls: pd.DataFrame, replays: pd.DataFrame) -> list[Row]:
 
 
 def commands(sources: Sources, document: Row, workload: str) -> list[list[str]]:
-    """Return [what it does, the command] of what measures and searches the pair's numbers here."""
+    """Return [what it does, the command] for every command that measures or searches the pair's numbers here."""
     (subject, baseline), native = document["pair"].values(), document["native"]
-    every = [sources.run.study(name) for name in sources.run.config.studies]
-    known = [study for study in every if workload in study.workloads]
+    studies_of_run = [sources.run.study(name) for name in sources.run.config.studies]
+    known = [study for study in studies_of_run if workload in study.workloads]
     names = [baseline, subject]
     measured = [study.name for study in known if study.has_cell(subject, workload, CPU)]
     replayed = [study.name for study in known if native in study.compilers]
@@ -120,5 +120,5 @@ def commands(sources: Sources, document: Row, workload: str) -> list[list[str]]:
 
 
 def having(rows: Iterable[Row], **where: object) -> list[Row]:
-    """Return the rows with these values; a column that a row lacks is empty."""
+    """Return the rows with these values; a missing column is empty."""
     return [row for row in rows if all(row.get(name, "") == value for name, value in where.items())]

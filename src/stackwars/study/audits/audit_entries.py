@@ -1,4 +1,4 @@
-"""Read and write audits.json: what every audit found, as the paper and the reference read it."""
+"""Read and write audits.json: the outcome of every audit, as the paper and the reference read it."""
 
 from __future__ import annotations
 

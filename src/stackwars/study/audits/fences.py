@@ -55,7 +55,7 @@ def residual(session: Any) -> dict[str, float]:
 
 
 def dropped(session: Any) -> float:
-    """Return the median ms of a call whose output nobody keeps, followed by a fence of an older output."""
+    """Return the median ms of a call whose output is dropped, followed by a fence of an older output."""
     older = session.call(0)
     session.fence(older)
 

@@ -26,7 +26,7 @@ def audit_independent(subject: CellSubject, sizes: dict[str, dict], processes: i
 
 
 def measure(subject: CellSubject, sizes: dict[str, dict], processes: int) -> list[dict[str, Any]]:
-    """Return of each workload the harness, "ours_ms" and "third_party_ms" (a median for each process).
+    """Return for each workload the harness, "ours_ms" and "third_party_ms" (a median for each process).
 
     Ours is not gated, because the other cannot be.
     """

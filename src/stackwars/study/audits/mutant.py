@@ -1,7 +1,7 @@
 """Run the process of a cell or of a replay with one thing broken: `python -m stackwars.study.audits.mutant FOLDER`.
 
-The specification in FOLDER is that of the process, with `mutant`: one of MUTANTS, or HONEST for none. A
-replay's has a `compiler`.
+FOLDER has the specification of the process, with `mutant`: one of MUTANTS, or HONEST for none. A replay's
+specification has a `compiler`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ STEPS = (conduct.SUBJECT_STEPS, conduct.STEPS)
 
 @dataclass(frozen=True)
 class PairJob:
-    """The rounds of a pair. name, kind and trials: of `pairs.Pair`. rounds: of a trial. settings: of a ProcessJob.
+    """The rounds of a pair. name, kind and trials: as in `pairs.Pair`. rounds: per trial. settings: as in a ProcessJob.
     sides: framework, dialect, sizes and pins of the subject and of the baseline.
     """
 
@@ -96,7 +96,7 @@ def _round(job: PairJob, pythons: list[Path], number: int, folder: Path, rng: ra
 
 
 def summary(records: list[dict]) -> dict[str, Any]:
-    """Return what is kept of the records of a round's two processes.
+    """Return the recorded numbers of a round, from the records of its two processes.
 
     Raises RuntimeError if one failed or their loops did not alternate.
     """

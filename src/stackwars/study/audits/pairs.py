@@ -1,7 +1,7 @@
 """The pairs whose rounds audits measure, each on a workload of the study.
 
 same    a framework against itself, on all cores and on one: the ratio is 1.
-mixed   two frameworks on all cores. Their ratio is unknown, but two trials of it, of different rounds, must agree.
+mixed   two frameworks on all cores. Their ratio is unknown, but two trials with different rounds must agree.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Pair:
 
 
 def all_pairs(config: Config) -> list[Pair]:
-    """Return the pairs that the configuration asks for and its frameworks, workloads and devices allow."""
+    """Return the pairs that the configuration selects and its frameworks, workloads and devices allow."""
     chosen = config.audits
     trials = {name: count for name, count in chosen.trials.items() if name in config.frameworks}
     limits = {**config.device_workloads, **config.chosen.device_workloads}

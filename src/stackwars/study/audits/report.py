@@ -59,9 +59,9 @@ def report(config: Config, cells_csv: Path, parts: list[Path], context: dict) ->
 
 
 def counts(table: pd.DataFrame, precision: str) -> list[Entry]:
-    """Return the audits that cells.csv answers: of how many cells each looked at, and which it refused.
+    """Return the audits that cells.csv answers: how many cells each examined, and which it refused.
 
-    precision: the one that was asked for, of every matrix product.
+    precision: the requested one, of every matrix product.
     """
     run = table[
         (table["mode"] == schema.NATIVE) & table["status"].isin([Status.OK, Status.INVALID, Status.WRONG])
@@ -95,36 +95,36 @@ def _count(identity: str, counted: pd.DataFrame, refused: pd.Series) -> Entry:
     return entry(identity, FAIL if names else PASS, figures, detail, consequence)
 
 
-def judge_fences(found: list[dict]) -> Entry:
+def judge_fences(results: list[dict]) -> Entry:
     """Judge what `fences.audit_fences` returns of each framework on each device."""
-    if not found:
+    if not results:
         return not_run_entry("fences")
     wrong = [
         f"{subject_label(one)} on {one['device']}: {name}"
-        for one in found
+        for one in results
         for name, ok in one["ok"].items()
         if not ok
     ]
-    left = max(max(one["again_ms"], one["fetch_ms"]) / one["call_ms"] for one in found)
-    detail = f"{subject_labels(found)}: after a fence at most {100 * left:.2g} % of a call is left"
+    left = max(max(one["again_ms"], one["fetch_ms"]) / one["call_ms"] for one in results)
+    detail = f"{subject_labels(results)}: after a fence at most {100 * left:.2g} % of a call is left"
     if wrong:
         detail += f"; failed: {'; '.join(wrong)}"
-    late = subject_labels([one for one in found if not all(one["ok"].values())])
+    late = subject_labels([one for one in results if not all(one["ok"].values())])
     consequence = f"Times of {late} can leave out work that is still running."
-    return entry("fences", FAIL if wrong else PASS, {"by_framework": found}, detail, consequence)
+    return entry("fences", FAIL if wrong else PASS, {"by_framework": results}, detail, consequence)
 
 
-def judge_mutants(found: list[dict]) -> Entry:
+def judge_mutants(results: list[dict]) -> Entry:
     """Judge what `mutants.audit_mutants` returns of each framework and replay."""
-    if not found:
+    if not results:
         return not_run_entry("mutants")
-    rows = [(one, row) for one in found for row in one["processes"]]
+    rows = [(one, row) for one in results for row in one["processes"]]
     broken = [(one, row) for one, row in rows if row["mutant"] != HONEST]
     honest = [(one, row) for one, row in rows if row["mutant"] == HONEST]
     missed = [f"{row['mutant']} of {subject_label(one)}" for one, row in broken if not row["rejected_by"]]
     refused = [f"{subject_label(one)}: {row['problems'][0]}" for one, row in honest if row["rejected_by"]]
     detail = (
-        f"{subject_labels(found)}: {len(broken) - len(missed)} of {len(broken)} mutants rejected, "
+        f"{subject_labels(results)}: {len(broken) - len(missed)} of {len(broken)} mutants rejected, "
         f"and {len(refused)} of {len(honest)} honest processes"
     )
     if missed or refused:
@@ -132,12 +132,12 @@ def judge_mutants(found: list[dict]) -> Entry:
     ok = bool(broken and honest) and not missed and not refused
     consequences = [f"The checks do not notice {', '.join(missed)}."] if missed else []
     consequences += [f"The checks refuse {len(refused)} of {len(honest)} valid processes."] if refused else []
-    return entry("mutants", PASS if ok else FAIL, {"by_framework": found}, detail, " ".join(consequences))
+    return entry("mutants", PASS if ok else FAIL, {"by_framework": results}, detail, " ".join(consequences))
 
 
-def judge_independent(found: list[dict]) -> Entry:
+def judge_independent(results: list[dict]) -> Entry:
     """Judge what `independent.audit_independent` returns of each framework."""
-    rows = [(one, row) for one in found for row in one["workloads"]]
+    rows = [(one, row) for one in results for row in one["workloads"]]
     if not rows:
         return not_run_entry("independent")
     parts = [
@@ -150,7 +150,7 @@ def judge_independent(found: list[dict]) -> Entry:
         if not row["ok"]
     ]
     consequence = f"Times are off: {', '.join(apart)}."
-    figures = {"by_framework": found}
+    figures = {"by_framework": results}
     return entry("independent", FAIL if apart else PASS, figures, "ours: " + "; ".join(parts), consequence)
 
 
@@ -159,8 +159,8 @@ def subject_label(one: dict) -> str:
     return f"{one['framework']} in {one['compiler']}" if "compiler" in one else one["framework"]
 
 
-def subject_labels(found: list[dict]) -> str:
-    names = dict.fromkeys(f"{subject_label(one)} on {one['device']}" for one in found)
+def subject_labels(results: list[dict]) -> str:
+    names = dict.fromkeys(f"{subject_label(one)} on {one['device']}" for one in results)
     return ", ".join(names)
 
 

@@ -41,7 +41,7 @@ class CellAuditJob(ProcessJob):
 
 @dataclass(frozen=True)
 class ReplayAuditJob(ReplayJob):
-    """A replay's process, and what is broken in it. framework, dialect: those of its programs."""
+    """A replay's process, and what is broken in it. framework, dialect: of its programs."""
 
     framework: str
     dialect: str
@@ -89,21 +89,21 @@ class CellSubject:
     def mutants(self) -> list[str]:
         return mutant.mutants(frameworks.load(self.job.framework).Session)
 
-    def run(self, place: str, module: str, **own: Any) -> dict:
+    def run(self, place: str, module: str, **fields: Any) -> dict:
         """Return the result of a process of `module`, in the folder `place`.
 
-        own: the rest of the CellAuditJob; its settings are added to the job's.
+        fields: the others of the CellAuditJob; its settings are added to the job's.
         """
-        own["settings"] = {**self.job.settings, **own.get("settings", {})}
-        wanted = CellAuditJob(**{**asdict(self.job), **own})
+        fields["settings"] = {**self.job.settings, **fields.get("settings", {})}
+        wanted = CellAuditJob(**{**asdict(self.job), **fields})
         return run_once(wanted, self.pins, self.folder / place, module)
 
-    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
+    def run_broken(self, place: str, workload: str, sizes: dict, **fields: Any) -> tuple[dict, dict]:
         """Return the result of a process, broken or not, and the verdict on its outputs.
 
-        own: see `run`.
+        fields: see `run`.
         """
-        result = self.run(place, BROKEN, workload=workload, sizes=sizes, **own)
+        result = self.run(place, BROKEN, workload=workload, sizes=sizes, **fields)
         return result, result["values"]
 
 
@@ -119,12 +119,12 @@ class ReplaySubject(CellSubject):
     def mutants(self) -> list[str]:
         return mutant.mutants(None)
 
-    def run_broken(self, place: str, workload: str, sizes: dict, **own: Any) -> tuple[dict, dict]:
+    def run_broken(self, place: str, workload: str, sizes: dict, **fields: Any) -> tuple[dict, dict]:
         job = {key: value for key, value in asdict(self.job).items() if key != "lower_pins"}
         job |= {"workload": workload, "sizes": sizes, "check": "", "baseline": job["framework"]}
-        own["settings"] = {**job["settings"], **own["settings"]}
+        fields["settings"] = {**job["settings"], **fields["settings"]}
         programs = {job["framework"]: self.lowered(workload, sizes)}
-        wanted = ReplayAuditJob(**{**job, **own}, programs=programs)
+        wanted = ReplayAuditJob(**{**job, **fields}, programs=programs)
         result = run_once(wanted, self.pins, self.folder / place, BROKEN)
         for one in result["events"]:
             if one["event"] == "refused" and one["status"] != "wrong":
@@ -160,7 +160,7 @@ def subject(job: SubjectJob, pins: Path, folder: Path) -> CellSubject | ReplaySu
 
 
 def run_once(job: ProcessJob | ReplayJob, pins: Path, folder: Path, module: str) -> dict:
-    """Return the result of the job's process, which `folder` keeps. Raises RuntimeError unless it is ok."""
+    """Return the result of the job's process, from `folder` if it had finished. Raises RuntimeError unless it is ok."""
     programs = [Path(paths["program"]) for paths in job.programs.values()] if isinstance(job, ReplayJob) else []
     rounds = Rounds(folder / module.rpartition(".")[2], job, [pins, *programs])
 

@@ -3,7 +3,7 @@
 `python -m stackwars.study.audits.third_party FOLDER` writes both.
 Calls of both alternate on one session: two processes of one program differ by more than their harnesses do, and so
 do the speeds of a machine within a second. Both keep the same results alive, and each is first in every second pair:
-earlier calls decide whether the next one gets new pages, which takes time. The specification in FOLDER is that of a
+earlier calls decide whether the next one gets new pages, which takes time. FOLDER has the specification of a
 cell's process; the times go into its event file.
 """
 

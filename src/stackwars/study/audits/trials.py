@@ -67,8 +67,8 @@ class Trial:
         """
         needed = max(self.ratio.half_width(self.level) - self.ratio.log, -self.undisturbed)
         detectable = self.ratio.detectable(self.level)
-        found = {"detectable": detectable, "found": math.log1p(detectable) > needed}
-        return {"workload": self.workload, **found, "needed": math.expm1(needed)}
+        result = {"detectable": detectable, "found": math.log1p(detectable) > needed}
+        return {"workload": self.workload, **result, "needed": math.expm1(needed)}
 
     def record(self) -> dict[str, Any]:
         """Return what audits.json has of the trial. low, high: the 95 % interval before the correction."""
@@ -105,8 +105,8 @@ def trials(pairs: Sequence[dict]) -> list[Trial]:
 
 
 def _verdict(ratio: LogRatio, undisturbed: float, level: float) -> str:
-    found = direction(ratio.estimate(level))
-    return INCONCLUSIVE if found in DECIDED and ratio.log * undisturbed < 0 else found
+    verdict = direction(ratio.estimate(level))
+    return INCONCLUSIVE if verdict in DECIDED and ratio.log * undisturbed < 0 else verdict
 
 
 def rate(count: int, total: int) -> dict[str, Any]:
@@ -115,19 +115,19 @@ def rate(count: int, total: int) -> dict[str, Any]:
     return {"trials": total, "count": count, "rate": count / total, "low": float(low), "high": float(high)}
 
 
-def unlikely(found: dict[str, Any], limit: float, side: str, level: float = ALPHA) -> bool:
+def unlikely(counts: dict[str, Any], limit: float, side: str, level: float = ALPHA) -> bool:
     """Return whether so many trials (side: greater), or so few (less), are unlikely if the limit is the true rate."""
-    return stats.binomtest(found["count"], found["trials"], limit, side).pvalue < level
+    return stats.binomtest(counts["count"], counts["trials"], limit, side).pvalue < level
 
 
-def aa(found: Sequence[dict]) -> Entry:
+def aa(pairs: Sequence[dict]) -> Entry:
     """Judge trials of frameworks against themselves.
 
     Neither what the study claims nor what 95 % intervals say may differ from 1 in more trials than chance explains if
     FALSE_CLAIMS is the true rate: in all trials, and in those of each framework and of each device, whose levels are
     divided by their number.
     """
-    same = [trial for trial in trials(found) if trial.pair["kind"] == SAME]
+    same = [trial for trial in trials(pairs) if trial.pair["kind"] == SAME]
     if not same:
         return not_run_entry("aa", "no pair has two rounds to a trial")
     parts = _grouped(same, lambda one: one.pair["subject"]) | _grouped(same, lambda one: one.pair["device"])
@@ -148,14 +148,14 @@ def aa(found: Sequence[dict]) -> Entry:
     return _entry("aa", wrong, {"groups": rates, "trials": [trial.record() for trial in same]}, detail)
 
 
-def power(found: Sequence[dict]) -> Entry:
+def power(pairs: Sequence[dict]) -> Entry:
     """Judge the A/A trials, the ratios of each multiplied by 1 plus its printed `detectable`, at the printed level.
 
     The noise is the study's and the difference is exact. The study states that it finds this difference in POWER of
     the trials. Fewer than chance explains fail, in all trials or in those of a workload on a device, whose levels are
     divided by their number.
     """
-    plain = [trial for trial in trials(found) if trial.pair["kind"] == SAME]
+    plain = [trial for trial in trials(pairs) if trial.pair["kind"] == SAME]
     if not plain:
         return not_run_entry("power", "no pair has two rounds to a trial")
     return power_entry([trial.detection() for trial in plain])
@@ -184,18 +184,18 @@ def power_entry(rows: list[dict]) -> Entry:
     return _entry("power", wrong, {"found": shares, "trials": rows}, detail)
 
 
-def mixed(found: Sequence[dict]) -> Entry:
+def mixed(pairs: Sequence[dict]) -> Entry:
     """Judge ratios of two frameworks by quotients of two trials of one pair, whose truth is 1."""
-    every = [trial for trial in trials(found) if trial.pair["kind"] == MIXED]
+    mixed_trials = [trial for trial in trials(pairs) if trial.pair["kind"] == MIXED]
     rows = [
         {"name": one.pair["name"], "workload": one.workload, "ratio": one.ratio.plus(other.ratio, others=-1.0)}
-        for members in _grouped(every, lambda trial: trial.pair["name"]).values()
+        for members in _grouped(mixed_trials, lambda trial: trial.pair["name"]).values()
         for one, other in zip(members[0::2], members[1::2], strict=False)
     ]
     if not rows:
         return not_run_entry("mixed", "no pair of two frameworks has two trials")
     result = mixed_entry(rows)
-    result["figures"]["trials"] = [trial.record() for trial in every]
+    result["figures"]["trials"] = [trial.record() for trial in mixed_trials]
     return result
 
 
@@ -239,21 +239,21 @@ def _equal(same: Sequence[Trial]) -> dict[str, Any]:
     }
 
 
-def _grouped(every: Sequence, key: Callable[..., str]) -> dict[str, list]:
+def _grouped(members: Sequence, key: Callable[..., str]) -> dict[str, list]:
     result: dict[str, list] = {}
-    for one in every:
+    for one in members:
         result.setdefault(key(one), []).append(one)
     return result
 
 
-def _counts(found: dict[str, dict]) -> str:
-    return ", ".join(f"{name} {one['count']} of {one['trials']}" for name, one in found.items())
+def _counts(shares: dict[str, dict]) -> str:
+    return ", ".join(f"{name} {one['count']} of {one['trials']}" for name, one in shares.items())
 
 
-def _rate(found: dict[str, Any]) -> str:
+def _rate(share: dict[str, Any]) -> str:
     return (
-        f"{_counts({'': found}).strip()} trials ({100 * found['rate']:.0f} %, 95 % interval "
-        f"{100 * found['low']:.0f} to {100 * found['high']:.0f} %)"
+        f"{_counts({'': share}).strip()} trials ({100 * share['rate']:.0f} %, 95 % interval "
+        f"{100 * share['low']:.0f} to {100 * share['high']:.0f} %)"
     )
 
 

@@ -7,7 +7,7 @@ prediction interval of the run's own kind of machine, if the reference has it; o
 `confirmation` compares an accepted run with the reference that had been committed before it.
 
 `between_runs` says how often two accepted runs decide a claim differently. Only a claim that can vary counts: one whose
-numbers differ between two runs. What is counted of programs is the same in every run and would flatter.
+numbers differ between two runs. Counts of programs are the same in every run and would flatter.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
     Only workloads with the same sizes in both are compared, and claims only if those are all of the
     reference's.
     """
-    own, other = run.context, reference.context
-    same = {w for w, sizes in own["sizes"].items() if other["sizes"].get(w) == sizes}
+    context, other = run.context, reference.context
+    same = {w for w, sizes in context["sizes"].items() if other["sizes"].get(w) == sizes}
     machines = dict.fromkeys(one["machine"] for one in other.get("runs", []))
     document: dict[str, Any] = {
-        "run": {"machine": runs.kind(own)},
+        "run": {"machine": runs.kind(context)},
         "reference": {"machines": list(machines) or [runs.kind(other)]},
         "claims": _claims(run, reference) if same and set(other["sizes"]) <= same else [],
         "ratios": [one for one in _ratios(run, reference) if one["workload"] in same],
@@ -98,32 +98,32 @@ def _claims(run: Dataset, reference: Dataset) -> list[dict]:
         claim, shared = claims[identity], None
         if row["verdict"] != NOT_TESTABLE:
             shared = on_shared(claim, *(ballot(claim, dataset) for dataset in (run, reference)))
-        own, other = shared or (NOT_TESTABLE, others[identity])
+        verdict, other = shared or (NOT_TESTABLE, others[identity])
         result.append({
             **{name: row[name] for name in ("id", "sentence", "evidence")},
-            **{"reference": other, "reference_whole": others[identity], "run": own},
-            "outcome": outcome(other, own),
+            **{"reference": other, "reference_whole": others[identity], "run": verdict},
+            "outcome": outcome(other, verdict),
         })  # fmt: skip
     return result
 
 
 def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
-    """Return every ratio that both have, of the three stages and of replayed programs, beside the reference's.
+    """Return every ratio that both have, of the three stages and of replayed programs, with the reference's.
 
     predicted, inside: where the reference expects a run of this kind of machine, and whether the ratio lies there; None
     for a kind that it does not predict. verdicts: of the run, and of the reference. same_side: whether both have one
     direction; None if either has none.
     """
-    own, others = (_by_key(dataset) for dataset in (run, reference))
+    rows, others = (_by_key(dataset) for dataset in (run, reference))
     machine = runs.kind(run.context)
     result = []
-    for key in (key for key in own if key in others):
-        value, other = own[key]["ratio"], others[key]
+    for key in (key for key in rows if key in others):
+        value, other = rows[key]["ratio"], others[key]
         of_kind = next((row for row in other[EACH_KIND] if row["machine"] == machine), {})
         low, high = (of_kind.get(f"predicted_{end}") for end in ("low", "high"))
-        words = [own[key]["verdict"], other["verdict"]]
+        words = [rows[key]["verdict"], other["verdict"]]
         result.append({
-            **{name: own[key][name] for name in schema.COMPARISON_KEYS if own[key][name]},
+            **{name: rows[key][name] for name in schema.COMPARISON_KEYS if rows[key][name]},
             **{"run": value, "reference": of_kind.get("ratio", other["ratio"])},
             "predicted": None if is_missing(low) else [low, high],
             "inside": None if is_missing(low) else low <= value <= high,
@@ -148,10 +148,10 @@ def _cells(run: Dataset, reference: Dataset) -> list[dict]:
         cells = cells.sort_values("run", kind="stable")
         places = cells[keys].itertuples(index=False, name=None)
         sides.append(dict(zip(places, cells["status"], strict=True)))
-    own, others = sides
+    statuses, others = sides
     return [
         {**dict(zip(keys, key, strict=True)), "reference": others[key], "run": status}
-        for key, status in own.items()
+        for key, status in statuses.items()
         if key in others
     ]
 
@@ -251,7 +251,7 @@ def report(document: dict) -> str:
 
 
 def write(config: Config, folder: Folder) -> None:
-    """Write reproduction.json and .txt of a run; of the reference itself, that it is the reference."""
+    """Write reproduction.json and .txt of a run; for the reference they say that it is the reference."""
     reference = Folder(REFERENCE_TABLES)
     document: dict[str, Any] = {"summary": ""}
     if config.source == "reference":
@@ -271,7 +271,7 @@ def write(config: Config, folder: Folder) -> None:
 def confirmation(folder: Path, revisions: Collection[str]) -> dict[str, Any]:
     """Return the content of confirmation.json: what a run says about the reference that was committed before it.
 
-    folder: that of the run's tables. revisions: those that it was measured with.
+    folder: of the run's tables. revisions: of the sources that measured it.
     """
     frozen = confirm.freeze(revisions)
     if frozen is None:
@@ -283,7 +283,7 @@ def confirmation(folder: Path, revisions: Collection[str]) -> dict[str, Any]:
         reference = Dataset(run.config, Path(temporary), is_reference=True)
         try:
             ratios, before = _ratios(run, reference), reference.table("claims").set_index("id")["verdict"]
-        except ValueError as error:  # a table of that revision lacks a key that today's has
+        except ValueError as error:  # a table of that revision does not have a key of today's
             return {"revision": "", "why": str(error)}
     defined = yaml.safe_load(frozen.text(confirm.DEFINITIONS))["claims"]
     frozen_digests = {row["id"]: definitions.digest(**row) for row in defined}
@@ -334,12 +334,12 @@ class Stability(NamedTuple):
 def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -> Stability:
     """Return how stable the verdicts of these claims are between accepted runs of the claims' studies."""
     data = [(Dataset(config, run.folder), run.context["studies"]) for run in accepted]
-    found: list[list[set[str]]] = []
+    verdict_pairs: list[list[set[str]]] = []
     for claim in claims:
-        own = [one for one, studies in data if study_of(config, claim) in studies]
-        if len(own) < 2 or is_counted(claim):
+        datasets = [one for one, studies in data if study_of(config, claim) in studies]
+        if len(datasets) < 2 or is_counted(claim):
             continue
-        ballots = [ballot(claim, one) for one in own]
+        ballots = [ballot(claim, one) for one in datasets]
         pairs = []
         for one, other in combinations(ballots, 2):
             both = [(one.votes[row], other.votes[row]) for row in one.votes.keys() & other.votes.keys()]
@@ -347,14 +347,14 @@ def between_runs(config: Config, claims: Iterable[Claim], accepted: list[Run]) -
             if any((a.word, a.number) != (b.word, b.number) for a, b in both):
                 pairs.append(set(on_shared(claim, one, other)))
         if pairs:
-            found.append(pairs)
-    every = [verdicts for pairs in found for verdicts in pairs]
+            verdict_pairs.append(pairs)
+    all_pairs = [verdicts for pairs in verdict_pairs for verdicts in pairs]
     return Stability(
-        len(found),
-        sum(any(len(verdicts) > 1 for verdicts in pairs) for pairs in found),
-        sum({SUPPORTED, CONTRADICTED} in pairs for pairs in found),
-        len(every),
-        sum(len(verdicts) > 1 for verdicts in every),
+        len(verdict_pairs),
+        sum(any(len(verdicts) > 1 for verdicts in pairs) for pairs in verdict_pairs),
+        sum({SUPPORTED, CONTRADICTED} in pairs for pairs in verdict_pairs),
+        len(all_pairs),
+        sum(len(verdicts) > 1 for verdicts in all_pairs),
     )
 
 

@@ -1,4 +1,4 @@
-"""Tell what was explored from what was confirmed: runs that decide again what had been committed before they began.
+"""Distinguish explored from confirmed results: accepted runs decide again what was committed before them.
 
 The revision that a run was measured with froze the claims and the reference that it holds. `make accept` writes what
 the run says about them into its folder (`compare.confirmation`), and this module counts it. A claim whose sentence or
@@ -50,22 +50,22 @@ def freeze(revisions: Collection[str]) -> Freeze | None:
 
 
 class Confirmations:
-    """What the accepted runs say about the reference that each of them found committed."""
+    """Results of the accepted runs about the reference that was committed before each of them."""
 
     def __init__(self, accepted: Iterable[Run]) -> None:
         paths = [run.folder / CONFIRMATION for run in accepted]
-        found = [documents.read(path) for path in paths if path.exists()]
-        self._documents = [document for document in found if document["revision"]]
+        all_documents = [documents.read(path) for path in paths if path.exists()]
+        self._documents = [document for document in all_documents if document["revision"]]
 
     def columns(self, claim: Claim, verdict: str) -> Row:
         """Return the columns confirmed and refuted of claims.csv; nothing for a claim about counts.
 
-        verdict: that of the reference; a run confirms it only if it stood before the run.
+        verdict: the reference's; a run confirms it only if it stood before the run.
         """
         if definitions.is_counted(claim):
             return {}
-        found = self._outcomes(claim)
-        return {"confirmed": found.count((verdict, True)), "refuted": sum(held is False for _, held in found)}
+        result = self._outcomes(claim)
+        return {"confirmed": result.count((verdict, True)), "refuted": sum(held is False for _, held in result)}
 
     def _outcomes(self, claim: Claim) -> list[tuple[str, bool | None]]:
         """Return the verdict before each run that tested a decided claim, and whether it held; None if undecided."""
@@ -81,7 +81,7 @@ class Confirmations:
         """Return a few sentences: how many claims, directions and predictions held in runs after them."""
         if not self._documents:
             return "No accepted run was compared with claims frozen before it, so every result is explored."
-        tested = [{held for _, held in found} for found in map(self._outcomes, claims) if found]
+        tested = [{held for _, held in outcomes} for outcomes in map(self._outcomes, claims) if outcomes]
         held = sum(True in some and False not in some for some in tested)
         refuted = sum(False in some for some in tested)
         same, opposite, undecided = self._sums("directions", "same", "opposite", "not decided")

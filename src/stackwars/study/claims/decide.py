@@ -1,7 +1,7 @@
 """Decide the claims of config/claims.yaml by the tables of a run: ``python -m stackwars.study.claims.decide``.
 
-With ``--claim ID`` one claim, from what it alone needs: its tables are made by the same functions as the paper's, from
-a configuration that has only the claim's workloads and frameworks, in a folder of the claim's own.
+With ``--claim ID`` it decides one claim, from what that claim needs: its tables are made by the same functions as the
+paper's, from a configuration that has only the claim's workloads and frameworks, in a separate folder.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def decide(claim: Claim, dataset: Dataset) -> Decision:
 
 
 def decide_all(claims: Claims, dataset: Dataset, confirmations: Confirmations | None = None) -> pd.DataFrame:
-    """Return claims.csv. confirmations: those of the accepted runs, for the reference."""
+    """Return claims.csv. confirmations: of the accepted runs, for the reference."""
     rows = []
     for claim in claims.claims:
         row = {"id": claim.id, "origin": claim.origin, "sentence": claim.sentence}
@@ -85,19 +85,19 @@ def decide_one(identity: str, config: Config, folder: Folder) -> Row:
     The tables go to claims/<id>/ in the folder, where program_forms.json must be for a claim about the
     structure of programs. The reference's claim is the one that its own tables decide.
 
-    :raises ClaimError: if there is no such claim, or the configuration lacks something that it needs.
+    :raises ClaimError: if there is no such claim, or if the configuration does not have something that it needs.
     """
     claim = definitions.load().claim(identity)
     needs.check(config, claim)
     if config.source == "reference":
-        every = schema.read(folder["claims"])
-        result = every[every["id"] == identity]
+        rows = schema.read(folder["claims"])
+        result = rows[rows["id"] == identity]
     else:
         only = needs.restricted(config, claim)
-        own = Folder(folder.results / "claims" / identity, folder.measured)
-        tables.write(only, own)
-        result = decide_all(Claims([claim]), dataset_of(only, own))
-        schema.write(result, own["claims"])
+        claim_folder = Folder(folder.results / "claims" / identity, folder.measured)
+        tables.write(only, claim_folder)
+        result = decide_all(Claims([claim]), dataset_of(only, claim_folder))
+        schema.write(result, claim_folder["claims"])
     return result.iloc[0].to_dict()
 
 

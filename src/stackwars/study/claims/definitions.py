@@ -1,4 +1,4 @@
-"""config/claims.yaml: read, and refused if it is wrong, before anything is decided or run."""
+"""Read config/claims.yaml, and refuse it if it is wrong, before anything is decided or run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Claims:
-    """The whole file, in its order."""
+    """All claims, in the order of the file."""
 
     claims: list[Claim]
 
@@ -107,7 +107,7 @@ def digest(sentence: str, query: dict[str, Any], tolerance: float = 0.0, **_: ob
 
 
 def is_counted(claim: Claim) -> bool:
-    """Return whether a claim is about what is counted of programs, which is the same in every run."""
+    """Return whether a claim is about counts of programs, which are the same in every run."""
     return claim.query["table"] == "programs" or claim.query["where"].get("quantity") in tables.EXACT
 
 

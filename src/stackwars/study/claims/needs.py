@@ -50,19 +50,19 @@ def devices(config: Config, claim: Claim) -> list[str]:
 def restricted(config: Config, claim: Claim) -> Config:
     """Return the configuration with only the study that the claim is about, restricted to what the claim needs."""
     where, study = claim.query["where"], study_of(config, claim)
-    own = config.studies.get(study, StudyRow())
+    row = config.studies.get(study, StudyRow())
     if wanted := _frameworks(config, claim):
-        own = narrowed(own, wanted, wanted)
+        row = narrowed(row, wanted, wanted)
         if PROGRAMS in stages(config, claim):
             # The form of a program is compared with the baseline's, which another study may have.
-            own = own.changed(programs=[name for name in with_programs(config) if name in wanted])
+            row = row.changed(programs=[name for name in with_programs(config) if name in wanted])
     if NATIVE_ALONE.issuperset(listed(where.get("quantity"))):
-        own = own.changed(compilers=[n for n in own.compilers if n == programs.native_compiler(config)])
+        row = row.changed(compilers=[n for n in row.compilers if n == programs.native_compiler(config)])
     if where.get("quantity") == schema.REPLAY and "compiler" in where:
-        own = own.changed(compilers=[name for name in own.compilers if name in listed(where["compiler"])])
+        row = row.changed(compilers=[name for name in row.compilers if name in listed(where["compiler"])])
     return config.changed(
         measure=[study],
-        studies=config.studies | {study: own},
+        studies=config.studies | {study: row},
         workloads=_workloads(config, claim),
         devices=[name for name in config.devices if name in devices(config, claim)],
         aot_compilations=_ahead(config, claim),
@@ -70,7 +70,7 @@ def restricted(config: Config, claim: Claim) -> Config:
 
 
 def check(config: Config, claim: Claim) -> None:
-    """Refuse a claim for which the configuration lacks something.
+    """Refuse a claim if the configuration does not have what it needs.
 
     :raises ClaimError: naming the study, a framework, the workloads or the devices.
     """
@@ -136,7 +136,7 @@ def _workloads(config: Config, claim: Claim) -> list[str]:
 
 
 def _ahead(config: Config, claim: Claim) -> list[AotRow]:
-    """Return which compiler compiles for which target for it: the first one."""
+    """Return the compilations for the claim's targets, each by the target's first compiler."""
     where = claim.query["where"]
     named = listed(where.get("target", where.get("device", list(config.targets))))
     first = programs.first_compilers(config)

@@ -35,7 +35,7 @@ RESULTS = (
     *("one_ir_many_speeds", "weight_layout_is_cause", "penalty_needs_old_kernels", "program_is_reason"),
     "pending_two_runs",
 )
-"""The claims that the README shows, whatever became of them."""
+"""The claims that the README shows, whatever their verdicts are."""
 LEVELS = {"round": "between rounds", "run": "between runs of one kind of machine", "machine": "between kinds"}
 """Levels between which a ratio varies; one with a single member has no deviation."""
 
@@ -114,16 +114,16 @@ def checked(values: pd.DataFrame) -> str:
 
 
 def _short(row: dict) -> str:
-    """Return the counts without their numbers; of a claim that was not tested, why, without the particulars."""
+    """Return the counts without their numbers; for a claim that was not tested the reason, without details."""
     if row["verdict"] == NOT_TESTABLE:
         return row["evidence"].partition(" (")[0]
     return counts(row["evidence"])
 
 
 def replace_section(page: Path, name: str, text: str) -> None:
-    """Replace what stands between the markers `<!-- name -->` and `<!-- /name -->` of a page.
+    """Replace the text between the markers `<!-- name -->` and `<!-- /name -->` of a page.
 
-    :raises ValueError: if the two markers are not there once each, in their order.
+    :raises ValueError: unless the page has both markers once each, in this order.
     """
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     before, result, rest = page.read_text(encoding="utf-8").partition(begin)
@@ -152,11 +152,11 @@ def write(repository: Path, reference: Path) -> None:
 
 def main() -> None:
     """Pool the accepted runs, decide the claims, and update the pages and the committed copies of both tables."""
-    whole = config.load(source="reference")
-    with tempfile.TemporaryDirectory() as made:
-        folder = Folder(made, REFERENCE)
-        reference_tables.write(whole, folder)
-        decide.write(whole, folder)
+    reference_config = config.load(source="reference")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Folder(temporary, REFERENCE)
+        reference_tables.write(reference_config, folder)
+        decide.write(reference_config, folder)
         write(REPOSITORY, folder.results)
         for name in ("comparisons", "claims"):
             shutil.copyfile(folder[name], REFERENCE / folder[name].name)

@@ -19,10 +19,10 @@ CLAIM_VERDICTS = (SUPPORTED, CONTRADICTED, NOT_DECIDED, NOT_TESTABLE)
 PUBLISHED = "published"
 TRANSFERRED = "transferred"
 OURS = "ours"
-"""Whose claim it is, and what it is asked of."""
+"""Origins of a claim: whose it is, and what it is about."""
 FOR, AGAINST, OPEN = "for", "against", "open"
 MANY = 7
-"""If more rows than this say the same, only the minimum and the maximum are given."""
+"""If more rows than this say the same, only the minimum and the maximum are shown."""
 NO_DATA_FOR = "no data for "
 _ORDER = (FOR, AGAINST, OPEN)
 
@@ -93,11 +93,11 @@ def evidence(votes: Sequence[Vote]) -> str:
     :func:`counts` takes the counts out again.
     """
     cast = sorted((vote for vote in votes if not vote.is_silent), key=lambda vote: _ORDER.index(vote.vote))
-    said: dict[str, list[Vote]] = {}
+    by_word: dict[str, list[Vote]] = {}
     for vote in cast:
-        said.setdefault(vote.word, []).append(vote)
+        by_word.setdefault(vote.word, []).append(vote)
     parts = []
-    for word, same in said.items():
+    for word, same in by_word.items():
         count = f" in {len(same)}" if len(cast) > 1 else ""
         of = f" of {len(cast)}" if count and not parts else ""
         details = _details(same)

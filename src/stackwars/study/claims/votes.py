@@ -83,7 +83,7 @@ def by_unit(claim: Claim, votes: list[Vote]) -> list[Vote]:
 
 
 def _vote_on_every_kind(claim: Claim, row: Row, limit: Row | None) -> Vote:
-    """Return the vote of a row; of a comparison that of all kinds of machine, open unless they agree."""
+    """Return the vote of a row; a comparison's is over all kinds of machine, and open unless they agree."""
     votes = [_vote(claim, one, limit) for one in row.get(EACH_KIND, [row])]
     if len(votes) == 1:
         return votes[0]
@@ -153,7 +153,7 @@ def _below(name: str, row: Row, limit: Row | None) -> Vote:
 def _units(votes: list[Vote], columns: list[str]) -> list[Vote]:
     """Return one vote for all rows of a unit: theirs if they agree, else an open one.
 
-    A row without data says nothing in a unit in which others have some. Variants of a stack stand behind it.
+    A row without data does not count in a unit in which others have some. Variants of a stack stand behind it.
     """
     units: dict[str, list[Vote]] = {}
     for vote in sorted(votes, key=lambda vote: bool(FAMILIES.keys() & (vote.row or {}).values())):
@@ -161,12 +161,12 @@ def _units(votes: list[Vote], columns: list[str]) -> list[Vote]:
         unit = str({name: FAMILIES.get(value, value) for name, value in row.items()})
         units.setdefault(unit, []).append(replace(vote, row=row))
     merged = []
-    for every in units.values():
-        said = [vote for vote in every if not vote.is_silent] or every
-        sides, words = {vote.vote for vote in said}, sorted({vote.word for vote in said})
-        number = (said[0].number, said[0].value) if len(said) == 1 else ("", None)
+    for group in units.values():
+        cast = [vote for vote in group if not vote.is_silent] or group
+        sides, words = {vote.vote for vote in cast}, sorted({vote.word for vote in cast})
+        number = (cast[0].number, cast[0].value) if len(cast) == 1 else ("", None)
         side = sides.pop() if len(sides) == 1 else OPEN
-        merged.append(Vote(side, " and ".join(words), said[0].title, *number, said[0].row))
+        merged.append(Vote(side, " and ".join(words), cast[0].title, *number, cast[0].row))
     return merged
 
 
@@ -224,18 +224,18 @@ def identity(row: Row, columns: list[str]) -> Row:
     return {name: row[name] for name in columns if not is_missing(row[name]) and row[name] != ""}
 
 
-def titles(found: list[Row], columns: list[str]) -> list[str]:
+def titles(rows: list[Row], columns: list[str]) -> list[str]:
     """Return what each row is called, ``MHA under torch_xla (jaxlib 0.7.1)``.
 
     The framework is named if there are several, and those of the columns that tell rows of one name apart.
     """
-    names = [row.get("title") or workloads.load(row["workload"]).TITLE for row in found]
-    for side in (side for side in SIDES if side in columns and len({row[side] for row in found}) > 1):
-        names = [f"{name} under {frameworks.title(row[side])}" for name, row in zip(names, found, strict=True)]
-    details: list[list[str]] = [[] for _ in found]
+    names = [row.get("title") or workloads.load(row["workload"]).TITLE for row in rows]
+    for side in (side for side in SIDES if side in columns and len({row[side] for row in rows}) > 1):
+        names = [f"{name} under {frameworks.title(row[side])}" for name, row in zip(names, rows, strict=True)]
+    details: list[list[str]] = [[] for _ in rows]
     shown = names
     for column in (name for name in _TELLING if name in columns):
-        more = [[*detail, *_text(column, row[column])] for row, detail in zip(found, details, strict=True)]
+        more = [[*detail, *_text(column, row[column])] for row, detail in zip(rows, details, strict=True)]
         if len(set(_joined(names, more))) > len(set(shown)):
             details, shown = more, _joined(names, more)
     return shown
@@ -287,7 +287,7 @@ def judge(claim: Claim, votes: list[Vote], without: Without) -> tuple[str, str]:
 
 
 def _on_rows_of(votes: Iterable[Vote], some: Iterable[Vote]) -> Tally:
-    """Return some votes on the rows that all votes are on; a row that lacks one leaves it open."""
+    """Return some votes on the rows that all votes are on; a row without one leaves it open."""
     known = {_place(vote): vote for vote in some}
     cast = tally(known[place] for place in map(_place, votes) if place in known)
     return cast._replace(open=len(list(votes)) - cast.supports - cast.contradicts)

@@ -4,9 +4,9 @@ A row of causes.csv is one gap between two replayed programs (`stackwars.study.r
 search. Pairs without a gap have no row.
 
 profile.csv has the time of a call of each replayed program, by class of operation. The profiles of two programs say
-which class carries the gap between them (`carried`), but not why. The profile is of calls of their own, in one process
-of the replay (`stackwars.measure.stablehlo.profile`). It stands beside what the same process timed without the
-profiler: `profile_consistent` says whether the two agree.
+which class carries the gap between them (`carried`), but not why. The profiled calls are additional calls, in one
+process of the replay (`stackwars.measure.stablehlo.profile`): `profile_consistent` says whether they take as long as
+the calls that the same process timed without the profiler.
 """
 
 from __future__ import annotations
@@ -116,10 +116,10 @@ def explained(replays: pd.DataFrame, causes: pd.DataFrame, bound: float) -> list
 
 
 def _answer(cause: dict) -> Row:
-    """Return the columns of a cause.json; a failed search has no numbers, and in schema 1 no keys of them."""
+    """Return the columns of a cause.json; a failed search has no numbers, and in schema 1 no keys for them."""
     regions, closed = cause.get("regions", []), cause.get("closed") or {}
     kinds = dict.fromkeys(region["what"] for region in regions)
-    found = {
+    columns = {
         "kinds": len(regions),
         "count": sum(region["count"] for region in regions),
         **{name: closed.get(key) for name, key in _CLOSED.items()},
@@ -132,13 +132,13 @@ def _answer(cause: dict) -> Row:
             f"{region.get('line_a', '')} | {region.get('line_b', '')}".strip(" |") for region in regions
         ),
         "reason": " ".join(
-            dict.fromkeys(said for region in regions if (said := region.get("reason", {}).get("sentence", "")))
+            dict.fromkeys(text for region in regions if (text := region.get("reason", {}).get("sentence", "")))
         ),
     }
     return {
         "verdict": cause["verdict"],
         "detail": cause["detail"],
-        **(found if regions else {}),
+        **(columns if regions else {}),
         **{name: cause.get(key) for name, key in _TIMES.items()},
         "tried": tried(cause.get("tried") or {}),
         "seconds": cause.get("seconds"),
@@ -159,8 +159,8 @@ def shortened(region: dict, side: str) -> str:
 
 
 def _type(text: str) -> str:
-    found = _TYPE.search(text)
-    return found[0].removeprefix("tensor<").removesuffix(">") if found else ""
+    match = _TYPE.search(text)
+    return match[0].removeprefix("tensor<").removesuffix(">") if match else ""
 
 
 def tried(document: dict) -> str:

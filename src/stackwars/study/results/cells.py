@@ -1,6 +1,6 @@
 """cells.csv: everything that a run measured, one row a cell: native cells, replays, growing sizes, shapes, devices.
 
-There is a native row for each cell that the configuration asks for, with the audit of its result. A result without
+There is a native row for each cell that the configuration selects, with the audit of its result. A result without
 expected values is judged by the other frameworks. None of them is the standard: a value is right if a strict majority
 of the frameworks, this one included, has it.
 """
@@ -106,9 +106,9 @@ def _audit(config: Config, raw: Raw, of_workload: dict[Cell, Row]) -> None:
     for cell, row in measured.items():
         processes = raw.cells[cell]["processes"]
         if row["status"] == Status.WRONG:
-            every = [loops.loops_of(process) for process in processes]
+            timed = [loops.loops_of(process) for process in processes]
             row["struck_ms"] = (
-                geometric_mean([loops.side_ms(one) for one in every]).value if all(every) else None
+                geometric_mean([loops.side_ms(one) for one in timed]).value if all(timed) else None
             )
             _blank(row, Status.WRONG, row["status_detail"])
             continue
@@ -138,8 +138,8 @@ def _provenance_error(cell: Cell, raw: Raw) -> str:
         known = "; ".join(machine.described(peak["machine"]) for peak in peaks)
         got = "; ".join(sorted(others))
         return f"expected a result of the machine of this run ({known}), got one of {got}; {again}"
-    if len(found := nodes.of(result["processes"])) > 1:
-        return f"expected processes of one node, got {', '.join(sorted(found))}; {again}"
+    if len(used := nodes.of(result["processes"])) > 1:
+        return f"expected processes of one node, got {', '.join(sorted(used))}; {again}"
     return ""
 
 
@@ -195,7 +195,7 @@ def judged(values: dict | None) -> Row:
 
 
 def majority_distances(values: dict[Key, Any], between: Callable[[Any, Any], float]) -> dict[Key, float]:
-    """Return each value's distance to the others: at most this far away are enough of them for a strict majority.
+    """Return for each value the distance within which enough others lie for a strict majority.
 
     That is the lower median of its distances to the others. A value without others is left out.
     """
@@ -277,7 +277,7 @@ def gate(values: dict[int, ProcessValue]) -> dict[str, float | bool]:
 def cores(rounds: Iterable[Sequence[dict]]) -> float:
     """Return the cores that the loops of a round used: the median over the rounds."""
     return statistics.median(
-        sum(one["run_ns"] for one in every) / sum(sum(one["ns"]) for one in every) for every in rounds
+        sum(one["run_ns"] for one in events) / sum(sum(one["ns"]) for one in events) for events in rounds
     )
 
 
@@ -328,13 +328,13 @@ def _returned(events: list[dict], processes: int, steady_ms: float) -> dict[str,
 
 
 def replayed(config: Config, raw: Raw) -> Iterator[Row]:
-    """Yield a row for every program of every replay that the configuration asks for."""
+    """Yield a row for every program of every replay that the configuration selects."""
     baselines = {pair.subject: pair.baseline for pair in comparisons(config, PROGRAMS)}
     for replay in programs.replays(config):
         result = raw.replays.get(replay)
         missing = "no result" if cells.rounds(config, replay.workload, replay.compiler) else LEFT_OUT
-        asked = [one.framework for one in programs.replayed(config, replay.workload, replay.compiler)]
-        for name in result["programs"] if result else asked:
+        expected = [one.framework for one in programs.replayed(config, replay.workload, replay.compiler)]
+        for name in result["programs"] if result else expected:
             row = head(replay.workload, schema.REPLAY, name, replay.device)
             row |= {
                 "compiler": replay.compiler,

@@ -38,7 +38,7 @@ LEFT_OUT = {
 }
 """Why a round has no ratio, by the basis of its row."""
 LARGE = 1.1
-"""A ratio from which on it is asked what removes the difference."""
+"""Smallest ratio for which a removal is computed."""
 SIGNS_DIFFER = "the two estimators differ in sign"
 EACH_KIND = "each_kind"
 """The column of `over_kinds` with the rows of all kinds of machine."""
@@ -51,10 +51,10 @@ Measured = dict[tuple[str, ...], Row]
 def build(config: Config, rounds: pd.DataFrame, cells: pd.DataFrame, programs: pd.DataFrame) -> pd.DataFrame:
     """Return comparisons.csv of one run.
 
-    config: says what is compared with what; the tables are of that run alone.
+    config: has the comparisons; the tables are of that run alone.
     """
-    every = rows(config, rounds, cells, programs, pooling.SAME_VARIANCE)
-    return add_verdicts(schema.table("comparisons", every))
+    all_rows = rows(config, rounds, cells, programs, pooling.SAME_VARIANCE)
+    return add_verdicts(schema.table("comparisons", all_rows))
 
 
 def rows(
@@ -72,7 +72,7 @@ def rows(
     if family:
         pooling.shrink_errors(list(measured.values()), *family)
     native = cells[cells["mode"] == schema.NATIVE]
-    # Of programs in a compiler and in the one before it, forms and growing sizes, all that was measured.
+    # Everything measured of successive compilers, of forms and of growing sizes.
     others = [
         row for row in measured.values() if row["quantity"] in (schema.COMPILER, schema.FORM, schema.SCALING)
     ]
@@ -89,14 +89,14 @@ def rows(
 
 
 def observed(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return comparisons.csv of what rounds.csv has ratios of, whatever the configuration compares."""
+    """Return comparisons.csv with every ratio of rounds.csv, whatever the configuration compares."""
     return schema.table("comparisons", [_row(one["quantity"], one) for one in _measured(rounds).values()])
 
 
 def _ratio_of(rounds: list[Row]) -> LogRatio:
     """Return the mean logarithm of the ratios of some rounds of one comparison, with its standard error.
 
-    A row without a round's number summarises all rounds of a run that kept none, and says their standard error.
+    A row without a round's number summarises all rounds of a run without single ones, and has their standard error.
     """
     summary = next((row for row in rounds if is_missing(row["round"])), None)
     if summary is None:
@@ -151,18 +151,18 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
                 continue
             row = _row(stage, result or NOTHING, **names)
             if stage == schema.STEADY and result and result["basis"]:
-                own, base = (
+                subject, base = (
                     shares.get((cell.workload, side, cell.device), math.nan)
                     for side in (cell.framework, cell.baseline)
                 )
-                row["contended"] = abs(own - base) > CONTENDED
+                row["contended"] = abs(subject - base) > CONTENDED
             yield row
 
 
 def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
-    """Yield the replay ratio of every pair of programs in every compiler and, if it was measured, that of CPU time.
+    """Yield the replay ratio of every pair of programs in every compiler and, if it was measured, of CPU time.
 
-    In the native compiler also how the native ratio divides, and the control of both sides of the first comparison.
+    In the native compiler, yield also how the native ratio divides, and the controls of the first comparison's sides.
     """
     cells = set(zip(native["workload"], native["device"], native["framework"], strict=True))
     controlled = pair.sides if (pair := main(config)) else ()
@@ -179,10 +179,10 @@ def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measur
             for quantity in quantities
         ]
         if is_native:
-            own = [
+            controls = [
                 name for name in rows["framework"] if name in controlled and (workload, device, name) in cells
             ]
-            ratios += [(schema.CONTROL, name, name) for name in own]
+            ratios += [(schema.CONTROL, name, name) for name in controls]
         for quantity, subject, baseline in ratios:
             names = {"workload": workload, "device": device, "compiler": compiler}
             names |= {"subject": subject, "baseline": baseline}
@@ -191,48 +191,48 @@ def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measur
                 yield _row(quantity, result or NOTHING, **names)
 
 
-def _divided(found: dict[tuple, Row]) -> Iterator[Row]:
-    """Yield the native ratio and its factors of replays that no native process fitted beside, by the steady ratio.
+def _divided(ratios: dict[tuple, Row]) -> Iterator[Row]:
+    """Yield the native ratio and its factors for replays without native processes, from the steady ratio.
 
     On logarithms, native = replay + everything else, and margin = replay - everything else; the two are independent.
     """
-    for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
+    for row in [one for one in ratios.values() if one["quantity"] == schema.REPLAY]:
         names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
-        calls = found.get(key_of({**names, "quantity": schema.NATIVE_CALLS, "compiler": row["compiler"]}))
-        native = _steady(found, **names)
+        calls = ratios.get(key_of({**names, "quantity": schema.NATIVE_CALLS, "compiler": row["compiler"]}))
+        native = _steady(ratios, **names)
         if calls is None or log_ratio(calls) or not log_ratio(native):
             continue
         factors = {schema.NATIVE_CALLS: native}
-        for quantity, own, others in ((schema.EVERYTHING_ELSE, 1.0, -1.0), (schema.MARGIN, -1.0, 2.0)):
-            factors[quantity] = _combined(native, row, own, others)
+        for quantity, weight, other_weight in ((schema.EVERYTHING_ELSE, 1.0, -1.0), (schema.MARGIN, -1.0, 2.0)):
+            factors[quantity] = _combined(native, row, weight, other_weight)
         for quantity, columns in factors.items():
             yield _row(quantity, columns, **names, compiler=row["compiler"])
 
 
-def _pairwise(config: Config, native: pd.DataFrame, found: dict[tuple, Row]) -> Iterator[Row]:
+def _pairwise(config: Config, native: pd.DataFrame, ratios: dict[tuple, Row]) -> Iterator[Row]:
     """Yield steady ratios of two frameworks with the same baseline, on every workload with a cell of both."""
     for workload, rows in native[native["device"] == CPU].groupby("workload", sort=False):
         baselines = dict(zip(rows["framework"], rows["baseline"], strict=True))
         names = {"workload": workload, "device": CPU}
         for pair in config.paper.pairwise:
             if set(pair) <= baselines.keys():
-                sides = [_steady(found, **names, subject=side, baseline=baselines[side]) for side in pair]
+                sides = [_steady(ratios, **names, subject=side, baseline=baselines[side]) for side in pair]
                 subject, other = pair
                 combined = _combined(*sides, 1.0, -1.0)
                 yield _row(schema.PAIRWISE, combined, **names, subject=subject, baseline=other)
 
 
-def _removals(found: dict[tuple, Row]) -> Iterator[Row]:
-    """Yield whether a compiler's library removes most of what two programs differ by without it, where that is much.
+def _removals(ratios: dict[tuple, Row]) -> Iterator[Row]:
+    """Yield whether a compiler's library removes most of a large difference that two programs have without it.
 
     ratio: half of the ratio without the library over the ratio with it, both on logarithms and oriented so that the
-    slower program is the numerator; over 1 if most is removed. share: what is removed of the logarithm. Both ratios are
-    of one run, because two runs may be of different machines.
+    slower program is the numerator; over 1 if most is removed. share: the removed part of the logarithm. Both ratios
+    come from one run, because two runs may be from different machines.
     """
-    for row in [one for one in found.values() if one["quantity"] == schema.REPLAY]:
+    for row in [one for one in ratios.values() if one["quantity"] == schema.REPLAY]:
         names = {name: row[name] for name in ("workload", "device", "subject", "baseline")}
         names["compiler"] = base_compiler(row["compiler"])
-        with_it = found.get(key_of({**names, "quantity": schema.REPLAY}))
+        with_it = ratios.get(key_of({**names, "quantity": schema.REPLAY}))
         if names["compiler"] == row["compiler"] or with_it is None:
             continue
         without, rest = log_ratio(row), log_ratio(with_it)
@@ -243,16 +243,16 @@ def _removals(found: dict[tuple, Row]) -> Iterator[Row]:
         yield _row(schema.REMOVAL, columns, **names, baseline_compiler=row["compiler"])
 
 
-def _steady(found: dict[tuple, Row], **names: str) -> Row:
-    return found.get(key_of({"quantity": schema.STEADY, **names}), {})
+def _steady(ratios: dict[tuple, Row], **names: str) -> Row:
+    return ratios.get(key_of({"quantity": schema.STEADY, **names}), {})
 
 
-def _combined(one: Row, other: Row, own: float, others: float) -> Row:
-    """Return the columns of own * one + others * the other one, of two independent logarithms."""
+def _combined(one: Row, other: Row, weight: float, other_weight: float) -> Row:
+    """Return the columns of weight * one + other_weight * other, of two independent logarithms."""
     logs = [log_ratio(row) for row in (one, other)]
     if not all(logs):
         return NOTHING
-    result = _columns(logs[0].plus(logs[1], own, others), min(one["rounds"], other["rounds"]))
+    result = _columns(logs[0].plus(logs[1], weight, other_weight), min(one["rounds"], other["rounds"]))
     return result | {"interleaved": one["interleaved"] is True and other["interleaved"] is True}
 
 
@@ -311,8 +311,8 @@ def _decide(family: list[Row], by_key: dict[tuple, Row]) -> None:
             side = "more" if difference > 0 else "less"
             # The tables of accepted runs have this format, with an exponent from 1,000 on.
             row["detail"] = f"the native call takes {abs(difference):.3g} ms {side} than the replay"
-        if row["quantity"] == schema.MARGIN and (native := _beside(row, schema.NATIVE_CALLS, by_key)):
-            program = _beside(row, schema.REPLAY, by_key)
+        if row["quantity"] == schema.MARGIN and (native := _related_ratio(row, schema.NATIVE_CALLS, by_key)):
+            program = _related_ratio(row, schema.REPLAY, by_key)
             row["native_verdict"] = by_key[_place(row, schema.NATIVE_CALLS)]["verdict"]
             row["share"] = program.log / native.log if program and native.log else None
 
@@ -322,7 +322,7 @@ def _verdict(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) 
     quantity = row["quantity"]
     estimate = ratio.estimate(level)
     if quantity == schema.MARGIN:
-        native = _beside(row, schema.NATIVE_CALLS, by_key)
+        native = _related_ratio(row, schema.NATIVE_CALLS, by_key)
         if native is None:
             return NO_DATA
         towards = LogRatio(math.copysign(1.0, native.log) * ratio.log, ratio.error, ratio.freedom)
@@ -330,19 +330,19 @@ def _verdict(row: Row, ratio: LogRatio, level: float, by_key: dict[tuple, Row]) 
     if quantity == schema.CONTROL:
         return verdicts.control(estimate)
     if quantity == schema.REMOVAL:
-        # Of half of a difference over what remains.
+        # The ratio is half of a difference over the rest.
         return verdicts.side(estimate, verdicts.REMOVED, verdicts.REMAINS)
     if quantity == schema.SCALING and estimate.low is not None:
         return verdicts.scaling(math.log2(estimate.low), math.log2(estimate.high))
-    found = direction(estimate)
-    return INCONCLUSIVE if found in DECIDED and _signs_differ(row, by_key) else found
+    verdict = direction(estimate)
+    return INCONCLUSIVE if verdict in DECIDED and _signs_differ(row, by_key) else verdict
 
 
 def _signs_differ(row: Row, by_key: dict[tuple, Row]) -> bool:
     """Return whether the undisturbed series of the same processes have their steady ratio on the other side of 1."""
     if row["quantity"] != schema.STEADY:
         return False
-    other = _beside(row, schema.UNDISTURBED, by_key)
+    other = _related_ratio(row, schema.UNDISTURBED, by_key)
     return other is not None and other.log * math.log(row["ratio"]) < 0
 
 
@@ -353,7 +353,7 @@ def _place(row: Row, quantity: str = "") -> tuple[str, ...]:
     return (*key, row["machine"])
 
 
-def _beside(row: Row, quantity: str, by_key: dict[tuple, Row]) -> LogRatio | None:
+def _related_ratio(row: Row, quantity: str, by_key: dict[tuple, Row]) -> LogRatio | None:
     """Return another ratio of the same two sides on the same kind of machine."""
     return log_ratio(by_key.get(_place(row, quantity), {}))
 

@@ -27,9 +27,9 @@ SHORT_MS = 1.0
 def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = schema.NATIVE) -> dict[str, str]:
     """Return the run that shows each workload of a study: the newest run with most of its ok rows.
 
-    Among equals, a run that was asked for the study: another may have some of its workloads by the way. Times of two
-    runs are not set beside each other, so all rows of a workload come from one run. Of this run's own tables it is
-    always the empty name. What accelerators ran shows no study: see `Dataset.rows`.
+    Among equals, a run that measured the study wins: another may have some of its workloads by chance. Times of two
+    runs are not compared, so all rows of a workload come from one run. It has the empty name in this run's own tables.
+    Rows of accelerators show no study: see `Dataset.rows`.
     """
     rows = of_study(data.study(study), table)
     if "device" in rows.columns:
@@ -39,15 +39,15 @@ def newest_runs(data: Dataset, table: pd.DataFrame, study: str, mode: str = sche
     status = rows["status"] if "status" in rows.columns else pd.Series(Status.OK, index=rows.index)
     ran = rows.assign(ok=status == Status.OK)[status != Status.NOT_RUN]
     counts = ran.groupby(["workload", "run"])["ok"].sum().reset_index()
-    counts["asked"] = counts["run"].isin(run["run"] for run in data.runs_of(study))
-    ordered = counts.sort_values(["ok", "asked", "run"], kind="stable")
+    counts["is_of_study"] = counts["run"].isin(run["run"] for run in data.runs_of(study))
+    ordered = counts.sort_values(["ok", "is_of_study", "run"], kind="stable")
     return dict(zip(ordered["workload"], ordered["run"], strict=True))
 
 
 def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a study: of its workloads, frameworks or programs, compilers and devices.
 
-    Rows of growing sizes, several shapes or several devices name frameworks of their own.
+    Rows of growing sizes, several shapes or several devices name other frameworks.
     """
     nothing = pd.Series("", index=table.index)
     mode, device = table.get("mode", nothing), table.get("device", nothing)
@@ -59,9 +59,8 @@ def of_study(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     if "compiler" in table.columns and (study.compilers or study.targets):
         replayed = (mode == schema.REPLAY) | (table.get("target", device) == CPU)
         selected &= ~replayed | table["compiler"].isin(("", *study.compilers))
-    if (
-        "target" in table.columns
-    ):  # the programs that are divided among the chips of a slice have targets of their own
+    if "target" in table.columns:
+        # Programs that are divided among the chips of a slice have other targets.
         selected &= table["target"].isin(("", CPU, *study.targets)) | table["devices"].notna()
     if study.devices is not None:
         selected &= device.isin(study.devices) | ~device.isin(DEVICES)  # a target is no device of the grid
@@ -77,8 +76,8 @@ def in_order(workloads: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
 class Dataset(Tables):
     """A folder with the eight tables and the two summaries; a table is read on first use.
 
-    is_reference: whether they are of the accepted runs and not of this one. measured: where what they are made
-    from lies, the audits too, if it is another folder.
+    is_reference: whether they are of the accepted runs and not of this one. measured: the folder of the
+    measurements and audits, if it is another one.
     """
 
     def __init__(
@@ -91,9 +90,9 @@ class Dataset(Tables):
         return full_study(self.config, name)
 
     def runs_of(self, study: str, device: str = CPU) -> list[dict]:
-        """Return the accepted runs that were asked for a study and had this device, as the context describes them."""
-        every = self.context.get("runs", []) if self.is_reference else []
-        return [run for run in every if study in run["studies"] and device in run["devices"]]
+        """Return the accepted runs that measured a study and had this device, as the context describes them."""
+        accepted = self.context.get("runs", []) if self.is_reference else []
+        return [run for run in accepted if study in run["studies"] and device in run["devices"]]
 
     @cached_property
     def _over_kinds(self) -> pd.DataFrame:
@@ -120,10 +119,10 @@ class Dataset(Tables):
         shown = table["workload"].map(newest_runs(self, self.table(name), study, mode))
         is_shown = table["run"] == shown.fillna("")  # what this run did not run stays
         if name == "cells":
-            # What accelerators ran, each workload from the newest run with the device, in place of cells not run.
-            asked = [(run["run"], name) for name in NODES for run in self.runs_of(study, name)]
+            # Rows of accelerators, each workload's from the newest run with the device, replace cells not run.
+            device_runs = [(run["run"], name) for name in NODES for run in self.runs_of(study, name)]
             where = pd.MultiIndex.from_frame(table[["run", "device"]])
-            ran = table[where.isin(asked) & (table["status"] != Status.NOT_RUN)]
+            ran = table[where.isin(device_runs) & (table["status"] != Status.NOT_RUN)]
             ran = ran[ran["run"] == ran.groupby(["workload", "device"])["run"].transform("max")]
             keys = ["workload", "framework", "device"]
             has_run = pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(ran[keys]))

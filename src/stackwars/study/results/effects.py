@@ -1,7 +1,7 @@
 """effects.csv: how much of a program's time is due to the frontend, the compiler, and their interaction.
 
-Most frontends lower the same PyTorch model, and one compiler is not XLA. Whether the answer rests on that, or on
-any other frontend or compiler, shows if they are left out: the subsets.
+Most frontends lower the same PyTorch model, and one compiler is not XLA. The subsets leave out these, or any other
+frontend or compiler, and show whether the answer rests on them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EVERY = "all"
 ALL, XLA_ALONE = "all", "XLA alone"
 ONE_EACH, BOTH = "one frontend a dialect", "both restrictions"
 MIN_ROUNDS = 2
-"""Rounds without which noise cannot be told from an effect."""
+"""Least number of rounds with which an effect can be distinguished from noise."""
 
 
 def build(config: Config, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
@@ -55,8 +55,8 @@ def build(config: Config, cells: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataF
     times = replayed.pivot(index="round", columns=["workload", "subject", "compiler"], values="subject_ms")
     rows = []
     for name, some in subsets(config, matrix).items():
-        own = [{"subset": name, "runs": 1, "machines": 1, **row} for row in _of_subset(some, times)]
-        rows += pooling.shrink_errors(own, "effect")
+        subset_rows = [{"subset": name, "runs": 1, "machines": 1, **row} for row in _of_subset(some, times)]
+        rows += pooling.shrink_errors(subset_rows, "effect")
     return over_all(decided(schema.table("effects", rows)))
 
 
@@ -71,24 +71,26 @@ def decided(table: pd.DataFrame) -> pd.DataFrame:
         by_subset.setdefault(row["subset"], {}).setdefault(row["workload"], {})[row["effect"]] = row
     for workloads in by_subset.values():
         known = [
-            found for found in workloads.values() if not any(is_missing(one["error"]) for one in found.values())
+            by_effect
+            for by_effect in workloads.values()
+            if not any(is_missing(one["error"]) for one in by_effect.values())
         ]
 
         def count(level: float, known: list[dict] = known) -> int:
-            return sum(largest(with_ends(found, level)) in found for found in known)
+            return sum(largest(with_ends(by_effect, level)) in by_effect for by_effect in known)
 
         level = pooling.level(len(known), count) if known else LEVEL
-        for found in workloads.values():
-            ends = with_ends(found, level)
-            words = {"largest": largest(ends), "confidence": level if found in known else math.nan}
-            for name, row in found.items():
+        for by_effect in workloads.values():
+            ends = with_ends(by_effect, level)
+            words = {"largest": largest(ends), "confidence": level if by_effect in known else math.nan}
+            for name, row in by_effect.items():
                 row |= ends[name] | words
     return schema.table("effects", rows)
 
 
-def with_ends(found: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
+def with_ends(by_effect: dict[str, dict], level: float = LEVEL) -> dict[str, dict]:
     result = {}
-    for name, row in found.items():
+    for name, row in by_effect.items():
         half = math.nan
         if not is_missing(row["error"]):
             half = float(stdtrit(row["dof"], (1 + level) / 2)) * row["error"]
@@ -170,13 +172,13 @@ def decompose(logs: np.ndarray) -> dict[str, dict[str, float]]:
     }
 
 
-def largest(found: dict[str, dict[str, float]]) -> str:
-    """Return the effect whose interval lies above all others; found: by effect, share and its ends."""
-    first = max(found, key=lambda name: found[name]["share"])
-    if is_missing(found[first]["share_low"]):
+def largest(by_effect: dict[str, dict[str, float]]) -> str:
+    """Return the effect whose interval lies above all others; by_effect: its share, and the share's ends."""
+    first = max(by_effect, key=lambda name: by_effect[name]["share"])
+    if is_missing(by_effect[first]["share_low"]):
         return NO_INTERVAL
-    others = [ends for name, ends in found.items() if name != first]
-    is_separate = all(one["share_high"] < found[first]["share_low"] for one in others)
+    others = [ends for name, ends in by_effect.items() if name != first]
+    is_separate = all(one["share_high"] < by_effect[first]["share_low"] for one in others)
     return first if is_separate else NOT_SEPARATED
 
 
@@ -204,35 +206,35 @@ def _sizes(logs: np.ndarray) -> dict[str, float]:
 
 
 def over_runs(tables: Sequence[RunTable]) -> pd.DataFrame:
-    """Return effects.csv of several runs: of each workload, the rows of the newest run that has its largest block.
+    """Return effects.csv of several runs: for each workload, the rows of the newest run that has its largest block.
 
     tables: effects.csv of each run, the oldest first. Shares are of one machine, so no mean over runs is formed. Blocks
     of other sizes have other effects. The largest effect is named only if all runs with that block name the same.
     """
-    every = pd.concat([one.table.assign(run=one.run, machine=one.machine) for one in tables], ignore_index=True)
-    every = every[every["workload"] != EVERY]
-    # Of two blocks with as many cells, that with more frontends counts.
-    every = every.assign(block=every["frontends"] * (every["compilers"] + 0.01))
-    found = every.groupby(["subset", "workload"], sort=False)
-    every = every[every["block"] == found["block"].transform("max")]
-    found = every.groupby(["subset", "workload"], sort=False)
-    is_agreed = found["largest"].transform("nunique") == 1
-    newest = every.assign(
-        largest=every["largest"].where(is_agreed, NOT_SEPARATED),
-        runs=found["run"].transform("nunique"),
-        machines=found["machine"].transform("nunique"),
+    rows = pd.concat([one.table.assign(run=one.run, machine=one.machine) for one in tables], ignore_index=True)
+    rows = rows[rows["workload"] != EVERY]
+    # The block with more frontends counts among blocks with equally many cells.
+    rows = rows.assign(block=rows["frontends"] * (rows["compilers"] + 0.01))
+    groups = rows.groupby(["subset", "workload"], sort=False)
+    rows = rows[rows["block"] == groups["block"].transform("max")]
+    groups = rows.groupby(["subset", "workload"], sort=False)
+    is_agreed = groups["largest"].transform("nunique") == 1
+    newest = rows.assign(
+        largest=rows["largest"].where(is_agreed, NOT_SEPARATED),
+        runs=groups["run"].transform("nunique"),
+        machines=groups["machine"].transform("nunique"),
     ).drop_duplicates(schema.KEYS["effects"], keep="last")
     return over_all(schema.table("effects", newest[list(schema.EFFECTS)].to_dict("records")))
 
 
 def over_all(table: pd.DataFrame) -> pd.DataFrame:
-    """Return effects.csv with its rows of the mean over the workloads made anew, subset by subset.
+    """Return effects.csv with its rows of the mean over the workloads recomputed, subset by subset.
 
     A mean has Student's interval over the workloads; a single workload has no mean.
     """
-    own = table[table["workload"] != EVERY]
+    by_workload = table[table["workload"] != EVERY]
     means = []
-    for subset, rows in own.groupby("subset", sort=False):
+    for subset, rows in by_workload.groupby("subset", sort=False):
         for effect, some in rows.groupby("effect", sort=False):
             if len(some) < 2:
                 continue
@@ -248,4 +250,4 @@ def over_all(table: pd.DataFrame) -> pd.DataFrame:
                     "share_high": share + half,
                 }
             )
-    return pd.concat([own, schema.table("effects", means)], ignore_index=True)
+    return pd.concat([by_workload, schema.table("effects", means)], ignore_index=True)

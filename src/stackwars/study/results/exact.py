@@ -1,4 +1,4 @@
-"""Comparisons of what is counted, not timed: memory, sizes and structure of programs, collectives.
+"""Comparisons of counts, not times: memory, sizes and structure of programs, collectives.
 
 Such a row has no interval. Its verdict is a word of `stackwars.study.results.verdicts`.
 """
@@ -48,11 +48,11 @@ def rows(config: Config, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterato
     emitted = programs[programs["level"] != schema.OPTIMISED]
     normalised = emitted[emitted["level"] == schema.NORMALISED]
     compiled = programs[(programs["level"] == schema.OPTIMISED) & (programs["target"] != CPU)]
-    # Of each target, what its newest compiler made.
-    own = compiled[compiled["devices"].isna()]
-    of_targets = own.groupby("target", sort=False)
+    # The programs of each target's newest compiler.
+    undivided = compiled[compiled["devices"].isna()]
+    of_targets = undivided.groupby("target", sort=False)
     parts = [some[some["compiler"] == by_age(some["compiler"])[-1]] for _, some in of_targets]
-    newest = pd.concat(parts) if parts else own
+    newest = pd.concat(parts) if parts else undivided
     # Programs that are divided among the chips of a slice, with the columns of a sharded cell.
     sliced = compiled[compiled["devices"].notna()]
     way = sliced["variant"].str.extract(r"^([a-z]+)", expand=False)

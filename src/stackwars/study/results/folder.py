@@ -1,4 +1,4 @@
-"""A folder of results: what its files are called, and the command line of the steps that make them.
+"""A folder of results: the names of its files, and the command line of the steps that make them.
 
 Without pandas: some steps run in the environment of a framework.
 """
@@ -33,7 +33,7 @@ RESULT_FILES = {
 }
 """Everything that is made from the measurements."""
 MEASURED = {"devices": "devices.json", "audits": "audits.json"}
-"""Files beside the cells, replays and compilations."""
+"""Files next to the cells, replays and compilations."""
 REFERENCE = REPOSITORY / "results" / "reference"
 """The committed results."""
 REFERENCE_TABLES = REPOSITORY / "results" / "from-reference"
@@ -60,7 +60,7 @@ class Folder:
 
 
 def form(cell: Path, name: str) -> str:
-    """Return what the framework's compiler made of a workload, as it lies beside its cell.
+    """Return a form that the framework's compiler made of a workload, from the folder of its cell.
 
     :raises OSError: if it cannot be read.
     """

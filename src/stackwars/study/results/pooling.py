@@ -1,4 +1,4 @@
-"""What ratios lend each other: the variance and the level of a family, and several runs of one kind of machine.
+"""Families of ratios share a variance and a level; runs of one kind of machine are pooled.
 
 Variances of a family. Each ratio has few degrees of freedom. G. K. Smyth, Linear models and empirical Bayes methods,
 Stat. Appl. Genet. Mol. Biol. 3:1 (2004): the true variances of a family follow a scaled inverse chi-squared
@@ -103,10 +103,10 @@ def level(total: int, count_decided: Callable[[float], int]) -> float:
     decided = total
     while True:
         result = 1 - ALPHA * max(decided, 1) / total
-        found = count_decided(result)
-        if found >= decided:
+        count = count_decided(result)
+        if count >= decided:
             return result
-        decided = found
+        decided = count
 
 
 class RunTable(NamedTuple):
@@ -140,13 +140,13 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     """Return a row for every comparison that any run has and every kind of machine that has it.
 
     tables: the oldest run first. `comparisons.add_verdicts` sets intervals and verdicts afterwards. A ratio that cannot
-    be pooled (it is exact, of a single round, or of one run of each kind in no family) is as `_newest` says.
+    be pooled (it is exact, of a single round, or of one run of each kind in no family) follows `_newest`.
     """
     by_key: dict[tuple, list[Row]] = {}
     for run, machine, table in tables:
         for row in table.to_dict("records"):
             by_key.setdefault(schema.key_of(row), []).append(row | {"run": run, "machine": machine})
-    rows = {key: _comparable(every) for key, every in by_key.items()}
+    rows = {key: _comparable(of_key) for key, of_key in by_key.items()}
     known = {key: [row for row in some if not is_missing(row["error"])] for key, some in rows.items()}
     values = {
         key: [
@@ -161,11 +161,11 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     priors = {family: fit_runs(members) for family, members in families.items()}
     result = []
     for key, some in rows.items():
-        found = pool_runs(values[key], priors[_family(key)]) if values[key] else {}
-        result += [] if found else _newest(some)
-        for kind, pooled in found.items():
+        pooled_kinds = pool_runs(values[key], priors[_family(key)]) if values[key] else {}
+        result += [] if pooled_kinds else _newest(some)
+        for kind, pooled in pooled_kinds.items():
             of_kind = [row for row in known[key] if row["machine"] == kind]
-            result.append({"machines": len(found)} | _columns(pooled, of_kind))
+            result.append({"machines": len(pooled_kinds)} | _columns(pooled, of_kind))
     return schema.typed(pd.DataFrame(result, columns=list(schema.COMPARISONS)))
 
 
@@ -200,7 +200,7 @@ def _columns(pooled: Pooled, rows: list[Row]) -> Row:
 def _newest(of_key: list[Row]) -> list[Row]:
     """Return the row of the newest run that has a ratio, or else a verdict; counts are of no kind of machine.
 
-    Of CPU time, which few runs have: that of the newest run of each kind.
+    CPU time, which few runs have, is from the newest run of each kind.
     """
     known = [row for row in of_key if not is_missing(row["ratio"])]
     newest = (known or [row for row in of_key if row["verdict"] != NO_DATA] or of_key)[-1]
@@ -231,12 +231,12 @@ def pool_runs(runs: Sequence[RunValue], prior: Prior | None) -> dict[str, Pooled
     spread = between_runs(runs)
     if prior is None and not spread.dof:
         return {}
-    found = shrink(*spread, prior and Prior(prior.variance * _of_a_round(runs), prior.dof))
-    variance = max(found.variance, sum(one.variance for one in runs) / len(runs))
+    shrunk = shrink(*spread, prior and Prior(prior.variance * _of_a_round(runs), prior.dof))
+    variance = max(shrunk.variance, sum(one.variance for one in runs) / len(runs))
     result = {}
     for kind, values in by_kind(runs).items():
         errors = (math.sqrt(variance * part) for part in (1 / len(values), 1 + 1 / len(values)))
-        result[kind] = Pooled(*(LogRatio(statistics.fmean(values), error, found.dof) for error in errors))
+        result[kind] = Pooled(*(LogRatio(statistics.fmean(values), error, shrunk.dof) for error in errors))
     return result
 
 

@@ -60,10 +60,10 @@ def build(config: Config, folder: Folder) -> None:
         answers = ask("forms", list(texts.values()))
     except Unavailable:
         texts, answers = {}, []
-    for (program, text), found in zip(texts.items(), answers, strict=True):
+    for (program, text), program_rows in zip(texts.items(), answers, strict=True):
         names = {"workload": program.workload, "framework": program.framework}
         digest = hashlib.sha256(text.encode()).hexdigest()
-        rows += [{**names, "sha256": digest, **row} for row in found]
+        rows += [{**names, "sha256": digest, **row} for row in program_rows]
     documents.write(folder["program_forms"], rows)
 
 

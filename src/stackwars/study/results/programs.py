@@ -1,7 +1,7 @@
-"""programs.csv, values.csv and releases.csv: what became of every program.
+"""programs.csv, values.csv and releases.csv: the outcome of every program.
 
 programs.csv: every program as it was emitted, and as compilers made it. values.csv: which programs compute the right
-values in which compiler, at the preset's sizes and at odd ones; a row is one program of one check: a process of its own
+values in which compiler, at the preset's sizes and at odd ones; a row is one program of one check: a separate process
 that compiles the program, calls it with both sets of inputs and compares every output with the expected values
 (`stackwars.core.judge`). releases.csv: the outcome and the time of a program in each release of a compiler, and what
 the release changed.
@@ -47,7 +47,7 @@ _NO_OPERATION = ("constant", "parameter")  # in HLO's words
 def build(config: Config, folder: Folder, raw: Raw) -> pd.DataFrame:
     """Return programs.csv: emitted programs, then those compiled for targets, slices, and for replays.
 
-    :raises ValueError: if a compilation is of another program than the one that was emitted.
+    :raises ValueError: if a compilation belongs to another program than the emitted one.
     """
     forms = documents.read(folder["program_forms"]) if folder["program_forms"].exists() else []
     digests = {(row["workload"], row["framework"]): row["sha256"] for row in forms}
@@ -142,7 +142,7 @@ def _slices(config: Config, measured: Path) -> Iterator[Row]:
 
 
 def _replayed(raw: Raw) -> Iterator[Row]:
-    """Yield a row for every program of every replay: what its compiler made of it."""
+    """Yield a row for every program of every replay, as its compiler optimised it."""
     for replay, result in raw.replays.items():
         for name, program in result["programs"].items():
             names = {"target": CPU, "compiler": replay.compiler}

@@ -45,15 +45,15 @@ def read_faults() -> pd.DataFrame:
 
 
 def status(workload: str, framework: str, original: pd.DataFrame) -> str:
-    """Return what became of a program in the original; empty if it has none. original: its tables."""
+    """Return the outcome of a program in the original; empty if it has none. original: its tables."""
     rows = original[(original["workload"] == workload) & (original["framework"] == framework)]
     return str(rows["status"].iloc[0]) if len(rows) else ""
 
 
 def compared(table: pd.DataFrame) -> pd.DataFrame:
-    """Return comparisons.csv with the published ratios and, of steady states, whether ours agree in direction.
+    """Return comparisons.csv with the published ratios and, for steady states, whether ours agree in direction.
 
-    A variant is set beside the published numbers of the framework that it varies; only that framework's own
+    A variant is compared with the published numbers of the framework that it varies; only that framework's own
     direction is judged.
     """
     original, lecture = read_published(), read_lecture()

@@ -22,15 +22,15 @@ from stackwars.study.cells import Cell
 from stackwars.study.keys import Config
 
 Values = dict[int, ProcessValue]
-"""{round: what the steady calls of its process say}."""
+"""{round: the value of its process}."""
 
 
 @dataclass(frozen=True)
 class Raw:
-    """The results of a folder. Everything is in the order of the grid; what has no result is missing.
+    """The results of a folder. Everything is in the order of the grid; missing results are left out.
 
-    outputs: output samples of the ok cells. devices: what was found of each device for each framework.
-    peaks: of each device, the run's own first, then those of a cluster's other nodes.
+    outputs: output samples of the ok cells. devices: facts about each device, by framework.
+    peaks: of each device; first the run's, then those of a cluster's other nodes.
     """
 
     cells: dict[Cell, dict] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Raw:
 
     @cached_property
     def replay_values(self) -> dict[tuple[programs.ReplayCell, str], Values]:
-        found = {}
+        values = {}
         for replay, result in self.replays.items():
             rounds = [process["repetition"] for process in result["processes"]]
             for name, program in result["programs"].items():
@@ -64,31 +64,31 @@ class Raw:
                     # The first rounds have a series, and later ones none.
                     both = zip_longest(singles, program["steady"], fillvalue={})
                     loops = dict(zip(rounds, program["loops"], strict=True))
-                    found[replay, name] = process_value.of_rounds(dict(zip(rounds, both, strict=True)), loops)
-        return found
+                    values[replay, name] = process_value.of_rounds(dict(zip(rounds, both, strict=True)), loops)
+        return values
 
     @cached_property
     def round_seconds(self) -> Counter[tuple[str, str, int]]:
         """Seconds that all processes of a round took, by workload, device and round."""
-        found: Counter[tuple[str, str, int]] = Counter()
+        totals: Counter[tuple[str, str, int]] = Counter()
         for key, result in (*self.cells.items(), *self.replays.items()):
             for process in result["processes"]:
                 seconds = process.get("round_s", process["wall_s"])
-                found[key.workload, key.device, process["repetition"]] += seconds
-        return found
+                totals[key.workload, key.device, process["repetition"]] += seconds
+        return totals
 
 
 def read(config: Config, folder: Path) -> Raw:
-    found = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.measured(config)})
+    results = _documents(folder, {cell: cell.path / "cell.json" for cell in cells.measured(config)})
     devices = folder / "devices.json"
     peaks = {path.parent.name: nodes.peaks(path.parent) for path in folder.glob("*/peak.json")}
     causes = {one: programs.causes_path(one.compiler, one.workload) for one in programs.searched(config)}
-    compiled = [] if found else [documents.read(path) for path in sorted(folder.glob("ahead/**/ahead.json"))]
+    compiled = [] if results else [documents.read(path) for path in sorted(folder.glob("ahead/**/ahead.json"))]
     return Raw(
-        cells=found,
+        cells=results,
         outputs={
             cell: np.load(folder / cell.path / "output.npy")
-            for cell, result in found.items()
+            for cell, result in results.items()
             if result["status"] == Status.OK
         },
         replays=_documents(
@@ -100,7 +100,7 @@ def read(config: Config, folder: Path) -> Raw:
         growth=_documents(folder, {one: one.path / "process.json" for one in growth.asked(config)}),
         sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
         compiled=compiled,
-        peaks={device: every for device, every in peaks.items() if every},
+        peaks={device: known for device, known in peaks.items() if known},
         devices=documents.read(devices) if devices.exists() else {},
     )
 

@@ -1,7 +1,7 @@
 """The tables of the reference, from all accepted runs: ``python -m stackwars.study.results.reference``.
 
-cells, programs, rounds and profile are those of all runs, one after the other, each row with its run;
-comparisons are pooled over the runs; of effects, values, causes and releases each row is the newest.
+cells, programs, rounds and profile have the rows of all runs, one after the other, each with its run;
+comparisons are pooled over the runs; effects, values, causes and releases have the newest rows.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def pooled(config: Config, accepted: list[Run]) -> pd.DataFrame:
 
     Counts of programs that two runs emitted are compared too, unless one run has both.
     """
-    every = [_across_runs(config, accepted)]
+    run_tables = [_across_runs(config, accepted)]
     for run in accepted:
         parts = (run.table(name) for name in ("rounds", "cells", "programs"))
-        own = schema.table("comparisons", comparisons.rows(config, *parts))
-        every.append(RunTable(run.identity, run.machine, own))
-    return comparisons.add_verdicts(pooling.pool(every))
+        table = schema.table("comparisons", comparisons.rows(config, *parts))
+        run_tables.append(RunTable(run.identity, run.machine, table))
+    return comparisons.add_verdicts(pooling.pool(run_tables))
 
 
 def _across_runs(config: Config, accepted: list[Run]) -> RunTable:
@@ -78,7 +78,7 @@ def _newest(accepted: list[Run], name: str) -> pd.DataFrame:
 def context(config: Config, accepted: list[Run]) -> dict:
     """Return the context of the newest run that measured the first study, with a list of all runs.
 
-    devices: what the run had, of those that it was asked for.
+    devices: the requested ones that the run had.
     """
     first = [run for run in accepted if of_tables(config).name in run.context["studies"]]
     newest = max(first or accepted, key=lambda run: run.identity)

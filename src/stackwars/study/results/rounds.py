@@ -44,7 +44,7 @@ NO_MEMORY, FAILED, PROCESSES = "no memory", "failed", "processes"
 CPU_TIME = {schema.STEADY: schema.STEADY_CPU, schema.REPLAY: schema.REPLAY_CPU}
 """The ratio of the CPU time of the same loops, by the ratio of their times."""
 Loops = dict[int, list[dict]]
-"""The loops of a program by round; none of a round in which it was not measured."""
+"""The loops of a program by round; none for a round in which it was not measured."""
 
 
 def build(config: Config, raw: Raw, cells: pd.DataFrame) -> pd.DataFrame:
@@ -92,8 +92,8 @@ def _native(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
                 events = [event(side, name) for side in sides]
                 if all(events):
                     yield _row(quantity, number, *map(_call_ms, events), CALL, **names)
-            own, base = ({number: loops.loops_of(side)} for side in sides)
-            yield from _of_loops(schema.STEADY, own, base, {number: process["basis"]}, **names)
+            subject, base = ({number: loops.loops_of(side)} for side in sides)
+            yield from _of_loops(schema.STEADY, subject, base, {number: process["basis"]}, **names)
 
 
 def _call_ms(timed: dict) -> float:
@@ -103,7 +103,7 @@ def _call_ms(timed: dict) -> float:
 
 
 def _replayed(config: Config, valid: dict[Cell, str], replay: ReplayCell, result: dict) -> Iterator[Row]:
-    """Yield the ratios of a replay's rounds: of programs and, in the native compiler, of native calls beside them."""
+    """Yield the ratios of a replay's rounds: of programs and, in the native compiler, of simultaneous native calls."""
     names = {"workload": replay.workload, "device": replay.device, "compiler": replay.compiler}
     rounds = [process["repetition"] for process in result["processes"]]
     programs: dict[str, Loops] = {
@@ -146,7 +146,7 @@ def _replayed(config: Config, valid: dict[Cell, str], replay: ReplayCell, result
 def _of_loops(quantity: str, one: Loops, base: Loops, bases: dict[int, str], **names: str) -> Iterator[Row]:
     """Yield a row for each round in which both have loops, and a row of their CPU time if that is a quantity.
 
-    bases: of the rounds; INTERLEAVED if they lack one.
+    bases: of the rounds; INTERLEAVED for a round without one.
     """
     for number, events in one.items():
         timed = {quantity: (events, base.get(number, []))}
@@ -255,7 +255,7 @@ def _logarithm(cell: Row, stage: str) -> tuple[float, float | None, float] | Non
 def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
     """Yield how the cost of compiling (first call less steady state) grows if a size doubles.
 
-    Least squares on logarithms; a point less than there are values, for the slope takes one.
+    Least squares on logarithms; one point fewer than there are values, because the slope takes one.
     """
     for keys, points in grown[grown["status"] == Status.OK].groupby(
         ["workload", "framework", "size"], sort=False

@@ -29,7 +29,7 @@ MANIFEST = "manifest.json"
 OF_A_RUN = (*(f"{name}.csv" for name in schema.TABLES), "context.json")
 """Files of an accepted run."""
 CONFIRMATION = "confirmation.json"
-"""What an accepted run says about the reference that was committed before it; older runs have no such file."""
+"""Results of an accepted run about the reference that was committed before it; older runs have no such file."""
 _NO_FILE = "no file"
 _PROCESSOR = {
     "cpu_family": "family",
@@ -37,7 +37,7 @@ _PROCESSOR = {
     "cpu_stepping": "stepping",
     "cpu_flags_digest": "flags",
 }
-"""Facts of a processor in a machine's record, beside its name."""
+"""Facts of a processor in a machine's record, without its name."""
 
 
 class DamagedRunError(ValueError):
@@ -110,8 +110,8 @@ def check(folder: Path) -> None:
 
 
 def files(folder: Path) -> list[Path]:
-    every = [folder / name for name in (*OF_A_RUN, MANIFEST)]
-    return [*every, folder / CONFIRMATION] if (folder / CONFIRMATION).exists() else every
+    result = [folder / name for name in (*OF_A_RUN, MANIFEST)]
+    return [*result, folder / CONFIRMATION] if (folder / CONFIRMATION).exists() else result
 
 
 def write_manifest(folder: Path) -> None:
@@ -127,8 +127,8 @@ def digest(path: Path) -> str:
 def kind(context: dict) -> str:
     """Return the kind of machine of a run, from its context.json: processor, cores, cache, peak, accelerators.
 
-    Hosts hide what processor they have, so two that run at different speeds are two kinds: a class of peaks is a
-    factor of the square root of 2 wide. A context may lack what its machine did not say.
+    Hosts hide their processor, so two that run at different speeds are two kinds: a class of peaks is a
+    factor of the square root of 2 wide. A context does not have what its machine did not report.
     """
     machine, peak = context.get("machine", {}), context.get("peaks", {}).get(CPU, {})
     numbers = [
@@ -152,7 +152,7 @@ def by_speed(kinds: Iterable[str]) -> list[str]:
 
 
 def short_names(kinds: Iterable[str]) -> dict[str, str]:
-    """Return kinds of machine by their class of peaks; if two have one, all with their processor, or else whole."""
+    """Return kinds of machine by their class of peaks; if two have one, all with their processor, or else in full."""
     ends = {kind: (kind.partition(", ")[0], kind.rpartition(", ")[2]) for kind in kinds}
     if len({rate for _, rate in ends.values()}) == len(ends):
         return {kind: rate for kind, (_, rate) in ends.items()}

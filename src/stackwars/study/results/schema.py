@@ -1,9 +1,9 @@
 """The tables of a run: their columns (columns.yaml), and how they are read and written.
 
-Eight tables hold everything that a run found: cells.csv (what was measured), programs.csv (what was emitted and
+Eight tables hold every result of a run: cells.csv (what was measured), programs.csv (what was emitted and
 compiled), values.csv (whose values are right), rounds.csv (observations), comparisons.csv (ratios with intervals and
 verdicts), causes.csv (why two programs differ in time), releases.csv (which release changed a program) and claims.csv.
-Two summaries stand beside them: profile.csv (time by class of operation) and effects.csv (factors of frontend,
+There are two summaries: profile.csv (time by class of operation) and effects.csv (factors of frontend,
 compiler and interaction).
 """
 
@@ -76,14 +76,14 @@ EXACT = (HBM, TEMPORARIES, LAYOUT, FUSIONS, OPERATIONS, PROGRAM, BATCH, STRUCTUR
 
 
 def key_of(row: dict) -> tuple[str, ...]:
-    """Return what identifies a row of comparisons.csv; columns that it lacks are empty."""
+    """Return what identifies a row of comparisons.csv; missing columns are empty."""
     return tuple(row.get(name, "") for name in COMPARISON_KEYS)
 
 
 def table(name: str, rows: list[dict]) -> pd.DataFrame:
     """Return the table of this name from rows that have some of its columns.
 
-    :raises ValueError: for a key that is no column of it.
+    :raises ValueError: for a key that is not one of its columns.
     """
     columns = TABLES[name]
     unknown = sorted({key for row in rows for key in row} - columns.keys())
@@ -133,7 +133,7 @@ def read(path: Path) -> pd.DataFrame:
 
     A column that is younger than the file is empty; one that no table has any more is left out.
 
-    :raises Damaged: for a file that is no table, or lacks columns that identify a row.
+    :raises Damaged: for a file that is no table, or without columns that identify a row.
     """
     try:
         result = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")

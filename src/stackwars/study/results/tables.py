@@ -22,7 +22,7 @@ NOT_MEASURED = "never"
 def write(config: Config, folder: Folder) -> None:
     """Read the measurements of the folder and write its tables and context.json.
 
-    :raises ValueError: if a compilation is of another program than the one that was emitted.
+    :raises ValueError: if a compilation belongs to another program than the emitted one.
     """
     folder.results.mkdir(parents=True, exist_ok=True)
     result = raw.read(config, folder.measured)
@@ -44,7 +44,7 @@ def write(config: Config, folder: Folder) -> None:
 
 
 def context(config: Config, raw: Raw) -> dict:
-    """Return what is true of a run as a whole: machine, date, versions, devices, settings, sizes.
+    """Return facts about a run: machine, date, versions, devices, settings, sizes.
 
     Values are empty if nothing was measured.
     """
@@ -53,7 +53,7 @@ def context(config: Config, raw: Raw) -> dict:
     others = [*raw.growth.values(), *raw.sharded.values()]
     processes = [p for p in of_cells or others if p["repeated"]]
     processes.sort(key=lambda process: process["started_s"])
-    # Nor has one of programs or checks alone a process; one whose compilers are unavailable has no date.
+    # A run of programs or checks alone has no process; one whose compilers are unavailable has no date.
     compiled = [one for one in (*raw.compiled, *raw.checks, *raw.releases) if "started_utc" in one]
     dated = processes or sorted(compiled, key=lambda one: one["started_utc"])
     last = dated[-1] if dated else {}
@@ -64,7 +64,7 @@ def context(config: Config, raw: Raw) -> dict:
             other = versions.get(name, version)
             versions[name if other == version else f"{name} ({cell.framework})"] = version
     revisions = sorted({one["source"]["git_revision"] for one in dated})
-    peaks = {device: own for device, (own, *_) in raw.peaks.items()}
+    peaks = {device: first for device, (first, *_) in raw.peaks.items()}
     devices = {}
     for device, answers in raw.devices.items():
         reasons = [answer["reason"] for answer in answers.values() if not answer["present"]]

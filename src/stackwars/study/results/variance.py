@@ -93,13 +93,13 @@ def _between(means: pd.DataFrame) -> dict[str, list[float]]:
     several = kinds[kinds["runs"] > 1]
     result = list(several["between"] - several["within"])
     kinds = kinds.assign(error=kinds["within"] / kinds["runs"], share=1 / kinds["runs"])
-    every = kinds.groupby("key", sort=False).agg(
+    by_key = kinds.groupby("key", sort=False).agg(
         between=("log", "var"), error=("error", "mean"), share=("share", "mean")
     )
-    every = every[every["between"].notna()]  # of two kinds or more
+    by_key = by_key[by_key["between"].notna()]  # of two kinds or more
     # The mean of a kind's runs varies by what is between runs too.
     of_a_run = max(0.0, float(np.mean(result))) if result else 0.0
-    return {"run": result, "machine": list(every["between"] - every["error"] - of_a_run * every["share"])}
+    return {"run": result, "machine": list(by_key["between"] - by_key["error"] - of_a_run * by_key["share"])}
 
 
 HELD_OUT_COLUMNS = ["run", "machine", "inside", "total"]
@@ -112,25 +112,25 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
     """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others of its kind predict it.
 
     A row for each run. inside: how many of its ratios (total) lie in the 95 % prediction interval of its kind of
-    machine; counted are those that at least FEWEST others of this kind have.
+    machine; only ratios that at least FEWEST others of this kind have are counted.
     """
-    every = []
+    run_tables = []
     for run in timed(accepted):
         observed = comparisons.observed(run.table("rounds"))
         observed = observed[observed["quantity"].isin(QUANTITIES) & observed["ratio"].notna()]
-        every.append(RunTable(run.identity, run.machine, observed.reset_index(drop=True)))
+        run_tables.append(RunTable(run.identity, run.machine, observed.reset_index(drop=True)))
     rows = []
-    for left_out in every:
-        pooled = pooling.pool([one for one in every if one is not left_out])
+    for left_out in run_tables:
+        pooled = pooling.pool([one for one in run_tables if one is not left_out])
         pooled = pooled[(pooled["machine"] == left_out.machine) & (pooled["runs"] >= FEWEST)]
         others = {key_of(row): row for row in pooled[pooled["predicted_low"].notna()].to_dict("records")}
         both = [(row, others.get(key_of(row))) for row in left_out.table.to_dict("records")]
-        found = [
+        inside = [
             other["predicted_low"] <= row["ratio"] <= other["predicted_high"]
             for row, other in both
             if other and row["interleaved"] == other["interleaved"]  # others estimate something else
         ]
-        rows.append((left_out.run, left_out.machine, sum(found), len(found)))
+        rows.append((left_out.run, left_out.machine, sum(inside), len(inside)))
     return pd.DataFrame(rows, columns=HELD_OUT_COLUMNS)
 
 

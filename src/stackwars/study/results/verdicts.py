@@ -58,14 +58,14 @@ COMPILED, SHARED, REUSED, COMPILED_AGAIN = "compiled", "shared", "reused", "comp
 def over_kinds(words: Sequence[str]) -> str:
     """Return what holds on every kind of machine, by the verdict on each of them.
 
-    Theirs, if all agree; OPPOSITE, if two decide for different sides; else that of a kind which decides nothing.
+    The common one if all agree; OPPOSITE if two decide for different sides; else an undecided kind's.
     """
-    found = set(words)
-    if len(found) == 1:
+    distinct = set(words)
+    if len(distinct) == 1:
         return words[0]
-    if any(found >= sides for sides in _SIDES):
+    if any(distinct >= sides for sides in _SIDES):
         return OPPOSITE
-    return NOT_SEPARATED if NOT_SEPARATED in found else INCONCLUSIVE
+    return NOT_SEPARATED if NOT_SEPARATED in distinct else INCONCLUSIVE
 
 
 def agreement(published_ratio: float, verdict: str) -> str:

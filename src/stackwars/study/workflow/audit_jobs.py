@@ -82,7 +82,7 @@ class AuditJobs:
     def audit(self, wildcards: Wildcards) -> Audit:
         """Return the audit of a path.
 
-        :raises WorkflowError: if the configuration lacks its framework, its compiler or the device.
+        :raises WorkflowError: if the configuration does not have its framework, its compiler or the device.
         """
         if wildcards.audit in pairs.KINDS:
             return self._pair(wildcards)
@@ -116,7 +116,7 @@ class AuditJobs:
         return cells.pins(self._config, audit.framework, audit.device)
 
     def lower_pins(self, wildcards: Wildcards) -> str | list:
-        """Return the pins of the environment in which replayed programs are made; [] without a replay."""
+        """Return the pins of the environment that lowers replayed programs; [] without a replay."""
         audit = self.audit(wildcards)
         return programs.lower_pins(self._config, audit.framework) if audit.compiler else []
 
@@ -150,9 +150,9 @@ class AuditJobs:
     def command(self, wildcards: Wildcards, input) -> str:
         """Return the audit's command but for its output."""
         audit = self.audit(wildcards)
-        kept = f"--folder {self.folder}/kept/{'-'.join(wildcards)}"
+        folder = f"--folder {self.folder}/kept/{'-'.join(wildcards)}"
         if audit.pair:
-            return f"{audit.module} --job {job_files.planned('pair', self._pair_job(audit.pair))} {kept}"
+            return f"{audit.module} --job {job_files.planned('pair', self._pair_job(audit.pair))} {folder}"
         peak = f"--peak {input.peak}" if audit.name in PEAKS else ""
         if audit.name == "fences":
             return (
@@ -162,7 +162,7 @@ class AuditJobs:
             )
         return (
             f"{audit.module} --job {job_files.planned('audit', self._subject_job(audit))} --pins {input.pins} {peak} "
-            f"{self._numbers(audit)} {kept}"
+            f"{self._numbers(audit)} {folder}"
         )
 
     def _pair_job(self, pair: Pair) -> PairJob:
@@ -198,7 +198,7 @@ class AuditJobs:
         return filled(ReplaySubjectJob, self._config, **names, compiler=audit.compiler, lower_pins=lower_pins)
 
     def _numbers(self, audit: Audit) -> str:
-        """Return the arguments of the audit that say how often, and at which sizes."""
+        """Return the audit's arguments for the number of processes and the sizes."""
         if audit.name != "independent":
             return ""
         full = self._config.presets["full"].sizes
@@ -226,7 +226,7 @@ class AuditJobs:
         }
         wanted = {
             "fences": framework_cells,
-            # A slow device of the same kind adds nothing to what the quiet one shows of a mutant.
+            # A slow device of the same kind adds nothing to the quiet one's results about a mutant.
             "mutants": {one for one in framework_cells if one[0] != CPU or quiet == CPU} | added | replays,
             # pyperf is in the environment for the CPU alone.
             "independent": framework_cells & {(quiet, name) for name in timed if quiet in CPUS},
@@ -244,5 +244,5 @@ class AuditJobs:
         return [name for name in written if name in studied and self._config.frameworks[name].workloads is None]
 
     def _having(self, form: Callable[[str], bool]) -> list[str]:
-        asked = {name: frameworks.load(name).DIALECT for name in self._config.frameworks}
-        return [name for name, dialect in asked.items() if form(dialect)]
+        dialects = {name: frameworks.load(name).DIALECT for name in self._config.frameworks}
+        return [name for name, dialect in dialects.items() if form(dialect)]

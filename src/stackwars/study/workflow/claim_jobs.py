@@ -25,7 +25,7 @@ class ClaimJobs:
     def _claim(self, wildcards: Wildcards) -> Claim:
         """Return the claim of a target.
 
-        :raises WorkflowError: if the configuration lacks what it needs, or the run does not measure its study.
+        :raises WorkflowError: if the configuration does not have what it needs, or the run does not measure its study.
         """
         claim = self._claims.claim(wildcards.claim)
         try:
@@ -45,7 +45,7 @@ class ClaimJobs:
         return sorted({sized.source(name) for name in chosen.workloads})
 
     def results(self, wildcards: Wildcards) -> list[str]:
-        """Return the results that decide it; of the reference, its claims: they are decided already."""
+        """Return the results that decide it; for the reference its claims, which are decided already."""
         if not self._grid.is_measured:
             return self._grid.result_paths("claims")
         claim = self._claim(wildcards)

@@ -27,7 +27,7 @@ AHEAD = Compilation("{target}", "{compiler}", Program("{framework}", "{workload}
 LARGEST_BATCH = Compilation("{target}", "{compiler}", Program("{framework}", "{workload}")).largest_batch_path
 WORKLOAD_GROUP = "compiled-{workload}"
 LAST = -1_000_000_000
-"""Priority of what no other job of a round waits for."""
+"""Priority of a job for which no other job of a round waits."""
 
 
 def lower_job(config: Config, program: Program) -> LowerJob:
@@ -114,13 +114,13 @@ def _compile(grid: Grid, wildcards: Wildcards) -> CompileJob:
 
 
 def _description(grid: Grid, wildcards: Wildcards) -> list[str]:
-    """Return the file that tells XLA what a GPU is, for a target that has one."""
+    """Return the file that describes the target's GPU to XLA, if it has one."""
     name = grid.config.targets[wildcards.target].description
     return [f"src/stackwars/measure/stablehlo/{name}"] if name else []
 
 
 def _code_source(grid: Grid, wildcards: Wildcards) -> str | list:
-    """Return where a compilation that stops before its code takes the code's size from; [] for others."""
+    """Return the file with the code's size for a compilation that stops before its code; [] for others."""
     config, compilation = grid.config, kinds.compilation_of(wildcards)
     if parallel.is_variant(compilation.program.variant) or programs.finished(config, compilation):
         return []

@@ -1,4 +1,4 @@
-"""Results that a run cannot build on: damaged ones, links to others, and those measured beside other programs."""
+"""Results that a run cannot build on: damaged ones, links to others, and results measured while other programs ran."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from stackwars.core import documents
 from stackwars.measure.rounds import ROUNDS
 
 ASIDE = "damaged"
-"""The folder, beside the results, to which a user moves damaged files."""
+"""The folder, next to the results, to which a user moves damaged files."""
 NO_RESULTS = {ASIDE, "logs", "claims", "beside"}
-"""Folders beside the results that hold none, or what others take over."""
+"""Folders next to the results that hold none, or that hold joint results."""
 DISTURBED = 0.1
 """Largest share of the cores that other programs may have had, the mean over a document's series; it is 0.05 at most on
 a quiet machine."""
@@ -41,18 +41,18 @@ def disturbed_text(root: Path) -> str:
     A document's share of other programs is the mean over the series that its processes make before their loops
     alternate.
     """
-    found = {}
+    busy = {}
     for path in _results(root):
         if path.name in ("cell.json", "replay.json"):
             shares = [float(share) for share in _OTHERS.findall(path.read_text(errors="replace"))]
             if shares and (mean := statistics.fmean(shares)) > DISTURBED:
-                found[path] = mean
-    if not found:
+                busy[path] = mean
+    if not busy:
         return ""
-    folders = " ".join(str(path.parent.relative_to(root)) for path in found)
+    folders = " ".join(str(path.parent.relative_to(root)) for path in busy)
     return (
         f"expected a machine with nothing else to do, got other programs that had up to "
-        f"{100 * max(found.values()):.0f} % of its cores; fix: end them, delete these folders of {root}, and run the "
+        f"{100 * max(busy.values()):.0f} % of its cores; fix: end them, delete these folders of {root}, and run the "
         f"same command again: {folders}"
     )
 

@@ -23,7 +23,7 @@ _TIMEOUT_S = 300
 
 
 def find(config: Config, device: str) -> dict[str, dict]:
-    """{framework: {"present": bool, "reason" or "kind": str}} for a device that is asked for.
+    """Return {framework: {"present": bool, "reason" or "kind": str}} for a device.
 
     The CPU is always present, as both of its devices.
     """
@@ -35,7 +35,7 @@ def find(config: Config, device: str) -> dict[str, dict]:
 
 
 def ask(framework: str, device: str, pins: Path) -> dict:
-    """Whether the framework finds the device: {"present": ..., "reason" or "kind": ...}."""
+    """Return whether the framework finds the device: {"present": ..., "reason" or "kind": ...}."""
     if device in CPUS:
         return {"present": True, "kind": device}
     if reason := why_absent(device):

@@ -1,4 +1,4 @@
-"""The cells, programs and replays that a configuration asks for, and the files of its run."""
+"""The cells, programs and replays that a configuration selects, and the files of its run."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Grid:
         }
         self.config_file = job_files.planned("config", config.step_document())
         self.step_args = self.arguments(self.config_file, self.out, self.measured)
-        """The arguments of every step that makes something of the run."""
-        own = job_files.planned("config", load(source="reference").step_document())
-        self.reference_args = self.arguments(own, REFERENCE_TABLES, REFERENCE)
+        """The arguments of every step that derives something from the run."""
+        reference_config = job_files.planned("config", load(source="reference").step_document())
+        self.reference_args = self.arguments(reference_config, REFERENCE_TABLES, REFERENCE)
         """Arguments of a step that makes tables of the reference: they follow the configuration as its file has it,
         because what a run overrides does not change the reference."""
         self.selected_cells = cells.measured(config)
@@ -96,14 +96,14 @@ class Grid:
         return partner is not None and self.measured_with(partner) == cell
 
     def replay_in(self, cell: Cell) -> ReplayCell | None:
-        """Return the replay that is measured in the rounds of a cell: that of the native compiler."""
+        """Return the replay that is measured in the rounds of a cell: the native compiler's."""
         replay = ReplayCell(cell.device, programs.native_compiler(self.config), cell.workload)
         return replay if replay in self._replays and self.is_measured_with(cell) else None
 
     def cell_of(self, replay: ReplayCell) -> Cell | None:
-        """Return the cell in whose rounds a replay is measured; None if it has rounds of its own."""
-        every = (Cell(name, replay.workload, replay.device) for name in self._known["framework"])
-        return next((cell for cell in every if cell in self.selected and self.replay_in(cell) == replay), None)
+        """Return the cell in whose rounds a replay is measured; None if it measures its rounds itself."""
+        candidates = (Cell(name, replay.workload, replay.device) for name in self._known["framework"])
+        return next((cell for cell in candidates if cell in self.selected and self.replay_in(cell) == replay), None)
 
     # Arguments and results of the steps
 
@@ -163,7 +163,7 @@ class Grid:
     # Results of compilers, and processes that belong to no cell
 
     def existing_or_expected(self, paths: Iterable[Path | str]) -> list[str]:
-        """Return these files of what was measured; of the reference those that it has."""
+        """Return these files of the measurements; of the reference, the existing ones."""
         return [f"{self.measured}/{p}" for p in paths if self.is_measured or self._exists(p)]
 
     def replays(self, *names: str) -> list[str]:
@@ -192,16 +192,16 @@ class Grid:
         return [f"{self.measured}/{program.path}/program.mlir.gz" for program in programs_]
 
     def base_programs(self) -> list[Program]:
-        """Return every framework's program of every compiled workload; of the reference those that it has."""
-        every = programs.base_programs(self.config)
-        return [p for p in every if self.is_measured or self._exists(p.path / "program.mlir.gz")]
+        """Return every framework's program of every compiled workload; of the reference, the existing ones."""
+        base = programs.base_programs(self.config)
+        return [p for p in base if self.is_measured or self._exists(p.path / "program.mlir.gz")]
 
     def listings(self) -> list[str]:
         """Return the programs that the paper lists: this run's if it measures them, else the reference's."""
         return self._of_cells(printed.listings(self.config), printed.PROGRAM)
 
     def forms(self) -> list[str]:
-        """Return the folders of what the compilers make of the programs that the paper lists step by step."""
+        """Return the folders of the compilers' forms of programs that the paper lists step by step."""
         return self._of_cells(printed.forms(self.config), FORMS)
 
     def _of_cells(self, rows: dict[str, list[Cell]], name: str) -> list[str]:
@@ -221,13 +221,13 @@ class Grid:
         return self.existing_or_expected(p.path / "arguments.json" for p in programs.base_programs(self.config))
 
     def optimised(self) -> list[str]:
-        """Return what the native compiler makes of programs that the report shows.
+        """Return the programs that the report shows, as the native compiler optimises them.
 
-        A run makes those of the programs on the CPU that the paper lists; the reference has what it has.
+        A run makes those of the programs on the CPU that the paper lists; of the reference, the existing ones count.
         """
         if not self.is_measured:
-            beside = [Path(path).with_name(printed.OPTIMISED) for path in self.emitted()]
-            return [str(path) for path in beside if path.exists()]
+            optimised = [Path(path).with_name(printed.OPTIMISED) for path in self.emitted()]
+            return [str(path) for path in optimised if path.exists()]
         if not programs.native_compiler(self.config):
             return []
         rows = printed.measured(self.config, printed.listings(self.config)).values()
@@ -255,7 +255,7 @@ def _unknown(what: str, known: Iterable[str], got: str) -> WorkflowError:
 
 
 def paper_files() -> list[str]:
-    """Return the files of the paper's text, without hidden ones and those that an editor keeps for itself."""
+    """Return the files of the paper's text, without hidden ones and an editor's own."""
     result = (path for path in Path("paper").rglob("*") if path.is_file())
     return sorted(str(path) for path in result if not _is_editors(path))
 

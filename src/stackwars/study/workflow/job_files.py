@@ -22,7 +22,7 @@ def planned(kind: str, content: Any) -> str:
 
     kind: the beginning of its name. content: JSON, or a job: a dataclass that `documents.read_job` reads back.
     """
-    # Keys keep their order: that of the configuration's frameworks and compilers is that of the tables.
+    # Keys keep their order: the tables have the order of the configuration's frameworks and compilers.
     text = json.dumps(asdict(content) if is_dataclass(content) else content, indent=1)
     path = FOLDER / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
     _planned[path] = text

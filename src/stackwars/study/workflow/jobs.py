@@ -6,7 +6,7 @@ meaning (`imports.digest`). Everything else that decides a result (the superviso
 a process) is the protocol of the kind: whoever changes it so that results differ raises the version in its row, and
 then every job of the kind runs again.
 
-A kind is a row of MEASURED or COMPILED, a function beside it that makes a job from the configuration, and the dataclass
+A kind is a row of MEASURED or COMPILED, a function next to it that makes a job from the configuration, and the class
 of its jobs in the module that runs them. The rule and the specification follow from the row.
 """
 
@@ -90,8 +90,8 @@ class Jobs:
         def command(wildcards: Wildcards, input: Any, output: Any) -> str:
             folder = Path(output[0]).parent
             text = kind.command.format(wildcards=wildcards, input=input, output=output, folder=folder)
-            given = {option: getattr(input, key) for option, key in kind.options.items()}
-            return " ".join([text, *(f"--{option} {file}" for option, file in given.items() if file)])
+            files = {option: getattr(input, key) for option, key in kind.options.items()}
+            return " ".join([text, *(f"--{option} {file}" for option, file in files.items() if file)])
 
         return command
 

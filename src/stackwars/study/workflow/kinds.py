@@ -18,7 +18,7 @@ from stackwars.study.workflow.grid import Grid, Wildcards
 
 Job = TypeVar("Job")
 ALONE, TIMED, COMPILING = "alone", "timed", "compiling"
-"""Demands of a job on its machine. No other job runs beside one that is alone, nor beside a timed one unless the preset
+"""Demands of a job on its machine. No other job runs with one that is alone, nor with a timed one unless the preset
 sets side_by_side. Two compilations may run side by side: nothing about them is timed against anything."""
 CELL = Cell("{framework}", "{workload}", "{device}").path
 """Folder of a cell, below the folder of the run, by the wildcards of its path."""
@@ -32,7 +32,7 @@ class Kind:
 
     version: of its protocol, see `jobs`. command: the module and its options, with the names input, output, wildcards,
     and folder, which holds the result. outputs: {name: path below the folder of the run}, the result first; a folder
-    ends with a slash. pins: those of its environment.
+    ends with a slash. pins: its environment's.
 
     make: returns the job, a dataclass that the command reads as JSON (`--job`). sources: files that decide a result.
     inputs: {name: path below the folder of the run, or a function}. ancient: names of inputs whose dates do not count.
@@ -56,7 +56,7 @@ class Kind:
 
 
 def filled(job: type[Job], config: Config, **chosen: Any) -> Job:
-    """Return a job with these values in its fields, and in others what the configuration has under their names.
+    """Return a job with these values in its fields; other fields get the configuration's values by their names.
 
     It has the settings, the preset, the dialect of a framework, module and options of a compiler, and the sizes and
     expected values of a workload.

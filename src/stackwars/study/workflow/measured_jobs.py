@@ -25,7 +25,7 @@ from stackwars.study.workflow.grid import Grid, Wildcards
 from stackwars.study.workflow.kinds import ALONE, BASE_PROGRAM, CELL, Kind, filled
 
 BESIDE = "beside"
-"""The folder of what was measured in the rounds of cells besides them."""
+"""The folder of the joint results of cells' rounds."""
 REPLAY = ReplayCell("{device}", "{compiler}", "{workload}").path
 REPLAY_CHECK = programs.check_path("{compiler}", "{workload}")
 CAUSES = programs.causes_path("{compiler}", "{workload}")
@@ -92,8 +92,8 @@ def _rounds(grid: Grid, *names: str) -> str:
     return f"--rounds {max(1, cells.rounds(grid.config, *names))}"
 
 
-def _beside(grid: Grid, cell: Cell | None) -> str | list:
-    """Return where a cell leaves what it measures for others; [] without a cell."""
+def _joint_results(grid: Grid, cell: Cell | None) -> str | list:
+    """Return the folder of a cell's joint results; [] without a cell."""
     return f"{grid.root}/{BESIDE}/{cell.path}" if cell else []
 
 
@@ -120,8 +120,8 @@ def replay_job(config: Config, replay: ReplayCell) -> ReplayJob:
 
 def _replayed_cells(grid: Grid, wildcards: Wildcards) -> list[Cell]:
     replayed = programs.replayed(grid.config, wildcards.workload, wildcards.compiler)
-    every = (Cell(program.framework, program.workload, wildcards.device) for program in replayed)
-    return [cell for cell in every if cell in grid.selected]
+    candidates = (Cell(program.framework, program.workload, wildcards.device) for program in replayed)
+    return [cell for cell in candidates if cell in grid.selected]
 
 
 def _replay(grid: Grid, wildcards: Wildcards) -> ReplayCellJob:
@@ -204,7 +204,7 @@ MEASURED = {
             "expected": kinds.expected_files,
             "joined": _joined,
             "joined_pins": _joined_pins,
-            "taken": lambda grid, w: _beside(grid, grid.measured_with(kinds.cell_of(w))),
+            "taken": lambda grid, w: _joint_results(grid, grid.measured_with(kinds.cell_of(w))),
         },
         options={"partner-pins": "partner", "replay-pins": "joined_pins", "taken": "taken"},
         arguments=_cell_arguments,
@@ -223,7 +223,7 @@ MEASURED = {
             "check": str(REPLAY_CHECK),
             "executables": str(REPLAY_CHECK.with_name(EXECUTABLES)),
             "expected": kinds.expected_files,
-            "taken": lambda grid, w: _beside(grid, grid.cell_of(kinds.replay_of(w))),
+            "taken": lambda grid, w: _joint_results(grid, grid.cell_of(kinds.replay_of(w))),
             "cells": lambda grid, w: grid.files(_replayed_cells(grid, w), "cell.json"),
             "peak": "{device}/peak.json",
         },
@@ -254,7 +254,7 @@ MEASURED = {
         make=lambda grid, w: sharded_job(grid.config, _sharded_point(grid, w)),
         sources=lambda grid, w: sharding.sources(grid.config, _sharded_point(grid, w)),
     ),
-    # A replay's gaps are known from its result alone: one job searches the causes of all, or finds that there is none.
+    # A replay's gaps are known from its result alone: one job searches all causes, or finds that there is no gap.
     "causes": Kind(
         version="1",
         command="stackwars.study.replay_causes --replay {input.replay} --output {output.result} "

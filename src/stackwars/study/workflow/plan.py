@@ -50,7 +50,7 @@ def _name(machine: dict) -> str:
 
 
 def timed_s(config: Config, outputs: list[str]) -> dict[str, tuple[float, str] | None]:
-    """Return {file of a cell or a replay: its expected seconds and their machine, None if nothing is known of it}.
+    """Return {file of a cell or a replay: its expected seconds and their machine, None if unknown}.
 
     The seconds are those of config/costs.csv, or else of the newest accepted run.
     """
@@ -154,7 +154,7 @@ def announce(config: Config) -> None:
 
 
 def bought(config: Config) -> list[str]:
-    """Return which part of the study a run with minutes has, and what its tables and claims lack."""
+    """Return which part of the study a run with minutes has, and what is missing in its tables and claims."""
     measured = {*cells.measured(config), *programs.measured_replays(config)}
     missing = [one for one in (*cells.asked(config), *programs.replays(config)) if one not in measured]
     tables = sorted({workloads.load(one.workload).TABLE for one in missing if one.device in CPUS})

@@ -41,7 +41,7 @@ _held: list[TextIO] = []
 
 
 def check_files(*files: Path | str) -> None:
-    """Refuse a read-only checkout and YAML that cannot be read, before Snakemake does: by a stack, and without a name.
+    """Refuse a read-only checkout and unreadable YAML before Snakemake does, whose error is a stack without a name.
 
     :raises WorkflowError: naming the folder, or the file and its line.
     """
@@ -79,7 +79,7 @@ def prepare(grid: Grid, workflow: Any) -> None:
     # core, from the cells that are being measured, and no option turns it off.
     workflow.scheduler.job_rate_limiter = None
     names = {job.name for job in planned}
-    if workflow.local_exec:  # a node of a cluster may have what this machine lacks
+    if workflow.local_exec:  # a node of a cluster may have what is missing here
         check_devices(planned)
     build_environments(planned)
     if lacking := preflight.check_tex("typeset" in names, "compiler_figures" in names):
@@ -115,7 +115,7 @@ def check_devices(jobs: Iterable[Any]) -> None:
 
 
 def build_environments(jobs: Iterable[Any]) -> None:
-    """Build what these jobs run in, before the first of them: no build stands between measurements.
+    """Build the environments of these jobs before the first of them: no build stands between measurements.
 
     :raises WorkflowError: if one cannot be built, saying why.
     """
@@ -156,8 +156,8 @@ def check_results(grid: Grid, planned: set[Path]) -> None:
 
 
 def print_faults(grid: Grid, workflow: Any) -> None:
-    """Print how many programs and cells are wrong, crashed or did not end, and what was measured beside other
-    programs.
+    """Print how many programs and cells are wrong, crashed or did not end, and how many were measured while other
+    programs ran.
     """
     if workflow.touch or not grid.is_measured or is_explaining(workflow):
         return
@@ -186,9 +186,9 @@ def print_summary(grid: Grid, workflow: Any) -> None:
     """Print what a finished run says of the claims and of the reference, then what it wrote and where to look."""
     if workflow.touch:
         return
-    made = {job.name for job in workflow.dag.finished_jobs}
+    rules = {job.name for job in workflow.dag.finished_jobs}
     text = Path(*grid.result_paths("reproduction_text"))
-    lines = text.read_text().splitlines() if made & {"typeset", "results"} and text.exists() else []
+    lines = text.read_text().splitlines() if rules & {"typeset", "results"} and text.exists() else []
     [tables] = grid.result_paths("comparisons")
     written = {
         "typeset": ("paper.pdf", "the answer on page 1, and the box that says what this build shows"),
@@ -196,7 +196,7 @@ def print_summary(grid: Grid, workflow: Any) -> None:
         "results": (tables, "every ratio with its interval and verdict; the other tables are beside it"),
         "audit_report": (f"{grid.root}/audits.json", "which audits failed, as page 1 of the next paper says"),
     }
-    lines += [wrote(*file) for rule, file in written.items() if rule in made]
+    lines += [wrote(*file) for rule, file in written.items() if rule in rules]
     if lines:
         print("\n" + fold("\n".join(lines), indent="    "), file=sys.stderr, flush=True)
 

@@ -1,6 +1,6 @@
 """The output of a run: a line for each job, with k of n and the time left, and at its end what failed and what to do.
 
-A handler of its own beside Snakemake's, which the default profile keeps quiet (`quiet: all`). With another --quiet, in
+A handler next to Snakemake's, which the default profile keeps quiet (`quiet: all`). With another --quiet, in
 a dry run and with --verbose Snakemake speaks, and this one does not.
 """
 
@@ -80,7 +80,7 @@ class Terminal(logging.Handler):
             case LogEvent.GROUP_INFO:
                 return f"submitting {record.group_id}, {len(record.jobs)} steps"
             case LogEvent.JOB_ERROR:
-                return "" if in_group else self._failure(failure(vars(record)), _made(vars(record)))
+                return "" if in_group else self._failure(failure(vars(record)), _outputs(vars(record)))
             case LogEvent.GROUP_ERROR:
                 return self._failure(lost(vars(record)), f"the job {record.groupid}")
             case LogEvent.ERROR:
@@ -108,9 +108,9 @@ class Terminal(logging.Handler):
         lines = [line for path in self._logs.pop(job, ()) for line in _results(Path(path))]
         return "\n".join(fold(f"    {line}", indent="      ") for line in lines)
 
-    def _failure(self, message: str, made: str) -> str:
+    def _failure(self, message: str, job: str) -> str:
         self._failed.append(message)
-        return "" if self._interrupted else f"failed: {made}; what runs beside it continues"
+        return "" if self._interrupted else f"failed: {job}; what runs beside it continues"
 
     def close(self) -> None:
         """Print what failed, as the last lines of a run; or that it was stopped."""
@@ -127,7 +127,7 @@ class Progress:
     """Count the jobs of a run that have begun, and estimate the time of the others.
 
     A job is expected to take the mean of its rule, in which jobs that have not ended count by what they cost. Seconds
-    are those by which a job makes the run longer: of its time the share of the cores that it has.
+    are those by which a job makes the run longer: its time, times its share of the cores.
     """
 
     def __init__(self, workflow: Any) -> None:
@@ -159,7 +159,7 @@ class Progress:
         return f"[{number}/{total}{f', {numbers.duration(left)} left' if left >= LEAST_LEFT else ''}]"
 
     def seconds_left(self) -> float:
-        """Return the seconds that the jobs take which have not ended, those side by side that fit beside each other."""
+        """Return the seconds of the jobs that have not ended; jobs that fit on the cores together run side by side."""
         by_rule: dict[str, list[float]] = {}
         for job, (rule, _) in self._jobs.items():
             seconds = self._took.get(job, self._costs.get(job, budget.SHORT_S))
@@ -174,7 +174,7 @@ class Progress:
 
 
 def _results(log: Path) -> list[str]:
-    """Return what a job says in its log: environments that it built, and its result in the last line."""
+    """Return the lines of a job's log about environments that it built, and its result in the last line."""
     lines = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
     built = [line for line in lines if line.startswith(ENVIRONMENT)]
     return built + [line.removeprefix(LABEL).strip() for line in lines[-1:] if line.startswith(LABEL)]
@@ -186,7 +186,7 @@ def failure(job: dict) -> str:
     job: rule_name, output, log and shellcmd of Snakemake's message about the failed job.
     """
     lines, logged = _logged([Path(path) for path in job["log"]])
-    lines.insert(0, f"Failed: {_made(job)} (rule {job['rule_name']})")
+    lines.insert(0, f"Failed: {_outputs(job)} (rule {job['rule_name']})")
     lines += map(fold, advice.advise(logged))
     if job.get("shellcmd"):
         # The commands find the harness's Python and the source by these two variables.
@@ -198,7 +198,7 @@ def failure(job: dict) -> str:
 
 
 def lost(group: dict) -> str:
-    """Return the same of a job of a cluster.
+    """Return the same text for a job of a cluster.
 
     group: groupid, aux_logs and job_error_info of Snakemake's message about it.
     """
@@ -231,7 +231,7 @@ def _logged(logs: list[Path]) -> tuple[list[str], str]:
 def refusal(exception: str, message: str) -> str:
     """Return Snakemake's message about an exception without its own stack; empty if it says nothing new."""
     if exception == "RuleException" or "At least one job did not complete" in message:
-        return ""  # a failed job has a message of its own
+        return ""  # a failed job has another message
     lines = message.splitlines()
     if exception == "InputFunctionException":
         lines = _between(lines, "Error:", "Wildcards:")
@@ -249,7 +249,7 @@ def _is_full(folder: Path) -> bool:
     return folder.exists() and shutil.disk_usage(folder).free < LEAST_BYTES
 
 
-def _made(job: dict) -> str:
+def _outputs(job: dict) -> str:
     """Return what a job makes: its first output, and how many more it has."""
     output = [str(path) for path in job["output"]]
     more = f" and {len(output) - 1} more" if len(output) > 1 else ""

@@ -143,7 +143,7 @@ def _arrow(axis: plt.Axes, x: float, level: int, dashed: bool) -> None:
 
 
 def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -> plt.Figure:
-    """Draw the time of both frontends' programs of each linear layer: a panel a compiler, the cores used beside a mark.
+    """Draw the times of both frontends' programs of each linear layer: a panel a compiler, with the cores used.
 
     rows: replays of cells.csv, with the column `product`.
     """
@@ -168,15 +168,15 @@ def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) ->
 def _dumbbells(axis: plt.Axes, rows: pd.DataFrame, products: list[str], pair: Comparison) -> None:
     label_rows(axis, products)
     for y, product in enumerate(products):
-        found = rows[rows["product"] == product].set_index("framework")
-        times = found["steady_ms"].dropna()
+        selected = rows[rows["product"] == product].set_index("framework")
+        times = selected["steady_ms"].dropna()
         axis.plot(times, [y] * len(times), color="#888888", linewidth=1.0, zorder=1)
         for side in (one for one in pair.sides if one in times.index):
             axis.plot(times[side], y, **_layout_mark(side, pair))
             is_longer = times[side] >= times.max()
             place = {"ha": "left" if is_longer else "right", "va": "center", "fontsize": 6.5}
             axis.annotate(
-                f"{found['cores'][side]:.1f}", (times[side], y), (4 if is_longer else -4, 0),
+                f"{selected['cores'][side]:.1f}", (times[side], y), (4 if is_longer else -4, 0),
                 textcoords="offset points", **place,
             )  # fmt: skip
 
@@ -214,11 +214,11 @@ def _release_panel(axis: plt.Axes, rows: pd.DataFrame, versions: list[str]) -> N
     axis.set_title(rows["title"].iloc[0])
     axis.set_xticks(range(len(versions)), versions, rotation=90)
     set_ratio_scale(axis, rows)
-    for look, (framework, own) in zip(LOOKS, rows.groupby("framework", sort=False), strict=False):
-        ok = own[own["ratio"].notna()]
+    for look, (framework, line) in zip(LOOKS, rows.groupby("framework", sort=False), strict=False):
+        ok = line[line["ratio"].notna()]
         places = [versions.index(version) for version in ok["version"]]
         draw_ratio_line(axis, places, ok, look | {"label": title(framework)})
-        wrong = own[own["status"].isin((Status.WRONG, Status.CRASH)) & own["version"].isin(versions)]
+        wrong = line[line["status"].isin((Status.WRONG, Status.CRASH)) & line["version"].isin(versions)]
         crosses = [versions.index(version) for version in wrong["version"]]
         if crosses:  # an empty line that is not clipped has the figure's corner in its box
             cross = {"color": look["color"], "clip_on": False, "label": "wrong value or crash"}
@@ -231,7 +231,7 @@ def sweeps(data: Dataset, pair: Comparison) -> pd.DataFrame:
     Columns of comparisons.csv (`compiler` is empty for a native ratio), `workload` as the title without sizes, the
     `sweep`, which is the size that differs, and its `size`. The preset's sizes are a point of both sweeps. Sizes are
     compared with each other, and a ratio that is pooled over other machines too would not fit the others: in the
-    reference each workload is of its newest run of the study.
+    reference each workload comes from its newest run of the study.
     """
     table = data.table("comparisons")
     if data.is_reference:
@@ -264,9 +264,9 @@ def draw_sweeps(rows: pd.DataFrame, compilers: list[str]) -> plt.Figure:
     looks = dict(zip(("", *compilers), LOOKS, strict=False))
     for of_sweep, sweep in zip(axes, SWEEPS, strict=False):
         for axis, workload in zip(of_sweep, workloads, strict=False):
-            own = rows[rows["workload"] == workload]
-            set_ratio_scale(axis, own)
-            _sweep_lines(axis, own[own["sweep"] == sweep].sort_values("size"), looks)
+            selected = rows[rows["workload"] == workload]
+            set_ratio_scale(axis, selected)
+            _sweep_lines(axis, selected[selected["sweep"] == sweep].sort_values("size"), looks)
             axis.set_xlabel(sweep)
     for axis, workload in zip(axes[0], workloads, strict=False):
         axis.set_title(workload)

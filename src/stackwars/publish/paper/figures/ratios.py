@@ -80,8 +80,8 @@ def _draw(
     known = [Series(one.label, one.rows.dropna(subset=["ratio"]), one.look) for one in series]
     label_rows(axis, list(titles.values()))
     axis.axvline(1, color="black", linewidth=0.8, zorder=1)
-    every = [1.0, *(kind["ratio"] for one in known for row in one.rows.itertuples() for kind in _kinds(row))]
-    low, high = min(every) / REACH, max(every) * REACH
+    ratios = [1.0, *(kind["ratio"] for one in known for row in one.rows.itertuples() for kind in _kinds(row))]
+    low, high = min(ratios) / REACH, max(ratios) * REACH
     set_log_scale(axis, "x", low, high, most=7)
     step = 0.8 / max(1, len({one.look["marker"] for one in known}))
     has_half = False
@@ -143,7 +143,7 @@ def _say_ends(axis: plt.Axes, below: str, above: str) -> None:
 def draw_compilers(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -> plt.Figure:
     """Draw the replay ratios of a pair's programs: a row a workload, a mark a compiler and kind of machine.
 
-    rows: of `replays`; those of THIS_RUN are in colour over the others in grey. A workload whose ratios are all near 1
+    rows: of `replays`; THIS_RUN is in colour, over the others in grey. A workload whose ratios are all near 1
     is named below instead.
     """
     machines = runs.by_speed(set(rows["machine"]) - {THIS_RUN})
@@ -161,9 +161,9 @@ def draw_compilers(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -
             is_first = not is_behind and compiler_title(compiler) not in [one.label for one in series]
             look |= {"color": BEHIND} if is_behind else {}
             series.append(Series(compiler_title(compiler) if is_first else "", here, look))
-    base, own = map(title, pair.sides)
-    label = f"replay of {own}'s program over that of {base}'s"
-    ends = (f"{own}'s program faster", f"{base}'s program faster")
+    base, subject = map(title, pair.sides)
+    label = f"replay of {subject}'s program over that of {base}'s"
+    ends = (f"{subject}'s program faster", f"{base}'s program faster")
     figure = _draw(shown, series, label, ends, columns=2, row_inches=0.3)
     words = dict(zip(FILLS, ("Filled", "Hollow", "Half"), strict=True))
     texts = [
@@ -199,14 +199,15 @@ def draw_split(rows: pd.DataFrame, pair: Comparison) -> plt.Figure:
     """
     looks = list(FACTORS)
     series = [Series(FACTORS[q], rows[rows["quantity"] == q], line_look(q, looks)) for q in looks]
-    base, own = map(title, pair.sides)
-    return _draw(rows, series, f"{own} over {base}", (f"{own} faster", f"{base} faster"), 3, row_inches=0.24)
+    base, subject = map(title, pair.sides)
+    ends = (f"{subject} faster", f"{base} faster")
+    return _draw(rows, series, f"{subject} over {base}", ends, 3, row_inches=0.24)
 
 
 def replays(data: Dataset) -> tuple[pd.DataFrame, Comparison]:
     """Return the replay ratios of the programs that are compared first, and the two sides.
 
-    Of the reference each kind of machine has its own row, the fastest kind first: `machine` has its short name.
+    In the reference each kind of machine has a row, the fastest kind first: `machine` has its short name.
     """
     pair = comparisons(data.config, PROGRAMS)[0]
     where = {"quantity": schema.REPLAY, "device": CPU, "subject": pair.subject, "baseline": pair.baseline}
@@ -223,14 +224,14 @@ def replays(data: Dataset) -> tuple[pd.DataFrame, Comparison]:
 def draw_answer(data: Dataset, run: Dataset | None = None) -> plt.Figure:
     """Draw Figure 1 of the paper.
 
-    run: whose ratios are drawn over those of the reference, in the compilers that it measured.
+    run: its ratios are drawn over the reference's, in the compilers that it measured.
     """
     (rows, pair), compilers = replays(data), list(data.study(MATRIX).compilers)
     if run:
-        own = replays(run)[0].assign(machine=THIS_RUN)
-        is_same = (own["subject"] == pair.subject) & (own["baseline"] == pair.baseline)
-        own = own[is_same & own["compiler"].isin(compilers)]
-        rows = pd.concat([rows[rows["compiler"].isin(own["compiler"])], own]) if len(own) else rows
+        ours = replays(run)[0].assign(machine=THIS_RUN)
+        is_same = (ours["subject"] == pair.subject) & (ours["baseline"] == pair.baseline)
+        ours = ours[is_same & ours["compiler"].isin(compilers)]
+        rows = pd.concat([rows[rows["compiler"].isin(ours["compiler"])], ours]) if len(ours) else rows
     return draw_compilers(rows, pair, compilers)
 
 

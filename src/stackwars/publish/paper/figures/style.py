@@ -147,7 +147,7 @@ FONTS = """<?xml version="1.0"?>
 def draw_graphs(texts: Path, output: Path) -> None:
     """Write graph-<name>.pdf for every <name>.dot of a folder, as Graphviz lays it out.
 
-    The font is that of the other figures, which matplotlib brings: a machine may have no other.
+    It has the other figures' font, which matplotlib brings: a machine may have no other.
     """
     with tempfile.TemporaryDirectory() as cache:
         settings = Path(cache, "fonts.conf")

@@ -63,7 +63,7 @@ def cause_rows(sources: Sources) -> pd.DataFrame:
 
 
 def _searches(data: Dataset) -> dict[tuple, str]:
-    """Return the run of each search and its machine's rate of products: a search is of one run on one machine."""
+    """Return the run of each search and its machine's rate of products: a search belongs to one run on one machine."""
     if not data.is_reference:
         return dict.fromkeys(indexed(data.table("causes"), *_GAP, "ratio"), "this run")
     return {
@@ -124,16 +124,16 @@ def effect_rows(sources: Sources) -> pd.DataFrame:
     for part in PARTS if result else ():
         row = {"workload": f"Largest: {part} ({_letter(part)})", "group": "counts"}
         for subset, head in SUBSETS.items():
-            own = table[(table["subset"] == subset) & (table["effect"] == part)]
-            row[head] = str((own["largest"] == part).sum())
+            rows = table[(table["subset"] == subset) & (table["effect"] == part)]
+            row[head] = str((rows["largest"] == part).sum())
         counts.append(row | dict.fromkeys((*PARTS, "shares"), ""))
     return frame([*result, *counts])
 
 
 def _effects(table: pd.DataFrame, workload: str) -> dict:
     """Return the row of a workload, or of the mean over all; nothing without a complete block."""
-    own = table[table["workload"] == workload]
-    rows = own[own["subset"] == effects.ALL].set_index("effect")
+    by_subset = table[table["workload"] == workload]
+    rows = by_subset[by_subset["subset"] == effects.ALL].set_index("effect")
     if rows.empty:
         return {}
     shares = " / ".join(f"{round(100 * rows.loc[part, 'share'])}" for part in PARTS)
@@ -145,7 +145,7 @@ def _effects(table: pd.DataFrame, workload: str) -> dict:
     }
     result |= {part: rows.loc[part, "factor"] for part in PARTS}
     for subset, head in SUBSETS.items():
-        largest = own[own["subset"] == subset]["largest"]
+        largest = by_subset[by_subset["subset"] == subset]["largest"]
         result[head] = _letter(largest.iloc[0]) if largest.any() else ""
     return result
 

@@ -38,7 +38,7 @@ def our_rows(sources: Sources) -> pd.DataFrame:
 
 
 def _rows(sources: Sources) -> pd.DataFrame:
-    """Return every claim; what one that cannot be tested rests on is the reason."""
+    """Return every claim; a claim that cannot be tested rests on the reason."""
     table = sources.run.table("claims")
     is_testable = table["verdict"] != NOT_TESTABLE
     rests_on = table["evidence"].map(counts).where(is_testable, table["evidence"])
@@ -69,13 +69,13 @@ def audit_state(sources: Sources) -> str:
 
 
 def audit_rows(sources: Sources) -> pd.DataFrame:
-    found = audits(sources)
+    result = audits(sources)
     origin = "No audit was run."
-    if found.run:
-        with_ = f", with revision {' and '.join(found.revisions)}" if found.revisions else ""
-        on = f", on {found.machine}" if found.machine else ""
-        origin = f"Of the run {found.run}{with_}{on}."
-    return frame(found.entries, escape(origin))
+    if result.run:
+        with_ = f", with revision {' and '.join(result.revisions)}" if result.revisions else ""
+        on = f", on {result.machine}" if result.machine else ""
+        origin = f"Of the run {result.run}{with_}{on}."
+    return frame(result.entries, escape(origin))
 
 
 def need_rows(_: Sources) -> pd.DataFrame:

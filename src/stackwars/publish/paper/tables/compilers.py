@@ -74,7 +74,7 @@ def _worst(replays: dict[tuple, dict]) -> str:
 
 
 def _times(cells: list[dict]) -> dict:
-    """Return the times of both sides; in place of their ratio why one of them has no time, or a wrong result."""
+    """Return the times of both sides; instead of their ratio, why one of them has no time or a wrong result."""
     result, failed = {}, None
     for side, cell in zip(("base", "own"), cells, strict=True):
         result[side] = StruckOut(cell["struck_ms"]) if cell["status"] == Status.WRONG else cell["steady_ms"]
@@ -100,13 +100,13 @@ def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: Co
 
 
 def split_columns(sources: Sources) -> tuple[Column, ...]:
-    base, own = map(title, main(sources).sides)
+    base, subject = map(title, main(sources).sides)
     return (
         *(Column("Workload", "workload"), Column("Compiler", "compiler")),
         Column("mean", "base", "ms", f"{base} (ms)"),
         Column("range", "base_range", "range", f"{base} (ms)"),
-        Column("mean", "own", "ms", f"{own} (ms)"),
-        Column("range", "own_range", "range", f"{own} (ms)"),
+        Column("mean", "own", "ms", f"{subject} (ms)"),
+        Column("range", "own_range", "range", f"{subject} (ms)"),
         *(
             Column("Program", schema.REPLAY, "ratio"),
             Column("Everything else", schema.EVERYTHING_ELSE, "ratio"),
@@ -164,7 +164,7 @@ def predicted(sources: Sources) -> Iterator[dict]:
     # The layers and the models of one run: milliseconds of two machines are not compared.
     every = of_study(matrix.study(MATRIX), matrix.table("cells"))
     of_one_run = every["run"].isin({cell["run"] for cell in alone.values()}) & (every["mode"] == schema.REPLAY)
-    whole = indexed(every[of_one_run], "workload", "compiler", "framework")
+    models = indexed(every[of_one_run], "workload", "compiler", "framework")
     by_layer = {layer(cells.sizes(data.config, name)): name for name in data.study(PRODUCTS).workloads}
     for model in (name for name in MODELS if name in matrix.study(MATRIX).workloads):
         counted = layers(model, cells.sizes(data.config, model))
@@ -175,7 +175,7 @@ def predicted(sources: Sources) -> Iterator[dict]:
                 for one, count in counted.items()
                 if one in by_layer
             ]
-            measured = _difference(whole, model, compiler, pair.sides)
+            measured = _difference(models, model, compiler, pair.sides)
             if costs and not is_missing(sum(costs)) and not is_missing(measured):
                 yield {
                     "model": model,
@@ -194,8 +194,9 @@ def _replays(data: Dataset, study: str) -> dict[tuple, dict]:
 
 def _difference(replays: dict[tuple, dict], workload: str, compiler: str, sides: tuple[str, str]) -> float:
     """Return the ms of the subject's program less those of the baseline's; NaN if one has no time."""
-    base, own = (replays.get((workload, compiler, side), {}).get("steady_ms", float("nan")) for side in sides)
-    return own - base
+    times = (replays.get((workload, compiler, side), {}).get("steady_ms", float("nan")) for side in sides)
+    base, subject = times
+    return subject - base
 
 
 TABLES = (

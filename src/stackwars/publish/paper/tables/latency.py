@@ -151,9 +151,9 @@ def ratio_rows(sources: Sources) -> pd.DataFrame:
     table = data.comparisons(STUDY, baseline=pair.baseline)
     by_key = indexed(table, "workload", "subject", "device", "quantity")
     cells = data.rows("cells", STUDY)
-    own = cells["framework"].map(frameworks.program_of) == pair.subject
+    is_subject = cells["framework"].map(frameworks.program_of) == pair.subject
     result = []
-    for cell in cells[own & (cells["device"] == CPU)].to_dict("records"):
+    for cell in cells[is_subject & (cells["device"] == CPU)].to_dict("records"):
         keys = [(cell["workload"], cell["framework"], CPU, stage) for stage in schema.STAGES]
         ours = [by_key.get(key) for key in keys]
         row = {"workload": cell["title"], "framework": framework_cell(cell)}

@@ -128,15 +128,16 @@ def fit_rows(sources: Sources) -> pd.DataFrame:
 
 
 def _need(rows: list[dict]) -> dict:
-    base, own = rows
-    result = {"workload": own["title"], "batch": variant_title(pd.Series(own)), "ratio": None, "code": None}
+    base, subject = rows
+    variant = variant_title(pd.Series(subject))
+    result = {"workload": subject["title"], "batch": variant, "ratio": None, "code": None}
     for side, one in zip(("base", "own"), rows, strict=True):
         result[side] = _memory(one)
         result[f"{side}_batch"] = _bracket(one) if one["variant"] == BASE else ""
     if result["base"] and result["own"]:
-        result["ratio"] = own["hbm_bytes"] / base["hbm_bytes"]
-        if own["variant"] == BASE:  # the code of other sizes is not generated
-            result["code"] = own["code_bytes"] / base["code_bytes"]
+        result["ratio"] = subject["hbm_bytes"] / base["hbm_bytes"]
+        if subject["variant"] == BASE:  # the code of other sizes is not generated
+            result["code"] = subject["code_bytes"] / base["code_bytes"]
     statuses = [one["published_status"] or DASH for one in rows]
     return result | {"published": " / ".join(statuses)}
 
@@ -157,17 +158,17 @@ def _bracket(row: dict) -> str | None:
 
 
 def fit_columns(sources: Sources) -> tuple[Column, ...]:
-    base, own = (title(side) for side in main(sources).sides)
+    base, subject = (title(side) for side in main(sources).sides)
     return (
         *(Column("Workload", "workload"), Column("Batch", "batch")),
         *(
             Column(base, "base", "bytes", "Memory (GiB)"),
-            Column(own, "own", "bytes", "Memory (GiB)"),
+            Column(subject, "own", "bytes", "Memory (GiB)"),
         ),
         Column("Ratio", "ratio", "number", "Memory (GiB)"),
         *(Column("Code", "code", "number"), Column("Published", "published")),
         Column(base, "base_batch", "text", "Largest batch", "r"),
-        Column(own, "own_batch", "text", "Largest batch", r"@{\hspace{5pt}}r"),
+        Column(subject, "own_batch", "text", "Largest batch", r"@{\hspace{5pt}}r"),
     )
 
 

@@ -43,7 +43,7 @@ SKIPPED = "%skipped%"
 class Ratio(NamedTuple):
     """A ratio, its interval, its verdict of :mod:`stackwars.study.results.verdicts`, and further `MARKS`.
 
-    kinds: the ratio on each of several kinds of machine, by their name; each has a line of its own.
+    kinds: the ratio on each of several kinds of machine, by their name; each has a line.
     """
 
     ratio: float
@@ -73,7 +73,7 @@ class Column:
     """A column: its head, the column of the rows that it shows, and how.
 
     format: a name in `FORMATS`. group: a head that neighbouring columns share. align: the column of the
-    tabular, by default that of the format.
+    tabular, by default the format's.
     """
 
     head: str
@@ -236,7 +236,7 @@ def _grouped(number: str) -> str:
 
 
 def _ms(value: float | str | StruckOut) -> Cell:
-    """Show a time in ms; one that is a text, a published one, verbatim; that of a wrong program struck out."""
+    """Show a time in ms: a published one, which is a text, verbatim, a wrong program's struck out."""
     if isinstance(value, StruckOut):
         time = NO_VALUE if is_missing(value.ms) else _grouped(significant(value.ms, 4))
         return Cell(text=rf"\struck{{{time}}}")
@@ -325,19 +325,19 @@ def by_kind(
     """
     known = known or {}
     name = next(column for column in columns if column != group_by)
-    every = {kind for value in rows.to_numpy().flat if isinstance(value, Ratio) for kind in value.kinds or ()}
-    left_out = {kind for kind in every if known.get(kind) == 1} if len(every) > 2 else set()
-    names = runs.short_names(every)
-    order = zip(runs.by_speed({*known, *every}), string.ascii_uppercase, strict=False)
-    letters = {kind: letter for kind, letter in order if kind in every - left_out}
+    kinds = {kind for value in rows.to_numpy().flat if isinstance(value, Ratio) for kind in value.kinds or ()}
+    left_out = {kind for kind in kinds if known.get(kind) == 1} if len(kinds) > 2 else set()
+    names = runs.short_names(kinds)
+    order = zip(runs.by_speed({*known, *kinds}), string.ascii_uppercase, strict=False)
+    letters = {kind: letter for kind, letter in order if kind in kinds - left_out}
     if len(letters) < 2:
         return rows
     lines = []
     for row in rows.to_dict("records"):
-        own = {
+        row_kinds = {
             kind for value in row.values() if isinstance(value, Ratio) for kind in value.kinds or ()
         } - left_out
-        for place, kind in enumerate(sorted(own, key=letters.__getitem__) or [""]):
+        for place, kind in enumerate(sorted(row_kinds, key=letters.__getitem__) or [""]):
             line = {column: _on(kind, value, place) for column, value in row.items()}
             named = Latex(f"{escape(row[name])} {letters[kind]}") if kind else row[name]
             lines.append(line | {name: named} | ({group_by: row[group_by]} if group_by else {}))
@@ -351,7 +351,7 @@ def by_kind(
 
 
 def _on(kind: str, value: object, place: int) -> object:
-    """Return a value of a row on the line of a kind of machine; what is of no kind stands on the first line."""
+    """Return a value of a row on the line of a kind of machine; a value of no kind stands on the first line."""
     if isinstance(value, Ratio) and value.kinds:
         return value.kinds.get(kind, "")
     return value if place == 0 else ""
