@@ -1,4 +1,4 @@
-"""Give advice about a failure, from the text of its log: the installer's, a job's or a run's.
+"""Give advice about a failure, from the text of its log: the installer's, a job's or a run's."""
 
 from __future__ import annotations
 

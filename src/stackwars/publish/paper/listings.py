@@ -197,8 +197,8 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
     :raises OSError: if a program cannot be read.
     """
-    # Half a page: two figures stand on one.
-    limit = PAGE_LINES // 2 // -(-len(row) // 2)
+    # Two figures stand on a page, with some lines of text.
+    limit = 2 * PAGE_LINES // 5 // -(-len(row) // 2)
     parts = [(title(cell.framework), lines(root / cell.path / printed.PROGRAM, limit)) for cell in row]
     is_cut = any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts)
     shown = "the beginning of the program" if is_cut else "the whole program"

@@ -29,7 +29,9 @@ Sources = dict[str, list[str | None] | None]
 def programs(config: Config, measured: Path) -> list[dict[str, Any]]:
     """Return the programs of each workload of which two frontends have one (see `_compared`)."""
     emitted = printed.emitted(config, measured, ACCEPTED).items()
-    rows = ((workload, {name: first_program(files) for name, files in row.items()}) for workload, row in emitted)
+    rows = (
+        (workload, {name: first_program(files) for name, files in row.items()}) for workload, row in emitted
+    )
     shown = [
         _compared(measured, workload, {name: one for name, one in row.items() if one}) for workload, row in rows
     ]

@@ -103,7 +103,9 @@ class Grid:
     def cell_of(self, replay: ReplayCell) -> Cell | None:
         """Return the cell in whose rounds a replay is measured; None if it measures its rounds itself."""
         candidates = (Cell(name, replay.workload, replay.device) for name in self._known["framework"])
-        return next((cell for cell in candidates if cell in self.selected and self.replay_in(cell) == replay), None)
+        return next(
+            (cell for cell in candidates if cell in self.selected and self.replay_in(cell) == replay), None
+        )
 
     # Arguments and results of the steps
 

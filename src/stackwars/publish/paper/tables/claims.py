@@ -96,8 +96,8 @@ TABLES = (
         rows=original_rows,
         columns=(Column("", "of", align=rf"{RAGGED}p{{0.06\textwidth}}"), *_COLUMNS),
         group_by="of",
-        note=r"""Needed: a majority and one more, or all of fewer than four; of a claim about every row, all. Slower, more and the like are said of
-        torch\_xla unless the claim names another.""",
+        note=r"""Needed: a majority and one more, or all of fewer than four; of a claim about every row, all. Slower,
+        more and the like are said of torch\_xla unless the claim names another.""",
         max_rows=32,
     ),
     Table(
