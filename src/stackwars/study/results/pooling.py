@@ -40,6 +40,8 @@ FLOOR = 1e-3
 """Share of the median under which a variance is one of values that agree by chance."""
 FEWEST = 3
 """Variances without which a family says nothing of the next one."""
+FEWEST_RUNS = 2
+"""Runs of a kind without which the next one is not predicted: a single run's variance is borrowed, and too small."""
 LEAST = 1e-12
 """The least variance that is divided by."""
 
@@ -190,7 +192,7 @@ def _columns(pooled: Pooled, rows: list[Row]) -> Row:
         **{name: rows[-1][name] for name in (*schema.COMPARISON_KEYS, "interleaved", "verdict", "machine")},
         **{"ratio": math.exp(pooled.mean.log), "error": pooled.mean.error, "dof": pooled.mean.freedom},
         **{"rounds": sum(row["rounds"] for row in rows), "runs": len(rows)},
-        **{"predicted_low": low, "predicted_high": high},
+        **({"predicted_low": low, "predicted_high": high} if len(rows) >= FEWEST_RUNS else {}),
         # The share of a margin follows from pooled ratios; the share that is removed, from each run's.
         "share": statistics.fmean(shares) if shares and rows[-1]["quantity"] == schema.REMOVAL else None,
         "contended": any(flags) if flags else None,

@@ -104,15 +104,13 @@ def _between(means: pd.DataFrame) -> dict[str, list[float]]:
 
 HELD_OUT_COLUMNS = ["run", "machine", "inside", "total"]
 QUANTITIES = (*schema.STAGES, schema.REPLAY)
-FEWEST = 2
-"""Other runs of a kind without which its prediction rests on borrowed variance alone, and is not counted."""
 
 
 def held_out(accepted: list[Run]) -> pd.DataFrame:
     """Return HELD_OUT_COLUMNS: whether each run, left out in turn, falls where the others of its kind predict it.
 
     A row for each run. inside: how many of its ratios (total) lie in the 95 % prediction interval of its kind of
-    machine; only ratios that at least FEWEST others of this kind have are counted.
+    machine; only ratios that at least `pooling.FEWEST_RUNS` others of this kind have are counted.
     """
     run_tables = []
     for run in timed(accepted):
@@ -122,7 +120,7 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
     rows = []
     for left_out in run_tables:
         pooled = pooling.pool([one for one in run_tables if one is not left_out])
-        pooled = pooled[(pooled["machine"] == left_out.machine) & (pooled["runs"] >= FEWEST)]
+        pooled = pooled[pooled["machine"] == left_out.machine]
         others = {key_of(row): row for row in pooled[pooled["predicted_low"].notna()].to_dict("records")}
         both = [(row, others.get(key_of(row))) for row in left_out.table.to_dict("records")]
         inside = [
