@@ -1,18 +1,24 @@
 """A run joins the reference: its tables beside the others', its measured files in place of older ones."""
 
 import json
+import re
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from stackwars.core import documents
+from stackwars.core.launch import REPOSITORY
 from stackwars.measure import PROTOCOL
 from stackwars.publish import accept
 from stackwars.study import cells, printed
 from stackwars.study.audits import audit_entries
 from stackwars.study.audits.audit_entries import Audits
+from stackwars.study.claims import pages
 from stackwars.study.config import load
 from stackwars.study.results import runs, schema
+from stackwars.study.workflow.grid import REFERENCE_TABLES
 
 CELLS = ("cpu/jax/gemm/cell.json", "cpu/torch_xla/gemm/cell.json")
 OTHER = "cpu/torch_inductor/two_matmuls/cell.json"
@@ -245,3 +251,23 @@ def test_uncommitted_replays_and_missing_or_other_tables_are_refused(tmp_path, n
         path.write_text(content)
     with pytest.raises((accept.AcceptError, documents.Damaged), match=said):
         accept.accept(tmp_path / "run", tmp_path / "reference")
+
+
+def test_the_command_ends_with_pages_of_the_pooled_reference(reference_tables, tmp_path, monkeypatch):
+    names = (pages.README, pages.TABLE, pages.PROTOCOL)
+    committed = {name: (REPOSITORY / name).read_text() for name in names}
+    for name, text in committed.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(re.sub(r"(?s)(<!-- \w+ -->\n).*?(\n<!-- /)", r"\1stale\2", text))
+
+    def pool_again(repository: Path) -> None:
+        shutil.copytree(reference_tables.results, repository / REFERENCE_TABLES)
+
+    monkeypatch.setattr(accept, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(accept, "accept", lambda *_: (IDENTITY, 0))
+    monkeypatch.setattr(accept, "pool_again", pool_again)
+    monkeypatch.setattr(accept, "write_answer", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["accept"])
+    accept.main()
+    assert {name: (tmp_path / name).read_text() for name in names} == committed

@@ -426,8 +426,8 @@ def _short_calls(data: Dataset) -> Counted:
         f"{word} on {latex.series(_with_ratios(row, row[EACH_KIND]) for row in rows.to_dict('records'))}"
         for word, rows in alone[alone["ratio"].notna()].groupby("verdict")
     ]
-    sentence = rf"We infer that other cores fall asleep between calls under {SHORT_MS:g}\,ms, so the ratios on one core decide"
-    yield "short_calls", f"{sentence}: {'; '.join(words)}." if words else ""
+    sentence = rf"We infer that other cores fall asleep between calls under {SHORT_MS:g}\,ms"
+    yield "short_calls", f"{sentence}, so the ratios on one core decide: {'; '.join(words)}." if words else ""
 
 
 def _with_ratios(row: dict, *sides: Iterable[dict]) -> latex.Latex:

@@ -22,8 +22,8 @@ from stackwars.study.claims import compare, decide, definitions
 from stackwars.study.claims.compare import Stability
 from stackwars.study.claims.confirm import Confirmations, label
 from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
-from stackwars.study.results import reference as reference_tables
 from stackwars.study.results import pooling, runs, schema, variance
+from stackwars.study.results import reference as reference_tables
 from stackwars.study.results.folder import MEASURED, REFERENCE, Folder
 from stackwars.study.results.reference import context
 
@@ -85,8 +85,8 @@ def between_runs(deviations: pd.DataFrame, held: pd.DataFrame) -> str:
     text = (
         f"In the reference, the standard deviation of a steady ratio is {wide} on all cores, and {narrow} on one. With "
         f"each of {held['run'].nunique()} runs on {held['machine'].nunique()} kinds of machine left out in turn, "
-        f"{held['inside'].sum():,} of {held['total'].sum():,} ratios that at least {pooling.FEWEST_RUNS} other runs of its "
-        "kind have lie in the prediction interval of that kind."
+        f"{held['inside'].sum():,} of {held['total'].sum():,} ratios that at least {pooling.FEWEST_RUNS} other runs of "
+        "its kind have lie in the prediction interval of that kind."
     )
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
