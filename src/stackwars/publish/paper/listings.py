@@ -197,10 +197,13 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
 
     :raises OSError: if a program cannot be read.
     """
-    # Two figures stand on a page, with some lines of text.
-    limit = 2 * PAGE_LINES // 5 // -(-len(row) // 2)
-    parts = [(title(cell.framework), lines(root / cell.path / printed.PROGRAM, limit)) for cell in row]
-    is_cut = any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts)
+    rows = -(-len(row) // 2)
+    # Two figures stand on a page, those of cut programs with some lines of text.
+    for limit in (PAGE_LINES // 2 // rows, 2 * PAGE_LINES // 5 // rows):
+        parts = [(title(cell.framework), lines(root / cell.path / printed.PROGRAM, limit)) for cell in row]
+        is_cut = any(text and text[-1].endswith(layout.LEFT_OUT) for _, text in parts)
+        if not is_cut:
+            break
     shown = "the beginning of the program" if is_cut else "the whole program"
     also = ", which the original shows too" if workload in IN_ORIGINAL else ""
     caption = f"{workloads.load(workload).TITLE}{also}: {shown}. {NOTE.format(source)}"

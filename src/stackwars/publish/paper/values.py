@@ -136,12 +136,13 @@ def _tallies(data: Dataset) -> Named:
             first = rows.iloc[0].to_dict()
             address = _compared(first, **where)
             yield f"{key}/compared", str(len(rows)), address
+            single = rows[rows[EACH_KIND].map(len) == 1]["title"].drop_duplicates()
+            if len(single):
+                yield f"{key}/one_kind/names", latex.series(single), address
             for word, decided in rows.groupby("verdict"):
                 row = _compared(first, verdict=str(word), **where)
                 yield f"{key}/{word}", str(len(decided)), row
                 yield f"{key}/{word}/names", latex.series(decided["title"].drop_duplicates()), row
-            single = rows[rows[EACH_KIND].map(len) == 1]["title"].drop_duplicates()
-            yield f"{key}/one_kind/names", latex.series(single) if len(single) else None, address
             most = rows["runs"].max()
             yield f"{key}/runs", None if is_missing(most) else f"{most:.0f}", address
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from stackwars.core import documents, hlo
@@ -58,8 +59,8 @@ def replays(measured: Path) -> dict[str, Row]:
         for framework, program in replay["programs"].items():
             if program["status"] == Status.OK:
                 names = (replay["device"], replay["compiler"], framework, replay["workload"])
-                # The first rounds have a series, and later ones none.
-                timed = zip(rounds, program["first_ns"], program["second_ns"], program["steady"], strict=False)
+                columns = (rounds, program["first_ns"], program["second_ns"], program["steady"])
+                timed = zip_longest(*columns)  # the first rounds have a series, and later ones none
                 result["/".join(names)] = {
                     "calls": _calls(timed),
                     "compile_s": [seconds and shortened(seconds) for seconds in program["compile_s"]],
@@ -75,8 +76,8 @@ def _cell(cell: dict) -> Row:
     named = [
         {e["event"]: e for e in p.get("events", [])} | {"round": p["repetition"]} for p in cell["processes"]
     ]
-    complete = [events for events in named if {"first", "second", "steady"} <= events.keys()]
-    timed = ((one["round"], one["first"]["ns"], one["second"]["ns"], one["steady"]) for one in complete)
+    called = [events for events in named if {"first", "second"} <= events.keys()]
+    timed = ((one["round"], one["first"]["ns"], one["second"]["ns"], one.get("steady")) for one in called)
     return {
         "sizes": cell["sizes"],
         "versions": cell["versions"],
@@ -85,25 +86,31 @@ def _cell(cell: dict) -> Row:
     }
 
 
-def _calls(timed: Iterable[tuple[int, int, int, dict]]) -> list[Row]:
-    """Return the calls of each process, from (round, ns of the first call, of the second, steady blocks).
+def _calls(timed: Iterable[tuple[int, int, int, dict | None]]) -> list[Row]:
+    """Return the calls of each process, from (round, ns of the first call, of the second, steady blocks or None).
 
     first, second and each of blocks: ms a call; calls: how many a block has; uncontended: for each block 1 if it is
-    uncontended, else 0.
+    uncontended, else 0. A process without a series has no blocks.
     """
     calls = list(timed)
-    baseline = baseline_wait_share([steady for *_, steady in calls])
+    baseline = baseline_wait_share([steady for *_, steady in calls if steady])
     return [
         {
             "round": number,
             "first": shortened(first / 1e6),
             "second": shortened(second / 1e6),
-            "calls": steady["calls"],
-            "blocks": [shortened(ns / steady["calls"] / 1e6) for ns in steady["ns"]],
-            "uncontended": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
+            **(_blocks(steady, baseline) if steady else {"calls": 0, "blocks": [], "uncontended": ""}),
         }
         for number, first, second, steady in calls
     ]
+
+
+def _blocks(steady: dict, baseline: float) -> Row:
+    return {
+        "calls": steady["calls"],
+        "blocks": [shortened(ns / steady["calls"] / 1e6) for ns in steady["ns"]],
+        "uncontended": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
+    }
 
 
 def process_row(process: dict) -> Row:
