@@ -55,8 +55,8 @@ class Program:
 
     label: its name in an answer. text: as it was emitted, or a portable artifact. named: returns {name: array} of its
     results, see `judge.value_key`. sources: the place in the frontend's source of each line of the text, if it is
-    known. file: the name of the text's file. sizes: of the workload. missing: why there is no program;
-    then there is no text.
+    known. file: the name of the text's file. sizes: of the workload. missing: why there is no program; then there is no
+    text. stages: the seconds of the frontend's tracing and lowering, as far as it tells them.
     """
 
     label: str
@@ -67,6 +67,7 @@ class Program:
     file: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
     missing: str = ""
+    stages: Mapping[str, float] = field(default_factory=dict)
 
     def place(self, place: str) -> str:
         """Return "file:line" of an operation in the frontend's source, or in the program's text if that is unknown."""
