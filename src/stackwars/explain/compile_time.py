@@ -44,7 +44,7 @@ from stackwars.explain.search import ENOUGH, MOST_KINDS, Findings, Retimed, Sear
 from stackwars.explain.table import COMPILE_S, LONG_S
 from stackwars.explain.task import Task
 
-FIRST = "module @first {\n  func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n    return %x : tensor<2xf32>\n  }\n}\n"
+FIRST = "module @first {\nfunc.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n}\n"
 """A program that compiles in a moment: what a compiler does once in a process is not counted."""
 LEAST_ROUNDS, MOST_ROUNDS = 3, 6
 """Rounds of fresh processes that decide a question: at least, and at most."""
