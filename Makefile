@@ -2,7 +2,8 @@
 #                   without measuring
 # make explain      PROGRAM=softmax.py: in which frontend and compiler it is
 #                   slow, wrong or fails, and why (or A=slow.mlir B=fast.mlir;
-#                   COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz, ASK=memory)
+#                   COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz, ASK=memory
+#                   or compile)
 # make paper        paper.pdf and report.html from cells measured here: the
 #                   original's study (STUDIES=stacks,matrix,beyond adds studies;
 #                   WORKLOADS=gemm,mha measures these workloads alone;

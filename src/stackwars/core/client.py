@@ -233,16 +233,21 @@ class Worker(Process):
         command: Sequence[str] = (),
         cap_gib: float | str = "auto",
         timeout_s: float = 300,
+        environ: dict[str, str] | None = None,
     ) -> None:
-        """command: Python's arguments to start another module that serves these commands."""
+        """command: Python's arguments to start another module that serves these commands. environ: further variables
+        of the process.
+        """
         arguments = command or ["-m", worker.__name__, spec.module, spec.device, json.dumps(spec.options)]
-        environ = {"XLA_FLAGS": spec.flags} if spec.flags else {}
+        environ = {**(environ or {}), **({"XLA_FLAGS": spec.flags} if spec.flags else {})}
         super().__init__(
             spec.python or sys.executable, arguments, cap_gib=cap_gib, timeout_s=timeout_s, environ=environ
         )
         self.spec = spec
         self.others_share = 0.0
         """The share of the cores' time that other processes had during the last timing, 0 to 1."""
+        self.compile_cpu_s = 0.0
+        """Seconds of the processor that the last `load` took, of all threads and of the compiler's processes."""
         self._keys: set[str] = set()
         self._types: dict[str, list | None] = {}
 
@@ -265,9 +270,9 @@ class Worker(Process):
         return output.read_bytes(), version
 
     def load(self, name: str, program: str | bytes, options: dict[str, Any] | None = None) -> float:
-        """Compile a program under a name; return the seconds."""
+        """Compile a program under a name; return the seconds on the clock."""
         answer = self.ask("load", name=name, path=self._write(program), options=options or {})
-        self._types[name] = answer["types"]
+        self._types[name], self.compile_cpu_s = answer["types"], answer["cpu_s"]
         return answer["seconds"]
 
     def is_loaded(self, name: str) -> bool:

@@ -56,7 +56,7 @@ class Program:
     label: its name in an answer. text: the emitted text, or a portable artifact. named: returns {name: array} of its
     results, see `judge.value_key`. sources: the place in the frontend's source of each line of the text, if it is
     known. file: the name of the text's file. sizes: the workload's sizes. missing: why there is no program;
-    then there is no text.
+    then there is no text. stages: seconds of the frontend's tracing and lowering, as far as they are known.
     """
 
     label: str
@@ -67,6 +67,7 @@ class Program:
     file: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
     missing: str = ""
+    stages: Mapping[str, float] = field(default_factory=dict)
 
     def place(self, place: str) -> str:
         """Return "file:line" of an operation in the frontend's source, or in the program's text if that is unknown."""

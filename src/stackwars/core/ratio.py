@@ -7,7 +7,7 @@ from round to round cancels.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import NamedTuple
@@ -100,6 +100,18 @@ class LogRatio:
         if self.error is None:
             return None
         return math.expm1(_student().stdtrit(self.freedom, [(1 + level) / 2, POWER]).sum() * self.error)
+
+
+def growth(sizes: Iterable[float], costs: Iterable[float]) -> LogRatio:
+    """Return the factor by which a cost grows if a size doubles: least squares on logarithms, of three sizes or more.
+
+    The exponent of the growth is its logarithm to base 2.
+    """
+    from scipy import stats
+
+    logs = [math.log2(one) for one in sizes]
+    fit = stats.linregress(logs, [math.log(one) for one in costs])
+    return LogRatio(float(fit.slope), float(fit.stderr), len(logs) - 2.0)
 
 
 def direction(estimate: Estimate) -> str:

@@ -1,8 +1,8 @@
 """Explain programs: which is slow, large, wrong, crashed or refused in which compiler, and why.
 
 `explain` tries every program in every compiler, prints the table of outcomes, and searches the cause of each gap in
-time or memory and of each fault: regions, layouts, passes and flags. It finds where programs that compute different
-things part. `recompilation.explain` searches why calls compile again. Both return an `answer.Answer`.
+time, memory or compiling and of each fault: regions, layouts, passes and flags. It finds where programs that compute
+different things part. `recompilation.explain` searches why calls compile again. Both return an `answer.Answer`.
 
 Programs are text and values are arrays: everything that compiles or runs does so in a worker process, which may crash.
 This room imports `stackwars.core` alone. It knows no frontend, no workload, no results folder and no Snakemake: who

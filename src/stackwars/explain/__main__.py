@@ -81,7 +81,10 @@ def parser() -> argparse.ArgumentParser:
         "--bound", type=not_negative, default=0.1, help="the gap that is worth explaining (default 0.1: 10 %%)"
     )
     explain.add_argument(
-        "--ask", type=objective, default=TIME, help="time: of a call (default); memory: bytes that XLA assigns"
+        "--ask",
+        type=objective,
+        default=TIME,
+        help="time: of a call (default); memory: bytes that XLA assigns; compile: seconds of compiling",
     )
     explain.add_argument(
         "--json", action="store_true", help="print explain.json, and all else to standard error"

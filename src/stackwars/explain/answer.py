@@ -21,7 +21,9 @@ from stackwars.explain.task import TIME
 SCHEMA = 3
 CAUSE, SPREAD, NOT_SEPARABLE = "cause", "spread", "not separable"
 NO_GAP, DIFFERENT, FAILED, NOT_DECIDED = "no gap", "different values", "failed", "not decided"
-"""Verdicts of a search for the cause of a gap; NOT_DECIDED also of one for the cause of a compilation."""
+NO_CAUSE = "no cause"
+"""Verdicts of a search for the cause of a gap; NOT_DECIDED also of one for the cause of a compilation, and NO_CAUSE of
+one for a program that does not compile long."""
 REDUCED, NOT_REDUCED, RIGHT = "reduced", "not reduced", "right"
 """Verdicts of a search for a fault, besides FAILED. RIGHT: in all further tries, so that it was seen once."""
 CLASSIFIED, NOT_CLASSIFIED, NOT_LOCATED = "classified", "not classified", "not located"
@@ -29,7 +31,8 @@ CLASSIFIED, NOT_CLASSIFIED, NOT_LOCATED = "classified", "not classified", "not l
 NATIVE = "itself"
 """In the place of a compiler, for what has no StableHLO: eager PyTorch, TorchInductor and NumPy."""
 LAYOUT, OPERATIONS = "argument layout", "operations"
-"""Differences of a region."""
+COMPUTED, REPEATED = "values computed while compiling", "repeated operations"
+"""Differences of a region, and what else one may be for which a program compiles long."""
 SHAPE, TYPE, WEAK_TYPE, SCALAR, VALUES = "shape", "element type", "weak type", "Python scalar", "values"
 """Differences between the arguments of two calls, and causes of a compilation."""
 FOLDED, SHARED, FIRST_VALUE = "constant", "equal scalars", "first value"
@@ -142,13 +145,15 @@ class Tried:
 
 @dataclass(frozen=True)
 class Cause:
-    """Why program a takes longer than program b, or longer than in another compiler.
+    """Why program a takes longer than program b, or longer than in another compiler; or why it compiles long.
 
     other: the other compiler; NATIVE if a takes longer than b, a framework without StableHLO, in which no region can be
     timed: then shares are of the time of all regions of a. verdict: one of those above; detail: in words. closed: the
     share of the gap that the regions close together; between compilers, that they make up. left_ms: what of the gap is
     left. ratio: of fresh processes; table_ratio: of the table, if it is outside of that interval. ask: the objective;
-    a_bytes, b_bytes: of a gap in memory.
+    a_bytes, b_bytes: of a gap in memory. If compiling was asked for, times are the processor's; b is None if a alone
+    compiles long. passes: seconds of compiling a, by XLA's clock. growth: the power of each size with which they grow.
+    reduced, script: texts of reduced.mlir and reproduce.py.
     """
 
     name: str
@@ -171,6 +176,10 @@ class Cause:
     ask: str = TIME
     a_bytes: int | None = None
     b_bytes: int | None = None
+    passes: dict[str, float] = field(default_factory=dict)
+    growth: dict[str, Interval] = field(default_factory=dict)
+    reduced: str = ""
+    script: str = ""
     schema: int = SCHEMA
 
     @property
@@ -287,7 +296,8 @@ class Cell:
     """A program in a compiler, or in a framework without StableHLO (compiler is NATIVE).
 
     detail, operation: of a compiler that refuses it. is_emitted: whether there is a program. wrong, total: elements.
-    ratio: of its cost to the best of the table.
+    ratio: of its cost to the best of the table. compile_s: by the clock; compile_cpu_s: by the processor, in a fresh
+    process.
     """
 
     program: str
@@ -307,6 +317,7 @@ class Cell:
     timing: Timing | None = None
     ratio: float | None = None
     memory: Memory | None = None
+    compile_cpu_s: float | None = None
 
     @property
     def ms(self) -> float | None:
@@ -314,8 +325,10 @@ class Cell:
 
     @property
     def cost(self) -> float | None:
-        """What is compared: bytes if they were asked for, otherwise ms; None if there is neither."""
-        return self.memory.total if self.memory else self.ms
+        """What is compared: bytes or seconds of compiling if these were asked for, else ms; None if there is none."""
+        if self.memory:
+            return self.memory.total
+        return self.ms if self.compile_cpu_s is None else self.compile_cpu_s
 
 
 @dataclass(frozen=True)
@@ -345,7 +358,8 @@ class Table:
     """Every program in every compiler.
 
     judge: what the values were compared with; judge_reason: why there are none. differ: how the programs compute
-    different things; "" if they do not. not_tried: {what: names} of what the configuration has besides.
+    different things; "" if they do not. not_tried: {what: names} of what the configuration has besides. stages: seconds
+    of each program's frontend.
     """
 
     name: str
@@ -363,6 +377,7 @@ class Table:
     machine: dict[str, Any] = field(default_factory=record)
     source: dict[str, Any] = field(default_factory=revision)
     ask: str = TIME
+    stages: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

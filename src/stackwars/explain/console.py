@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.lines import fold
-from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio, size
+from stackwars.core.numbers import count, milliseconds, percent, percent_interval, ratio, significant, size
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import (
     CAUSE,
@@ -31,7 +31,7 @@ from stackwars.explain.answer import (
 )
 from stackwars.explain.search import MOST_SHARE
 from stackwars.explain.table import native_gaps as gaps_of_natives
-from stackwars.explain.task import MEMORY, TIME
+from stackwars.explain.task import COMPILE, MEMORY, TIME
 
 WIDTH = 76
 """Columns: a run of the workflow indents by four."""
@@ -48,7 +48,12 @@ ARGUMENT, CONSTANT = "argument :", "stablehlo.constant"
 
 def lines(table: Table) -> list[str]:
     """Return the lines of a table, each of at most WIDTH columns or a sentence that is to be wrapped."""
-    return [f"{table.name}: {table.title}", *grid(table), *bytes_grid(table), *below(table)]
+    return [f"{table.name}: {table.title}", *grids(table), *below(table)]
+
+
+def grids(table: Table) -> list[str]:
+    """Return the table, the bytes of each program if they were asked for, and the seconds until it can be called."""
+    return [*grid(table), *bytes_grid(table), *seconds_grid(table)]
 
 
 def below(table: Table) -> list[str]:
@@ -118,12 +123,14 @@ def cell_text(cell: Cell | None) -> str:
     """Return what a cell of the table shows."""
     if cell is None:
         return "-"
+    factor = f" {ratio(cell.ratio)}x" if cell.ratio is not None else ""
+    factor += "" if cell.status is Status.OK else "?"
     if cell.memory:
-        factor = f" {ratio(cell.ratio)}x" if cell.ratio is not None else ""
-        return f"{size(cell.memory.total)}{factor}{'' if cell.status is Status.OK else '?'}"
+        return f"{size(cell.memory.total)}{factor}"
+    if cell.compile_cpu_s is not None:
+        return f"{significant(cell.compile_cpu_s)} s{factor}"
     if cell.timing:
-        factor = f" {ratio(cell.ratio)}x" if cell.ratio is not None else ""
-        return f"{milliseconds(cell.ms)} ms{factor}{'' if cell.status is Status.OK else '?'}"
+        return f"{milliseconds(cell.ms)} ms{factor}"
     if cell.status is Status.WRONG and cell.wrong:
         return f"wrong {count(cell.wrong)}/{count(cell.total)}"
     return f"{status_text(cell)} {cell.operation.rpartition('.')[2]}".strip()
@@ -142,11 +149,10 @@ def place(cell: Cell) -> str:
 
 def judged(table: Table) -> str:
     """Return what the outcomes were compared with."""
-    is_bytes = table.ask == MEMORY
     if table.judge:
-        means = "Bytes mean" if is_bytes else "A time means"
+        means = {MEMORY: "Bytes mean", COMPILE: "Processor seconds mean"}.get(table.ask, "A time means")
         return f"Judged by {table.judge}. {means} that all elements are right; the ratio is to the best of the table."
-    belongs = "Bytes with a ? belong" if is_bytes else "A time with a ? belongs"
+    belongs = "Bytes with a ? belong" if table.ask == MEMORY else "A time with a ? belongs"
     return f"Not judged: {table.judge_reason}. {belongs} to values that nothing vouches for."
 
 
@@ -177,15 +183,15 @@ def paragraph(answer: Cause | Fault | Parting) -> str:
 
 
 def cause_text(cause: Cause) -> str:
-    """Return the cause of a difference in time or memory in sentences."""
+    """Return the cause of a difference in time, memory or compiling in sentences."""
     factor = cause.ratio and cause.ratio.value
     head = f"{gap_text(cause.program, cause.compiler, cause.b, cause.other, factor, cause.ask)}: "
     if cause.verdict != CAUSE:
         if cause.detail.startswith(f"{cause.verdict} "):
             return head + cause.detail
         return f"{head}{cause.verdict}. {cause.detail.removeprefix(cause.verdict).lstrip(':. ')}"
-    if cause.ask == MEMORY and not cause.regions:
-        return f"{head}{cause.detail}."
+    if not cause.regions:
+        return " ".join([f"{head}{cause.detail}.", *compiling_text(cause)])
     places, kinds = sum(region.count for region in cause.regions), len(cause.regions)
     moved = f"{ratio(cause.table_ratio)}x in the table, which times one process." if cause.table_ratio else ""
     parts = [
@@ -195,6 +201,7 @@ def cause_text(cause: Cause) -> str:
         *map(region_text, cause.regions[:MOST_REGIONS]),
         f"And {kinds - MOST_REGIONS} more kinds: see the page." * (kinds > MOST_REGIONS),
         *(option_text(option, cause) for option in cause.options[:1]),
+        *compiling_text(cause),
     ]
     return head + " ".join(filter(None, parts))
 
@@ -202,9 +209,15 @@ def cause_text(cause: Cause) -> str:
 def gap_text(
     a: str, compiler: str, b: str | None, other: str | None, factor: float | None, ask: str = TIME
 ) -> str:
-    """Return which program is slower, or needs more memory, than what. b: the better program; None if `other` is the
-    faster compiler.
+    """Return which program is slower, needs more memory or compiles longer than what, or compiles long.
+
+    b: the better program; None if `other` is the faster compiler, or if the program compiles long.
     """
+    if ask == COMPILE:
+        if not b:
+            return f"{a} compiles long in {compiler}"
+        longer = f"{ratio(factor)} times as long as" if factor else "longer than"
+        return f"{a} takes {longer} {b} to compile in {compiler}"
     if ask == MEMORY:
         needs = f"{ratio(factor)} times the memory of" if factor else "more memory than"
         return f"{a} needs {needs} {b} in {compiler}"
@@ -217,6 +230,27 @@ def gap_text(
     return f"{a} takes {times} {than} {b} in {compiler}"
 
 
+def compiling_text(cause: Cause) -> list[str]:
+    """Return sentences on the passes and the growth of a compilation."""
+    if cause.ask != COMPILE:
+        return []
+    longest = [f"{name} {significant(seconds)} s" for name, seconds in cause.passes.items()][:MOST_NAMES]
+    told = (
+        f"Longest passes by XLA's clock: {', '.join(longest)}." if longest else "Times of passes are not told."
+    )
+    powers = [
+        f"The time grows with {name} to the power of {one.value:.1f} ({one.low:.1f} to {one.high:.1f})."
+        for name, one in cause.growth.items()
+    ]
+    return [told, *powers]
+
+
+def verb(cause: Cause) -> str:
+    """Return what is worse about the program of a cause."""
+    compiles = "takes longer to compile" if cause.b else "compiles long"
+    return {MEMORY: "needs more memory", COMPILE: compiles}.get(cause.ask, "is slower")
+
+
 def share_text(share: Share) -> str:
     """Return a share in percent with its interval, if it has one."""
     return f"{percent(share.share)}{percent_interval(share.low, share.high)}"
@@ -224,7 +258,7 @@ def share_text(share: Share) -> str:
 
 def closed_text(cause: Cause) -> str:
     """Return how much of the gap the regions of a cause close, or make up between compilers."""
-    verb = "make{} up" if cause.other else "close{}"
+    verb = "make{} up" if cause.other or not cause.b else "close{}"
     is_one = sum(region.count for region in cause.regions) == 1
     return f"{verb.format('s' * is_one)} {share_text(cause.closed)} of {whole(cause)}"
 
@@ -261,6 +295,8 @@ def option_share(option: Option, cause: Cause) -> str:
 
 def whole(cause: Cause) -> str:
     """Return the whole of which the shares of a cause are: no region of a framework without StableHLO can be timed."""
+    if cause.ask == COMPILE and not cause.b:
+        return "the time of compiling"
     return "the time of its regions" if cause.other == NATIVE else "the gap"
 
 
@@ -371,6 +407,23 @@ def bytes_grid(table: Table) -> list[str]:
             }
             result += blocks([compiler, *(cell.program for cell in known)], texts)
     return result
+
+
+def seconds_grid(table: Table) -> list[str]:
+    """Return the seconds by the clock that each program's frontend and compilers took; nothing if none is known."""
+    cells = {(cell.program, cell.compiler): cell.compile_s for cell in table.cells}
+    known = {
+        stage: [table.stages.get(program, {}).get(stage) for program in table.programs]
+        for stage in ("tracing", "lowering")
+    }
+    for compiler in table.compilers:
+        known[f"compiling in {compiler}"] = [cells.get((program, compiler)) for program in table.programs]
+    texts = {
+        title: [title, *("-" if one is None else significant(one) for one in column)]
+        for title, column in known.items()
+        if any(one is not None for one in column)
+    }
+    return blocks(["seconds", *table.programs], texts) if texts else []
 
 
 def peaks(table: Table) -> list[str]:

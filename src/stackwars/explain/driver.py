@@ -25,7 +25,7 @@ from stackwars.core.outcome import Failed, Outcome, Status, of_exception
 from stackwars.core.program import GraphError, Program
 from stackwars.core.program_text import refusal
 from stackwars.explain import answer as answers
-from stackwars.explain import cause, console, fault, memory, page, parting
+from stackwars.explain import cause, compile_time, console, fault, memory, page, parting
 from stackwars.explain import table as tables
 from stackwars.explain.answer import (
     FAILED,
@@ -41,7 +41,7 @@ from stackwars.explain.answer import (
 )
 from stackwars.explain.headline import headline
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.task import MEMORY, TIME, Lower, Settings, Task
+from stackwars.explain.task import COMPILE, MEMORY, TIME, Lower, Settings, Task
 
 VERSION = 2
 """Number of the protocol by which steps are done; another one redoes all of them."""
@@ -100,11 +100,13 @@ class Explanation:
     source: str = ""
 
     def __post_init__(self) -> None:
-        if self.settings.ask == MEMORY:
-            # Others assign no buffers that could be read.
-            others = [*(spec.name for spec in self.compilers if not spec.is_xla), *self.natives]
-            self.compilers, self.natives = [spec for spec in self.compilers if spec.is_xla], {}
-            self.not_tried = {**self.not_tried, "without a buffer assignment": others}
+        if self.settings.ask != TIME:
+            # Others assign no buffers that could be read, or compile no StableHLO here.
+            is_memory = self.settings.ask == MEMORY
+            others = [spec.name for spec in self.compilers if is_memory and not spec.is_xla]
+            self.compilers = [spec for spec in self.compilers if spec.name not in others]
+            what = f"without {'a buffer assignment' if is_memory else 'StableHLO'}"
+            self.not_tried, self.natives = {**self.not_tried, what: [*others, *self.natives]}, {}
         self._kept = Kept(self.output)
         inputs = file_digest(Path(self.inputs)) if self.inputs else ""
         self._keys = {
@@ -168,6 +170,7 @@ class Explanation:
             bound=self.settings.bound,
             versions={label: column.versions for label, column in columns.items()},
             ask=self.settings.ask,
+            stages={program.label: dict(program.stages) for program in self.programs},
         )
 
     # Expected values
@@ -225,7 +228,7 @@ class Explanation:
             if (outcome := self.unavailable.get(program.label) or self.unavailable.get(spec.name))
         }
         programs = [program for program in self.programs if program.label not in excused]
-        checked, versions, uses = excused, {}, {}
+        checked, versions, costs = excused, {}, {}
         if programs:
             with Worker(spec, **self.settings.limits) as worker:
                 is_timed = self.settings.ask == TIME
@@ -233,16 +236,23 @@ class Explanation:
                 for program in programs:
                     if not is_timed and checked[program.label].ran:
                         try:
-                            uses[program.label] = memory.use(worker, program)
+                            costs[program.label] = self._cost(worker, program)
                         except Failed as failed:
                             seconds = checked[program.label].compile_s
                             checked[program.label] = check.refused(failed, compile_s=seconds)
                 versions = _versions(worker)
         cells = [
-            tables.cell(program.label, spec.name, checked[program.label], uses.get(program.label))
+            tables.cell(program.label, spec.name, checked[program.label], **costs.get(program.label, {}))
             for program in self.programs
         ]
         return Column(cells, versions)
+
+    def _cost(self, worker: Worker, program: Program) -> dict[str, Any]:
+        """Return the field of a cell that has what is compared in place of times."""
+        if self.settings.ask == MEMORY:
+            return {"memory": memory.use(worker, program)}
+        found = compile_time.compiled(worker.spec, program.text, self.settings.limits)
+        return {"compile_cpu_s": found.cpu / 1e9}
 
     def _native(self, name: str, worker: Worker, expected: Expected) -> Column:
         """Try a framework without StableHLO."""
@@ -351,7 +361,7 @@ def search(kind: str, task: Task, folder: Path, unavailable: Outcome | None = No
         b, other = task.b and task.b.label, task.other and task.other.name
         sides = (task.compiler.name, task.a.label, b, other)
         failed = Cause(task.name, *sides, FAILED, "", ask=task.settings.ask)
-        find = memory.find if task.settings.ask == MEMORY else cause.find
+        find = {MEMORY: memory.find, COMPILE: compile_time.find}.get(task.settings.ask, cause.find)
         return searched(partial(find, task, say, Kept(folder)), failed, unavailable, say)
 
 

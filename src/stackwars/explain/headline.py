@@ -13,6 +13,7 @@ from stackwars.explain.answer import (
     LAYOUT,
     NATIVE,
     NOT_SEPARABLE,
+    OPERATIONS,
     REDUCED,
     RIGHT,
     Answer,
@@ -23,8 +24,8 @@ from stackwars.explain.answer import (
     Region,
 )
 from stackwars.explain.page import gaps, has_no_gap
-from stackwars.explain.table import CALL_MS, PAGE
-from stackwars.explain.task import MEMORY
+from stackwars.explain.table import CALL_MS, COMPILE_S, LONG_S, PAGE
+from stackwars.explain.task import COMPILE, MEMORY
 
 BAD = (Status.WRONG, Status.CRASH, Status.TIMEOUT)
 """Outcomes that accuse a compiler or a program, most urgent first."""
@@ -173,7 +174,7 @@ def _takes(answer: Answer, compiler: str, program: str, b: str | None, other: st
 
 def cause_text(cause: Cause) -> str:
     """Return the regions of a cause in words, and the share of the gap that they close."""
-    if cause.ask == MEMORY and not cause.regions:
+    if not cause.regions:
         return cause.detail
     shown = ", ".join(map(_region, cause.regions[:2]))
     more = len(cause.regions) - 2
@@ -183,7 +184,8 @@ def cause_text(cause: Cause) -> str:
 
 def _region(region: Region) -> str:
     names = console.operations(region.a)
-    return console.place_text(region, f"layout of an argument, {names}" if region.what == LAYOUT else names)
+    what = "layout of an argument" if region.what == LAYOUT else region.what
+    return console.place_text(region, names if what == OPERATIONS else f"{what}, {names}")
 
 
 def _unexplained(answer: Answer) -> Iterator[str]:
@@ -215,6 +217,8 @@ def _end(answer: Answer) -> str:
         return f"Nothing ran in a compiler: {others}{said}" if others else "Nothing was tried"
     timed = [cell for cell in ran if cell.cost]
     gap = _no_gap(answer) if len(timed) > 1 else ""
+    if table.ask == COMPILE and timed and max(cell.cost for cell in timed) < LONG_S:
+        gap += f", no compilation of {LONG_S:g} s"
     rest = f"; {others}" if others else ""
     if len(right) < len(ran):
         reason = table.judge_reason or next(
@@ -234,10 +238,9 @@ def _no_gap(answer: Answer) -> str:
         ratio = ratio_interval(cause.ratio.value, cause.ratio.low, cause.ratio.high)
         programs = _takes(answer, cause.compiler, cause.program, cause.b, cause.other, cause.ratio.value)
         return f"; not separable from noise: {programs}, {ratio}"
-    least = f"of memory beyond {percent(answer.table.bound)} and {size(PAGE)}"
-    if answer.table.ask != MEMORY:
-        least = f"beyond {percent(answer.table.bound)} and {CALL_MS} ms"
-    return f", no gap {least}"
+    beyond = f"beyond {percent(answer.table.bound)} and"
+    least = {MEMORY: f"of memory {beyond} {size(PAGE)}", COMPILE: f"of compiling {beyond} {COMPILE_S} s"}
+    return f", no gap {least.get(answer.table.ask, f'{beyond} {CALL_MS} ms')}"
 
 
 def _others(cells: Iterable[Cell]) -> str:
@@ -268,7 +271,7 @@ def _subject(answer: Answer, label: str) -> str:
 
 def _other(answer: Answer, label: str | None) -> str:
     name = console.display_name(label or "")
-    return f"{name}'s" if answer.workload else name
+    return f"{name}'s" if answer.workload and label else name
 
 
 def _short(text: str) -> str:

@@ -9,24 +9,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackwars.core import buffers, hlo
 from stackwars.core.buffers import Buffers
 from stackwars.core.client import Worker
 from stackwars.core.numbers import percent, size
-from stackwars.core.outcome import Failed
 from stackwars.core.program import Graph, Program
 from stackwars.core.program_text import not_donated, short_path
 from stackwars.explain import answer, cause
-from stackwars.explain.answer import CAUSE, NO_GAP, NOT_DECIDED, SPREAD, Buffer, Memory, Region, Share
-from stackwars.explain.bench import Bench, ClosedShare
-from stackwars.explain.cause import Finder, Say, Verdict, check_results
+from stackwars.explain.answer import CAUSE, NO_GAP, NOT_DECIDED, Buffer, Memory, Share
+from stackwars.explain.bench import Bench
+from stackwars.explain.cause import Say, Verdict, check_results
 from stackwars.explain.console import MOST_NAMES, operations
-from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, RegionKind
+from stackwars.explain.costs import CostFinder, CostSearch
+from stackwars.explain.hybrids import A, B, CutProgram
 from stackwars.explain.kept import Kept, digest
-from stackwars.explain.regions import CauseRegions
-from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE, Choice, Findings, KindTime, Retimed, Search
+from stackwars.explain.search import ENOUGH, Retimed
 from stackwars.explain.task import Task
 
 _LINE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
@@ -130,54 +129,19 @@ class Frames:
         return f"{short_path(name)}:{line[1]}" if name and line else ""
 
 
-@dataclass
-class MemorySearch(Search):
-    """A search in which a program's cost is the bytes that XLA assigns to it. sizes: bytes of A and of B."""
+class MemorySearch(CostSearch):
+    """A search in which a program's cost is the bytes that XLA assigns to it."""
 
-    sizes: tuple[int, int] = (0, 0)
-
-    def rank(self) -> list[KindTime]:
-        """Return the kinds whose regions differ, by the bytes of one alone, the largest difference first."""
-        rows = [row for kind in self.hybrids.kinds if not kind.is_same and (row := self._rank(kind))]
-        return sorted(rows, key=lambda row: -row.difference)
-
-    def _rank(self, kind: RegionKind) -> KindTime | None:
-        parts = [self.hybrids.region(kind.classes[0], side) for side in (A, B)]
-        try:
-            a, b = (self.bytes(part) if part.ops else 0 for part in parts)
-        except Failed as error:
-            self._note("a region alone", error)
-            return None
-        return KindTime(kind, a, b, a - b) if a or b else None
-
-    def alone(self, parts: Sequence[CutProgram], seconds: float) -> None:
-        """Return no times."""
-
-    def share(self, hybrid: CutProgram, seconds: float = 0) -> ClosedShare:
-        a, b = self.sizes
-        return ClosedShare((a - self.bytes(hybrid)) / (a - b), 0.0)
-
-    def bytes(self, program: CutProgram) -> int:
-        """Return the bytes of a program.
-
-        :raises Failed: if XLA does not compile it.
-        """
+    def cost(self, program: CutProgram) -> int:
         worker = self.bench.worker
         key = digest("bytes", worker.spec, program.text)
         return self.kept.once(key, lambda: assigned(worker, program.text).hbm)
 
 
-class MemoryRegions(CauseRegions):
-    """The regions of a cause of a difference in memory. The share of one is what it closes alone."""
-
-    def _of_choice(self, choice: Choice, *_: object) -> Region:
-        found = self._search.closed([choice])
-        what = answer.LAYOUT if choice.kind.is_layout else answer.OPERATIONS
-        return self._region(choice, what, None, found and found.value)
-
-
-class MemoryFinder(Finder):
+class MemoryFinder(CostFinder):
     """One search between two programs, of which the first needs more memory."""
+
+    searches = MemorySearch
 
     def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
         a, b = (assigned(worker, program.text) for program in self.programs)
@@ -197,38 +161,14 @@ class MemoryFinder(Finder):
         # Hybrids have no donated arguments, so both ends of the difference have none.
         texts = [program.text for program in self.programs]
         plain = [not_donated(text) if isinstance(text, str) else text for text in texts]
-        self._sizes = tuple(assigned(worker, text).hbm for text in plain)
-        if (rest := self._sizes[A] - self._sizes[B]) < ENOUGH * gap:
+        self._ends = tuple(assigned(worker, text).hbm for text in plain)
+        if (rest := self._ends[A] - self._ends[B]) < ENOUGH * gap:
             detail = f"without donation {first.label} needs {rest:,} bytes more, not {gap:,}"
             raise Verdict(NOT_DECIDED, f"not decided: {detail}")
         return bench, None
 
-    def _search_among(self, bench: Bench, hybrids: Hybrids) -> Search:
-        end = self.start + 0.8 * self.settings.budget_s
-        return MemorySearch(bench, hybrids, 0.0, end, self.say, self.kept, self._sizes)
-
-    inconsistent = (
-        NOT_DECIDED,
-        "not decided: values matched only on these inputs: a program of both sides needs less than either",
-    )
-
-    def _decide(self, search: Search, findings: Findings, retimed: Retimed | None) -> tuple[str, str]:
-        if not findings.choices:
-            what, most = f"all regions from {self.programs[B].label} close", findings.most
-            if findings.most >= ENOUGH:
-                what = "the regions that were tried close at most"
-                most = max(findings.curve.values(), default=0.0)
-            return NOT_DECIDED, f"not decided: {what} {percent(most)}"
-        families = {search.hybrids.family(choice.kind) for choice in findings.choices}
-        if len(families) > MOST_KINDS:
-            return SPREAD, f"no single region: the difference is spread over {findings.kinds} kinds"
-        self._check_hybrid(search.bench, search.hybrids.hybrid(findings.classes))
-        closed = search.closed(findings.choices)
-        if closed.value > MOST_SHARE:
-            return self.inconsistent
-        regions = MemoryRegions(search, self.programs).regions(findings, 0)
-        self.cause = replace(self.cause, closed=Share(closed.value), regions=regions)
-        return CAUSE, f"{percent(closed.value)} of the difference of {size(self._sizes[A] - self._sizes[B])}"
+    def _difference(self) -> str:
+        return size(self._ends[A] - self._ends[B])
 
 
 def donated(a: Buffers, b: Buffers, gap: int, programs: Sequence[Program]) -> tuple[float, str] | None:

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from stackwars.core import machine
 from stackwars.core.lines import wrote
-from stackwars.core.numbers import milliseconds, percent, ratio, size
+from stackwars.core.numbers import milliseconds, percent, ratio, significant, size
 from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
 from stackwars.explain import table as tables
 from stackwars.explain.answer import (
+    FAILED,
     NATIVE,
+    NO_CAUSE,
     NO_GAP,
     NOT_SEPARABLE,
     Answer,
@@ -24,6 +26,7 @@ from stackwars.explain.answer import (
     Question,
     Table,
 )
+from stackwars.explain.task import COMPILE
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
 """Exit statuses of `stackwars explain`."""
@@ -38,13 +41,13 @@ MOST_CHARACTERS = 180
 
 
 def write(folder: Path, answer: Answer) -> None:
-    """Write the files of an answer, and the reproducer and the reduced program of its first fault that has them."""
+    """Write the files of an answer, and the first reproducer and reduced program, of faults before causes."""
     answers.write(folder / "explain.json", answer)
     (folder / "explain.md").write_text(markdown(answer))
     (folder / "explain.html").write_text(html(answer))
     for name, texts in (
-        (REPRODUCER, [fault.script for fault in answer.faults]),
-        (REDUCED, [fault.reduced for fault in answer.faults]),
+        (REPRODUCER, [found.script for found in (*answer.faults, *answer.causes)]),
+        (REDUCED, [found.reduced for found in (*answer.faults, *answer.causes)]),
     ):
         (folder / name).unlink(missing_ok=True)
         if text := next(filter(None, texts), ""):
@@ -70,14 +73,18 @@ def gaps(table: Table, causes: Sequence[Cause]) -> list[Question]:
 def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> int:
     """Return NOT_RIGHT if a program is not right or they compute different things, SLOWER if there is a gap, else OK.
 
-    is_pair: only a gap counts by which the first of two programs is slower than the second.
+    is_pair: only a gap counts by which the first of two programs is slower than the second. A program that compiles
+    long counts as a gap.
     """
     cells = [cell for cell in table.cells if cell.compiler != NATIVE]
     if table.differ or any(cell.status is not Status.OK for cell in cells):
         return NOT_RIGHT
-    slower = gaps(table, causes)
+    slower: list[Question | Cause] = gaps(table, causes)
     if is_pair:
         slower = [gap for gap in slower if gap.a == table.programs[0] and gap.b]
+    slower += [
+        one for one in causes if one.ask == COMPILE and not one.b and one.verdict not in (FAILED, NO_CAUSE)
+    ]
     return SLOWER if slower or (not is_pair and console.native_gaps(table)) else OK
 
 
@@ -100,6 +107,7 @@ def html(answer: Answer) -> str:
         lstrip_blocks=True,
     )
     jinja.filters |= {"ms": milliseconds, "ratio": ratio, "percent": percent, "size": size}
+    jinja.filters["significant"] = significant
     table = answer.table
     return jinja.get_template(TEMPLATE).render(
         answer=answer,
@@ -127,7 +135,7 @@ def markdown(answer: Answer) -> str:
     table = answer.table
     sizes = ", ".join(f"{name} {value}" for name, value in answer.sizes.items())
     inputs = f", with the values of {answer.inputs}" if answer.inputs else ""
-    outcomes = [*console.grid(table), *console.bytes_grid(table), *_wrapped(console.below(table))]
+    outcomes = [*console.grids(table), *_wrapped(console.below(table))]
     if answer.sequences:
         outcomes = _wrapped(console.calls_lines(answer))
     body = [
@@ -148,9 +156,10 @@ def markdown(answer: Answer) -> str:
         f"Versions: {versions}; stackwars {table.source['git_revision']}",
         f"Machine: {machine.described(table.machine)}",
     ]
-    if any(fault.script for fault in answer.faults):
+    found = (*answer.faults, *answer.causes)
+    if any(one.script for one in found):
         end.append(f"`python {REPRODUCER}` exits 1 while the fault is there.")
-    reduced = next((fault.reduced for fault in answer.faults if fault.reduced), "")
+    reduced = next((one.reduced for one in found if one.reduced), "")
     listing = ["", *fenced(reduced.strip().splitlines(), "mlir")] if reduced else []
     shown = listing if len(body) + len(listing) + len(end) <= MOST_LINES else []
     return "\n".join([*body, *shown, *end]) + "\n"
@@ -181,7 +190,7 @@ def _regions(answer: Cause | Fault | Parting) -> list[str]:
         sides = (
             (answer.a, region.a, region.line_a),
             (answer.b or answer.a, region.b, region.line_b),
-        )[: 1 if answer.other == NATIVE else 2]
+        )[: 1 if answer.other == NATIVE or not (answer.b or answer.other) else 2]
         for label, operations, line in sides:
             text = "; ".join(" ".join(operation.split()) for operation in operations)
             short = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."

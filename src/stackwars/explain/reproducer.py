@@ -34,6 +34,7 @@ _HEADER = '''"""{doc}
 usage: python {name}; it exits with 1 while the fault is there, with 0 once it is gone.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -48,7 +49,8 @@ class Case:
 
     doc: lines about the fault. module: xla or iree. options: XLA's debug options, or IREE's flags. program: text.
     arguments: values; None for those from `seeded`, which all are or none. expected: the right results; None if they
-    are not known. results: what the compiler gave in place of them; [] if it gave none.
+    are not known. results: what the compiler gave in place of them; [] if it gave none. first: a small program.
+    seconds: of the processor, from which on compiling is the fault; 0 for other faults.
     """
 
     doc: str
@@ -60,6 +62,8 @@ class Case:
     expected: Expected | None = None
     results: Sequence[np.ndarray] = ()
     timeout_s: float = 120
+    first: str = ""
+    seconds: float = 0.0
 
 
 def seeded(types: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:
@@ -88,7 +92,11 @@ def write(case: Case, folder: Path) -> Path:
     if len(case.program) <= TEXT and '"""' not in case.program:
         program = f'r"""\n{case.program}"""'
     compile_program = getattr(standalone, f"compile_{case.module}")
-    used = (compile_program, standalone.wrong_elements, standalone.check, standalone.main)
+    used = (
+        *(compile_program, standalone.wrong_elements, standalone.check_compilation, standalone.check),
+        standalone.main,
+    )
+    compilation = f', "first": {case.first!r}, "seconds": {case.seconds:.2f}' if case.seconds else ""
     is_plain = all(kind.isbuiltin == 1 for _, kind in case.types)
     doc = case.doc.replace('"""', "'''").replace("\\", "/").strip()
     text = [
@@ -97,7 +105,8 @@ def write(case: Case, folder: Path) -> Path:
         "import numpy as np\n\n",
         "HERE = Path(__file__).resolve().parent\n",
         "nan, inf = np.nan, np.inf\n",
-        f"WRONG, REFUSED = {standalone.WRONG}, {standalone.REFUSED}  # exit statuses of the child\n",
+        f"WRONG, REFUSED, LONG = {standalone.WRONG}, {standalone.REFUSED}, {standalone.LONG}"
+        "  # exit statuses of the child\n",
         f"PROGRAM = {program}\n",
         f"INPUTS = np.load(HERE / {INPUTS!r})\n" if arrays else "",
         *(f"{line}\n" for line in arguments),
@@ -107,7 +116,7 @@ def write(case: Case, folder: Path) -> Path:
         "\n\n".join(inspect.getsource(function) for function in used),
         '\n\nif __name__ == "__main__":\n',
         f'    case = {{"program": PROGRAM, "options": {case.options!r}, "arguments": ARGUMENTS, ',
-        '"expected": EXPECTED}\n',
+        f'"expected": EXPECTED{compilation}}}\n',
         f"    main(case, {compile_program.__name__}, {case.timeout_s!r})\n",
     ]
     if arrays:

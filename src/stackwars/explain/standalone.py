@@ -2,15 +2,17 @@
 
 A case is {"program": text, "options": XLA's options or IREE's flags, "arguments": arrays, "expected": [{"at", "values",
 "scale", "limit"} for each result]}. at: places in the flattened result; scale: the largest size of its right values.
+A case of a long compilation has "seconds" of the processor besides, and "first", a small program.
 """
 
+import os
 import signal
 import subprocess
 import sys
 
 import numpy as np
 
-WRONG, REFUSED = 10, 11  # exit statuses of the child
+WRONG, REFUSED, LONG = 10, 11, 12  # exit statuses of the child
 
 
 def compile_xla(program, options):
@@ -75,6 +77,16 @@ def wrong_elements(values, expected):
     return lines
 
 
+def check_compilation(case, compile_program):
+    """Compile a small program, which starts the compiler, and the program; exit with LONG or 0."""
+    for program in (case["first"], case["program"]):
+        start = sum(os.times()[:4])
+        compile_program(program, case["options"])
+        seconds = sum(os.times()[:4]) - start
+    print(f"compiled in {seconds:.2f} processor seconds; long: {case['seconds']:.2f} or more", flush=True)
+    sys.exit(LONG if seconds >= case["seconds"] else 0)
+
+
 def check(case, compile_program):
     """Compile the program and run it three times; exit with WRONG, REFUSED or 0."""
     tries = []
@@ -102,7 +114,7 @@ def check(case, compile_program):
 def main(case, compile_program, timeout_s):
     """Check in a child process; exit with 1 while the fault is there, 0 once it is gone, and 2 if that is unknown."""
     if sys.argv[1:] == ["--child"]:
-        check(case, compile_program)
+        (check_compilation if "seconds" in case else check)(case, compile_program)
     child = subprocess.Popen([sys.executable, __file__, "--child"])
     try:
         status = child.wait(timeout_s)
@@ -112,6 +124,8 @@ def main(case, compile_program, timeout_s):
         sys.exit(f"FAULT: no end after {timeout_s:g} s")
     if status < 0:
         sys.exit(f"FAULT: {signal.Signals(-status).name} ended the process")
+    if status == LONG:
+        sys.exit("FAULT: it compiles long")
     if status in (WRONG, REFUSED):
         sys.exit("FAULT: wrong values" if status == WRONG else "FAULT: the compiler or its runtime refuses it")
     print("no fault" if status == 0 else "expected jaxlib or IREE, and NumPy; fix: install them")

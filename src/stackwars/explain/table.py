@@ -17,12 +17,14 @@ FAULTS = (Status.CRASH, Status.WRONG, Status.TIMEOUT, Status.UNSUPPORTED)
 """Outcomes that a search explains, most urgent first."""
 CALL_MS = 0.05
 """Times that differ by less may differ in the cost of a call alone."""
+COMPILE_S, LONG_S = 0.05, 2.0
+"""Seconds of the processor: compilations that differ by less do not count, and one that takes less is not long."""
 PAGE = 4096
 """Bytes that differ by less do not count."""
 
 
-def cell(program: str, compiler: str, checked: Checked, memory: Memory | None = None) -> Cell:
-    """Return the cell of a program in a compiler."""
+def cell(program: str, compiler: str, checked: Checked, **costs: Memory | float) -> Cell:
+    """Return the cell of a program in a compiler. costs: its fields that have what was asked for in place of times."""
     verdict = {key: value for key, value in (checked.verdict or {}).items() if key != "judge"}
     return Cell(
         *(program, compiler, checked.outcome.status, checked.outcome.detail),
@@ -31,7 +33,7 @@ def cell(program: str, compiler: str, checked: Checked, memory: Memory | None = 
         **verdict,
         compile_s=checked.compile_s,
         timing=checked.timing,
-        memory=memory,
+        **costs,
     )
 
 
@@ -67,8 +69,8 @@ def joined(texts: Iterable[str]) -> str:
 
 
 def is_gap(slow: Cell, fast: Cell, bound: float) -> bool:
-    """Return whether two costs differ by more than the bound, and by more than calls or pages can."""
-    least = PAGE if slow.memory else CALL_MS
+    """Return whether two costs differ by more than the bound, and by more than calls, pages or compilations can."""
+    least = PAGE if slow.memory else CALL_MS if slow.timing else COMPILE_S
     return slow.cost > (1 + bound) * fast.cost and slow.cost - fast.cost > least
 
 
@@ -80,7 +82,7 @@ def gaps(cells: Iterable[Cell], bound: float) -> list[Question]:
     known = [one for one in cells if one.cost and one.compiler != NATIVE]
     for slow, fast in permutations(known, 2):
         b = fast.program if fast.compiler == slow.compiler else None
-        other = fast.compiler if fast.program == slow.program and not slow.memory else None
+        other = fast.compiler if fast.program == slow.program and slow.timing else None
         if (b or other) and is_gap(slow, fast, bound):
             sides = (slow.compiler, slow.program, b, other)
             result.append(Question("cause", gap_id(*sides), *sides, gap=slow.cost / fast.cost))
@@ -88,7 +90,7 @@ def gaps(cells: Iterable[Cell], bound: float) -> list[Question]:
 
 
 def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings: Settings) -> list[Question]:
-    """Return what is worth explaining: the largest gaps, and the faults of each family of compilers.
+    """Return what is worth explaining: the largest gaps, long compilations, and the faults of each family of compilers.
 
     The gaps: the slowest program of each compiler against its fastest, the slowest compiler of each program against its
     fastest, once for programs with the same two compilers, and the fastest of all against the fastest framework without
@@ -107,7 +109,18 @@ def questions(cells: Sequence[Cell], compilers: Sequence[CompilerSpec], settings
         for sides in [(best.compiler, best.program, native.program, NATIVE)]
     ]
     largest = sorted([*causes.values(), *natives], key=lambda gap: -gap.gap)
-    return largest[: settings.questions] + _faults(cells, compilers)[: settings.questions]
+    parts = (largest, _long(cells), _faults(cells, compilers))
+    return [question for part in parts for question in part[: settings.questions]]
+
+
+def _long(cells: Sequence[Cell]) -> list[Question]:
+    """Return why programs compile long, if compiling was asked for: one in each compiler, which takes longest there."""
+    result: dict[str, Question] = {}
+    for one in sorted(cells, key=lambda one: -(one.compile_cpu_s or 0)):
+        sides = (one.compiler, one.program, None, None)
+        if (one.compile_cpu_s or 0) >= LONG_S:
+            result.setdefault(one.compiler, Question("cause", gap_id(*sides), *sides))
+    return [*result.values()]
 
 
 def native_gaps(cells: Iterable[Cell], bound: float) -> list[tuple[Cell, Cell]]:

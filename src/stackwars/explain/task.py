@@ -13,9 +13,9 @@ from stackwars.core.client import CompilerSpec
 from stackwars.core.program import Argument, Graph, Program, fixed
 from stackwars.core.types import dtype, integer_range, is_float, shape
 
-TIME, MEMORY = "time", "memory"
-ASKS = (TIME, MEMORY)
-"""Objectives of an explanation: ms of a call, or bytes of XLA's buffer assignment."""
+TIME, MEMORY, COMPILE = "time", "memory", "compile"
+ASKS = (TIME, MEMORY, COMPILE)
+"""Objectives of an explanation: ms of a call, bytes of XLA's buffer assignment, or seconds of compiling."""
 INTEGERS = 8
 """Integers of arguments without values are below this in the first set of inputs, and scalars in both: they may be the
 bound of a loop. Others cover their type's range in the second set."""

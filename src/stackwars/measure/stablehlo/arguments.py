@@ -250,6 +250,7 @@ def load_program(
         named=lambda results: named(document, results),
         sources=tuple(program_text.load_sources(document["sources"])) if "sources" in document else (),
         file=program.name.removesuffix(".gz"),
+        stages=document.get("stages", {}),
         sizes=sizes,
     )
 

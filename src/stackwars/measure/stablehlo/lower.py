@@ -36,6 +36,11 @@ from stackwars.setup.environments import ensure, why_unavailable
 
 CRASHES = {signal.SIGABRT, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGBUS}
 """Signals that mean the framework crashed. SIGKILL is excluded: it means out of memory."""
+STAGES = {
+    "/jax/core/compile/jaxpr_trace_duration": "tracing",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lowering",
+}
+"""Stages of a frontend by JAX's events."""
 IMPORT_S = 300
 """Additional seconds for the first program of a `Lowering`, which includes the framework's imports."""
 
@@ -64,8 +69,28 @@ def lower(job: LowerJob, *, has_values: bool = False) -> tuple[str, dict]:
     that says why, without arguments.
     """
     start = time.perf_counter()
+    stages = _stages()
     lowered, versions = _lowered(job, has_values)
-    return lowered.text, _document(job, lowered, versions, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    # JAX alone tells them apart; elsewhere lowering includes the tracing.
+    document = {
+        "stages": {name: round(one, 4) for name, one in stages.items()} or {"lowering": round(seconds, 4)}
+    }
+    return lowered.text, _document(job, lowered, versions, seconds) | document
+
+
+def _stages() -> dict[str, float]:
+    """Return a dictionary that gets the seconds of JAX's tracing and lowering from now on; empty without JAX."""
+    result: dict[str, float] = {}
+
+    def listen(event: str, seconds: float, **_: object) -> None:
+        if stage := STAGES.get(event):
+            # The program's own trace takes longest: it includes those of the functions inside it.
+            result[stage] = max(seconds, result.get(stage, 0.0))
+
+    if "jax" in sys.modules:
+        sys.modules["jax"].monitoring.register_event_duration_secs_listener(listen)
+    return result
 
 
 def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds: float) -> dict:

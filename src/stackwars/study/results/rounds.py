@@ -22,7 +22,7 @@ from scipy import stats
 
 from stackwars.core.documents import Row, event
 from stackwars.core.outcome import Status
-from stackwars.core.ratio import LEVEL
+from stackwars.core.ratio import LEVEL, growth
 from stackwars.measure import loops, workloads
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.cells import Cell
@@ -264,6 +264,6 @@ def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
         costs = points["first_ms"] - points["steady_ms"]
         if len(points) < 3 or (costs <= 0).any():
             continue
-        fit = stats.linregress(points["value"].map(math.log2), costs.map(math.log))
+        fit = growth(points["value"], costs)
         names = {"workload": workload, "variant": size, "subject": framework, "baseline": framework}
-        yield _summary(schema.SCALING, fit.slope, fit.stderr, len(points) - 1.0, **names)
+        yield _summary(schema.SCALING, fit.log, fit.error, len(points) - 1.0, **names)

@@ -225,7 +225,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--compilers", default="", help="of config/config.yaml, with commas")
     result.add_argument("--frontends", default="", help="likewise")
     result.add_argument("--bound", type=not_negative, help="the gap that is worth explaining")
-    result.add_argument("--ask", type=objective, default=TIME, help="time (default) or memory")
+    result.add_argument("--ask", type=objective, default=TIME, help="time (default), memory or compile")
     result.add_argument("--inputs", default="", help="an .npz with the values of a StableHLO file's arguments")
     result.add_argument("--preset", default="", help="whose sizes a workload has")
     result.add_argument("--name", default="", help="of the answer")
