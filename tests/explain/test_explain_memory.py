@@ -77,10 +77,13 @@ def worker(request):
         yield started
 
 
-def search(worker: Worker, a: str, b: str) -> Cause:
+def search(worker: Worker, a: str, b: str, smaller: int = 0) -> Cause:
     spec, settings = worker.spec, Settings(seconds=0.05, budget_s=300, ask=MEMORY)
     programs = [drawn_program(worker, text, name) for name, text in (("a", a), ("b", b))]
-    return memory.find(Task("pair", programs[0], spec, spec, programs[1], settings=settings), print)
+    texts = [text.replace(str(N), str(smaller)) for text in (a, b)] if smaller else []
+    small = tuple(drawn_program(worker, text, name) for name, text in zip("ab", texts, strict=False)) or None
+    task = Task("pair", programs[0], spec, spec, programs[1], settings=settings, smaller=small)
+    return memory.find(task, print)
 
 
 @pytest.mark.env
@@ -96,6 +99,14 @@ def test_a_planted_difference_has_its_bytes_its_lines_and_the_region_that_closes
     assert uses.total == found.a_bytes
     largest = next(buffer for buffer in uses.peak if buffer.kind == "temporary")
     assert largest.bytes == planted and re.fullmatch(r"a\.mlir:\d+", largest.line)
+
+
+@pytest.mark.env
+def test_values_that_are_matched_at_smaller_sizes_have_the_same_cause(worker):
+    found, known = search(worker, OUTER, INNER, smaller=64), search(worker, OUTER, INNER)
+    assert found.verdict == "cause", found.detail
+    assert (found.closed, found.a_bytes) == (known.closed, known.a_bytes)
+    assert found.regions == known.regions
 
 
 @pytest.mark.env

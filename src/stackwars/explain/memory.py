@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from stackwars.core import buffers, hlo
 from stackwars.core.buffers import Buffers
@@ -20,11 +21,12 @@ from stackwars.core.program import Graph, Program
 from stackwars.core.program_text import not_donated, short_path
 from stackwars.explain import answer, cause
 from stackwars.explain.answer import CAUSE, NO_GAP, NOT_DECIDED, SPREAD, Buffer, Memory, Region, Share
-from stackwars.explain.bench import Bench, ClosedShare
+from stackwars.explain.bench import Arrays, Bench, ClosedShare, arguments_of
 from stackwars.explain.cause import Finder, Say, Verdict, check_results
 from stackwars.explain.console import MOST_NAMES, operations
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, RegionKind
 from stackwars.explain.kept import Kept, digest
+from stackwars.explain.matching import resized
 from stackwars.explain.regions import CauseRegions
 from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE, Choice, Findings, KindTime, Retimed, Search
 from stackwars.explain.task import Task
@@ -202,6 +204,17 @@ class MemoryFinder(Finder):
             detail = f"without donation {first.label} needs {rest:,} bytes more, not {gap:,}"
             raise Verdict(NOT_DECIDED, f"not decided: {detail}")
         return bench, None
+
+    def _pair(self, reader: Worker, graphs: tuple[Graph, Graph], bench: Bench, folder: Path) -> Hybrids:
+        if not (smaller := self.task.smaller):
+            return super()._pair(reader, graphs, bench, folder)
+        small = tuple(reader.graph(program.text) for program in smaller)
+        arrays = Arrays((small[A].types, small[B].types), tuple(map(arguments_of, smaller, small)))
+        found = cause.pair(reader, small, arrays, folder)
+        try:
+            return Hybrids(graphs, resized(found.classes, small, graphs))
+        except ValueError as error:
+            raise Verdict(NOT_DECIDED, f"not decided: {error}") from None
 
     def _search_among(self, bench: Bench, hybrids: Hybrids) -> Search:
         end = self.start + 0.8 * self.settings.budget_s

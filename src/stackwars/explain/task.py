@@ -58,6 +58,7 @@ class Task:
     then program a is compared in the two. evaluator: an XLA that prints programs in generic form and evaluates them.
     is_plain: nothing says which layout the arguments of b have, so that it may be guessed. suspect: the status of a
     suspect program in the table. gap: the ratio of the two times in the table. lower: makes program a with other sizes.
+    smaller: both programs at smaller sizes, whose values stand for those of a and b when they are matched for memory.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Task:
     gap: float | None = None
     settings: Settings = field(default_factory=Settings)
     lower: Lower | None = None
+    smaller: tuple[Program, Program] | None = None
 
 
 def plain_arguments(graph: Graph, inputs: Mapping[str, np.ndarray], seed: int) -> tuple[Argument, ...]:

@@ -1,8 +1,8 @@
 """The study: which cells, programs, replays and compilations the configuration asks for, and what their results say.
 
 The modules here read `config/config.yaml` and refuse a mistake before anything runs; they name the jobs, their
-settings, their source files and where their results lie. Two of them are jobs themselves, because they order searches
-of `explain` for a program of the study: `releases` and `replay_causes`. `results` turns what was measured into tables,
+settings, their source files and where their results lie. Three are jobs themselves, because they order searches of
+`explain` for programs of the study: `releases`, `memory` and `replay_causes`. `results` turns what was measured into tables,
 `audits` tests the harness, `claims` decides sentences, and `workflow` tells Snakemake what to run.
 
 It imports `measure`, `explain`, `setup` and `core`, and nothing of `publish`.

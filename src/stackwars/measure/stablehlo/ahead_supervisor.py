@@ -204,10 +204,14 @@ def optimised_hlo(folder: Path) -> tuple[str | None, str]:
 
 def buffers(folder: Path) -> Buffers | None:
     """Return the program's buffers; None if the compiler assigned none."""
+    text = assignment(folder)
+    return None if text is None else assignments.read(text).buffers
+
+
+def assignment(folder: Path) -> str | None:
+    """Return the text of the program's buffer assignment; None if the compiler assigned none."""
     path = _first(folder, _ASSIGNMENT)
-    if path is None:
-        return None
-    return assignments.read(path.read_text()).buffers
+    return path and path.read_text()
 
 
 def buffers_assigned(folder: Path) -> bool:
@@ -247,24 +251,28 @@ def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path)
     folder: emptied first; it then has the document and optimised.hlo.gz alone.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    scratch = folder / "scratch"
+    scratch, started = folder / "scratch", datetime.now(UTC)
+    end = compile_in(scratch, job, python, program)
+    result = _document(job, program, end, started, python.parents[1].name)
+    text, _ = optimised_hlo(end.dumped)
+    _write(result, text, folder)
+    shutil.rmtree(scratch)
+    return result
+
+
+def compile_in(scratch: Path, job: CompileJob, python: Path, program: Path) -> CompilationEnd:
+    """Compile `program` in a child that writes into an empty folder; return how it ended."""
     dumped = scratch / "dump"
     dumped.mkdir(parents=True)
     spec = {**asdict(job), "program": str(program.resolve())}
     documents.write(scratch / "spec.json", spec)
-    started = datetime.now(UTC)
     early = {} if job.assumed_code_bytes is None else {"stop": _Stop(dumped)}
     report = launch.run_child(
         python, ["-m", CHILD, str(scratch.resolve())], _environ(scratch, dumped), CAP_BYTES, job.timeout_s,
         log=scratch / "log.txt", cwd=scratch, **early,
     )  # fmt: skip
     assumed = job.assumed_code_bytes if report.stopped else None
-    end = CompilationEnd(report, read_events(scratch), dumped, assumed)
-    result = _document(job, program, end, started, python.parents[1].name)
-    text, _ = optimised_hlo(dumped)
-    _write(result, text, folder)
-    shutil.rmtree(scratch)
-    return result
+    return CompilationEnd(report, read_events(scratch), dumped, assumed)
 
 
 def _document(
