@@ -339,7 +339,7 @@ def test_an_explanation_that_is_ended_goes_on_where_it_was(tmp_path, ending):
     assert code == (CANNOT if ending == signal.SIGINT else -ending) and "Traceback" not in said
     assert (stackwars.STOPPED in said) == (ending == signal.SIGINT) and "lowering by jax" in said
     done = python(*words, cwd=tmp_path)
-    assert "lowering" not in done.stdout and "twice: Twice" in done.stdout
+    assert "lowering by" not in done.stdout and "twice: Twice" in done.stdout
 
 
 @pytest.mark.slow

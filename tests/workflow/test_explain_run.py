@@ -56,7 +56,7 @@ def test_the_folder_has_the_answer(explained):
 def test_the_second_time_nothing_is_measured(explained):
     made, _ = explained
     before = answer.read(Answer, made.folder / "explain/twice/explain.json")
-    assert "lowering" not in explain(made)
+    assert "lowering by" not in explain(made)
     assert answer.read(Answer, made.folder / "explain/twice/explain.json") == before
 
 
