@@ -70,3 +70,13 @@ def test_cells_beside_which_other_programs_ran_are_named_with_what_to_do(tmp_pat
     cell.write_text(json.dumps({"processes": [{"events": events}]}))
     text = damage.disturbed_text(tmp_path)
     assert text.endswith("cpu/jax/gemm") if is_named else text == ""
+
+
+@pytest.mark.parametrize(("share", "is_named"), [(0.02, False), (0.5, True)])
+def test_peak_measured_beside_other_programs_is_named_and_not_its_folder_of_cells(tmp_path, share, is_named):
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu" / "peak.json").write_text(
+        json.dumps({"gflop_per_s": 210.0, "other_processes_share": share})
+    )
+    text = damage.disturbed_text(tmp_path)
+    assert text.endswith("cpu/peak.json") if is_named else text == ""

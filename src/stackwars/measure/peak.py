@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stackwars.core import documents, machine
+from stackwars.core.contention import Meter
 from stackwars.setup.device import CPUS, cores, platform, variables
 from stackwars.setup.environments import why_unavailable
 
@@ -49,11 +50,13 @@ def measure(device: str, seconds: float) -> dict:
     """Return the peak GFLOP/s (2 x side^3 per product) and GB/s (bytes read and written) of the device, float32.
 
     Every timed call fetches a value, so it cannot end before the device has. On the CPU NumPy's
-    product and copy, which are synchronous by nature, are tried too; the better of both counts.
+    product and copy, which are synchronous by nature, are tried too; the better of both counts. The share of the cores
+    that other programs had meanwhile tells whether the peak is the machine's.
     """
     os.environ["JAX_PLATFORMS"] = platform(device)
     os.environ.update(variables(device))
     os.sched_setaffinity(0, cores(device))
+    others = Meter()
     import jax
     import numpy as np
 
@@ -72,6 +75,7 @@ def measure(device: str, seconds: float) -> dict:
         "gflop_per_s": max(rates) / 1e9,
         "copy_gb_per_s": 2 * COPY_BYTES / min(copies) / 1e9,
         "last_cache_bytes": last_cache_bytes() if device in CPUS else 0,
+        "other_processes_share": others.other_processes_share(),
     }
 
 

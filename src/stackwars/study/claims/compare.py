@@ -111,7 +111,8 @@ def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
     """Return every ratio that both have, of the three stages and of replayed programs, with the reference's.
 
     predicted, inside: where the reference expects a run of this kind of machine, and whether the ratio lies there; None
-    for a kind that it does not predict. verdicts: of the run, and of the reference. same_side: whether both have one
+    for a kind that it does not predict, and for a ratio of at most half the rounds of the reference's runs, which varies
+    more than they do. verdicts: of the run, and of the reference. same_side: whether both have one
     direction; None if either has none.
     """
     rows, others = (_by_key(dataset) for dataset in (run, reference))
@@ -121,6 +122,8 @@ def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
         value, other = rows[key]["ratio"], others[key]
         of_kind = next((row for row in other[EACH_KIND] if row["machine"] == machine), {})
         low, high = (of_kind.get(f"predicted_{end}") for end in ("low", "high"))
+        if not is_missing(low) and rows[key]["rounds"] <= of_kind["rounds"] / of_kind["runs"] / 2:
+            low = high = None
         words = [rows[key]["verdict"], other["verdict"]]
         result.append({
             **{name: rows[key][name] for name in schema.COMPARISON_KEYS if rows[key][name]},

@@ -36,24 +36,24 @@ def find(root: Path) -> dict[Path, str]:
 
 
 def disturbed_text(root: Path) -> str:
-    """Return which cells and replays are to be measured again without other programs, and how; empty if none is.
+    """Return which peaks, cells and replays are to be measured again without other programs, and how; empty if none is.
 
     A document's share of other programs is the mean over the series that its processes make before their loops
     alternate.
     """
     busy = {}
     for path in _results(root):
-        if path.name in ("cell.json", "replay.json"):
+        if path.name in ("peak.json", "cell.json", "replay.json"):
             shares = [float(share) for share in _OTHERS.findall(path.read_text(errors="replace"))]
             if shares and (mean := statistics.fmean(shares)) > DISTURBED:
-                busy[path] = mean
+                busy[path if path.name == "peak.json" else path.parent] = mean
     if not busy:
         return ""
-    folders = " ".join(str(path.parent.relative_to(root)) for path in busy)
+    measured = " ".join(str(path.relative_to(root)) for path in busy)
     return (
         f"expected a machine with nothing else to do, got other programs that had up to "
-        f"{100 * max(busy.values()):.0f} % of its cores; fix: end them, delete these folders of {root}, and run the "
-        f"same command again: {folders}"
+        f"{100 * max(busy.values()):.0f} % of its cores; fix: end them, delete these in {root}, and run the "
+        f"same command again: {measured}"
     )
 
 
