@@ -42,28 +42,22 @@ def job_file(kind: str, content: object, folder: Path) -> str:
 
 
 def run_job(
-    python: Path, module: str, job: object, output: Path, *through: object, pins: str = "", **options: Any
+    python: Path, module: str, job: object, output: Path, pins: str = "", **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """Run a module of `stackwars.measure.stablehlo` with a job.
 
-    through: what to run in its place. pins: of the environment of its worker, if it has one.
+    pins: of the environment of its worker, if it has one.
     """
-    command = through or ("-m", f"stackwars.measure.stablehlo.{module}")
     files = {"--job": job_file(module, job, output), **({"--pins": pins} if pins else {}), "--output": output}
-    return run(python, *command, *(word for pair in files.items() for word in pair), **options)
+    words = (word for pair in files.items() for word in pair)
+    return run(python, "-m", f"stackwars.measure.stablehlo.{module}", *words, **options)
 
 
-def lower_program(python: Path, job: object, folder: Path, *through: object, **options: Any) -> dict[str, str]:
-    """Lower a program into a folder; return its files, as other jobs name them."""
-    run_job(python, "lower", job, folder, *through, **options)
-    return {"program": str(folder / "program.mlir.gz"), "arguments": str(folder / "arguments.json")}
-
-
-def check_programs(pins: str, job: dict, output: Path, *through: object, **options: Any) -> dict:
+def check_programs(pins: str, job: dict, output: Path) -> dict:
     """Check programs in a compiler, by default XLA, in the environment of these pins; return check.json."""
     usual = {"variant": "base", "device": "cpu", "preset": "smoke", "compiler": "some"}
     usual |= {"module": "xla", "options": {}}
-    run_job(Path(sys.executable), "check", usual | job, output, *through, pins=pins, **options)
+    run_job(Path(sys.executable), "check", usual | job, output, pins=pins)
     return json.loads((output / "check.json").read_text())
 
 

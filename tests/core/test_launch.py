@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -90,14 +89,6 @@ def test_child_that_cannot_be_started_is_a_report(tmp_path, command):
     report = launch.run_child(python, [], {}, 256 * MIB, 30, log=tmp_path / "log.txt", cpus=cpus)
     assert report.exit_code is None
     assert str(python) in report.not_started
-
-
-def test_a_process_that_is_gone():
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    assert limits.resident_bytes(gone.pid) == 0
-    assert not limits.alive(gone.pid)
-    assert limits.alive(os.getpid())
 
 
 @pytest.mark.parametrize(
@@ -191,13 +182,8 @@ def test_end_of_a_fork_is_reported_with_what_it_printed(tmp_path, forked):
     assert not (report.timed_out or report.over_cap or report.kernel_oom)
     assert 0 < report.wall_s < 30 and report.peak_rss_bytes > MIB
     assert written.read_text() != str(os.getpid())
-
-
-@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
-def test_a_signal_ends_a_fork_and_not_its_parent(forked, number):
-    report, _ = forked(lambda: os.kill(os.getpid(), number))
-    assert report.exit_code == -number
-    assert not report.timed_out
+    report, _ = forked(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    assert report.exit_code == -signal.SIGKILL and not report.timed_out
 
 
 def test_work_that_raises_leaves_its_trace_and_never_returns_to_the_caller_s_code(tmp_path, forked):

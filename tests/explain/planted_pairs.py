@@ -1,8 +1,8 @@
 """Pairs of programs for the finder of causes: with one planted cause, with one inside an operation, and with none.
 
-`python tests/explain/planted_pairs.py OUTPUT [PAIR ...]`: search all of them, or those whose name has one of these
-words, in jaxlib 0.7.1 and write OUTPUT, a JSON file with each answer; answers about other pairs stay in it. All take
-about 20 minutes on a quiet machine of two cores.
+`PYTHONPATH=src:tests .venv/bin/python tests/explain/planted_pairs.py OUTPUT [PAIR ...]`: search all of them, or those
+with one of these words in the name, in jaxlib 0.7.1 and write OUTPUT, a JSON file with each answer; answers about other
+pairs stay in it. All take about 20 minutes on a quiet machine of two cores.
 """
 
 import json
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ir.spellings import program
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Emitter, Graph, Op, Program
@@ -28,95 +29,71 @@ Names = dict[int, str]
 Change = Callable[[Emitter, Op, Names], None]
 """Called after an operation is written; changes the name by which later operations read its result."""
 
-SOFTMAX = """\
-func.func @main(%x: tensor<{rows}x{width}xf32>) -> tensor<{rows}x{width}xf32> {{
-  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %top = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1]
-    : (tensor<{rows}x{width}xf32>, tensor<f32>) -> tensor<{rows}xf32>
-  %wide = stablehlo.broadcast_in_dim %top, dims = [0] : (tensor<{rows}xf32>) -> tensor<{rows}x{width}xf32>
-  %less = stablehlo.subtract %x, %wide : tensor<{rows}x{width}xf32>
-  %power = stablehlo.exponential %less : tensor<{rows}x{width}xf32>
-  %sum = stablehlo.reduce(%power init: %zero) applies stablehlo.add across dimensions = [1]
-    : (tensor<{rows}x{width}xf32>, tensor<f32>) -> tensor<{rows}xf32>
-  %all = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<{rows}xf32>) -> tensor<{rows}x{width}xf32>
-  %out = stablehlo.divide %power, %all : tensor<{rows}x{width}xf32>
-  return %out : tensor<{rows}x{width}xf32>
-}}
-"""
-GELU = """\
-func.func @main(%x: tensor<{rows}x32xf32>, %w: tensor<32x{width}xf32>, %v: tensor<{width}x32xf32>)
-    -> tensor<{rows}x32xf32> {{
-  %c = stablehlo.constant dense<0.044715> : tensor<{rows}x{width}xf32>
-  %s = stablehlo.constant dense<0.7978846> : tensor<{rows}x{width}xf32>
-  %h = stablehlo.constant dense<0.5> : tensor<{rows}x{width}xf32>
-  %one = stablehlo.constant dense<1.0> : tensor<{rows}x{width}xf32>
-  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-    : (tensor<{rows}x32xf32>, tensor<32x{width}xf32>) -> tensor<{rows}x{width}xf32>
-  %y2 = stablehlo.multiply %y, %y : tensor<{rows}x{width}xf32>
-  %y3 = stablehlo.multiply %y2, %y : tensor<{rows}x{width}xf32>
-  %cy = stablehlo.multiply %c, %y3 : tensor<{rows}x{width}xf32>
-  %in = stablehlo.add %y, %cy : tensor<{rows}x{width}xf32>
-  %sin = stablehlo.multiply %s, %in : tensor<{rows}x{width}xf32>
-  %t = stablehlo.tanh %sin : tensor<{rows}x{width}xf32>
-  %t1 = stablehlo.add %t, %one : tensor<{rows}x{width}xf32>
-  %hy = stablehlo.multiply %h, %y : tensor<{rows}x{width}xf32>
-  %g = stablehlo.multiply %hy, %t1 : tensor<{rows}x{width}xf32>
-  %out = stablehlo.dot_general %g, %v, contracting_dims = [1] x [0]
-    : (tensor<{rows}x{width}xf32>, tensor<{width}x32xf32>) -> tensor<{rows}x32xf32>
-  return %out : tensor<{rows}x32xf32>
-}}
-"""
-MLP = """\
-func.func @main(%x: tensor<{rows}x{k}xf32>, %w: tensor<{k}x{n}xf32>, %v: tensor<{n}x{k}xf32>)
-    -> tensor<{rows}x{k}xf32> {{
-  %zero = stablehlo.constant dense<0.0> : tensor<{rows}x{n}xf32>
-  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-    : (tensor<{rows}x{k}xf32>, tensor<{k}x{n}xf32>) -> tensor<{rows}x{n}xf32>
-  %r = stablehlo.maximum %y, %zero : tensor<{rows}x{n}xf32>
-  %out = stablehlo.dot_general %r, %v, contracting_dims = [1] x [0]
-    : (tensor<{rows}x{n}xf32>, tensor<{n}x{k}xf32>) -> tensor<{rows}x{k}xf32>
-  return %out : tensor<{rows}x{k}xf32>
-}}
-"""
-THIN = """\
-func.func @main(%x: tensor<{rows}x{width}xf32>, %w: tensor<{width}x8xf32>) -> tensor<{rows}x8xf32> {{
-  %half = stablehlo.constant dense<0.5> : tensor<{rows}x{width}xf32>
-  %s = stablehlo.multiply %x, %half : tensor<{rows}x{width}xf32>
-  %y = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0]
-    : (tensor<{rows}x{width}xf32>, tensor<{width}x8xf32>) -> tensor<{rows}x8xf32>
-  %t = stablehlo.tanh %y : tensor<{rows}x8xf32>
-  return %t : tensor<{rows}x8xf32>
-}}
-"""
-NORM = """\
-func.func @main(%x: tensor<{rows}x{width}xf32>) -> tensor<{rows}xf32> {{
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %s = stablehlo.multiply %x, %x : tensor<{rows}x{width}xf32>
-  %y = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [1]
-    : (tensor<{rows}x{width}xf32>, tensor<f32>) -> tensor<{rows}xf32>
-  %t = stablehlo.sqrt %y : tensor<{rows}xf32>
-  return %t : tensor<{rows}xf32>
-}}
-"""
+
+def sum_of(operand: str, what: str = "add", start: str = "%zero") -> str:
+    return f"stablehlo.reduce({operand} init: {start}) applies stablehlo.{what} across dimensions = [1] : (X, S) -> R"
+
+
+def product(operands: str, kinds: str) -> str:
+    left, right, result = kinds.split()
+    return f"dot_general {operands}, contracting_dims = [1] x [0] : ({left}, {right}) -> {result}"
+
+
+TEXTS = {
+    "softmax": (
+        f"%low = constant dense<0xFF800000> : S; %zero = constant dense<0.0> : S; "
+        f"%top = {sum_of('%x', 'maximum', '%low')}; %wide = broadcast_in_dim %top, dims = [0] : (R) -> X; "
+        f"%less = subtract %x, %wide : X; %power = exponential %less : X; %sum = {sum_of('%power')}; "
+        f"%all = broadcast_in_dim %sum, dims = [0] : (R) -> X; %r = divide %power, %all : X", "%x: X", "X",
+    ),
+    "thin": (
+        f"%half = constant dense<0.5> : X; %s = multiply %x, %half : X; %y = {product('%s, %w', 'X E Y')}; "
+        "%r = tanh %y : Y", "%x: X, %w: E", "Y",
+    ),
+    "norm": (
+        f"%zero = constant dense<0.0> : S; %s = multiply %x, %x : X; %y = {sum_of('%s')}; %r = sqrt %y : R",
+        "%x: X", "R",
+    ),
+    "gelu": (
+        "%c = constant dense<0.044715> : X; %s = constant dense<0.7978846> : X; %h = constant dense<0.5> : X; "
+        f"%one = constant dense<1.0> : X; %y = {product('%x, %w', 'I W X')}; %y2 = multiply %y, %y : X; "
+        "%y3 = multiply %y2, %y : X; %cy = multiply %c, %y3 : X; %in = add %y, %cy : X; %sin = multiply %s, %in : X; "
+        "%t = tanh %sin : X; %t1 = add %t, %one : X; %hy = multiply %h, %y : X; %g = multiply %hy, %t1 : X; "
+        f"%r = {product('%g, %v', 'X U I')}", "%x: I, %w: W, %v: U", "I",
+    ),
+    "mlp": (
+        f"%zero = constant dense<0.0> : X; %y = {product('%x, %w', 'I W X')}; %m = maximum %y, %zero : X; "
+        f"%r = {product('%m, %v', 'X U I')}", "%x: I, %w: W, %v: U", "I",
+    ),
+}  # fmt: skip
+"""{family: (operations, arguments, result)}."""
+
+
+def base(family: str, rows: int, width: int, inner: int = 32) -> str:
+    extents = {
+        "X": (rows, width),
+        "R": (rows,),
+        "S": (),
+        "I": (rows, inner),
+        "W": (inner, width),
+        "U": (width, inner),
+    }
+    extents |= {"E": (width, 8), "Y": (rows, 8)}
+    return program(*TEXTS[family], **{name: tensor(extent, "f32") for name, extent in extents.items()})
+
+
 SHAPES = ((768, 3072), (512, 2048), (1024, 4096), (640, 2560))
 FAMILIES = {
-    "softmax": (SOFTMAX, ((512, 1024), (64, 16384))),
-    "thin": (THIN, ((8192, 512), (4096, 1024), (16384, 256), (8192, 1024))),
-    "norm": (NORM, ((512, 1024), (64, 16384), (4096, 256), (2048, 768))),
-    "gelu": (GELU, ((512, 1024), (256, 4096), (2048, 512), (1024, 1024))),
+    "softmax": ((512, 1024), (64, 16384)),
+    "thin": ((8192, 512), (4096, 1024), (16384, 256), (8192, 1024)),
+    "norm": ((512, 1024), (64, 16384), (4096, 256), (2048, 768)),
+    "gelu": ((512, 1024), (256, 4096), (2048, 512), (1024, 1024)),
 }
-BASES = {
-    **{
-        f"{family} {r}x{w}": text.format(rows=r, width=w)
-        for family, (text, extents) in FAMILIES.items()
-        for r, w in extents
-    },
-    **{
-        f"{family} {k}x{n}": MLP.format(rows=rows, k=k, n=n)
-        for family, rows in (("mlp", 128), ("narrow", 8))
-        for k, n in SHAPES
-    },
+BASES = {f"{family} {r}x{w}": base(family, r, w) for family, extents in FAMILIES.items() for r, w in extents}
+BASES |= {
+    f"{family} {k}x{n}": base("mlp", rows, n, k)
+    for family, rows in (("mlp", 128), ("narrow", 8))
+    for k, n in SHAPES
 }
 
 
@@ -269,234 +246,133 @@ def reordered(graph: Graph, seed: int) -> str:
     return emitter.module([(names[value], graph.types[value]) for value in graph.results])
 
 
-def text(arguments: str, *lines: str) -> str:
-    """Return a program whose last line makes its result %y."""
-    kind = lines[-1].rpartition(" : ")[2].rpartition("-> ")[2]
-    body = "\n  ".join([*lines, f"return %y : {kind}"])
-    return f"func.func @main({arguments}) -> {kind} {{\n  {body}\n}}\n"
+def inside(name: str, words: str, arguments: str, result: str, *texts: str, **extents: str) -> Pair:
+    """Return a pair that differs inside an operation: the slow program, then the fast one. extents: of its types."""
+    typed = {letter: one if "f" in one or "i" in one else f"{one}xf32" for letter, one in extents.items()}
+    kinds = {letter: f"tensor<{one}>" for letter, one in typed.items()}
+    slow, fast = (program(text, arguments, result, F="tensor<f32>", G="tensor<i1>", **kinds) for text in texts)
+    return Pair(f"inside: {name}", slow, fast, inside=words)
 
 
 def convolution(operands: str, kinds: str, window: str = "", features: int = 1, batch: int = 1) -> str:
     """Return a convolution in one dimension. kinds: of image, kernel and result."""
-    *given, result = (f"tensor<{kind}xf32>" for kind in kinds.split())
+    image, kernel, result = kinds.split()
     counts = f"{{batch_group_count = {batch} : i64, feature_group_count = {features} : i64}}"
     numbers = f"dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{{window}}}"
-    return f"stablehlo.convolution({operands}) {numbers} {counts} : ({', '.join(given)}) -> {result}"
+    return f"stablehlo.convolution({operands}) {numbers} {counts} : ({image}, {kernel}) -> {result}"
 
 
-def combined(name: str, operands: str, attributes: str, kinds: str, body: str) -> str:
+def combined(name: str, operands: str, attributes: str, kinds: str, body: str, returned: str = "F") -> str:
     """Return an operation whose inner ones make %c of %a and %b. kinds: its signature."""
-    returned = "i1" if name == "sort" else "f32"
     return (
-        f'"stablehlo.{name}"({operands}) <{{{attributes}}}> ({{\n  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n{body}\n'
-        f"    stablehlo.return %c : tensor<{returned}>\n  }}) : {kinds}"
+        f'"stablehlo.{name}"({operands}) <{{{attributes}}}> ({{\n^bb0(%a: F, %b: F):\n{body}\n'
+        f"stablehlo.return %c : {returned}\n}}) : {kinds}"
     )
 
 
-def combiner(name: str) -> str:
-    return f"    %c = stablehlo.{name} %a, %b : tensor<f32>"
+def compared(result: str, what: str, one: str, other: str, order: str = "FLOAT") -> str:
+    return f"{result} = compare {what}, {one}, {other}, {order} : (F, F) -> G"
 
 
 def ordered(value: str) -> str:
     """Return operations of a comparator that make one of -0 and 0, and of all that are no number."""
-    compare = "(tensor<f32>, tensor<f32>) -> tensor<i1>"
-    return f"""\
-    {value}z = stablehlo.compare EQ, {value}, %zero, FLOAT : {compare}
-    {value}s = stablehlo.select {value}z, %zero, {value} : tensor<i1>, tensor<f32>
-    {value}n = stablehlo.compare NE, {value}, {value}, FLOAT : {compare}
-    {value}t = stablehlo.select {value}n, %nan, {value}s : tensor<i1>, tensor<f32>"""
+    return (
+        f"{compared(f'{value}z', 'EQ', value, '%zero')}; {value}s = select {value}z, %zero, {value} : G, F; "
+        f"{compared(f'{value}n', 'NE', value, value)}; {value}t = select {value}n, %nan, {value}s : G, F; "
+    )
+
+
+def scatter(indices: str, kind: str, numbers: str) -> str:
+    attributes = f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}>"
+    return combined("scatter", f"%x, {indices}, %u", attributes, f"(X, {kind}, U) -> X", "%c = add %a, %b : F")
+
+
+def window(step: int, attributes: str, kind: str) -> str:
+    summed = combined("reduce_window", "%x, %z", attributes, f"(X, F) -> {kind}", "%c = add %a, %b : F")
+    kept = f"[0:64, 0:{505 * step - step + 1}:{step}] : ({kind}) -> R"
+    return f"%z = constant dense<0.0> : F; %w = {summed}; %r = slice %w {kept}"
 
 
 def inside_pairs() -> Iterator[Pair]:
     """Yield pairs that differ inside one operation."""
-    given = "%x: tensor<16x128x64xf32>, %w: tensor<64x64xf32>"
-    x, w = "tensor<16x128x64xf32>", "tensor<64x64xf32>"
-    yield Pair(
-        "inside: operands of a product",
-        text(
-            given,
-            f"%p = stablehlo.dot_general %w, %x, contracting_dims = [0] x [2] : ({w}, {x}) -> tensor<64x16x128xf32>",
-            f"%y = stablehlo.transpose %p, dims = [1, 2, 0] : (tensor<64x16x128xf32>) -> {x}",
-        ),
-        text(given, f"%y = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : ({x}, {w}) -> {x}"),
-        inside="operands exchanged",
-    )
-    given, kinds = (
-        "%x: tensor<8x64x512xf32>, %w: tensor<64x512x16xf32>",
-        "tensor<8x64x512xf32>, tensor<64x512x16xf32>",
-    )
-    yield Pair(
-        "inside: order of contraction",
-        *(
-            text(
-                given,
-                f"%y = stablehlo.dot_general %x, %w, contracting_dims = {dims} : ({kinds}) -> tensor<8x16xf32>",
-            )
-            for dims in ("[2, 1] x [1, 0]", "[1, 2] x [0, 1]")
-        ),
-        inside="lhs_contracting_dimensions [2, 1] against [1, 2]",
-    )
-    given, x, w = "%x: tensor<128x512xf32>, %w: tensor<512x512xf32>", "tensor<128x512x", "tensor<512x512x"
-    product = "stablehlo.dot_general {}, contracting_dims = [1] x [0] : ({x}{k}>, {w}{k}>) -> {x}{k}>"
-    yield Pair(
-        "inside: type of a product",
-        text(
-            given,
-            f"%a = stablehlo.convert %x : ({x}f32>) -> {x}f64>",
-            f"%b = stablehlo.convert %w : ({w}f32>) -> {w}f64>",
-            f"%p = {product.format('%a, %b', x=x, w=w, k='f64')}",
-            f"%y = stablehlo.convert %p : ({x}f64>) -> {x}f32>",
-        ),
-        text(given, f"%y = {product.format('%x, %w', x=x, w=w, k='f32')}"),
-        inside="operands of f64 against f32",
-    )
-    given, mask, wide = (
-        "%x: tensor<1x1024x64xf32>, %w: tensor<3x4x64xf32>",
-        "tensor<16x16xi",
-        "tensor<3x16x4x16x4x",
-    )
-    yield Pair(
-        "inside: groups of a convolution",
-        text(given, f"%y = {convolution('%x, %w', '1x1024x64 3x4x64 1x1022x64', features=16)}"),
-        text(
-            given,
-            f"%i = stablehlo.iota dim = 0 : {mask}32>",
-            f"%j = stablehlo.iota dim = 1 : {mask}32>",
-            f"%e = stablehlo.compare EQ, %i, %j, SIGNED : ({mask}32>, {mask}32>) -> {mask}1>",
-            f"%m = stablehlo.broadcast_in_dim %e, dims = [1, 3] : ({mask}1>) -> {wide}i1>",
-            "%v = stablehlo.reshape %w : (tensor<3x4x64xf32>) -> tensor<3x4x16x4xf32>",
-            f"%b = stablehlo.broadcast_in_dim %v, dims = [0, 2, 3, 4] : (tensor<3x4x16x4xf32>) -> {wide}f32>",
-            f"%z = stablehlo.constant dense<0.0> : {wide}f32>",
-            f"%s = stablehlo.select %m, %b, %z : {wide}i1>, {wide}f32>",
-            f"%d = stablehlo.reshape %s : ({wide}f32>) -> tensor<3x64x64xf32>",
-            f"%y = {convolution('%x, %d', '1x1024x64 3x64x64 1x1022x64')}",
-        ),
-        inside="grouped convolution (16 groups) against no groups",
-    )
-    given = "%x: tensor<8x512x8xf32>, %w: tensor<3x8x16xf32>"
-    yield Pair(
-        "inside: groups of the batch",
-        text(given, f"%y = {convolution('%x, %w', '8x512x8 3x8x16 1x510x16', batch=8)}"),
-        text(
-            given,
-            "%t = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<8x512x8xf32>) -> tensor<512x8x8xf32>",
-            "%f = stablehlo.reshape %t : (tensor<512x8x8xf32>) -> tensor<1x512x64xf32>",
-            f"%y = {convolution('%f, %w', '1x512x64 3x8x16 1x510x16', features=8)}",
-        ),
-        inside="grouped convolution (8 groups of the batch) against no groups of the batch",
-    )
-    given = "%x: tensor<1x1024x32xf32>, %w: tensor<8x32x16xf32>"
-    yield Pair(
-        "inside: dilation of a convolution",
-        text(
-            given,
-            f"%y = {convolution('%x, %w', '1x1024x32 8x32x16 1x8192x16', 'pad = [[7, 7]], lhs_dilate = [8]')}",
-        ),
-        text(
-            given,
-            "%r = stablehlo.reverse %w, dims = [0] : tensor<8x32x16xf32>",
-            "%t = stablehlo.transpose %r, dims = [1, 0, 2] : (tensor<8x32x16xf32>) -> tensor<32x8x16xf32>",
-            "%v = stablehlo.reshape %t : (tensor<32x8x16xf32>) -> tensor<1x32x128xf32>",
-            f"%c = {convolution('%x, %v', '1x1024x32 1x32x128 1x1024x128')}",
-            "%y = stablehlo.reshape %c : (tensor<1x1024x128xf32>) -> tensor<1x8192x16xf32>",
-        ),
-        inside="dilated convolution (7 of 8 products are with zeros) against no dilation",
-    )
-    less = "    %c = stablehlo.compare LT, {}, {}, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>".format
-    constants = (
-        "    %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        "    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>"
-    )
-    long = "\n".join(
-        [constants, ordered("%a"), ordered("%b"), less("%at", "%bt").replace("FLOAT", "TOTALORDER")]
-    )
-    attributes, kinds = "dimension = 1 : i64, is_stable = true", "(tensor<1024x64xf32>) -> tensor<1024x64xf32>"
-    yield Pair(
-        "inside: comparator of a sort",
-        *(
-            text("%x: tensor<1024x64xf32>", f"%y = {combined('sort', '%x', attributes, kinds, body)}")
-            for body in (long, less("%a", "%b"))
-        ),
-        inside="comparator of eleven operations against one operation (compare)",
-    )
-    given, zero, window = (
-        "%x: tensor<64x512xf32>",
-        "%z = stablehlo.constant dense<0.0> : tensor<f32>",
-        "reduce_window",
-    )
-    kinds = "(tensor<64x512xf32>, tensor<f32>)"
-    yield Pair(
-        "inside: dilation of a window",
-        *(
-            text(
-                given,
-                zero,
-                f"%w = {combined(window, '%x, %z', attributes, f'{kinds} -> {kind}', combiner('add'))}",
-                f"%y = stablehlo.slice %w [0:64, 0:{505 * step - step + 1}:{step}] : ({kind}) -> tensor<64x505xf32>",
-            )
-            for step, attributes, kind in (
-                (
-                    8,
-                    "window_dimensions = array<i64: 1, 56>, base_dilations = array<i64: 1, 8>",
-                    "tensor<64x4034xf32>",
-                ),
-                (1, "window_dimensions = array<i64: 1, 7>", "tensor<64x506xf32>"),
-            )
-        ),
-        inside="base_dilations [1, 8] against default",
-    )
-    low = "%z = stablehlo.constant dense<0xFF800000> : tensor<f32>"
-    kinds = "(tensor<512x2048xf32>, tensor<f32>) -> tensor<512xf32>"
-    longer = (
-        less("%a", "%b").replace("LT", "GT").replace("FLOAT", "TOTALORDER").replace("%c", "%g")
-        + "\n    %c = stablehlo.select %g, %a, %b : tensor<i1>, tensor<f32>"
-    )
-    yield Pair(
-        "inside: reducer",
-        *(
-            text(
-                "%x: tensor<512x2048xf32>",
-                low,
-                f"%y = {combined('reduce', '%x, %z', 'dimensions = array<i64: 1>', kinds, body)}",
-            )
-            for body in (longer, combiner("maximum"))
-        ),
-        inside="reducer of two operations (compare, select) against one operation (maximum)",
-    )
-    given = "%x: tensor<2048x64xf32>, %i: tensor<1024x1xi32>, %u: tensor<1024x64xf32>"
-
-    def scatter(indices: str, kind: str, numbers: str) -> str:
-        attributes = f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}>"
-        kinds = f"(tensor<2048x64xf32>, {kind}, tensor<1024x64xf32>) -> tensor<2048x64xf32>"
-        return combined("scatter", f"%x, {indices}, %u", attributes, kinds, combiner("add"))
-
-    one, two = "tensor<1024x64x1xi32>", "tensor<1024x64x2xi32>"
-    yield Pair(
-        "inside: slices of a scatter",
-        text(
-            given,
-            f"%r = stablehlo.broadcast_in_dim %i, dims = [0, 2] : (tensor<1024x1xi32>) -> {one}",
-            f"%j = stablehlo.iota dim = 1 : {one}",
-            f"%k = stablehlo.concatenate %r, %j, dim = 2 : ({one}, {one}) -> {two}",
-            "%y = "
-            + scatter(
-                "%k",
-                two,
-                "inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 2",
-            ),
-        ),
-        text(
-            given,
-            "%y = "
-            + scatter(
-                "%i",
-                "tensor<1024x1xi32>",
-                "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
-                "index_vector_dim = 1",
-            ),
-        ),
-        inside="inserted_window_dims [0, 1] against [0]",
-    )
+    yield inside(
+        "operands of a product", "operands exchanged", "%x: X, %w: W", "X",
+        "%p = dot_general %w, %x, contracting_dims = [0] x [2] : (W, X) -> T; "
+        "%r = transpose %p, dims = [1, 2, 0] : (T) -> X",
+        "%r = dot_general %x, %w, contracting_dims = [2] x [0] : (X, W) -> X",
+        X="16x128x64", W="64x64", T="64x16x128",
+    )  # fmt: skip
+    yield inside(
+        "order of contraction", "lhs_contracting_dimensions [2, 1] against [1, 2]", "%x: X, %w: W", "R",
+        *(f"%r = dot_general %x, %w, contracting_dims = {dims} : (X, W) -> R"
+          for dims in ("[2, 1] x [1, 0]", "[1, 2] x [0, 1]")),
+        X="8x64x512", W="64x512x16", R="8x16",
+    )  # fmt: skip
+    yield inside(
+        "type of a product", "operands of f64 against f32", "%x: X, %w: W", "X",
+        f"%a = convert %x : (X) -> D; %b = convert %w : (W) -> E; %p = {product('%a, %b', 'D E D')}; "
+        "%r = convert %p : (D) -> X",
+        f"%r = {product('%x, %w', 'X W X')}",
+        X="128x512", W="512x512", D="128x512xf64", E="512x512xf64",
+    )  # fmt: skip
+    yield inside(
+        "groups of a convolution", "grouped convolution (16 groups) against no groups", "%x: X, %w: W", "R",
+        f"%r = {convolution('%x, %w', 'X W R', features=16)}",
+        "%i = iota dim = 0 : I; %j = iota dim = 1 : I; %e = compare EQ, %i, %j, SIGNED : (I, I) -> E; "
+        "%m = broadcast_in_dim %e, dims = [1, 3] : (E) -> M; %v = reshape %w : (W) -> V; "
+        "%b = broadcast_in_dim %v, dims = [0, 2, 3, 4] : (V) -> B; %z = constant dense<0.0> : B; "
+        f"%s = select %m, %b, %z : M, B; %d = reshape %s : (B) -> D; %r = {convolution('%x, %d', 'X D R')}",
+        X="1x1024x64", W="3x4x64", R="1x1022x64", I="16x16xi32", E="16x16xi1", M="3x16x4x16x4xi1", V="3x4x16x4",
+        B="3x16x4x16x4", D="3x64x64",
+    )  # fmt: skip
+    yield inside(
+        "groups of the batch", "grouped convolution (8 groups of the batch) against no groups of the batch",
+        "%x: X, %w: W", "R",
+        f"%r = {convolution('%x, %w', 'X W R', batch=8)}",
+        "%t = transpose %x, dims = [1, 0, 2] : (X) -> T; %f = reshape %t : (T) -> L; "
+        f"%r = {convolution('%f, %w', 'L W R', features=8)}",
+        X="8x512x8", W="3x8x16", R="1x510x16", T="512x8x8", L="1x512x64",
+    )  # fmt: skip
+    yield inside(
+        "dilation of a convolution", "dilated convolution (7 of 8 products are with zeros) against no dilation",
+        "%x: X, %w: W", "R",
+        f"%r = {convolution('%x, %w', 'X W R', 'pad = [[7, 7]], lhs_dilate = [8]')}",
+        "%k = reverse %w, dims = [0] : W; %t = transpose %k, dims = [1, 0, 2] : (W) -> T; %v = reshape %t : (T) -> V; "
+        f"%c = {convolution('%x, %v', 'X V C')}; %r = reshape %c : (C) -> R",
+        X="1x1024x32", W="8x32x16", R="1x8192x16", T="32x8x16", V="1x32x128", C="1x1024x128",
+    )  # fmt: skip
+    numbers = "%zero = constant dense<0.0> : F; %nan = constant dense<0x7FC00000> : F; "
+    long = f"{numbers}{ordered('%a')}{ordered('%b')}{compared('%c', 'LT', '%at', '%bt', 'TOTALORDER')}"
+    yield inside(
+        "comparator of a sort", "comparator of eleven operations against one operation (compare)", "%x: X", "X",
+        *(f"%r = {combined('sort', '%x', 'dimension = 1 : i64, is_stable = true', '(X) -> X', body, 'G')}"
+          for body in (long, compared("%c", "LT", "%a", "%b"))),
+        X="1024x64",
+    )  # fmt: skip
+    yield inside(
+        "dilation of a window", "base_dilations [1, 8] against default", "%x: X", "R",
+        window(8, "window_dimensions = array<i64: 1, 56>, base_dilations = array<i64: 1, 8>", "D"),
+        window(1, "window_dimensions = array<i64: 1, 7>", "W"),
+        X="64x512", R="64x505", D="64x4034", W="64x506",
+    )  # fmt: skip
+    longer = f"{compared('%g', 'GT', '%a', '%b', 'TOTALORDER')}; %c = select %g, %a, %b : G, F"
+    yield inside(
+        "reducer", "reducer of two operations (compare, select) against one operation (maximum)", "%x: X", "R",
+        *(f"%z = constant dense<0xFF800000> : F; "
+          f"%r = {combined('reduce', '%x, %z', 'dimensions = array<i64: 1>', '(X, F) -> R', body)}"
+          for body in (longer, "%c = maximum %a, %b : F")),
+        X="512x2048", R="512",
+    )  # fmt: skip
+    both = "inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 2"
+    rows = "update_window_dims = [1], inserted_window_dims = [0], "
+    rows += "scatter_dims_to_operand_dims = [0], index_vector_dim = 1"
+    yield inside(
+        "slices of a scatter", "inserted_window_dims [0, 1] against [0]", "%x: X, %i: I, %u: U", "X",
+        "%m = broadcast_in_dim %i, dims = [0, 2] : (I) -> J; %j = iota dim = 1 : J; "
+        f"%k = concatenate %m, %j, dim = 2 : (J, J) -> K; %r = {scatter('%k', 'K', both)}",
+        f"%r = {scatter('%i', 'I', rows)}",
+        X="2048x64", I="1024x1xi32", U="1024x64", J="1024x64x1xi32", K="1024x64x2xi32",
+    )  # fmt: skip
 
 
 PLANTS: dict[str, tuple[Callable[[Graph], str], str, tuple[str, ...]]] = {

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from explain.pairs import drawn_program, xla
+from ir.spellings import program
 from stackwars.core.client import Worker
 from stackwars.core.program import Argument, Program
 from stackwars.explain.bench import Arrays, Bench
@@ -15,57 +16,50 @@ from stackwars.explain.kept import Kept
 from stackwars.explain.task import Settings, Task
 
 pytestmark = pytest.mark.env
-ATTENTION = """
-func.func @main(%x: tensor<128x256xf32>, %w: tensor<{weight}xf32>, %b: tensor<768xf32>) -> tensor<128x256xf32> {{
-  {turn}
-  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %p = stablehlo.dot_general %x, {used}, contracting_dims = [1] x [0]
-    : (tensor<128x256xf32>, tensor<256x768xf32>) -> tensor<128x768xf32>
-  %wide = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<768xf32>) -> tensor<128x768xf32>
-  %qkv = stablehlo.add %p, %wide : tensor<128x768xf32>
-  %q = stablehlo.slice %qkv [0:128, 0:256] : (tensor<128x768xf32>) -> tensor<128x256xf32>
-  %k = stablehlo.slice %qkv [0:128, 256:512] : (tensor<128x768xf32>) -> tensor<128x256xf32>
-  %v = stablehlo.slice %qkv [0:128, 512:768] : (tensor<128x768xf32>) -> tensor<128x256xf32>
-  %scores = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1]
-    : (tensor<128x256xf32>, tensor<128x256xf32>) -> tensor<128x128xf32>
-  %top = stablehlo.reduce(%scores init: %low) applies stablehlo.maximum across dimensions = [1]
-    : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>
-  %tops = stablehlo.broadcast_in_dim %top, dims = [0] : (tensor<128xf32>) -> tensor<128x128xf32>
-  %less = stablehlo.subtract %scores, %tops : tensor<128x128xf32>
-  %power = stablehlo.exponential %less : tensor<128x128xf32>
-  %sum = stablehlo.reduce(%power init: %zero) applies stablehlo.add across dimensions = [1]
-    : (tensor<128x128xf32>, tensor<f32>) -> tensor<128xf32>
-  %sums = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<128xf32>) -> tensor<128x128xf32>
-  %share = stablehlo.divide %power, %sums : tensor<128x128xf32>
-  %y = stablehlo.dot_general %share, %v, contracting_dims = [1] x [0]
-    : (tensor<128x128xf32>, tensor<128x256xf32>) -> tensor<128x256xf32>
-  return %y : tensor<128x256xf32>
-}}
-"""
-TURN = "%t = stablehlo.transpose %w, dims = [1, 0] : (tensor<768x256xf32>) -> tensor<256x768xf32>"
-STRAIGHT = ATTENTION.format(weight="256x768", turn="", used="%w")
-TURNED = ATTENTION.format(weight="768x256", turn=TURN, used="%t")
-SLOW = """
-func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x256xf32>) -> tensor<64x256xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %a = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<64x256xf32>) -> tensor<64x256x256xf32>
-  %b = stablehlo.broadcast_in_dim %w, dims = [1, 2] : (tensor<256x256xf32>) -> tensor<64x256x256xf32>
-  %p = stablehlo.multiply %a, %b : tensor<64x256x256xf32>
-  %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [1]
-    : (tensor<64x256x256xf32>, tensor<f32>) -> tensor<64x256xf32>
-  %y = stablehlo.tanh %s : tensor<64x256xf32>
-  return %y : tensor<64x256xf32>
+X, S, W = "tensor<128x256xf32>", "tensor<128x128xf32>", {"T": "tensor<768x256xf32>", "U": "tensor<256x768xf32>"}
+
+
+def attention(weight: str, turn: str, used: str) -> str:
+    """Return attention with one product for queries, keys and values, whose weight has this type."""
+    return program(
+        f"{turn}%low = constant dense<0xFF800000> : F; %zero = constant dense<0.0> : F; "
+        f"%p = dot_general %x, {used}, contracting_dims = [1] x [0] : (X, U) -> Q; "
+        "%wide = broadcast_in_dim %b, dims = [1] : (C) -> Q; %qkv = add %p, %wide : Q; "
+        "%q = slice %qkv [0:128, 0:256] : (Q) -> X; %k = slice %qkv [0:128, 256:512] : (Q) -> X; "
+        "%v = slice %qkv [0:128, 512:768] : (Q) -> X; "
+        "%scores = dot_general %q, %k, contracting_dims = [1] x [1] : (X, X) -> S; "
+        "%top = stablehlo.reduce(%scores init: %low) applies stablehlo.maximum across dimensions = [1] : (S, F) -> R; "
+        "%tops = broadcast_in_dim %top, dims = [0] : (R) -> S; %less = subtract %scores, %tops : S; "
+        "%power = exponential %less : S; "
+        "%sum = stablehlo.reduce(%power init: %zero) applies stablehlo.add across dimensions = [1] : (S, F) -> R; "
+        "%sums = broadcast_in_dim %sum, dims = [0] : (R) -> S; %share = divide %power, %sums : S; "
+        "%r = dot_general %share, %v, contracting_dims = [1] x [0] : (S, X) -> X",
+        f"%x: X, %w: {weight}, %b: C", "X", X=X, S=S, F="tensor<f32>", C="tensor<768xf32>", R="tensor<128xf32>",
+        Q="tensor<128x768xf32>", **W,
+    )  # fmt: skip
+
+
+STRAIGHT = attention("U", "", "%w")
+TURNED = attention("T", "%t = transpose %w, dims = [1, 0] : (T) -> U; ", "%t")
+TYPES = {
+    "X": "tensor<64x256xf32>",
+    "W": "tensor<256x256xf32>",
+    "P": "tensor<64x256x256xf32>",
+    "F": "tensor<f32>",
 }
-"""
-FAST = """
-func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x256xf32>) -> tensor<64x256xf32> {
-  %s = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-    : (tensor<64x256xf32>, tensor<256x256xf32>) -> tensor<64x256xf32>
-  %y = stablehlo.tanh %s : tensor<64x256xf32>
-  return %y : tensor<64x256xf32>
-}
-"""
+SLOW = program(
+    "%zero = constant dense<0.0> : F; %a = broadcast_in_dim %x, dims = [0, 1] : (X) -> P; "
+    "%b = broadcast_in_dim %w, dims = [1, 2] : (W) -> P; %p = multiply %a, %b : P; "
+    "%s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [1] : (P, F) -> X; "
+    "%r = tanh %s : X",
+    "%x: X, %w: W", "X", **TYPES,
+)  # fmt: skip
+FAST = program(
+    "%s = dot_general %x, %w, contracting_dims = [1] x [0] : (X, W) -> X; %r = tanh %s : X",
+    "%x: X, %w: W",
+    "X",
+    **TYPES,
+)
 SETTINGS = Settings(seconds=0.1, budget_s=300, memory_cap_gib=8)
 
 

@@ -9,6 +9,7 @@ import pytest
 from explain.pairs import drawn_program, program, xla
 from explain.test_cli import ADD
 from explain_fixture import FOUND, MACHINE, NEW, REGION, TABLE, cell, right
+from snapshots import assert_snapshot
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.program import Graph, Program
 from stackwars.explain import compile_time, console, page, table
@@ -72,10 +73,11 @@ def search(*texts: str) -> Cause:
 @pytest.mark.env
 @pytest.mark.parametrize(
     ("name", "what", "operation", "flag"),
-    [("folded_windows", COMPUTED, "reduce_window", "constant_folding"), ("unrolled_steps", REPEATED, "dot_general", ""),
-     # Not the sort but the slices that give it its operands.
-     ("sorted_operands", REPEATED, "slice", "")],
-)  # fmt: skip
+    [
+        ("folded_windows", COMPUTED, "reduce_window", "constant_folding"),
+        ("unrolled_steps", REPEATED, "dot_general", ""),
+    ],
+)
 def test_the_cause_of_a_long_compilation_is_named_and_reproduced(tmp_path, name, what, operation, flag):
     answer = explained(name, tmp_path)
     found = answer.causes[-1]
@@ -87,7 +89,7 @@ def test_the_cause_of_a_long_compilation_is_named_and_reproduced(tmp_path, name,
     assert found.regions[0].line_a.startswith((f"public/{name}.py:", "program.mlir:"))
     assert not flag or found.options[0].flag.endswith(flag)
     assert name != "unrolled_steps" or found.growth["steps"].value > 0.6
-    assert name == "sorted_operands" or (tmp_path / "reproduce.py").read_text() == found.script
+    assert (tmp_path / "reproduce.py").read_text() == found.script
     assert operation in answer.headline
     [seconds] = list(answer.table.stages.values())
     assert seconds["tracing"] > 0 and seconds["lowering"] > 0
@@ -179,17 +181,7 @@ def test_the_answer_at_80_columns_and_its_headline():
     answer = Answer("mha", "T", "c", "mha", {}, 1, "", {}, "", 0, shown, [found])
     text = console.wrapped([*console.lines(shown), console.paragraph(found), headline(answer)])
     assert max(map(len, text.splitlines())) <= console.WIDTH
-    words = " ".join(text.split())
-    for part in (
-        "torch_xla - - 0.100 jax 0.0123 0.200 0.100",
-        "3.21 s 1.00x",
-        f"jax compiles long in {NEW}: 1 place of 1 kind makes up 97 % [95, 99] of the time of compiling.",
-        "values computed while compiling (mha.py:41): reduce_window.",
-        "Longest passes by XLA's clock: constant_folding 3.02 s.",
-        "The time grows with rows to the power of 2.0 (1.9 to 2.2).",
-        f"JAX's program compiles long in {NEW}: values computed while compiling, reduce_window (mha.py:41) makes up",
-    ):
-        assert part in words, part
+    assert_snapshot("compile.txt", text)
     assert page.exit_status(replace(shown, programs=["jax"]), [found], is_pair=False) == page.SLOWER
     shown_page = page.html(answer)
     assert "compiles long in" in shown_page and "constant_folding" in shown_page and "module {}" in shown_page

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from explain.pairs import DOT, TRANSPOSE, drawn_program, program, xla
+from ir import spellings
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.program import Graph, Program
 from stackwars.explain import compiler_gap
@@ -108,14 +109,11 @@ def test_fast_math_is_no_option_of_a_gap(tmp_path, monkeypatch):
     assert [(option.compiler, option.flag, option.share) for option in found] == [("slow", "xla_x=1", 1.0)]
 
 
-SLOW = """func.func @main(%x: tensor<256x1024xf32>) -> tensor<256xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %t = stablehlo.tanh %x : tensor<256x1024xf32>
-  %s = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1]
-    : (tensor<256x1024xf32>, tensor<f32>) -> tensor<256xf32>
-  return %s : tensor<256xf32>
-}
-"""
+SLOW = spellings.program(
+    "%zero = constant dense<0.0> : S; %t = tanh %x : T; "
+    "%r = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1] : (T, S) -> R",
+    "%x: T", "R", T="tensor<256x1024xf32>", R="tensor<256xf32>", S="tensor<f32>",
+)  # fmt: skip
 
 
 @pytest.mark.env

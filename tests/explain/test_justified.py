@@ -8,6 +8,7 @@ import pytest
 from explain.pairs import DOT, drawn_program, one_class, program, xla
 from explain.planted_pairs import inside_pairs
 from explain_fixture import TABLE, right
+from ir import spellings
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.judge import expected_values, judge
 from stackwars.core.program import Program, fixed
@@ -153,28 +154,15 @@ def test_the_comparator_of_a_sort_is_counted_and_shown(worker):
 
 # What rounding decides
 
-VARIANCE = """func.func @main(%x: tensor<1x3xf32>) -> tensor<1xf32> {
-  %z = stablehlo.constant dense<0.0> : tensor<f32>
-  %n = stablehlo.constant dense<3.0> : tensor<1xf32>
-  %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
-    : (tensor<1x3xf32>, tensor<f32>) -> tensor<1xf32>
-  %m = stablehlo.divide %s, %n : tensor<1xf32>
-  %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<1xf32>) -> tensor<1x3xf32>
-  %d = stablehlo.subtract %x, %b : tensor<1x3xf32>
-  %q = stablehlo.multiply %d, %d : tensor<1x3xf32>
-  %v = stablehlo.reduce(%q init: %z) applies stablehlo.add across dimensions = [1]
-    : (tensor<1x3xf32>, tensor<f32>) -> tensor<1xf32>
-  return %v : tensor<1xf32>
-}
-"""
-FLOOR = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.atan2 %x, %x : tensor<4xf32>
-  %t = stablehlo.tan %a : tensor<4xf32>
-  %f = stablehlo.floor %t : tensor<4xf32>
-  return %f : tensor<4xf32>
-}
-"""
-EXACT = FLOOR.replace("atan2 %x, %x", "add %x, %x").replace("tan %a", "multiply %a, %x")
+SUM = "applies stablehlo.add across dimensions = [1] : (T, F) -> S"
+VARIANCE = spellings.program(
+    f"%z = constant dense<0.0> : F; %n = constant dense<3.0> : S; %s = stablehlo.reduce(%x init: %z) {SUM}; "
+    "%m = divide %s, %n : S; %b = broadcast_in_dim %m, dims = [0] : (S) -> T; %d = subtract %x, %b : T; "
+    f"%q = multiply %d, %d : T; %r = stablehlo.reduce(%q init: %z) {SUM}",
+    "%x: T", "S", T="tensor<1x3xf32>", S="tensor<1xf32>", F="tensor<f32>",
+)  # fmt: skip
+FLOOR = spellings.of_x("%a = atan2 %x, %x : T; %t = tan %a : T; %r = floor %t : T")
+EXACT = spellings.of_x("%a = add %x, %x : T; %t = multiply %a, %x : T; %r = floor %t : T")
 
 
 @pytest.mark.env
@@ -285,11 +273,7 @@ def test_both_ratios_of_a_gap_are_shown_if_fresh_processes_moved_it():
     assert moved_gap(None, Interval(1.08, 1.05, 1.11)) == moved_gap(1.36, None) == ""
 
 
-SMALL = """func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %y = stablehlo.tanh %x : tensor<64x64xf32>
-  return %y : tensor<64x64xf32>
-}
-"""
+SMALL = spellings.of_x("%r = tanh %x : T", "tensor<64x64xf32>")
 
 
 @pytest.mark.env

@@ -16,7 +16,6 @@ from stackwars.explain.matching import (
     is_close,
     map_by_order,
     match,
-    mixed_radix,
     orders,
     results_differ,
     transposed,
@@ -92,12 +91,6 @@ def test_places_are_where_the_elements_come_from():
     np.testing.assert_array_equal(
         source.reshape(-1)[found.places(np.arange(24))], found.apply(source).reshape(-1)
     )
-
-
-def test_mixed_radix():
-    steps = np.arange(24).reshape(2, 3, 4).transpose(1, 0, 2).reshape(-1)
-    assert mixed_radix(steps) == [(3, 4), (2, 12), (4, 1)]
-    assert mixed_radix(np.array([0, 1, 3, 5])) is None
 
 
 def test_close_needs_exact_integers_and_equal_infinities():

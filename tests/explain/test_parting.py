@@ -2,32 +2,31 @@
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from explain.pairs import drawn_program, xla
+from lowerings import Lowerings, file_job
 from stackwars.core.client import Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
+from stackwars.core.program import Program
 from stackwars.explain import page
 from stackwars.explain.answer import CLASSIFIED, NOT_CLASSIFIED, NOT_LOCATED, Answer
 from stackwars.explain.parting import ACTIVATIONS, distance, find, term
 from stackwars.explain.task import Settings
+from stackwars.measure import workloads
+from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.study.workflow import explain
 
-PORTS = sorted((REPOSITORY / "tests" / "explain" / "ports").glob("*.py"))
-
-
-def kind(path: Path) -> str | None:
-    """Return the kind of a port's difference; "" if no kind is known, None without a difference."""
-    spec = spec_from_file_location(path.stem, path)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.KIND
+FOLDER = REPOSITORY / "tests" / "explain"
+KINDS = {path: workloads.load(str(path)).module.KIND for path in sorted(FOLDER.glob("ports/*.py"))}
+"""The kind of each port's difference; "" if no kind is known, None without a difference."""
+SEED = 2025
 
 
 def explained(path: Path, folder: Path) -> Answer:
@@ -37,24 +36,40 @@ def explained(path: Path, folder: Path) -> Answer:
     return explain.explain(replace(request, settings=replace(request.settings, questions=0)))
 
 
+@pytest.fixture(scope="module")
+def lowerings() -> Iterator[Lowerings]:
+    with Lowerings() as result:
+        yield result
+
+
 @pytest.mark.env
-@pytest.mark.parametrize("path", PORTS, ids=lambda path: path.stem)
-def test_the_difference_of_a_port_is_named_with_lines_of_both_forms(path, tmp_path):
-    answer = explained(path, tmp_path)
-    found, wanted = answer.parting, kind(path)
-    if wanted is None:
-        assert found is None and answer.exit_status != page.NOT_RIGHT
-        return
+@pytest.mark.parametrize(
+    "path", [path for path, kind in KINDS.items() if kind is not None], ids=lambda path: path.stem
+)
+def test_the_difference_of_a_port_is_named_with_lines_of_both_forms(path, lowerings, worker, tmp_path):
+    def program(framework: str) -> Program:
+        job = file_job(framework, path, SEED)
+        files = map(Path, lowerings(job, tmp_path / framework).values())
+        return load_program(framework, *files, str(path), job.sizes, SEED)
+
+    found = find((program("jax"), program("torch_xla")), worker.spec, Settings(budget_s=300), print)
+    wanted = KINDS[path]
     assert (found.kind, found.verdict) == (wanted, CLASSIFIED if wanted else NOT_CLASSIFIED), found
-    assert answer.exit_status == page.NOT_RIGHT and found.error > 0 and found.is_all == bool(wanted)
+    assert found.error > 0 and found.is_all == bool(wanted)
     assert all(re.fullmatch(r"[\w./]+\.(py|mlir):\d+", line) for line in (found.line_a, found.line_b)), found
 
 
 @pytest.mark.env
-def test_a_wrong_value_of_a_compiler_is_not_where_two_programs_part(tmp_path):
-    answer = explained(PORTS[0].parent.with_name("public") / "shift_rows.py", tmp_path)
-    assert any(cell.status is Status.WRONG for cell in answer.table.cells)
-    assert answer.parting is None and "compute different things" not in answer.headline
+@pytest.mark.parametrize("name", ["ports/layer_norm", "ports/another_form", "public/shift_rows"])
+def test_an_answer_says_where_programs_part_and_nothing_of_other_forms_and_wrong_values(name, tmp_path):
+    answer = explained(FOLDER / f"{name}.py", tmp_path)
+    is_wrong = any(cell.status is Status.WRONG for cell in answer.table.cells)
+    assert is_wrong == (name == "public/shift_rows")
+    if name == "ports/layer_norm":
+        assert answer.parting.kind == "epsilon" and answer.exit_status == page.NOT_RIGHT
+    else:
+        assert answer.parting is None and "compute different things" not in answer.headline
+        assert is_wrong or answer.exit_status != page.NOT_RIGHT
 
 
 LAYER = """\
@@ -136,8 +151,8 @@ def test_numbers_of_any_sizes_are_compared():
 def test_the_table_in_the_documentation_has_every_port_with_its_kind():
     rows = (REPOSITORY / "docs" / "explain.md").read_text()
     names = {None: "none: one computation", "": "not classified"}
-    for path in PORTS:
-        assert f"| `{path.stem}` | {names.get(kind(path), kind(path))} |" in rows, path
+    for path, kind in KINDS.items():
+        assert f"| `{path.stem}` | {names.get(kind, kind)} |" in rows, path
 
 
 def normal(*shape: int) -> np.ndarray:

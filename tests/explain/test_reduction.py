@@ -8,7 +8,7 @@ import pytest
 
 from explain.pairs import program
 from stackwars.core.program import Graph
-from stackwars.explain.reduction import Reduction, Subset, Subsets, constant, loop_body, shrink, smallest_sizes
+from stackwars.explain.reduction import Reduction, Subsets, constant, loop_body, shrink, smallest_sizes
 
 KIND = "4xf32"
 
@@ -53,16 +53,6 @@ def test_one_bad_operation_of_a_long_chain_is_found_in_few_trials():
     assert len(seen) < 20
     text = subsets.text(subset)
     assert text.count('"stablehlo.') == 1 and f"(tensor<{KIND}>) -> (tensor<{KIND}>)" in text
-
-
-def test_operations_of_two_chains_lose_what_is_between_them():
-    other = [line.replace("v", "w").replace("op", "other") for line in CHAIN[:50]]
-    subsets, subset, _ = reduced(
-        module(*CHAIN[:50], *other, "s = add v49 w49"), needs=["op10", "other30", "add"]
-    )
-    assert names(subsets, subset)[::20] == ["op10", "op30", "other30", "add"]
-    # other30 reads the value of other29, and op10 that of op9; both are arguments.
-    assert len(subsets.arguments(subset)) == 2
 
 
 @pytest.mark.parametrize(
@@ -158,13 +148,6 @@ def test_shrink_is_minimal_if_items_depend_on_each_other():
 )
 def test_constants_are_written_as_their_types_want(array, kind, body):
     assert re.search(r"dense<(.*?)> :", constant(array, kind))[1] == body
-
-
-def test_a_part_knows_results_made_elsewhere():
-    subsets = Subsets(module("s = add a0 a0", "t = tanh s"))
-    first, second = subsets.graph.ops
-    subset = subsets.subset([first.number], [*first.results, *second.results])
-    assert subset == Subset((first.number,), first.results)
 
 
 @pytest.mark.parametrize(

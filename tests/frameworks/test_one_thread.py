@@ -39,7 +39,7 @@ def wanted_cores(result: dict) -> float:
 
 
 @pytest.mark.skipif(len(CORES) < 2, reason="needs two cores")
-@pytest.mark.parametrize("framework", ["jax", "torch_xla", "tensorflow_xla"])
+@pytest.mark.parametrize("framework", ["torch_xla", "tensorflow_xla"])
 def test_cpu_works_with_all_cores(framework, tmp_path):
     result = run(framework, "cpu", tmp_path)
     assert event(result, "run")["affinity"] == CORES

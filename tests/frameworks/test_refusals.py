@@ -1,7 +1,6 @@
-"""What a framework has no form of, and why it is refused."""
+"""What a framework has no form of, and why it is refused; test_workload_dialects.py asks the other frameworks."""
 
 import json
-import re
 
 import pytest
 
@@ -10,8 +9,6 @@ from stackwars.study.config import load
 
 pytestmark = pytest.mark.env
 SMALL = load().presets["smoke"].sizes
-
-
 REFUSED = """
 from importlib import import_module
 import json, sys
@@ -29,9 +26,7 @@ for case, sizes in json.loads(sys.argv[2]).items():
 @pytest.mark.parametrize(
     ("name", "cases", "why"),
     [
-        ("torchax", ["moe_sorted", "newton_readback"], "what this module reads back"),
         ("torch_xla_dynamo", ["newton", "scan_rnn"], "the body of a loop"),
-        ("tensorflow_xla", ["moe_sorted"], "its sizes depend on values"),
         ("torch_inductor_frozen", ["train_mlp"], "makes constants of the weights"),
     ],
 )
@@ -40,27 +35,3 @@ def test_what_a_framework_has_no_form_of_is_refused_with_the_reason(name, cases,
     told = [line for line in done.stdout.splitlines() if line.startswith("refused")]
     assert [line.split()[1] for line in told] == cases, done.stderr[-2000:]
     assert all(why in line for line in told)
-
-
-WRONG = """
-import json, sys
-import numpy as np
-from stackwars.measure import workloads
-from stackwars.measure.frameworks import tensorflow_xla
-tf = tensorflow_xla.load()
-sizes = json.loads(sys.argv[1])
-parameters, function = workloads.build("moe_sorted", "tensorflow")(sizes, 0, tf.Variable)
-x = tf.constant(workloads.load("moe_sorted").inputs(sizes, 0)["x"])
-graph, xla = (
-    tf.function(lambda x: function(parameters, x), jit_compile=jit)(x).numpy()
-    for jit in (False, True)
-)
-print("apart", np.linalg.norm(graph - xla) / np.linalg.norm(graph))
-"""
-
-
-def test_xla_in_tensorflow_gets_sizes_that_depend_on_values_wrong():
-    # Should it ever be right, tensorflow_xla need not refuse it.
-    done = run_code("tensorflow_xla", WRONG, json.dumps(SMALL["moe_sorted"]))
-    apart = re.search(r"^apart (\S+)$", done.stdout, re.MULTILINE)
-    assert done.returncode < 0 or float(apart[1]) > 0.1, done.stderr[-2000:]

@@ -11,13 +11,11 @@ from stackwars.measure import frameworks
 from stackwars.measure.supervisor import CELL
 
 pytestmark = pytest.mark.env
-VALUES = [8, 12, 16]
+VALUES = [8, 12]
 COMPILED = {
-    "jax": [1, 1, 1],
-    "jax_symbolic": [1, 1, 1],  # traced once; XLA's programs have static shapes
-    "torch_xla": [1, 1, 1],
-    "tensorflow_xla": [1, 1, 1],
-    "torch_inductor_dynamic": [1, 0, 0],
+    "jax_symbolic": [1, 1],  # traced once; XLA's programs have static shapes
+    "torch_xla": [1, 1],
+    "torch_inductor_dynamic": [1, 0],
 }
 
 
@@ -38,7 +36,7 @@ def test_every_shape_is_compiled_once_or_all_at_once(framework, tmp_path):
     assert [(one["turn"], one["value"]) for one in calls] == [
         (turn, value) for turn in (0, 1) for value in VALUES
     ]
-    assert [one["compiles"] for one in calls] == [*COMPILED[framework], 0, 0, 0]
+    assert [one["compiles"] for one in calls] == [*COMPILED[framework], 0, 0]
     if framework == "jax_symbolic":
         traced = [one["trace_s"] for one in calls[: len(VALUES)]]
         assert max(traced[1:]) < traced[0]

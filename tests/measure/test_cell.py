@@ -35,14 +35,30 @@ WRONG = {"judge": "it", "wrong": 1, "total": 8, "where": "", "flaky": False}
 WRONG |= dict.fromkeys(("l2", "largest", "limit"), 0.5)
 
 
-def test_ok_where_every_process_is(tmp_path):
-    cell = combined(tmp_path, process(), process(repetition=1))
+def test_a_cell_has_its_processes_its_program_and_its_output(tmp_path):
+    output = np.arange(4, dtype=np.float32)
+    folder = write_cell(tmp_path, [process(), process(repetition=1)], output)
+    cell = json.loads((folder / "cell.json").read_text())
     assert (cell["status"], cell["status_detail"]) == ("ok", "")
     assert [p["repetition"] for p in cell["processes"]] == [0, 1]
     assert cell["versions"]["jax"] == "0.7.1"
-    assert cell["wall_s"] == 20.0
-    assert cell["peak_rss_bytes"] == 2**28 + 1
-    assert cell["run_seed"] == 7
+    assert (cell["wall_s"], cell["peak_rss_bytes"], cell["run_seed"]) == (20.0, 2**28 + 1, 7)
+    ir = cell["ir"]
+    assert (ir["precision"], ir["dtype"], ir["same_in_every_process"]) == ("HIGHEST", "f32", True)
+    assert gzip.decompress((folder / "stablehlo.mlir.gz").read_bytes()).decode() == PROGRAM
+    assert np.array_equal(np.load(folder / "output.npy"), output)
+    assert not list((folder / "forms").iterdir())
+
+
+def test_programs_that_differ_are_noted_and_forms_are_those_of_the_first_process(tmp_path):
+    processes = [process(repetition=n) for n in (0, 1)]
+    folders = [process_folder(tmp_path / str(n), one) for n, one in enumerate(processes)]
+    other = PROGRAM.replace("HIGHEST", "DEFAULT").encode()
+    (folders[1] / "stablehlo.mlir.gz").write_bytes(gzip.compress(other))
+    (folders[0] / "forms").mkdir()
+    (folders[0] / "forms" / "jaxpr.txt.gz").write_bytes(gzip.compress(b"{ lambda }"))
+    assert write(tmp_path / "cell", processes, folders, 7)["ir"]["same_in_every_process"] is False
+    assert gzip.decompress((tmp_path / "cell" / "forms" / "jaxpr.txt.gz").read_bytes()) == b"{ lambda }"
 
 
 def test_first_bad_process_gives_the_status(tmp_path):
@@ -53,25 +69,6 @@ def test_first_bad_process_gives_the_status(tmp_path):
     assert cell["ir"] is cell["output_sha256"] is cell["values"] is None
     # The samples of the good process are still there.
     assert any(event["event"] == "steady" for event in cell["processes"][0]["events"])
-
-
-def test_program_is_read_back(tmp_path):
-    ir = combined(tmp_path, process(), process(repetition=1))["ir"]
-    assert (ir["precision"], ir["dtype"], ir["same_in_every_process"]) == ("HIGHEST", "f32", True)
-
-
-def test_programs_that_differ_are_noted(tmp_path):
-    processes = [process(repetition=n) for n in (0, 1)]
-    folders = [process_folder(tmp_path / str(n), one) for n, one in enumerate(processes)]
-    other = PROGRAM.replace("HIGHEST", "DEFAULT").encode()
-    (folders[1] / "stablehlo.mlir.gz").write_bytes(gzip.compress(other))
-    assert combine(processes, folders, 7)["ir"]["same_in_every_process"] is False
-
-
-@pytest.mark.parametrize("changes", [{"status": ("lost", "")}, {"sizes": {"m": "16"}}, {"wall_s": "long"}])
-def test_result_outside_the_schema_is_refused(tmp_path, changes):
-    with pytest.raises((ValueError, TypeError)):
-        combined(tmp_path, process(**changes))
 
 
 def test_schema_knows_every_field_of_a_process_and_an_event(tmp_path):
@@ -89,25 +86,6 @@ def test_schema_knows_every_field_of_a_process_and_an_event(tmp_path):
     unknown["partner"]["events"][5]["warmth"] = 1.0
     with pytest.raises(ValueError):
         combined(tmp_path / "event of a partner", unknown)
-
-
-def test_ok_cell_has_its_program_and_output(tmp_path):
-    output = np.arange(4, dtype=np.float32)
-    folder = write_cell(tmp_path, [process(), process(repetition=1)], output)
-    assert gzip.decompress((folder / "stablehlo.mlir.gz").read_bytes()).decode() == PROGRAM
-    assert np.array_equal(np.load(folder / "output.npy"), output)
-    assert json.loads((folder / "cell.json").read_text())["status"] == "ok"
-
-
-def test_cell_has_the_forms_of_its_first_process(tmp_path):
-    processes = [process(repetition=n) for n in (0, 1)]
-    folders = [process_folder(tmp_path / str(n), one) for n, one in enumerate(processes)]
-    (folders[0] / "forms").mkdir()
-    (folders[0] / "forms" / "jaxpr.txt.gz").write_bytes(gzip.compress(b"{ lambda }"))
-    write(tmp_path / "cell", processes, folders, 7)
-    kept = (tmp_path / "cell" / "forms" / "jaxpr.txt.gz").read_bytes()
-    assert gzip.decompress(kept) == b"{ lambda }"
-    assert not list((write_cell(tmp_path / "other", [process()]) / "forms").iterdir())
 
 
 def test_bad_cell_says_that_there_is_no_program(tmp_path):
@@ -252,16 +230,15 @@ def one_round(tmp_path, replay=None) -> dict[str, dict]:
     return cell_module._round(job, Path(), others, tmp_path, None)
 
 
-def test_a_round_asks_for_three_times_the_weights_and_1_gib_for_each_process(ran, tmp_path):
+def test_a_round_asks_for_the_memory_of_its_processes(ran, tmp_path):
+    """Three times the weights and 1 GiB each; a replay needs the weights once more for each further program."""
     one_round(tmp_path)
-    assert ran() == [(("subject", "partner"), 2 * (3 * FFN_BYTES + 2**30))]
-
-
-def test_a_replay_needs_the_weights_once_more_for_each_further_program(ran, tmp_path):
-    records = one_round(tmp_path, replay_job())
-    assert ran() == [(("subject", "partner", "replay"), (3 + 3 + 4) * FFN_BYTES + 3 * 2**30)]
-    assert {one["repetition"] for one in records.values()} == {2}
-    assert {one["basis"] for one in records.values()} == {INTERLEAVED}
+    records = one_round(tmp_path / "replay", replay_job())
+    assert ran() == [
+        (("subject", "partner"), 2 * (3 * FFN_BYTES + 2**30)),
+        (("subject", "partner", "replay"), (3 + 3 + 4) * FFN_BYTES + 3 * 2**30),
+    ]
+    assert {(one["repetition"], one["basis"]) for one in records.values()} == {(2, INTERLEAVED)}
 
 
 def test_a_replay_comes_after_the_others_if_the_memory_is_too_small_for_all(ran, tmp_path, monkeypatch):
@@ -319,29 +296,29 @@ def test_the_rounds_of_a_cell_give_the_baseline_s_cell_and_the_replay(ran, tmp_p
     }  # fmt: skip
 
 
-def test_a_partner_that_is_only_compared_with_is_no_cell(ran, tmp_path):
-    assert whole_cell(tmp_path, {"writes_files": False})["baseline"] is None
+ALL, PAIR = ("subject", "partner", "replay"), ("subject", "partner")
 
 
-def test_a_baseline_whose_process_failed_is_measured_on_its_own(ran, tmp_path):
-    ran.ends["partner"] = "error"
-    found = whole_cell(tmp_path)
-    assert found["baseline"] is None and found["cell"]["status"] == "ok"
-    assert [one["jax"]["status"] for one in found["rounds"]] == ["error"] * 3
-
-
-def test_a_cell_that_failed_leaves_baseline_and_replay_to_themselves(ran, tmp_path):
-    ran.ends["subject"] = "error"
-    found = whole_cell(tmp_path)
-    assert found["baseline"] is found["rounds"] is None and len(ran()) == 1
-
-
-def test_a_replay_that_failed_costs_the_cell_nothing_and_has_no_later_rounds(ran, tmp_path):
-    ran.ends["replay"] = "timeout"
-    found = whole_cell(tmp_path)
-    assert found["cell"]["status"] == "ok" and found["baseline"]
-    assert [names for names, _ in ran()] == [("subject", "partner", "replay"), *[("subject", "partner")] * 2]
-    assert [one["replay"]["status"] for one in found["rounds"]] == ["timeout"]
+@pytest.mark.parametrize(
+    ("ends", "partner", "runs", "has_baseline", "statuses"),
+    [
+        # A partner that is only compared with is no cell, and one that failed is measured on its own.
+        ({}, {"writes_files": False}, [ALL] * 3, False, ["ok ok"] * 3),
+        ({"partner": "error"}, None, [ALL] * 3, False, ["error ok"] * 3),
+        # A cell that failed leaves baseline and replay to themselves; a replay that failed has no later rounds.
+        ({"subject": "error"}, None, [ALL], False, None),
+        ({"replay": "timeout"}, None, [ALL, PAIR, PAIR], True, ["ok timeout"]),
+    ],
+)
+def test_a_participant_that_fails_costs_no_other(ran, tmp_path, ends, partner, runs, has_baseline, statuses):
+    ran.ends.update(ends)
+    found = whole_cell(tmp_path, partner)
+    assert found["cell"]["status"] == ends.get("subject", "ok")
+    assert [names for names, _ in ran()] == runs and bool(found["baseline"]) == has_baseline
+    rounds = found["rounds"] and [
+        f"{one['jax']['status']} {one['replay']['status']}" for one in found["rounds"]
+    ]
+    assert rounds == statuses
 
 
 def test_a_baseline_s_cell_is_taken_over_once(ran, tmp_path, monkeypatch):

@@ -17,25 +17,17 @@ def test_ok_result_tells_its_latencies(capsys):
         "series 1.250 ms (3 calls) [12.3 s]\n")  # fmt: skip
 
 
-def test_round_without_a_series_tells_its_last_loop():
+def test_summary_of_a_round_without_a_series_of_a_bad_one_and_of_one_whose_partner_failed():
     result = ended("gemm", 3.0, loops_ms=(1.0, 3.0))
     result["events"] = [event for event in result["events"] if event["event"] != "steady"]
     assert progress.summary(result) == "ok: first 100.000 ms, second 2.000 ms, loop 4.000 ms (2 calls)"
-
-
-def test_bad_result_tells_the_first_line_of_its_detail_cut():
-    bad = process(status=("error", "RuntimeError: no\nTraceback ..."))
-    assert progress.summary(bad) == "error: RuntimeError: no"
-    assert len(progress.summary(process(status=("error", "x" * 5000)))) < 200
-
-
-def test_partner_that_failed_is_told_beside_the_times():
-    told = progress.summary(
-        process(partner={"status": "error", "status_detail": "killed\nlog", "framework": "numpy"})
-    )
+    for text, shown in (("RuntimeError: no\nTraceback ...", "RuntimeError: no"), ("x" * 5000, "x")):
+        found = progress.summary(process(status=("error", text)))
+        assert found.startswith(f"error: {shown}") and len(found) < 200 and "\n" not in found
+    partner = {"status": "error", "status_detail": "killed\nlog", "framework": "numpy"}
+    told = progress.summary(process(partner=partner))
     assert told.endswith("calls); no ratio of this round, for its partner numpy: error: killed")
-    for partner in (None, {"status": "ok"}, {"status": "not run"}):
-        assert "partner" not in progress.summary(process(partner=partner))
+    assert not any("partner" in progress.summary(process(partner={"status": one})) for one in ("ok", "not run"))
 
 
 def test_replay_is_named_by_its_compiler_and_tells_each_program(capsys):

@@ -168,43 +168,31 @@ def test_without_the_usable_bytes_the_compiler_decides_unless_it_never_refuses()
     assert ahead_supervisor.decide(False, 98, 2, None, refuses=False) == ("", "")
 
 
-def test_the_program_is_the_first_module(tmp_path: Path) -> None:
-    (tmp_path / f"module_0010.part.cl_1.{ENDING}").write_text(ASSIGNMENT)
-    text = "allocation 0: size 8, page 0, parameter 0, shape |f32[2]| at ShapeIndex {}:\n"
-    (tmp_path / f"module_0002.jit_f.cl_1.{ENDING}").write_text(text)
-    assert ahead_supervisor.buffers(tmp_path).hbm == 8
+EIGHT = "allocation 0: size 8, page 0, parameter 0, shape |f32[2]| at ShapeIndex {}:\n"
+FILES = {
+    "none": ({}, None, (None, "")),
+    "first module": ({f"0010.part.cl_1.{ENDING}": ASSIGNMENT, f"0002.jit_f.cl_1.{ENDING}": EIGHT}, 8, (None, "")),
+    "before code generation": ({"0000.f.after_optimizations.txt": "early"}, None, ("early", "optimised")),
+    "after code generation": (
+        {"0000.f.after_optimizations.txt": "early", "0000.f.after_codegen.txt": "late"}, None, ("late", "codegen")),
+    "of a GPU": (
+        {f"0001.jit_f.sm_9.0a_gpu_{ENDING}": ASSIGNMENT, "0001.jit_f.sm_9.0a_gpu_after_optimizations.txt": "gpu"},
+        8742, ("gpu", "optimised")),
+    "of a part that is done first": (
+        {f"0002.extracted.cl_1.{ENDING}": ASSIGNMENT, "0002.extracted.cl_1.after_optimizations.txt": "part",
+         "0000.jit_f.cl_1.before_optimizations.txt": ""}, None, (None, "")),
+    "of another number once optimised": (
+        {"0001.f.cl_1.before_optimizations.txt": "", f"0003.f.cl_1.{ENDING}": ASSIGNMENT,
+         "0003.f.cl_1.after_codegen.txt": "optimised"}, 8742, ("optimised", "codegen")),
+}  # fmt: skip
+"""{case: (files by name without `module_`, bytes of the program's buffers, text and moment)}."""
 
 
-def test_the_text_after_code_generation_is_preferred(tmp_path: Path) -> None:
-    assert ahead_supervisor.optimised_hlo(tmp_path) == (None, "")
-    (tmp_path / "module_0000.f.after_optimizations.txt").write_text("early")
-    assert ahead_supervisor.optimised_hlo(tmp_path) == ("early", "optimised")
-    (tmp_path / "module_0000.f.after_codegen.txt").write_text("late")
-    assert ahead_supervisor.optimised_hlo(tmp_path) == ("late", "codegen")
-
-
-def test_a_gpus_files_carry_its_name(tmp_path: Path) -> None:
-    (tmp_path / f"module_0001.jit_f.sm_9.0a_gpu_{ENDING}").write_text(ASSIGNMENT)
-    (tmp_path / "module_0001.jit_f.sm_9.0a_gpu_after_optimizations.txt").write_text("gpu")
-    assert ahead_supervisor.buffers(tmp_path).hbm == 8742
-    assert ahead_supervisor.optimised_hlo(tmp_path) == ("gpu", "optimised")
-
-
-def test_a_part_that_is_done_first_is_not_the_program(tmp_path: Path) -> None:
-    for name in (ENDING, "after_optimizations.txt"):
-        (tmp_path / f"module_0002.extracted.cl_1.{name}").write_text(ASSIGNMENT)
-    (tmp_path / "module_0000.jit_f.cl_1.before_optimizations.txt").write_text("")
-    assert not ahead_supervisor.buffers_assigned(tmp_path)
-    assert ahead_supervisor.buffers(tmp_path) is None
-    assert ahead_supervisor.optimised_hlo(tmp_path) == (None, "")
-    for name in (ENDING, "after_optimizations.txt"):
-        (tmp_path / f"module_0000.jit_f.cl_1.{name}").write_text(ASSIGNMENT)
-    assert ahead_supervisor.buffers_assigned(tmp_path)
-
-
-def test_a_program_that_gets_another_number_once_optimised_is_found(tmp_path: Path) -> None:
-    (tmp_path / "module_0001.f.cl_1.before_optimizations.txt").write_text("")
-    (tmp_path / f"module_0003.f.cl_1.{ENDING}").write_text(ASSIGNMENT)
-    (tmp_path / "module_0003.f.cl_1.after_codegen.txt").write_text("optimised")
-    assert ahead_supervisor.optimised_hlo(tmp_path) == ("optimised", "codegen")
-    assert ahead_supervisor.buffers(tmp_path) is not None
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_a_dump_are_those_of_the_program(tmp_path: Path, name: str) -> None:
+    files, size, text = FILES[name]
+    for file, content in files.items():
+        (tmp_path / f"module_{file}").write_text(content)
+    found = ahead_supervisor.buffers(tmp_path)
+    assert (found and found.hbm, ahead_supervisor.optimised_hlo(tmp_path)) == (size, text)
+    assert ahead_supervisor.buffers_assigned(tmp_path) == (name == "of a GPU")

@@ -9,7 +9,6 @@ import pytest
 
 from stackwars.core.outcome import Failed
 from stackwars.measure.stablehlo import arguments
-from stackwars.measure.stablehlo.arguments import Entry
 from stackwars.measure.workloads import values
 
 SEED = 7
@@ -62,19 +61,6 @@ def test_results_have_their_names_and_torchs_axes():
         arguments.named({"results": rows}, values[:1])
 
 
-def test_written_list_is_read_back(tmp_path):
-    entries = [
-        Entry("weight", "up.weight", (8, 4), (1, 0)),
-        Entry("input", "x"),
-        arguments.of_array(np.array(3, np.int64)),
-    ]
-    path = tmp_path / "arguments.json"
-    path.write_text(json.dumps({"seed": SEED, "arguments": arguments.dump(entries)}))
-    document, read = arguments.load(path)
-    assert document["seed"] == SEED
-    assert read == entries
-
-
 def test_a_loaded_program_has_the_values_names_and_keys_of_its_arguments(tmp_path):
     sides = {
         name: handmade.write(tmp_path, name, text, steps=True)
@@ -95,12 +81,6 @@ def test_a_loaded_program_has_the_values_names_and_keys_of_its_arguments(tmp_pat
     assert not {one.key for one in other.arguments} & {weight.key, left.key}
     assert list(jax.named([np.zeros((32, 64)), np.zeros((16, 64))])) == ["up.weight", "output"]
     assert (jax.file, jax.text, jax.missing) == ("program.mlir", handmade.JAX_STEP, "")
-
-
-def test_a_program_that_is_missing_has_the_reason(tmp_path):
-    files = handmade.write(tmp_path, "jax", "// no program: no such model\n", rows=[])
-    found = arguments.load_program("jax", *map(Path, files.values()), "gemm", handmade.SIZES, 1)
-    assert (found.text, found.missing) == ("", "no such model")
 
 
 def test_unknown_kind_is_refused(tmp_path):

@@ -1,14 +1,11 @@
 """Operations that torch_xla computes on the host have no program, whether or not they read a placeholder."""
 
 import gzip
-import textwrap
-from dataclasses import asdict, replace
 
 import pytest
 
-from stackwars.core.launch import REPOSITORY
-from stackwars.measure.stablehlo import ahead_supervisor, arguments
-from stackwars.measure.stablehlo.lower import Lowering, LowerJob
+from lowerings import Lowerings, file_job
+from stackwars.measure.stablehlo import arguments
 
 PROGRAMS = {
     # An array of integers has its values while it is lowered: the result would be a constant.
@@ -32,27 +29,18 @@ PROGRAMS = {
 }
 
 
+FILE = "import numpy as np\n\n\ndef inputs():\n    {}\n\n\ndef torch(x):\n    import torch\n    {}\n"
+
+
 @pytest.fixture(scope="module")
 def lowered(tmp_path_factory):
     """The folder of each program, lowered by one process."""
     home = tmp_path_factory.mktemp("lowered")
-    for name, (inputs, function, _) in PROGRAMS.items():
-        text = f"""\
-        import numpy as np
-
-        def inputs():
-            {inputs}
-
-        def torch(x):
-            import torch
-            {function}
-        """
-        (home / f"{name}.py").write_text(textwrap.dedent(text))
-    job = LowerJob("torch_xla", "torch", str(home / "sum.py"), "base", {}, 1, "highest")
-    with Lowering(REPOSITORY / "envs/torch_xla.txt", job, 300, ahead_supervisor.CAP_BYTES) as lowering:
-        for name in PROGRAMS:
-            one = asdict(replace(job, workload=str(home / f"{name}.py")))
-            assert not lowering.ask("lower", job=one, output=str(home / name), timeout_s=300)
+    with Lowerings() as lowerings:
+        for name, (inputs, function, _) in PROGRAMS.items():
+            path = home / f"{name}.py"
+            path.write_text(FILE.format(inputs, function))
+            lowerings(file_job("torch_xla", path, sizes={}), home / name)
     return home
 
 

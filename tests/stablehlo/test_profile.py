@@ -18,17 +18,20 @@ def seconds(*spans: tuple[str, float, float]) -> dict[str, float]:
     return {name: round(1e9 * value) for name, value in found.items()}
 
 
-def test_operations_that_overlap_share_the_time():
-    found = seconds(("a", 200, 600), ("b", 400, 600), ("c", 500, 700))
-    assert found == {"a": 200 + 50 + 33, "b": 50 + 33, "c": 33 + 100}
-
-
-def test_the_sum_is_the_time_in_which_anything_ran():
-    assert sum(seconds(("a", 100, 300), ("b", 500, 900), ("a", 800, 1000)).values()) == 200 + 500
-
-
-def test_an_operation_ends_with_its_call():
-    assert seconds(("a", 1000, 1300)) == {"a": 100}
+@pytest.mark.parametrize(
+    ("spans", "found"),
+    [
+        # Operations that overlap share the time, and an operation ends with its call.
+        (
+            [("a", 200, 600), ("b", 400, 600), ("c", 500, 700)],
+            {"a": 200 + 50 + 33, "b": 50 + 33, "c": 33 + 100},
+        ),
+        ([("a", 100, 300), ("b", 500, 900), ("a", 800, 1000)], {"a": 200 + 50 + 100, "b": 300 + 50}),
+        ([("a", 1000, 1300)], {"a": 100}),
+    ],
+)
+def test_operations_have_the_time_in_which_they_ran(spans, found):
+    assert seconds(*spans) == found
 
 
 def test_operations_are_of_the_call_in_which_they_began():

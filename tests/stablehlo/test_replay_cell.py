@@ -3,15 +3,13 @@
 import hashlib
 import json
 import math
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 
 import handmade
 import pytest
 
+from lowerings import Lowerings
 from made_tables import OLD, cell, only, outcome
-from running import lower_program
 from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import loops
@@ -21,7 +19,6 @@ from stackwars.measure.stablehlo.lower import LowerJob
 from stackwars.measure.stablehlo.replay import ReplayJob
 from stackwars.measure.stablehlo.replay_cell import ReplayCellJob
 from stackwars.measure.supervisor import ProcessJob
-from stackwars.setup.environments import ensure
 from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import rounds, schema
@@ -107,17 +104,16 @@ SIZES = {"m": 384, "k": 384, "n": 384}
 """A call of some milliseconds, of which dispatching is little."""
 
 
-def lowered(home: Path, framework: str) -> dict[str, str]:
-    """The program of a framework, and its arguments."""
-    own = LowerJob(framework, NATIVES[framework], "gemm", "base", SIZES, handmade.SEED, "highest")
-    return lower_program(ensure(REPOSITORY / "envs" / f"{framework}.txt"), asdict(own), home)
-
-
 @pytest.mark.env
 def test_native_calls_and_replays_of_both_programs_alternate_and_agree(tmp_path):
-    with ThreadPoolExecutor() as pool:
-        folders = [tmp_path / "programs" / name for name in NATIVES]
-        programs = dict(zip(NATIVES, pool.map(lowered, folders, NATIVES), strict=True))
+    with Lowerings() as lowerings:
+        programs = {
+            name: lowerings(
+                LowerJob(name, dialect, "gemm", "base", SIZES, handmade.SEED, "highest"),
+                tmp_path / "programs" / name,
+            )
+            for name, dialect in NATIVES.items()
+        }
     replay = asked(tmp_path, programs, SIZES)
     partner = {"framework": "jax", "dialect": "jax", "writes_files": True}
     job = ProcessJob("torch_xla", "torch", "gemm", "cpu", "smoke", 0, SIZES, replay.settings, partner)

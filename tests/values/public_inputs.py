@@ -9,49 +9,18 @@ Besides its functions, whose default sizes are the smallest with the fault, the 
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict
-from pathlib import Path
 
-from running import lower_program
-from stackwars.core.launch import REPOSITORY, clean_environ
-from stackwars.measure import frameworks, workloads
-from stackwars.measure.stablehlo.lower import LowerJob
+from stackwars.core.launch import REPOSITORY
+from stackwars.measure import workloads
 from stackwars.measure.workloads.functions import Functions
 
 FOLDER = REPOSITORY / "tests" / "explain" / "public"
-RUN = """
-import sys
-from importlib import import_module
-from stackwars.measure import workloads
-folder, module, *sys.argv[1:] = sys.argv[1:]
-workloads.__path__.append(folder)
-import_module(module).main()
-"""
 FILES = [file for file in FOLDER.glob("*.py") if "\nFAULTS = " in file.read_text()]
 WORKLOADS: dict[str, Functions] = {
     workload.path.stem: workload
     for workload in sorted((workloads.load(str(file)) for file in FILES), key=lambda one: one.ORDER)
 }
 """The workloads of the files, by the files' names."""
-
-
-def environ() -> dict[str, str]:
-    return clean_environ({"PYTHONPATH": f"{REPOSITORY / 'src'}:{FOLDER}"})
-
-
-def command(module: str) -> tuple[object, ...]:
-    """Return the arguments by which Python runs a module, under `environ`, with the workloads of this folder."""
-    return "-c", RUN, FOLDER, module
-
-
-def lower(
-    python: Path, name: str, sizes: dict[str, int], framework: str, seed: int, folder: Path
-) -> dict[str, str]:
-    """Lower a framework's program of an input into a folder; return its files."""
-    job = LowerJob(framework, frameworks.load(framework).DIALECT, name, "base", sizes, seed, "highest")
-    return lower_program(
-        python, asdict(job), folder, *command("stackwars.measure.stablehlo.lower"), env=environ()
-    )
 
 
 def faults() -> Iterator[dict[str, str]]:

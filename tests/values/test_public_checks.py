@@ -3,52 +3,41 @@
 Each fails when a new pin repairs its fault: then its FAULTS are out of date.
 """
 
-import public_inputs
 import pytest
 from public_inputs import WORKLOADS
 
+from lowerings import Lowerings, file_job
 from running import check_programs
 from stackwars.core import judge
-from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks
-from stackwars.setup.environments import ensure
 from stackwars.study import programs
 from stackwars.study.config import load
 
 pytestmark = pytest.mark.env
 CONFIG, SEED = load(), 2025
-SETTINGS = {"seed": SEED, "memory_cap_gib": 8, "check_timeout_s": 60}
 FRONTENDS = CONFIG.studies["matrix"].programs
 LIMIT = 1e-5
 """Limit of the error of a right value; the sizes are small, and the faults large."""
 
 
-def expected(workload, folder):
-    """Write the right values of both sets of inputs."""
+@pytest.fixture(scope="module")
+def lowered():
+    with Lowerings() as result:
+        yield result
+
+
+def outcomes(workload, compiler, files, folder):
+    """Check the programs of these files in a compiler; return {program: its outcome}."""
     outputs, _ = workload.expected(workload.DEFAULTS, SEED)
     values = {f"output{number}": output for number, output in enumerate(outputs)}
     document = {"judge": "NumPy", "reason": "", "limits": dict.fromkeys(values, LIMIT)}
-    judge.write(folder, values, document)
-
-
-def lowered(name, framework, folder):
-    """Lower a framework's program into the folder and return its files."""
-    python = ensure(REPOSITORY / programs.lower_pins(CONFIG, framework))
-    return public_inputs.lower(python, name, WORKLOADS[name].DEFAULTS, framework, SEED, folder)
-
-
-def outcomes(name, compiler, chosen, folder):
-    """Check these frontends' programs in a compiler; return {program: its outcome}."""
-    expected(WORKLOADS[name], folder / "expected")
-    row = CONFIG.compilers[compiler]
+    judge.write(folder / "expected", values, document)
     job = {
-        "workload": name, "module": programs.compiler_module(CONFIG, compiler), "options": row.options,
-        "sizes": WORKLOADS[name].DEFAULTS, "settings": SETTINGS, "expected": str(folder / "expected"),
-        "programs": {one: lowered(name, one, folder / one) for one in chosen},
+        "workload": str(workload.path), "module": programs.compiler_module(CONFIG, compiler),
+        "options": CONFIG.compilers[compiler].options, "sizes": workload.DEFAULTS, "programs": files,
+        "settings": {"seed": SEED, "memory_cap_gib": 8, "check_timeout_s": 60}, "expected": str(folder / "expected"),
     }  # fmt: skip
-    pins = programs.compiler_pins(CONFIG, compiler)
-    command, environ = public_inputs.command("stackwars.measure.stablehlo.check"), public_inputs.environ()
-    return check_programs(pins, job, folder / "check", *command, env=environ)["programs"]
+    return check_programs(programs.compiler_pins(CONFIG, compiler), job, folder / "check")["programs"]
 
 
 def case(workload):
@@ -65,10 +54,12 @@ CASES = {name: case(one) for name, one in WORKLOADS.items() if one.module.FAULTS
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_known_fault_is_named_and_a_right_program_beside_it_is_not(name, tmp_path):
-    compiler, wrong, right = CASES[name]
-    found = outcomes(name, compiler, [one for one in (wrong, right) if one], tmp_path)
+def test_known_fault_is_named_and_a_right_program_beside_it_is_not(lowered, name, tmp_path):
+    workload, (compiler, wrong, right) = WORKLOADS[name], CASES[name]
+    chosen = [one for one in (wrong, right) if one]
+    files = {one: lowered(file_job(one, workload.path, SEED), tmp_path / one) for one in chosen}
+    found = outcomes(workload, compiler, files, tmp_path)
     statuses = {one: outcome["status"] for one, outcome in found.items()}
-    status = WORKLOADS[name].module.FAULTS[compiler][wrong]
+    status = workload.module.FAULTS[compiler][wrong]
     assert statuses == {wrong: status, **({right: "ok"} if right else {})}, found
     assert found[wrong]["status_detail"]

@@ -8,6 +8,7 @@ import public_inputs
 import pytest
 from public_inputs import WORKLOADS
 
+from lowerings import Lowerings, file_job
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks
@@ -47,34 +48,30 @@ def test_faults_without_a_public_report_are_those_of_the_document():
 
 
 @pytest.mark.env
-@pytest.mark.parametrize(
-    ("name", "environment"),
-    [
-        *((name, "xla-0.10.2") for name in sorted(WORKLOADS)),
-        ("solve3", "xla-0.7.1"),
-    ],
-)
-def test_program_agrees_with_the_reference(name, environment, jax_python, tmp_path):
-    sizes = SMALL.get(name, WORKLOADS[name].DEFAULTS)
-    public_inputs.lower(jax_python, name, sizes, "jax", SEED, tmp_path)
-    files = tmp_path / "program.mlir.gz", tmp_path / "arguments.json"
-    program = arguments.load_program(name, *files, str(WORKLOADS[name].path), sizes, SEED)
-    python = ensure(REPOSITORY / "envs" / f"{environment}.txt")
-    references, _ = WORKLOADS[name].expected(sizes, SEED)
-    with Worker(CompilerSpec(environment, python=str(python))) as worker:
-        for which, reference in enumerate(references):
-            if name == "solve3":  # it calls LAPACK, the interpreter cannot
-                worker.load(name, program.text)
-                worker.place(name, program.arguments, which)
-                output = worker.call(name, which)[0]
-            else:
-                output = worker.interpret(program.text, [argument(which) for argument in program.arguments])[0]
-            assert output.shape == reference.shape
-            if reference.dtype.kind in "iu":
-                assert output.dtype == reference.dtype
-                np.testing.assert_array_equal(output, reference)
-            else:
-                np.testing.assert_allclose(output, reference, rtol=1e-5, atol=1e-5)
+def test_programs_agree_with_their_references(tmp_path):
+    spec = CompilerSpec("xla-0.10.2", python=str(ensure(REPOSITORY / "envs/xla-0.10.2.txt")))
+    with Lowerings() as lowered, Worker(spec) as worker:
+        for name, workload in WORKLOADS.items():
+            sizes = SMALL.get(name, workload.DEFAULTS)
+            files = lowered(file_job("jax", workload.path, SEED, sizes), tmp_path / name).values()
+            program = arguments.load_program(
+                name, *map(REPOSITORY.joinpath, files), str(workload.path), sizes, SEED
+            )
+            references, _ = workload.expected(sizes, SEED)
+            for which, reference in enumerate(references):
+                if name == "solve3":  # it calls LAPACK, the interpreter cannot
+                    worker.load(name, program.text)
+                    worker.place(name, program.arguments, which)
+                    output = worker.call(name, which)[0]
+                else:
+                    given = [argument(which) for argument in program.arguments]
+                    output = worker.interpret(program.text, given)[0]
+                assert output.shape == reference.shape, name
+                if reference.dtype.kind in "iu":
+                    assert output.dtype == reference.dtype, name
+                    np.testing.assert_array_equal(output, reference, name)
+                else:
+                    np.testing.assert_allclose(output, reference, rtol=1e-5, atol=1e-5, err_msg=name)
 
 
 def test_paper_lists_the_faults_that_the_inputs_have():

@@ -181,11 +181,6 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path, mistake):
     assert len(str(said.value).splitlines()) == 1 and "; fix: " in str(said.value)
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ProgramFileError, match=r"no_such.py: expected a file, got none; fix: the path"):
-        workloads.load(str(tmp_path / "no_such.py"))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [

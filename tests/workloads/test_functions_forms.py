@@ -3,30 +3,24 @@
 import gzip
 import json
 import sys
-from contextlib import ExitStack
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lowerings import Lowerings, file_job
 from running import check_programs, run, run_job
 from stackwars.core import judge
 from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.measure import frameworks, workloads
-from stackwars.measure.stablehlo.ahead_supervisor import CAP_BYTES
-from stackwars.measure.stablehlo.lower import Lowering, LowerJob
 from stackwars.setup.environments import ensure
+from stackwars.study import cells
+from stackwars.study.config import load
 
 pytestmark = pytest.mark.env
 PROGRAMS = Path(__file__).parent / "programs"
 SOFTMAX = REPOSITORY / "docs" / "examples" / "softmax.py"
 MIXED = PROGRAMS / "mixed.py"
-PINS = {
-    **{"jax": "jax", "torchax": "torchax", "tensorflow_xla": "tensorflow", "numpy": "numpy"},
-    **dict.fromkeys(("torch_xla", "torch_eager", "torch_inductor"), "torch_xla"),
-    "torch_tpu": "torch_tpu",
-}
 LOWERED = {
     SOFTMAX: ("jax", "torch_xla"),
     MIXED: ("jax", "torch_xla", "torchax", "torch_tpu", "tensorflow_xla"),
@@ -36,40 +30,22 @@ LOWERED = {
 COMPILERS = {"xla-0.7.1": "xla", "xla-0.10.2": "xla", "iree": "iree"}
 MEASURED = {
     MIXED: ("jax", "torchax", "torch_xla", "torch_eager", "tensorflow_xla", "numpy"),
-    PROGRAMS / "layer.py": ("torch_xla", "torch_inductor"),
     PROGRAMS / "wide.py": ("jax",),
 }
 SEED = 1
 
 
-def python(pins: str) -> Path:
-    return ensure(REPOSITORY / "envs" / f"{pins}.txt")
-
-
 class Lowered:
-    """Programs of a file, lowered once by one process of each framework, and the values that are expected of them."""
+    """Programs of files, each lowered once, and the values that are expected of them."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.folder, self.stack = folder, stack
-        self.processes: dict[str, Lowering] = {}
+    def __init__(self, folder: Path, lowerings: Lowerings) -> None:
+        self.folder, self.lowerings = folder, lowerings
         self.programs: dict[Path, dict[str, str]] = {}
 
     def program(self, path: Path, framework: str) -> dict[str, str]:
         folder = self.folder / path.stem / framework
         if folder not in self.programs:
-            dialect, sizes = frameworks.load(framework).DIALECT, workloads.load(str(path)).DEFAULTS
-            job = LowerJob(framework, dialect, str(path), "base", sizes, SEED, "highest")
-            if framework not in self.processes:
-                pins, first = (
-                    REPOSITORY / "envs" / f"{PINS[framework]}.txt",
-                    replace(job, workload=str(SOFTMAX)),
-                )
-                process = Lowering(pins, first, 300, CAP_BYTES)
-                self.processes[framework] = self.stack.enter_context(process)
-            done = self.processes[framework].ask("lower", job=asdict(job), output=str(folder), timeout_s=300)
-            assert done == 0
-            names = {"program": "program.mlir.gz", "arguments": "arguments.json"}
-            self.programs[folder] = {name: str(folder / file) for name, file in names.items()}
+            self.programs[folder] = self.lowerings(file_job(framework, path, SEED), folder)
         return self.programs[folder]
 
     def expected(self, path: Path, *names: str, of: Path | None = None) -> Path:
@@ -87,8 +63,8 @@ class Lowered:
 
 @pytest.fixture(scope="module")
 def lowered(tmp_path_factory):
-    with ExitStack() as stack:
-        yield Lowered(tmp_path_factory.mktemp("lowered"), stack)
+    with Lowerings() as lowerings:
+        yield Lowered(tmp_path_factory.mktemp("lowered"), lowerings)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +104,10 @@ def test_a_cell_is_measured_and_all_of_its_results_are_right(lowered, path, fram
     }  # fmt: skip
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     environ = clean_environ({"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU"})
-    command = (python(PINS[framework]), "-m", "stackwars.measure.child", tmp_path)
-    done = run(*command, env=environ, input='["run", {}]\n', check=False)
+    python = ensure(REPOSITORY / cells.pins(load(), framework, "cpu"))
+    done = run(
+        python, "-m", "stackwars.measure.child", tmp_path, env=environ, input='["run", {}]\n', check=False
+    )
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     assert events[-1]["event"] == "end", (events[-1], done.stderr[-2000:])
     values, right = np.load(tmp_path / judge.OUTPUTS), judge.read(expected)

@@ -29,3 +29,11 @@ def test_every_weight_counts_and_without_weights_every_input(name, monkeypatch):
         other = {**values, changed: values[changed] * np.float32(1.01)}
         monkeypatch.setattr(type(module), what, lambda *_, other=other: other)
         assert differ(module.expected(sizes, SEED), exact) > 3 * LIMIT, changed
+
+
+@pytest.mark.parametrize("name", [name for name in BASIC if getattr(workloads.load(name), "FORM_OF", None)])
+def test_another_form_computes_the_same(name):
+    module = workloads.load(name)
+    plain = workloads.load(module.FORM_OF)
+    for one, other in zip(*(form.expected(SMALL[name], SEED)[0] for form in (module, plain)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
