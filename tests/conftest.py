@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,20 +15,29 @@ from stackwars.study.config import load
 from stackwars.study.results import reference, runs
 from stackwars.study.results.folder import Folder
 
+LONGEST = (
+    "workflow/test_smoke.py", "explain/test_compile_time.py", "workloads/test_workload_dialects.py",
+    "workflow/test_endings.py", "workflow/test_failures.py", "workflow/test_minutes.py",
+)  # fmt: skip
+"""Files whose tests take over a minute together, the longest first."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files with the longest tests first, so that no worker has one of them left at the end: those that
-    run the workflow, then those that run a framework; of each kind the file with most tests. pytest-xdist keeps
+    """Put the files with the longest tests first, so that no worker has one of them left at the end: LONGEST, those
+    that run the workflow, then those that run a framework; of each kind the file with most tests. pytest-xdist keeps
     this order with --no-loadscope-reorder alone.
     """
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
 
-    def has(path: Path, marker: str) -> bool:
-        return any(item.get_closest_marker(marker) for item in files[path])
+    def rank(path: Path) -> tuple[int, bool, bool, int]:
+        name = f"{path.parent.name}/{path.name}"
+        marks = {mark.name for item in files[path] for mark in item.iter_markers()}
+        place = LONGEST.index(name) if name in LONGEST else len(LONGEST)
+        return place, "slow" not in marks, "env" not in marks, -len(files[path])
 
-    ranks = {path: (not has(path, "slow"), not has(path, "env"), -len(files[path])) for path in files}
+    ranks = {path: rank(path) for path in files}
     items.sort(key=lambda item: ranks[item.path])
 
 
@@ -77,8 +87,12 @@ def reference_tables(made_once) -> Folder:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def shared_environments() -> Iterator[None]:
-    """Let checkouts that tests make use the environments of this one."""
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let checkouts that tests make use the environments of this one, and processes leave files where pytest removes
+    them.
+    """
+    tempfile.gettempdir()  # this process finds its folder before the variable changes
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STACKWARS_ENVS", str(root()))
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
         yield

@@ -194,21 +194,15 @@ def comparison(workload: str, ratio: float, error: float | None = 0.01, **column
     return {**names, **numbers, "ratio": ratio, "error": error, "dof": known.freedom, **columns}
 
 
-def summary(workload: str, ratio: float, error: float | None = 0.01, **columns: object) -> dict:
-    """Return a row of rounds.csv that stands for three rounds of torch_xla's steady time over JAX's.
-
-    error: of the logarithm of their ratio.
-    """
-    names = {"quantity": "steady", "workload": workload, "device": "cpu", "basis": "interleaved"}
-    names |= {"subject": "torch_xla", "baseline": "jax", "rounds": 3}
-    return {**names, "round": None, "ratio": ratio, "error": error, **columns}
-
-
 def write_tables(folder: Path, context: dict, **tables: list[dict]) -> Path:
     """Write a folder of results with these rows of its tables, the others empty."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in schema.TABLES:
-        schema.write(schema.table(name, tables.get(name, [])), folder / f"{name}.csv")
+    for name, columns in schema.TABLES.items():
+        path = folder / f"{name}.csv"
+        if rows := tables.get(name):
+            schema.write(schema.table(name, rows), path)
+        else:
+            path.write_text(f"{','.join(columns)}\n")  # the file of an empty table, without pandas
     (folder / "context.json").write_text(json.dumps(context))
     return folder
 

@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections import Counter
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,6 @@ from measured import config
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.study.audits import paired, pairs
 from stackwars.study.audits.paired import PairJob
-from stackwars.study.audits.pairs import MIXED, SAME
-from stackwars.study.config import load
 
 SETTINGS = {
     "seed": 7, "matmul_precision": "highest", "memory_cap_gib": 8, "timeout_s": 120, "block_calls": 1,
@@ -96,22 +92,6 @@ def test_a_round_that_is_none_of_the_study_stops_the_audit(changes, said):
         paired.summary([record(process), record(process, **changes)])
 
 
-def test_the_committed_configuration_has_forty_trials_of_four_frameworks_on_four_workloads():
-    found = pairs.all_pairs(load())
-    same, mixed = ([pair for pair in found if pair.kind == kind] for kind in (SAME, MIXED))
-    assert sum(pair.trials for pair in same) >= 40
-    assert {pair.subject for pair in same} == {"jax", "torch_xla", "torch_eager", "torch_inductor"}
-    assert all(pair.subject == pair.baseline for pair in same)
-    workloads = {"gemm", "mha", "layernorm"}
-    assert {pair.workload for pair in same if pair.device == "cpu-1t"} == workloads
-    assert {pair.workload for pair in same if pair.device == "cpu"} == {*workloads, "bert_base"}
-    assert {(pair.subject, pair.baseline, pair.device, pair.trials) for pair in mixed} == {
-        ("torch_xla", "jax", "cpu", 2)
-    }
-    assert {pair.workload for pair in mixed} == {*workloads, "bert_base"}
-    assert Counter((pair.kind, pair.device, pair.name) for pair in found).most_common(1)[0][1] == 1
-
-
 def test_what_the_configuration_lacks_has_no_pair():
     trials = {"jax": 1, "numpy": 2}
     asked = {"frameworks": [], "replays": [], "workloads": ["gemm", "bert_base"], "trials": trials}
@@ -121,16 +101,3 @@ def test_what_the_configuration_lacks_has_no_pair():
         config(audits=asked, devices=["cpu", "cpu-1t"], device_workloads={"cpu-1t": ["ffn"]})
     )
     assert [(pair.device, pair.workload) for pair in of_both] == [("cpu", "gemm")]
-
-
-@pytest.mark.env
-def test_a_real_pair_is_measured_by_its_command(tmp_path, monkeypatch):
-    one = replace(job(rows=(400, 4)), rounds=1)
-    (tmp_path / "job.json").write_text(json.dumps(asdict(one)))
-    output = tmp_path / "same" / "cpu" / "jax-gemm.json"
-    command = ["--job", tmp_path / "job.json", "--folder", tmp_path / "kept", "--output", output]
-    monkeypatch.setattr(sys, "argv", ["paired", *map(str, command)])
-    paired.main()
-    found = json.loads(output.read_text())
-    assert len(found["ratios"]) == 1 and found["ratios"][0] > 1.5, "a hundred times the rows take longer"
-    assert not (tmp_path / "kept").exists()

@@ -52,10 +52,7 @@ def test_real_fence_passes_and_a_broken_one_does_not(peak, tmp_path):
     }  # fmt: skip
     command = [str(part) for key, value in options.items() for part in (f"--{key}", value)]
     found = {}
-    for name, edits in {
-        "real": "pass",
-        "broken": f"framework.Session.fence = {BROKEN}",
-    }.items():
+    for name, edits in {"real": "pass", "broken": f"framework.Session.fence = {BROKEN}"}.items():
         module = f"from stackwars.measure.frameworks import {framework} as framework"
         imports = f"from stackwars.study.audits import fences; {module}"
         output = tmp_path / f"{name}.json"

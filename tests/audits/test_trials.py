@@ -7,7 +7,7 @@ import pytest
 
 from made_tables import pair, pairs
 from stackwars.core.ratio import LogRatio
-from stackwars.study.audits.audit_entries import Audits, resolution
+from stackwars.study.audits.audit_entries import resolution
 from stackwars.study.audits.trials import aa, mixed, mixed_entry, power, power_entry, rate, trials, unlikely
 
 
@@ -112,20 +112,6 @@ def test_a_difference_is_not_found_if_the_undisturbed_series_stay_below_one():
     assert all(row["needed"] == pytest.approx(1.0, rel=0.1) for row in found)
 
 
-def test_detectable_differences_of_rounds_in_two_states_are_not_found():
-    """All rounds of a trial lie at one of two speeds: their spread says nothing of the next trial's."""
-    found = pairs(noise=0.001)
-    for number, one in enumerate(found):
-        for key in ("ratios", "undisturbed"):
-            slow = range(5 * (number % 3), 5 * (number % 3) + 5)
-            one[key] = [ratio * (0.9 if at in slow else 1.0) for at, ratio in enumerate(one[key])]
-    entry = power(found)
-    assert (entry["verdict"], entry["figures"]["wrong"][0]) == (
-        "fail", "the detectable difference of all is found too seldom",
-    )  # fmt: skip
-    assert "differences below: 12 % on GEMM (cpu);" in resolution({"power": entry})
-
-
 def powered(found: int, needed: float = 0.123) -> dict:
     return power_entry([
         {"workload": f"w{number % 4}", "detectable": 0.1, "found": number < found, "needed": needed}
@@ -171,23 +157,6 @@ def test_a_large_error_fails_however_wide_its_interval_is():
     assert entry["figures"]["wrong"] == ["w is off by 30 %"]
     assert resolution({"mixed": entry}) == "Two trials of one ratio differed by up to 30 % on w."
     assert mixed_entry([quotient("w", 1.15, 0.5)])["verdict"] == "pass"
-
-
-def test_a_reader_hears_of_each_workload_once():
-    wide = mixed_entry([quotient(name, 1.3, 0.5) for name in ("w1", "v")])
-    failed = [powered(20), wide]
-    assert Audits(failed, "one").state("one") == (
-        "2 of 2 audits of this run failed: Power, Mixed frameworks. One run does not resolve differences below: "
-        "13 % on w0; 13 % on w1, where two trials of one ratio differed by up to 30 %; 13 % on w2; 13 % on w3. "
-        "Two trials of one ratio differed by up to 30 % on v."
-    )
-
-
-def test_the_quotient_that_once_passed_fails():
-    """0.675 (0.662 to 0.689) for 1.05, among six that contain the truth."""
-    rows = [quotient(f"w{number}", 1.0, 0.05) for number in range(6)]
-    entry = mixed_entry([*rows, quotient("layers", 0.675 / 1.05, 0.0091, 10.0)])
-    assert entry["figures"]["wrong"] == ["the interval of layers is too narrow", "layers is off by 56 %"]
 
 
 def test_nothing_is_no_pass():

@@ -141,14 +141,3 @@ def test_a_claim_about_a_study_that_is_not_configured_is_refused(tmp_path):
     said = r"same_collectives: query.study: expected one of the configured tables, .*, got \"sharding"
     with pytest.raises(ClaimError, match=said):
         decide_one("same_collectives", lone, Folder(tmp_path))
-
-
-def test_a_claim_about_the_baseline_alone_needs_its_cells_and_is_decided(tmp_path):
-    cells, *others = needed("one_run_jax")
-    assert {cell.framework for cell in cells} == {"jax"}
-    assert others == [set(), []]
-    folder = write_results(tmp_path / "results")
-    write_cell(folder, [process(Cell("jax", "gemm", "cpu"), second_ms=1.0)])
-    smoke = config().changed(preset="smoke")
-    row = decide_one("one_run_jax", smoke, Folder(tmp_path / "out", folder))
-    assert row["evidence"].startswith("one slow run: GEMM; no data for ")

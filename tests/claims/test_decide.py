@@ -5,11 +5,9 @@ import pytest
 
 from claims_fixture import claim, claims, config, dataset, write
 from made_tables import comparison
-from snapshots import assert_snapshot
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
 from stackwars.study.claims import decide, pages
-from stackwars.study.claims.compare import Stability
 from stackwars.study.claims.decide import decide as decided
 from stackwars.study.claims.definitions import Claim, is_counted, listed, study_of
 from stackwars.study.claims.verdicts import Tally, counts, margin, quantified
@@ -166,15 +164,3 @@ def test_text_goes_between_its_markers(tmp_path):
     page.write_text("no markers")
     with pytest.raises(ValueError, match="once each"):
         pages.replace_section(page, "claims", "")
-
-
-def test_the_texts_of_the_pages():
-    """A level without two members has no deviation, and a claim that was not tested says in short why."""
-    rows = [("cpu", "round", 0.061), ("cpu", "run", 0.02), ("cpu", "machine", None), ("cpu-1t", "round", 0.03)]
-    deviations = pd.DataFrame(rows, columns=["device", "level", "deviation"]).assign(quantity="ratio")
-    held = pd.DataFrame([{"run": "a", "machine": "k", "inside": 19, "total": 20}])
-    row = {"id": "one", "origin": "ours", "sentence": "A | b.", "verdict": "not testable here", "margin": ""}
-    row["evidence"] = "no TPU here (no driver: neither of two nodes; none)"
-    texts = pages.between_runs(deviations, held), pages.stability(Stability(20, 7, 0, 1200, 31))
-    text = "\n\n".join([*texts, pages.table([row], {"one": "slides"})])
-    assert_snapshot("pages.txt", text)

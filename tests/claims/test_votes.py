@@ -24,21 +24,6 @@ def said(query, folder, tolerance=0.02, is_reference=False, **tables) -> list[tu
     return [(vote.vote, vote.word, vote.title) for vote in votes]
 
 
-def test_a_row_votes_by_its_word_and_one_without_data_is_open(tmp_path):
-    words = {"mha": "slower", "ffn": "faster", "gemm": "inconclusive", "conv": "no data", "layernorm": ""}
-    rows = [comparison(workload, 2.0, verdict=word) for workload, word in words.items()]
-    found = votes_for(claim(STEADY), dataset(tmp_path, comparisons=rows))
-    votes = {vote.row["workload"]: (vote.vote, vote.word, vote.is_silent) for vote in found}
-    assert votes == {
-        "mha": ("for", "slower", False), "ffn": ("against", "faster", False),
-        "gemm": ("open", "inconclusive", False), "conv": ("open", "no data", True),
-        "layernorm": ("open", "no data", True),
-    }  # fmt: skip
-    assert found[0].row == {
-        "quantity": "steady", "workload": "gemm", "device": "cpu", "subject": "torch_xla", "baseline": "jax",
-    }  # fmt: skip
-
-
 def test_a_direction_within_the_tolerance_is_open(tmp_path):
     rows = [comparison("mha", 1.015, error=1e-4)]
     assert said(STEADY, tmp_path, comparisons=rows) == [("open", "within the tolerance", "MHA")]

@@ -51,11 +51,7 @@ def installed(package: str) -> bool:
     """Install a package of this machine's distribution; whether it is there now."""
     if shutil.which("apt-get") is None:
         return False
-    quiet = {
-        "stdin": subprocess.DEVNULL,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-    }
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     subprocess.run(["apt-get", "-qq", "update"], **quiet)
     install = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", package]
     return subprocess.run(install, **quiet).returncode == 0

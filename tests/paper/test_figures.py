@@ -1,14 +1,12 @@
 """What the figures draw of small tables: vector, embedded TrueType, the same bytes again."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from matplotlib import pyplot
 from matplotlib.collections import QuadMesh
 from PIL import Image
-from pypdf import PdfReader
 
 from made_tables import NEW, OLD, cell, comparison, measured_cell, replay, write_tables
 from made_tables import accepted as accepted_run
@@ -16,7 +14,6 @@ from snapshots import assert_snapshot
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
 from stackwars.publish.paper.figures import of_cells, of_compilers, ratios
-from stackwars.publish.paper.figures.style import draw_graphs, round_ticks
 from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 from stackwars.study.keys import Config
@@ -199,15 +196,6 @@ def test_every_figure_is_a_vector_and_the_same_tables_give_the_same_bytes(full):
         assert b"/Type3" not in pdf and b"/Subtype /Image" not in pdf
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
-def test_a_graph_is_drawn_in_the_font_of_the_figures(tmp_path):
-    (tmp_path / "small.dot").write_text('digraph { node [fontname="FONT"]; a [label="2\u00d73"]; a -> b }')
-    draw_graphs(tmp_path, tmp_path)
-    pdf = (tmp_path / "graph-small.pdf").read_bytes()
-    assert b"STIXGeneral" in pdf and b"DejaVu" not in pdf and b"/Subtype /Image" not in pdf
-    assert "2\u00d73" in PdfReader(tmp_path / "graph-small.pdf").pages[0].extract_text()
-
-
 def test_tables_without_a_row_still_give_every_figure(tmp_path):
     made = pdfs(folder_of(tmp_path))
     assert set(made) == set(FIGURES) and all(pdf.startswith(b"%PDF") for pdf in made.values())
@@ -222,24 +210,6 @@ def test_a_study_that_this_run_did_not_measure_is_drawn_from_the_reference(tmp_p
         assert figures["ratios"].axes[0].get_yticklabels()[0].get_text() == expected
     figures = of_cells.figures(config(measure=["stacks"]), here)
     assert [axis.get_title() for axis in figures["calls"].axes if axis.axison] == ["MHA", "Conv 3x3"]
-
-
-def test_calls_are_of_the_workloads_that_are_asked_for_or_else_of_the_first_that_ran(tmp_path):
-    rows = [cell("jax", name, steady_ms=1.0) for name in ("gemm", "ffn", "mha", "conv", "layernorm")]
-    rows += [cell("jax", "resnet50", status="oom")]
-    data = dataset.Dataset(config(), folder_of(tmp_path, cells=rows).results)
-
-    def chosen(*calls: str) -> list[str]:
-        return of_cells.chosen(config(*calls), data)
-
-    assert chosen("resnet50", "mha") == ["mha"]
-    assert chosen("resnet50") == ["gemm", "ffn", "mha", "layernorm"]
-
-
-def test_ticks_are_round_and_few():
-    assert round_ticks(0.7, 2.6, most=7) == pytest.approx([0.7, 1, 1.5, 2])
-    assert round_ticks(1, 1000, most=5) == [1, 10, 100, 1000]
-    assert len(round_ticks(70, 140, most=5)) >= 2
 
 
 def test_the_figure_of_the_readme_shows_the_committed_reference(tmp_path):
@@ -270,17 +240,6 @@ def test_a_run_is_drawn_over_the_reference_in_the_compilers_that_it_measured(tmp
     nothing = folder_of(tmp_path / "nothing")
     figure = of_compilers.figures(config(measure=["tables"]), nothing)["compilers"]
     assert len(figure.legends[0].get_texts()) == 3 and ratios.BEHIND not in described(figure)
-
-
-def test_the_sizes_of_the_preset_are_a_point_of_both_sweeps(tmp_path):
-    rows = [comparison(name, 2.0) for name in ("mha", "mha@b8", "mha@b2s256")]
-    # The matrix has IREE, the sizes do not.
-    rows += [replayed("mha@b8", OLD, 1.5), comparison("mha", 3.0, quantity="first"), replayed("mha", IREE, 0.9)]
-    files = Folder(write_tables(tmp_path, {}, comparisons=rows))
-    found = of_compilers.sweeps(dataset.sources(config(), files).run, PAIR)
-    points = set(found[["compiler", "sweep", "size", "ratio"]].itertuples(index=False, name=None))
-    of_batch = {("", "batch", 2, 2.0), ("", "batch", 8, 2.0), (OLD, "batch", 8, 1.5)}
-    assert points == of_batch | {("", "sequence", 64, 2.0), ("", "sequence", 256, 2.0)}
 
 
 def test_sizes_of_the_reference_are_of_the_newest_run_of_the_study_that_has_the_workload(tmp_path, monkeypatch):

@@ -167,10 +167,6 @@ def test_short_calls_have_their_verdicts_on_one_core(tmp_path, ms, named):
     assert (r"slower on GEMM (\num{1.20})" in text) == named and bool(text) == named
 
 
-def test_settings_are_those_of_the_configuration(tmp_path):
-    assert values.values(dataset(tmp_path, settings={"rounds": 4}))["setting/rounds"].text == "4"
-
-
 def test_a_check_counts_the_rows_that_pass_it_and_a_guard_can_name_it(tmp_path):
     cell, divided = made_tables.cell, {"mode": "sharded", "size": "data"}
     rows = [

@@ -1,4 +1,4 @@
-"""The LaTeX of a build: the repository's prose on the tables of the reference, and the report of a smoke run."""
+"""The LaTeX of a build: the repository's prose on the tables of the reference."""
 
 import json
 import re
@@ -11,22 +11,19 @@ from stackwars.publish.paper import prose, render
 from stackwars.publish.paper.figures import of_cells, of_compilers
 from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.study.config import load
-from stackwars.study.results import dataset, schema
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import FIGURES, Folder
 
 REFERENCE = load(source="reference")
 
 
-def defined(tables: Folder, **changes: object) -> str:
-    data = Dataset(REFERENCE.changed(**changes), tables.results, True, tables.measured)
-    return render.definitions(Sources(data, data, []), is_reference=True)
-
-
 @pytest.fixture(scope="module")
 def definitions(reference_tables) -> str:
-    """What the prose of the reference prints."""
-    return defined(reference_tables)
+    """What the prose of the reference prints in a build with one workload: the text is about all of them."""
+    data = Dataset(
+        REFERENCE.changed(workloads=["gemm"]), reference_tables.results, True, reference_tables.measured
+    )
+    return render.definitions(Sources(data, data, []), is_reference=True)
 
 
 def with_parts(folder: Folder) -> Folder:
@@ -51,6 +48,8 @@ def test_every_name_and_every_guard_of_the_paper_fits_the_reference(definitions)
     assert len(used) > 100
     assert all(rf"\csname val@{name}\endcsname" in definitions for name in used)
     assert len(prose.read_guards()) >= 25
+    slower = definitions.partition("val@n/tables/steady/torch_xla/slower/names")[2].partition("\n")[0]
+    assert "BERT" in slower, "of one workload alone"
 
 
 def test_every_reference_of_the_paper_has_its_label():
@@ -102,28 +101,6 @@ def test_a_build_of_the_reference_has_everything_that_latex_reads(
     assert r"\input{listings/mha}" in text_of([latex / "appendix" / "listings.tex"])
 
 
-def test_a_smoke_run_has_its_tables_and_claim_boxes_and_no_findings(reference_tables, tmp_path, monkeypatch):
-    monkeypatch.setattr(dataset, "REFERENCE_TABLES", reference_tables.results)
-    made = with_parts(Folder(tmp_path))
-    for name in schema.TABLES:
-        schema.write(
-            schema.read(reference_tables[name]) if name == "claims" else schema.empty(name), made[name]
-        )
-    context = json.loads(reference_tables["context"].read_text())
-    context |= {"preset": "smoke", "date_utc": "2020-01-01T00:00:00+00:00"}
-    made["context"].write_text(json.dumps(context))
-    render.build(load(preset="smoke").changed(minutes=9), made)
-    main, report = ((made["latex"] / f"{name}.tex").read_text() for name in ("main", "replication"))
-    assert r"\input{replication}" in main and r"\input{sections/" not in main and "Replication" in main
-    assert r"\claimbox{training_slower}" in report and r"\input{tables/I}" in report
-    assert not set(re.findall(r"\\(\w+)", report)) - {"section", "claimbox", "input", "cite"}
-    box = (made["latex"] / "build_box.tex").read_text()
-    assert "SMOKE RUN" in box
-    assert r"\textbf{Audits.} The harness was not audited with this run" in box
-    assert r"This run: " in text_of([made["latex"] / "values.tex"])
-    assert "Limited to 9 min, this run has 0 rounds of" in box
-
-
 def test_only_a_preset_with_the_sizes_of_the_study_makes_the_paper():
     config = load()
     assert [name for name in config.presets if render.is_full_size(config.changed(preset=name))] == ["full"]
@@ -134,10 +111,6 @@ def test_a_study_of_other_frameworks_has_no_prose():
     config = load()
     assert render.has_prose(config)
     assert not render.has_prose(config.changed(comparisons=config.comparisons[::-1]))
-
-
-def test_numbers_of_the_text_do_not_depend_on_the_workloads_of_a_build(reference_tables, definitions):
-    assert defined(reference_tables, workloads=["gemm"]) == definitions
 
 
 def test_values_of_a_template_are_escaped_and_an_undefined_name_is_named_with_it(tmp_path):

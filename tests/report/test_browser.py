@@ -77,8 +77,6 @@ SHOWN = """(() => {
 """The view as text: a line a row, with the addresses of links, the choices of controls and the shapes of plots."""
 FIRST_PICTURE_MS = 500
 """A virtual machine with 2 cores takes half of it for the reference."""
-MOST_STOPS = 60
-"""Tab stops of the first view."""
 AXE = "axe-core@4.10.3"
 """What checks accessibility: fetched for the test, and no part of this repository."""
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa")
@@ -178,22 +176,6 @@ def test_of_a_profile_of_sums_an_optimised_operation_has_its_class_alone(report)
     assert "75.0 %" in shown
 
 
-def test_arrow_keys_go_from_operation_to_operation(report):
-    report.visit("programs/gemm")
-    second = "document.querySelectorAll('.sides > div')[1]"
-    report.evaluate(f"{second}.querySelector('button').focus()")
-    report.press("ArrowDown")
-    assert "exponential" in report.evaluate("document.activeElement.textContent")
-
-
-def test_a_control_keeps_the_focus_when_it_changes_the_view(report):
-    report.visit("cells")
-    focus(report, "[data-name=status]")
-    text = report.visit("cells?status=error")
-    assert "1 of 5 cells" in text
-    assert report.evaluate("document.activeElement.dataset.name") == "status"
-
-
 def test_the_workload_is_kept_from_view_to_view(report):
     """A view that has nothing of it begins as it does by itself."""
 
@@ -236,22 +218,6 @@ def test_a_head_sorts_a_table_by_its_numbers_and_turns_it(report):
     assert "12" in row_texts(report)[0]
 
 
-def test_arrow_keys_go_through_a_table_that_is_one_stop(report):
-    report.visit("start")
-    stops = "[...document.querySelectorAll('td.heat a')].filter((one) => one.tabIndex === 0).length"
-    assert report.evaluate(stops) == 1
-    focus(report, "td.heat a")
-    report.press("ArrowDown")
-    assert "unsupported" in report.evaluate("document.activeElement.textContent")
-
-
-def test_the_panes_of_two_programs_scroll_together(report):
-    report.visit("programs/gemm")
-    report.evaluate(f"{SIDES}.forEach((side) => {{ side.style.width = '60px'; }})")
-    report.evaluate(f"new Promise((done) => {{ {SIDES}[0].scrollLeft = 40; setTimeout(done, 300); }})")
-    assert report.evaluate(f"{SIDES}[1].scrollLeft") == 40
-
-
 def test_layers_are_folded_until_they_are_asked_for(report):
     """The second of two layers stands in one line if both programs repeat it there."""
     lines = "[...Array(21).keys()].map((line) => [line, line])"
@@ -260,17 +226,6 @@ def test_layers_are_folded_until_they_are_asked_for(report):
     assert report.evaluate(f"folded({lines}, [[[0, 10, 2]], []]).length") == 21
     # What is short stays: a line that says so would be as long.
     assert report.evaluate(f"folded({lines}, [[[0, 4, 2]], [[0, 4, 2]]]).length") == 21
-
-
-def test_ticks_are_round_numbers_between_the_ends(report):
-    assert report.evaluate("ticks(0, 9.3)") == [0, 2, 4, 6, 8]
-    assert report.evaluate("ticks(0.5, 2, true)") == [0.5, 0.7, 1, 1.5, 2]
-    assert report.evaluate("ticks(3, 3)") == [3]
-    assert report.evaluate("ticks(2.01, 2.09, true).length") > 1
-
-
-def test_addresses_hold_any_name(report):
-    assert report.evaluate('address(["cell", "a b/c"], [["x", "1&2"], ["y", ""]])') == "#cell/a%20b%2Fc?x=1%262"
 
 
 CUT = """(async () => {
@@ -320,27 +275,6 @@ def test_columns_that_do_not_fit_open_below_their_row(browser, path):
     assert browser.evaluate(below) == ""
 
 
-STOPS = """[...document.querySelectorAll("a[href], button, select, input, summary, [tabindex]")]
-  .filter((one) => one.tabIndex >= 0 && one.checkVisibility()).length"""
-
-
-def test_the_first_view_of_the_reference_has_few_tab_stops(browser, reference):
-    browser.resize(1280)
-    browser.show(reference)
-    browser.visit("")
-    assert browser.evaluate(STOPS) <= MOST_STOPS
-
-
-def test_the_page_is_dark_where_the_reader_asks_for_it(report):
-    ground = "getComputedStyle(document.body).backgroundColor"
-    light = report.evaluate(ground)
-    report.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    try:
-        assert report.evaluate(ground) != light
-    finally:
-        report.call("Emulation.setEmulatedMedia", features=[])
-
-
 SIDES = "[...document.querySelectorAll('.sides > div')]"
 
 
@@ -356,17 +290,6 @@ def test_any_two_programs_stand_beside_each_other_in_either_order(report):
     assert len(one) == 3 and all("" in row for row in one[1:])
     turned = opposite("torchax", "torch_xla")
     assert {row[::-1] for row in turned} == set(one)
-
-
-def test_lines_that_stand_opposite_each_other_are_marked_together(report):
-    report.visit("programs/gemm")
-    focus(report, ".sides button")
-    marked = f"{SIDES}.map((side) => side.querySelectorAll('[data-together]').length)"
-    assert report.evaluate(marked) == [1, 1]
-    report.evaluate("document.querySelector('.sides button').click()")
-    assert report.evaluate(f"{SIDES}.map((side) => side.querySelectorAll('[data-opposite]').length)") == [0, 1]
-    report.evaluate(f"{SIDES}[1].querySelectorAll('button')[1].focus()")
-    assert report.evaluate(marked) == [0, 0]
 
 
 def test_search_ignores_case_and_goes_from_hit_to_hit(report):
@@ -445,22 +368,6 @@ def test_two_runs_stand_in_one_comparison(browser, tmp_path):
     assert text.count('<path class="other"') == 1
 
 
-def test_contrast_of_every_shade_is_that_of_wcag_aa(report):
-    """Black or white on every shade of the heat map and of costs."""
-    worst = report.evaluate("""(() => {
-      const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-      const light = (rgb) => rgb.map((v) => linear(v / 255))
-        .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
-      const ratios = [...Array(101).keys()].map((step) => {
-        const { background, ink } = shade(step / 100);
-        const ground = light(background.match(/\\d+/g).map(Number)), text = ink === "#fff" ? 1 : 0;
-        return (Math.max(ground, text) + 0.05) / (Math.min(ground, text) + 0.05);
-      });
-      return Math.min(...ratios);
-    })()""")
-    assert worst >= 4.5
-
-
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory) -> str:
     """axe-core's script."""
@@ -496,15 +403,15 @@ def with_programs(document):
 
 
 @pytest.mark.alone
-def test_the_first_picture_of_the_reference_takes_half_a_second(browser, document, tmp_path):
+def test_the_first_picture_of_a_report_as_large_as_the_reference_takes_half_a_second(browser, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(page(with_programs(document)))
+    path.write_text(page(with_programs(large(600))))
     browser.resize(1280)
     took = []
     for _ in range(3):
         browser.open(path)
         took.append(browser.evaluate(FIRST_PICTURE))
-    assert "slower" in browser.visit("start")
+    assert browser.evaluate("document.querySelectorAll('td.heat').length") >= 600
     assert min(took) < FIRST_PICTURE_MS
 
 
@@ -537,14 +444,3 @@ def test_the_last_page_has_the_last_cell_and_copies_all(browser, tmp_path):
     assert "401 to 450 of 450" in text and "workload_22" in text
     lines = browser.evaluate('csv([["Workload", (row) => row.workload]], DATA.cells).split("\\n").length')
     assert lines == 901
-
-
-def test_it_prints_without_its_controls(report):
-    report.visit("comparisons")
-    report.call("Emulation.setEmulatedMedia", media="print")
-    shown = "getComputedStyle(document.querySelector('.bar')).display"
-    try:
-        assert report.evaluate(shown) == "none"
-        assert report.call("Page.printToPDF")["data"]
-    finally:
-        report.call("Emulation.setEmulatedMedia", media="")

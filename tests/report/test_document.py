@@ -1,7 +1,6 @@
 """The document of a run that measured the tables, beside a reference with every study; snapshots/ has it whole."""
 
 import json
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -10,13 +9,10 @@ from made_tables import accepted, cell, checked, comparison
 from report_fixture import REFERENCE, RUN, made_document, made_sources
 from snapshots import assert_snapshot
 from stackwars.core import documents
-from stackwars.core.outcome import Status
-from stackwars.explain.answer import LAYOUT
 from stackwars.publish.report import compare, tables
-from stackwars.publish.report.gather import CLAIMS, GLOSSARY, changes, explained, gather, glossary
+from stackwars.publish.report.gather import CLAIMS, changes, gather
 from stackwars.study.claims.decide import dataset_of
 from stackwars.study.config import load
-from stackwars.study.results import folder
 from stackwars.study.results.folder import Folder
 
 STUDIES = ("tables", "stacks", "matrix", "targets")
@@ -70,27 +66,6 @@ def test_without_a_ratio_of_the_two_there_is_no_page(tmp_path, reference):
     assert document["why"] == {}
 
 
-def test_the_glossary_is_short_and_every_line_of_it_is_a_word():
-    text = GLOSSARY.read_text(encoding="utf-8")
-    found = glossary(text)
-    assert len(found) == sum(line.startswith("- ") for line in text.splitlines()) <= 40
-    assert found["baseline"].startswith("what a subject is compared with")
-    assert re.findall(r"^\| ([a-z ]+) \|", text, re.MULTILINE) == ["status", *Status]
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        ((LAYOUT, 60, 3), "60 weights, same cause"),
-        ((LAYOUT, 1), "1 weight"),
-        (("operations", 2), "2 places, same cause"),
-        ((f"{LAYOUT} and operations", 3, 2), "3 places, 2 kinds"),
-    ],
-)
-def test_a_cause_says_in_words_where_it_is(found, words):
-    assert tables.places(*found) == words
-
-
 def test_reviews_of_the_claims_are_found_in_their_page():
     text = "# Claims\n\nA review on 1 May struck\n`a`.\n\nOther.\n\nA review on 2 May added `b`.\n"
     assert changes(text) == "A review on 1 May struck a. A review on 2 May added b."
@@ -131,17 +106,3 @@ def test_two_folders_are_compared_by_a_command_as_text_and_in_a_page(folders, tm
     said = r"2026-02-02: expected the tables of a run, got no cells\.csv; fix: make paper"
     with pytest.raises(SystemExit, match=said):
         compare.main()
-
-
-def test_the_answers_of_make_explain_are_shown_with_what_cures_and_reproduces_a_fault():
-    found = explained(folder.REFERENCE)
-    assert {"mha", "bert_base", "resnet50"} <= {row["workload"] for row in found}
-    # Those about workloads come first.
-    assert [bool(row["workload"]) for row in found] == sorted(
-        (bool(row["workload"]) for row in found), reverse=True
-    )
-    [fault] = [row for row in found if row["name"] == "shift_rows" and row["kind"] == "fault"]
-    assert "xla_disable_hlo_passes=algsimp" in fault["cures"]
-    assert "stablehlo.scatter" in fault["reduced"] and fault["script"].startswith('"""')
-    [mha] = [row for row in found if row["name"] == "mha"]
-    assert mha["regions"][0]["what"] == "weight layout" and 0.8 < mha["share"] < 1

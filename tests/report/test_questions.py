@@ -27,93 +27,48 @@ CHANGED = re.escape(changes(CLAIMS.read_text(encoding="utf-8")))
 REFERENCE, RUN = "reference", "run"
 QUESTIONS = {
     "who is slower on BERT, by how much?": (
-        REFERENCE,
-        [],
-        [rf"BERT-Baseslowerweight layout, \d+ weights, \d+ %[\d.]+{TIMES} {INTERVAL}"],
-    ),
+        REFERENCE, [], [rf"BERT-Baseslowerweight layout, \d+ weights, \d+ %[\d.]+{TIMES} {INTERVAL}"]),
     "why?": (
-        REFERENCE,
-        ["BERT-Base"],
-        [
-            rf"torch_xla is slower than JAX: .* takes [\d.]+ {INTERVAL} times as long on machines of .* and ",
-            "is the larger factor",
-            r"the cause is weight layout \(\d+ weights, same cause\)",
-            "% of the peak",
-        ],
-    ),
+        REFERENCE, ["BERT-Base"],
+        [rf"torch_xla is slower than JAX: .* takes [\d.]+ {INTERVAL} times as long on machines of .* and ",
+         "is the larger factor", r"the cause is weight layout \(\d+ weights, same cause\)", "% of the peak"]),
     "which option?": (
-        REFERENCE,
-        ["BERT-Base"],
-        [
-            "Which pass or option changes it",
-            "With xla_cpu_experimental_ynn_fusion_type=, the ratio of both programs",
-        ],
-    ),
+        REFERENCE, ["BERT-Base"],
+        ["Which pass or option changes it",
+         "With xla_cpu_experimental_ynn_fusion_type=, the ratio of both programs"]),
     "which pass?": (REFERENCE, ["GPT-2 small"], ["xla_disable_hlo_passes=dot-library-rewriter"]),
     "which release?": (
-        REFERENCE,
-        ["MHA"],
-        ["Which release changed it", r"torch_xla, jaxlib 0\.4\.33: [\d.]+ ms, slower", rf"{TIMES}[\d.]+"],
-    ),
+        REFERENCE, ["MHA"],
+        ["Which release changed it", r"torch_xla, jaxlib 0\.4\.33: [\d.]+ ms, slower", rf"{TIMES}[\d.]+"]),
     "is this value right?": (REFERENCE, ["MHA", "Values"], ["NumPy in float64", "Wrong elements"]),
-    "what do I file?": (
-        REFERENCE,
-        ["Explained", FAULT],
-        ["What to file", "Save reproduce.py", "stablehlo.scatter"],
-    ),
+    "what do I file?": (REFERENCE, ["Explained", FAULT], ["What to file", "Save reproduce.py", "stablehlo.scatter"]),
     "which reports are ready to file?": (REFERENCE, ["Explained"], [r"To file: .* docs/upstream\.md"]),
     "how noisy is this number?": (
-        REFERENCE,
-        ["BERT-Base"],
-        ["How noisy this number is", "one more run is expected"],
-    ),
+        REFERENCE, ["BERT-Base"], ["How noisy this number is", "one more run is expected"]),
     "my run against the reference?": (
-        RUN,
-        ["Run and reference"],
-        ["1 of 2 claims", "1 of 4 ratios", "1 of 3 cells"],
-    ),
-    "what differs in the StableHLO?": (
-        RUN,
-        ["GEMM", "Programs"],
-        ["stand side by side", "stablehlo.exponential"],
-    ),
+        RUN, ["Run and reference"], ["1 of 2 claims", "1 of 4 ratios", "1 of 3 cells"]),
+    "what differs in the StableHLO?": (RUN, ["GEMM", "Programs"], ["stand side by side", "stablehlo.exponential"]),
     "who needs more memory?": (
-        REFERENCE,
-        ["Memory"],
-        ["Needs, MiBover JAX", rf"Furthest apart: .* torch_xla needs [\d.]+{TIMES} the memory of JAX"],
-    ),
+        REFERENCE, ["Memory"],
+        ["Needs, MiBover JAX", rf"Furthest apart: .* torch_xla needs [\d.]+{TIMES} the memory of JAX"]),
     "which claims changed?": (REFERENCE, ["Claims"], [CHANGED]),
     "which claims did a later run confirm?": (
-        REFERENCE,
-        ["Claims"],
-        ["Explored or confirmed", r"supportedconfirmed by \d+"],
-    ),
+        REFERENCE, ["Claims"], ["Explored or confirmed", r"supportedconfirmed by \d+"]),
     "what on a TPU?": (
-        REFERENCE,
-        ["ViT-B/16"],
-        ["No latency was measured on a TPU", "On tpu-v6e", "fits and needs", "torch_xla needs"],
-    ),
+        REFERENCE, ["ViT-B/16"],
+        ["No latency was measured on a TPU", "On tpu-v6e", "fits and needs", "torch_xla needs"]),
     "what reproduces this cell?": (
-        REFERENCE,
-        ["BERT-Base"],
-        ["cpu/jax/bert_base/cell.json", "cpu/torch_xla/bert_base/cell.json", "git checkout"],
-    ),
+        REFERENCE, ["BERT-Base"],
+        ["cpu/jax/bert_base/cell.json", "cpu/torch_xla/bert_base/cell.json", "git checkout"]),
     "frontend or compiler on GPT-2?": (
-        REFERENCE,
-        ["GPT-2 small"],
-        ["The ratio of both programs in each compiler", "Typical effect on a time", "jaxlib-0.10.2-no-ynn"],
-    ),
+        REFERENCE, ["GPT-2 small"],
+        ["The ratio of both programs in each compiler", "Typical effect on a time", "jaxlib-0.10.2-no-ynn"]),
     "is TorchInductor faster than torch_xla on ResNet-50?": (
-        REFERENCE,
-        ["ResNet-50"],
-        ["Every framework", rf"TorchInductor[\d.]+{INTERVAL}\D+[\d.]+{INTERVAL}faster"],
-    ),
+        REFERENCE, ["ResNet-50"],
+        ["Every framework", rf"TorchInductor[\d.]+{INTERVAL}\D+[\d.]+{INTERVAL}faster"]),
     "which operation differs in GEMM?": (
-        RUN,
-        ["GEMM"],
-        ["Which operations differ", "exponential", r"dot.8: dot f32\[2,2\]"],
-    ),
-}
+        RUN, ["GEMM"], ["Which operations differ", "exponential", r"dot.8: dot f32\[2,2\]"]),
+}  # fmt: skip
 """The report that is asked, the links that are followed, and patterns of the answer."""
 SHOWN_AT = """(() => {
   const controls = Object.fromEntries([...MAIN.querySelectorAll("select")].map(

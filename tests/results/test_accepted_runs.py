@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from made_tables import accepted, cell, checked, program
+from made_tables import accepted, cell, checked
 from measured import config
 from stackwars.measure import PROTOCOL
 from stackwars.study.results import reference, runs
@@ -119,17 +119,6 @@ def test_values_are_the_newest_of_each_program_compiler_and_size(tmp_path):
         ("torch_xla", "base", "crash", "a"), ("jax", "odd1", "ok", "a"),
         ("jax", "base", "ok", "b"), ("jax", "odd2", "wrong", "b"),
     ]  # fmt: skip
-
-
-def test_measurements_stand_one_after_the_other_with_their_run(tmp_path):
-    every = [
-        accepted(tmp_path / name, cells=[cell("jax", steady_ms=ms)], programs=[program("jax")])
-        for name, ms in (("a", 1.0), ("b", 2.0))
-    ]
-    found = reference.tables(config(), [*every, accepted(tmp_path / "c")])
-    assert found["cells"].set_index("run")["steady_ms"].to_dict() == {"a": 1.0, "b": 2.0}
-    assert list(found["programs"]["run"]) == ["a", "b"]
-    assert found["rounds"].empty and list(found["rounds"].columns) == list(reference.schema.ROUNDS)
 
 
 def test_context_is_of_the_newest_run_of_the_first_study_and_lists_all(tmp_path):

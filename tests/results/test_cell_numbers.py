@@ -28,17 +28,6 @@ def test_cell_that_never_had_the_machine_to_itself_says_so():
     assert not derived(*[process(steady_ms=(1.0, 3.0, 3.0), others=0.4)] * 3)["gated"]
 
 
-def test_rounds_without_a_series_count_for_the_times_alone():
-    later = process(first_ms=400.0, steady_ms=(4.0,) * 20, second_ms=4.0)
-    later["events"] = [event for event in later["events"] if event["event"] != "steady"]
-    first = process(steady_ms=(1.0,) * 20, second_ms=1.0, wait=0.0)
-    found, alone = derived(first, first, later), derived(first, first)
-    same = ("kept_share", "gated", "steady_class", "warmup_points", "compiles_steady")
-    assert [found[name] for name in same] == [alone[name] for name in same]
-    assert found["first_ms"] == pytest.approx(4e6 ** (1 / 3)) and found["steady_max_ms"] == pytest.approx(4.0)
-    assert found["steady_processes"] == 3
-
-
 def test_part_of_the_first_call_that_a_framework_does_not_tell_is_empty():
     def without(*names: str) -> dict:
         untold = process()
@@ -84,9 +73,3 @@ def test_when_a_call_returned_is_the_median_of_the_medians():
     # Rounds after the first do not say it.
     assert derived(dispatched((0.1,), (1.0,)), process())["returned_share"] == pytest.approx(0.1)
     assert "returned_share" not in derived(process())
-
-
-def test_counts_are_the_most_of_any_process():
-    made = [process(compiles=counts) for counts in ((1, 0, 0), (1, 1, 0), (2, 0, 3))]
-    found = derived(*made)
-    assert [found[f"compiles_{n}"] for n in ("first", "second", "steady")] == [2, 1, 3]

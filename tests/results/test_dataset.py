@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from made_tables import accepted, cell, comparison, program, replay
+from made_tables import accepted, cell, program, replay
 from stackwars.study.config import load
 from stackwars.study.results import dataset, schema
 from stackwars.study.results.dataset import Dataset, Sources
@@ -86,19 +86,6 @@ def test_programs_for_a_target_are_of_its_study_whatever_compiled_them(tmp_path)
     for study, expected in (("tables", where[2]), ("targets", where[0])):
         found = data(tmp_path, programs=programs).rows("programs", study)
         assert list(zip(found["target"], found["compiler"], strict=True)) == [expected]
-
-
-def test_comparisons_are_those_of_a_study_with_the_values_that_are_asked_for(tmp_path):
-    names = ("mha", "gemm", "newton")
-    rows = [comparison(name, 2.0) for name in names] + [comparison("gemm", 3.0, subject="torchax")]
-    rows += [comparison("gemm", 4.0, quantity="replay", compiler=name) for name in ("jaxlib-0.10.2", "another")]
-    found = data(tmp_path, comparisons=rows)
-    steady = found.comparisons("tables", quantity="steady", device="cpu")
-    assert [tuple(row) for row in steady[["workload", "ratio"]].to_numpy()] == [("gemm", 2.0), ("mha", 2.0)]
-    assert list(found.comparisons("tables", quantity="replay")["compiler"]) == ["jaxlib-0.10.2"]
-    every = found.comparisons(subject="torch_xla", quantity="steady")["workload"]
-    assert list(every) == ["gemm", "mha", "newton"]
-    assert found.comparisons("tables", quantity="cores").empty
 
 
 def test_a_study_is_of_this_run_if_it_measured_it_and_else_of_the_reference(tmp_path):

@@ -23,19 +23,6 @@ def logs(frontend=0.0, compiler=0.0, interaction=0.0, noise=0.0, rounds=4):
     return plain + noise * RANDOM.normal(size=(rounds, 3, 2)) + RANDOM.normal(size=(rounds, 1, 1))
 
 
-@pytest.mark.parametrize("name", [FRONTEND, COMPILER, INTERACTION])
-def test_what_there_is_alone_has_the_whole_variance(name):
-    found = decompose(logs(**{name: 0.5}))
-    assert found[name]["share"] == pytest.approx(1)
-    assert sum(row["share"] for row in found.values()) == pytest.approx(1)
-    assert largest(with_ends(found)) == name
-
-
-def test_noise_alone_has_no_interaction_on_average():
-    found = [decompose(logs(frontend=0.5, noise=0.2))[INTERACTION]["share"] for _ in range(300)]
-    assert abs(np.mean(found)) < 0.02
-
-
 def test_interval_contains_the_share_and_two_rounds_have_none():
     inside = 0
     for _ in range(200):
@@ -85,18 +72,8 @@ def measured(workload="gemm", frontends=FRONTENDS, compilers=COMPILERS, rounds=3
 
 def built(cells, times, asked=None):
     return effects.build(
-        asked or load(measure=[effects.STUDY]),
-        schema.table("cells", cells),
-        schema.table("rounds", times),
+        asked or load(measure=[effects.STUDY]), schema.table("cells", cells), schema.table("rounds", times)
     )
-
-
-def test_only_loops_of_replays_count():
-    cells, times = measured()
-    # As runs accepted earlier have them.
-    quiet = [row | {"basis": "uncontended", "subject_ms": 99.0} for row in times]
-    native = [row | {"compiler": "", "subject_ms": 99.0} for row in times]
-    pd.testing.assert_frame_equal(built(cells, [*times, *quiet, *native]), built(cells, times))
 
 
 def test_too_small_a_block_and_too_few_rounds_are_not_decomposed():
@@ -131,12 +108,6 @@ def test_effects_of_the_reference_are_those_of_the_newest_run_of_each_workload(t
     assert found[COMPILER, "all"] == pytest.approx(found[COMPILER][["gemm", "mha"]].mean())
     runs = of_reference(*every, column="runs")
     assert runs[COMPILER, "gemm"] == 2 and runs[COMPILER, "mha"] == 1
-
-
-def test_effects_are_those_of_the_largest_block(tmp_path):
-    smaller = dict(list(COMPILERS.items())[1:])
-    every = two_runs(tmp_path, {"gemm": (COMPILERS, 0.0)}, {"gemm": (smaller, 0.0)})
-    assert of_reference(*every)[COMPILER, "gemm"] == of_reference(every[0])[COMPILER, "gemm"]
 
 
 def test_the_largest_effect_is_named_if_all_runs_name_it(tmp_path):

@@ -1,29 +1,18 @@
 """Rows of comparisons.csv of what is counted, not timed."""
 
 import json
-from pathlib import Path
 
 import pytest
 
-from made_tables import NEW, cell, compared, only, program, word
+from made_tables import cell, compared, only, program, word
 from stackwars.core.hlo import COLLECTIVES
-from stackwars.study.results import exact, schema
 
-TPU = {"target": "tpu-v6e", "compiler": NEW}
 PAIRS = [{"subject": name, "baseline": "jax", "compare": ["programs"]} for name in ("torch_xla", "torch_tpu")]
 
 
 def both(one: dict, base: dict, **columns) -> list[dict]:
     """The programs of both frameworks, with what each has and what both have."""
     return [program("jax", **columns, **base), program("torch_xla", **columns, **one)]
-
-
-def test_largest_batches_are_compared_by_their_brackets():
-    jax = {"largest_batch": 200, "smallest_refused_batch": 201}
-    torch = {"largest_batch": 208, "smallest_refused_batch": None}
-    found = only(compared(programs=both(torch, jax, **TPU)), quantity="largest_batch")
-    assert (found["verdict"], found["ratio"]) == ("more", 1.04)
-    assert word(compared(programs=both({}, {}, **TPU)), "largest_batch") is None
 
 
 @pytest.mark.parametrize(("form", "jax", "torch", "verdict"), [
@@ -52,12 +41,6 @@ def test_structure_is_judged_by_what_the_original_says_of_both_frameworks(form, 
 def test_a_third_program_is_like_one_of_the_first_two(form, jax, torch, third, verdict):
     programs = [*both({form: torch}, {form: jax}), program("torch_tpu", **{form: third})]
     assert word(compared(programs=programs, comparisons=PAIRS), "likeness") == verdict
-
-
-def test_the_words_of_the_forms_are_those_that_the_rules_give():
-    rules = Path(__file__).parents[2] / "src" / "stackwars" / "core" / "ir" / "structure.py"
-    said = {said for pair in exact.AS_CLAIMED.values() for said in pair} | set(schema.FORMS)
-    assert [one for one in said - {None} if f'"{one}"' not in rules.read_text()] == []
 
 
 def collectives(**counts: int) -> str:

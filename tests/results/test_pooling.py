@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from made_tables import comparison
-from stackwars.core.ratio import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, LogRatio, direction
 from stackwars.study.results import comparisons, pooling, schema
 from stackwars.study.results.pooling import RunTable, RunValue
 
@@ -107,51 +106,3 @@ def test_intervals_and_predictions_of_each_kind_hold_in_95_percent(kinds):
                 predicted.append(low <= new[kind] <= high)
     assert 0.93 <= np.mean(covered) <= 0.985
     assert 0.93 <= np.mean(predicted) <= 0.985
-
-
-def test_a_family_narrows_the_intervals_of_its_members():
-    random = np.random.default_rng(8)
-    family = [runs(*random.normal(0, 1, 4), kinds="aaaa", error=0.1) for _ in range(25)]
-    prior = pooling.fit_runs(family)
-    own, lent = (
-        [pooling.pool_runs(member, one)["a"].mean.half_width() for member in family] for one in (None, prior)
-    )
-    assert np.median(lent) < 0.8 * np.median(own)
-
-
-def test_the_prior_of_a_family_is_found_again():
-    random = np.random.default_rng(2)
-    dofs = random.integers(2, 6, 3000)
-    true = 0.01 * 6 / random.chisquare(6, 3000)
-    prior = pooling.fit_prior(true * random.chisquare(dofs) / dofs, dofs)
-    assert prior.variance == pytest.approx(0.01, rel=0.1) and prior.dof == pytest.approx(6, rel=0.2)
-
-
-def test_variances_that_differ_by_chance_alone_are_one():
-    random = np.random.default_rng(3)
-    prior = pooling.fit_prior(0.01 * random.chisquare(3, 300) / 3, [3] * 300)
-    assert prior.variance == pytest.approx(0.01, rel=0.15) and prior.dof > 20
-
-
-def level_of(ratios: list[LogRatio]) -> float:
-    def decided(level: float) -> int:
-        return sum(direction(ratio.estimate(level)) != INCONCLUSIVE for ratio in ratios)
-
-    return pooling.level(len(ratios), decided)
-
-
-def test_at_most_5_percent_of_what_is_decided_is_wrong():
-    random, wrong, decided = np.random.default_rng(5), [], 0
-    for _ in range(200):
-        truths = np.where(random.random(120) < 0.6, 0.0, random.normal(0, 0.1, 120))
-        ratios = []
-        for truth in truths:
-            error = 0.03 * math.sqrt(random.chisquare(4) / 4)
-            ratios.append(LogRatio(truth + random.normal(0, 0.03), error, 4.0))
-        level = level_of(ratios)
-        words = [direction(ratio.estimate(level)) for ratio in ratios]
-        right = {SLOWER: truths > 0, FASTER: truths < 0, EQUIVALENT: np.abs(truths) <= math.log(1.05)}
-        false = [not right[word][n] for n, word in enumerate(words) if word != INCONCLUSIVE]
-        decided += len(false)
-        wrong.append(sum(false) / max(len(false), 1))
-    assert decided > 1000 and np.mean(wrong) <= 0.05

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from made_tables import OLD, check, only, outcome, values_of
-from measured import config, write_results
+from measured import config
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import Interval
 from stackwars.explain.releases import Change, Release, Releases, ReleaseSettings
-from stackwars.publish.paper.figures.of_compilers import draw_releases
 from stackwars.study import programs as study
 from stackwars.study import sharding
 from stackwars.study.keys import Config
-from stackwars.study.results import cells, programs, raw, schema
+from stackwars.study.results import cells, programs, schema
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
 
@@ -88,15 +87,6 @@ def test_a_compilation_without_code_has_no_bytes_of_it_and_one_without_hlo_has_i
     assert math.isnan(found["estimated_cycles"]) and math.isnan(found["operations"])
 
 
-def test_a_search_for_the_largest_batch_is_beside_the_compilation_that_it_starts_from(asked, tmp_path):
-    base = study.largest_batches(asked)[0]
-    assert built(asked, tmp_path)["largest_batch"].isna().all()
-    write(tmp_path / base.path / "ahead.json", COMPILED)
-    write(tmp_path / base.largest_batch_path, {"fits_batch": 99, "oom_batch": None})
-    found = only(built(asked, tmp_path), status="ok")
-    assert found["largest_batch"] == 99 and math.isnan(found["smallest_refused_batch"])
-
-
 def test_emitted_programs_have_both_levels_and_a_compilation_of_another_one_is_refused(asked, tmp_path):
     names = {"workload": "bert_base", "framework": "jax", "sha256": "a digest", "status": "ok"}
     write(tmp_path / "program_forms.json", [
@@ -155,27 +145,6 @@ def test_an_infinite_error_is_one_and_no_missing_number():
     assert cells.judged(values_of(wrong=1, l2=None))["parity_rel_l2"] == np.inf
 
 
-def test_rows_are_in_the_order_of_workloads_sizes_and_compilers():
-    places = [("ffn", "odd2", OLD), ("ffn", "odd10", OLD), ("gemm", "odd1", OLD), ("gemm", "base", "iree-3.13")]
-    places += [("gemm", "base", OLD), ("no_longer_there", "base", OLD)]
-    checks = [check(["jax"], workload=w, variant=v, compiler=c) for w, v, c in places]
-    found = programs.build_values(config(), Raw(checks=checks))
-    assert [tuple(row) for row in found[["workload", "variant", "compiler"]].to_numpy()] == [
-        ("gemm", "base", OLD), ("gemm", "base", "iree-3.13"), ("gemm", "odd1", OLD), ("ffn", "odd2", OLD),
-        ("ffn", "odd10", OLD),
-    ]  # fmt: skip
-
-
-def test_the_checks_of_a_folder_are_read(tmp_path):
-    folder = write_results(tmp_path)
-    assert raw.read(config(), folder).checks == []
-    path = folder / "checks" / OLD / "gemm" / "odd1" / "check.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(check(["jax"], variant="odd1")))
-    found = programs.build_values(config(), raw.read(config(), folder))
-    assert found["variant"].tolist() == ["odd1"]
-
-
 def test_a_fault_is_wrong_crashed_or_outside_the_compiler():
     def is_fault(status: str, detail: str = "", *more: str) -> bool:
         return programs.is_fault({"status": status, "status_detail": detail}, *more)
@@ -224,10 +193,10 @@ def test_a_program_that_could_not_be_written_is_unsupported_everywhere():
     assert frame["status"].eq("unsupported").all() and frame["status_detail"].eq("no StableHLO").all()
 
 
-def test_the_figure_has_a_line_for_each_program_oldest_release_first():
-    frame = released()
-    axis = draw_releases(frame, "jaxlib").axes[0]
-    lines = {line.get_label(): line for line in axis.get_lines()}
-    assert list(lines["JAX"].get_ydata()) == [1.0, 0.5]
-    assert [text.get_text() for text in axis.get_xticklabels()] == ["1", "2"]
-    assert draw_releases(schema.empty("releases"), "jaxlib").axes
+def test_a_search_for_the_largest_batch_is_beside_the_compilation_that_it_starts_from(asked, tmp_path):
+    base = study.largest_batches(asked)[0]
+    assert built(asked, tmp_path)["largest_batch"].isna().all()
+    write(tmp_path / base.path / "ahead.json", COMPILED)
+    write(tmp_path / base.largest_batch_path, {"fits_batch": 99, "oom_batch": None})
+    found = only(built(asked, tmp_path), status="ok")
+    assert found["largest_batch"] == 99 and math.isnan(found["smallest_refused_batch"])

@@ -95,19 +95,6 @@ def paired(processes: list[dict], table: list[dict] | None = None):
     return built({"jax": measured_cell("jax", (900.0, 900.0)), "torch_xla": subject}, table=table)
 
 
-def test_every_time_is_over_that_of_the_partner_in_the_round_and_not_of_the_baselines_own_cell():
-    pairs = [(timed("torch_xla", n, 3.0 * drift), timed("jax", n, drift)) for n, drift in enumerate((1.0, 2.0))]
-    table = paired([with_partner(*pair) for pair in pairs])
-    for quantity in STAGES:
-        found = having(table, quantity=quantity)
-        assert list(found["round"]) == [0, 1]
-        assert list(found["ratio"]) == pytest.approx([3.0, 3.0])
-        assert set(found["subject"]) == {"torch_xla"} and set(found["baseline"]) == {"jax"}
-    assert [having(table, quantity=quantity)["baseline_ms"].iloc[0] for quantity in STAGES] == pytest.approx(
-        [50.0, 7.0, 3.0, 3.0]
-    )
-
-
 def with_cpu_time(process: dict, *run_ns: float) -> dict:
     """The process with this CPU time in each of its loops, of two blocks of a call."""
     times = iter(run_ns)

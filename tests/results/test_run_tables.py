@@ -60,11 +60,3 @@ def test_a_cell_that_is_refused_gives_no_number_to_any_table(results, tmp_path):
     assert set(rounds["quantity"]) == {"replay", "process"} and set(rounds["compiler"]) == {OLD}
     words = schema.read(out["comparisons"]).set_index("quantity")["verdict"]
     assert set(words[["first", "second", "steady", "everything else", "control"]]) == {"no data"}
-
-
-def test_a_run_without_any_result_says_so(tmp_path):
-    out = Folder(tmp_path / "out", write_results(tmp_path / "results"))
-    tables.write(config(), out)
-    assert set(schema.read(out["cells"])["status"]) == {"not run"}
-    assert schema.read(out["rounds"]).empty and schema.read(out["effects"]).empty
-    assert set(schema.read(out["comparisons"])["verdict"]) == {"no data"}

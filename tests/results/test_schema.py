@@ -79,18 +79,6 @@ def arguments(tmp_path, monkeypatch):
     return given
 
 
-def test_files_have_one_name_and_measurements_may_lie_elsewhere():
-    one, two = Folder("made"), Folder("made", "measured")
-    assert str(two["cells"]) == str(one["cells"]) == "made/cells.csv"
-    assert (str(one["audits"]), str(two["audits"])) == ("made/audits.json", "measured/audits.json")
-    with pytest.raises(KeyError, match="cell"):
-        one["cell"]
-
-
-def test_the_names_of_the_tables_are_those_that_have_columns():
-    assert tuple(schema.TABLES) == folder.TABLES
-
-
 def test_a_step_gets_the_configuration_and_the_folder(arguments):
     steps = []
     for more in ((), ("--measured", "elsewhere")):

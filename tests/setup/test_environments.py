@@ -62,11 +62,6 @@ def test_missing_pins_are_an_error(tmp_path):
     assert not environments.root().exists()
 
 
-def test_finished_environment_is_used(pins):
-    python = finished(folder(pins))
-    assert ensure(pins) == python
-
-
 @pytest.mark.parametrize(("name", "operation"), [("python", "executed"), ("ready", "written")])
 def test_environment_that_this_user_may_not_use_is_named(name, operation, pins, monkeypatch):
     finished(folder(pins))
@@ -81,15 +76,6 @@ def test_environment_that_this_user_may_not_use_is_named(name, operation, pins, 
     said = rf"small.txt cannot be used: .*\nWhat to do: .*{name} may not be {operation}"
     with pytest.raises(environments.BuildError, match=said):
         ensure(pins)
-
-
-def test_command_runs_in_the_environment(pins):
-    python = finished(folder(pins))
-    command = [sys.executable, "-m", "stackwars.setup.environments", pins]
-    options = {"env": clean_environ({}), "capture_output": True, "text": True, "check": True}
-    assert subprocess.run(command, **options).stdout.strip() == str(python)
-    done = subprocess.run([*command, "--", "-c", "print(1)"], **options)
-    assert done.stdout == "it is here\n"
 
 
 def test_all_that_is_missing_is_built_and_what_this_python_cannot_have_is_left_to_its_job(

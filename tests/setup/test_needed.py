@@ -32,13 +32,6 @@ def test_the_default_paper_takes_at_most_11_gb_and_not_what_others_need(monkeypa
     assert "tensorflow" in needed.missing_gb(["tables", "stacks"])
 
 
-def test_targets_need_one_environment_more_than_the_default_paper():
-    for name in needed.of_studies(["tables"]):
-        built(name)
-    assert needed.missing_gb(["tables"]) == {}
-    assert set(needed.missing_gb(["tables", "targets"])) == {"xla-cuda"}
-
-
 def test_an_installer_that_cannot_link_takes_more(monkeypatch):
     sizes = {}
     for links in (True, False):

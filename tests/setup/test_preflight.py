@@ -83,11 +83,6 @@ def test_disk_that_is_too_small_says_how_much_is_needed(tmp_path):
     assert preflight.check_disk({"jax": 0.0}, tmp_path) is None
 
 
-@pytest.mark.env
-def test_index_that_answers_is_not_missing():
-    assert preflight.check_index() is None
-
-
 def test_index_that_does_not_answer_is_missing(monkeypatch):
     for name in list(os.environ):
         if name.startswith("PIP_"):

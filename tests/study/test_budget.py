@@ -1,8 +1,6 @@
 """Which part of a study fits into some minutes."""
 
-import json
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -69,21 +67,6 @@ def test_a_ratio_that_is_measured_has_an_interval(parts):
     for part in parts.values():
         few = {one for one, count in rounds(part).items() if count < budget.FEWEST}
         assert {one.framework for one in few} <= alone
-
-
-def test_fifteen_minutes_have_the_basic_operations_and_forty_have_models():
-    first, larger = ({one.workload for one in rounds(load(minutes=minutes))} for minutes in (15, 40))
-    assert {"gemm", "ffn", "mha", "layernorm", "conv"} <= first < larger
-    assert "gpt_neo_1p3b" not in larger and {"resnet50", "bert_base"} <= larger
-
-
-def test_the_minutes_alone_choose_and_not_what_was_measured_here(tmp_path, monkeypatch):
-    chosen = load(minutes=20)
-    monkeypatch.chdir(tmp_path)
-    slow = Path("results/full/cpu/torch_xla/gemm/cell.json")
-    slow.parent.mkdir(parents=True)
-    slow.write_text(json.dumps({"wall_s": 1e6}))
-    assert load(minutes=20).step_document() == chosen.step_document()
 
 
 def test_every_program_is_made_and_every_cell_has_a_row(parts):

@@ -5,14 +5,10 @@ from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell, asked
 from stackwars.study.config import load
 from stackwars.study.growth import Point
-from stackwars.study.programs import Compilation, Program
 from stackwars.study.workflow.measured_jobs import sharded_job
 
 CONFIG = load()
 TABLES = CONFIG.studies["tables"]
-EVERY_CELL = [
-    Cell(framework, workload, "cpu") for framework in CONFIG.frameworks for workload in CONFIG.workloads
-]
 ONE_STUDY = CONFIG.changed(studies={"tables": TABLES})
 
 
@@ -53,13 +49,6 @@ def test_framework_without_an_environment_for_a_device_has_no_cell_there():
     assert len(grid) == len(TABLES.workloads)
 
 
-def test_baseline_is_the_partner_of_every_framework():
-    names = ("jax", "torch_xla", "torch_xla_pending")
-    jax, torch, pending = (Cell(name, "resnet50", "cpu") for name in names)
-    among = asked(CONFIG)
-    assert [cells.partner(CONFIG, cell, among) for cell in (jax, torch, pending)] == [None, jax, jax]
-
-
 def test_the_smallest_number_of_rounds_counts():
     fewer = {"bert_base": 4, "gpt_neo_1p3b": 9, "cpu-1t": 3, "torch_xla_pending": 1}
     presets = {"full": CONFIG.presets["full"].changed(rounds=fewer)}
@@ -81,29 +70,6 @@ def test_framework_alone_on_a_device_has_no_partner():
     assert cells.partner(CONFIG, cell, asked(CONFIG)) is not None
 
 
-def test_preset_has_its_sizes_and_overrides_settings():
-    full, smoke = (cells.sizes(config(preset=preset), "gemm") for preset in ("full", "smoke"))
-    assert full != smoke
-    full, smoke = (cells.settings(config(preset=preset)) for preset in ("full", "smoke"))
-    assert full.rounds > smoke.rounds
-    assert full.seed == smoke.seed
-
-
-def test_file_of_a_workload_decides_its_cells_of_every_framework():
-    edited = "src/stackwars/measure/workloads/mha.py"
-    deciding = {cell for cell in EVERY_CELL if edited in cells.sources(CONFIG, cell)}
-    assert {cell.framework for cell in deciding if cell.workload == "mha"} > {"jax", "torch_xla", "numpy"}
-    named = {cell.workload.partition("@")[0] for cell in deciding}
-    assert named == {"mha", "attention_blocked", "attention_window"}, "subclasses"
-
-
-def test_file_that_builds_a_dialect_s_forms_decides_the_cells_of_that_dialect_only():
-    edited = "src/stackwars/measure/workloads/in_tensorflow.py"
-    deciding = {cell for cell in EVERY_CELL if edited in cells.sources(CONFIG, cell)}
-    assert {cell.framework for cell in deciding} == {"tensorflow_xla", "tensorflow_graph"}
-    assert "bert_base" not in {cell.workload for cell in deciding}, "hf_tensorflow builds it"
-
-
 def test_sources_are_the_workload_and_the_framework_with_what_they_share():
     files = cells.sources(CONFIG, Cell("torch_xla_pending", "bert_base", "cpu"))
     folder = "src/stackwars/measure"
@@ -119,7 +85,6 @@ def test_sources_are_the_workload_and_the_framework_with_what_they_share():
 SIZES = CONFIG.presets["full"].sizes
 GROWN = Point("jax", "decode", "layers", "4")
 SHAPES = Point("jax_symbolic", "attention_window", "sequence", growth.ALL)
-SLICE = Compilation("tpu-v6e-4", "jaxlib-0.10.2", Program("jax", "llama3_8b", "tensor4"))
 
 
 def test_a_growing_size_has_the_sizes_of_the_preset_but_for_one():

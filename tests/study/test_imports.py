@@ -1,12 +1,9 @@
 """The closure of a module's imports within the package, read from the source."""
 
 import re
-import tomllib
-from pathlib import Path
 
 import pytest
 
-from stackwars.core.launch import REPOSITORY
 from stackwars.study import imports
 from stackwars.study.imports import imported_files
 
@@ -115,36 +112,7 @@ def test_digest_of_a_file_that_is_no_python_follows_its_bytes(tmp_path, monkeypa
     assert imports.digest(["0.txt", "1.txt"]) == imports.digest(["1.txt", "0.txt"]) != imports.digest(["0.txt"])
 
 
-def test_what_trains_alone_imports_the_optimiser():
-    training = {
-        f"stackwars.measure.workloads.training_{name}" for name in ("jax", "numpy", "tensorflow", "torch")
-    }
-    training |= {f"stackwars.measure.workloads.{name}" for name in ("adamw", "train_mlp", "train_transformer")}
-    others = {
-        f"stackwars.measure.workloads.{path.stem}"
-        for path in (imports.SOURCE / "stackwars/measure/workloads").glob("[a-z]*.py")
-    }
-    for module in sorted(others - training):
-        assert not [file for file in imported_files(module) if file.stem == "adamw"], module
-
-
-def test_real_package_is_followed():
-    found = imported_files("stackwars.measure.cell")
-    names = {path.relative_to(Path(imports.__file__).parents[1]).as_posix() for path in found}
-    assert {"measure/cell.py", "measure/rounds.py", "core/program_text.py"} <= names
-    assert "measure/child.py" not in names
-
-
 @pytest.mark.parametrize("module", ["core.ir.__main__", "core.worker", "measure.child", "study.audits.mutant"])
 def test_modules_of_a_framework_s_environment_import_nothing_that_it_lacks(module):
     absent = re.compile(r"^(import|from) (pandas|pydantic|snakemake)", re.MULTILINE)
     assert not [file for file in imported_files(f"stackwars.{module}") if absent.search(file.read_text())]
-
-
-def test_the_picture_of_the_rooms_has_the_order_that_the_linter_checks():
-    contracts = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    layers = next(one["layers"] for one in contracts if one["type"] == "layers")
-    page = (REPOSITORY / "docs" / "adding.md").read_text()
-    picture = re.search(r"```\n(publish .*?)```", page, re.DOTALL)[1]
-    rooms = [line.split()[0] for line in picture.splitlines() if not line.startswith(" ")]
-    assert rooms == " | ".join(layers).split(" | ")

@@ -13,19 +13,6 @@ ROWS = CONFIG.odd_sizes
 MEASURED = CONFIG.changed(measure=["values"])
 
 
-def test_a_run_without_the_study_or_the_key_checks_none():
-    assert programs.odd_checks(CONFIG.changed(measure=["tables", "matrix"])) == []
-    without = MEASURED.changed(odd_sizes=None)
-    assert programs.odd_checks(without) == []
-    assert programs.odd_variants(without, "gemm") == programs.odd_programs(without) == []
-
-
-def test_a_preset_may_limit_the_workloads_that_are_checked():
-    preset = CONFIG.presets["full"].changed(study_workloads={"values": ["gemm"]})
-    some = MEASURED.changed(presets={"full": preset})
-    assert {workload for _, workload, _ in programs.odd_checks(some)} == {"gemm"}
-
-
 def test_frameworks_that_the_run_does_not_have_are_left_out():
     frameworks = {"jax": CONFIG.frameworks["jax"], "torch_xla": CONFIG.frameworks["torch_xla"]}
     assert programs.odd_programs(MEASURED.changed(comparisons=CONFIG.comparisons[:1], frameworks=frameworks)) == [

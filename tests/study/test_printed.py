@@ -17,19 +17,6 @@ def write(folder: Path, *names: str) -> None:
         (folder / name).touch()
 
 
-def test_programs_of_the_compared_frameworks_are_listed_and_drawn():
-    chosen = config(paper=PAPER, workloads=WORKLOADS)
-    listings = printed.listings(chosen)
-    assert {workload: [cell.framework for cell in row] for workload, row in listings.items()} == {
-        "layernorm": BOTH,
-        "newton": BOTH,
-    }
-    assert list(printed.measured(chosen, listings)) == ["layernorm"], (
-        "Newton-Schulz is of a study that this run does not measure"
-    )
-    assert [(one.framework, one.workload) for one in printed.drawn(chosen)] == [(name, "gemm") for name in BOTH]
-
-
 def test_nothing_is_listed_without_two_frameworks_to_compare():
     alone = {"jax": load().frameworks["jax"]}
     assert printed.listings(config(paper=PAPER, workloads=WORKLOADS, frameworks=alone)) == {}

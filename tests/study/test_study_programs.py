@@ -4,36 +4,13 @@ import pytest
 
 from stackwars.core import compilers
 from stackwars.measure import workloads
-from stackwars.study import cells, printed, programs, replay_causes
+from stackwars.study import programs, replay_causes
 from stackwars.study.config import load
-from stackwars.study.programs import Program, ReplayCell
-from stackwars.study.workflow import compiled_jobs, measured_jobs
+from stackwars.study.programs import Program
+from stackwars.study.workflow import measured_jobs
 
 CONFIG = load()
 CELLS_ALONE = [row.changed(compare=["cells"]) for row in CONFIG.comparisons]
-
-
-def test_every_workload_is_replayed_with_every_compiler_that_is_asked_for_it():
-    compilers = {"older": {"environment": "x"}, "newer": {"environment": "y", "exclude_workloads": ["gemm"]}}
-    study = {"programs": ["jax", "torch_xla"], "compilers": ["older", "newer"]}
-    config = CONFIG.changed(compilers=compilers, workloads=["gemm", "mha"], studies={"tables": study})
-    assert programs.replays(config) == [
-        ReplayCell("cpu", "older", "gemm"),
-        ReplayCell("cpu", "older", "mha"),
-        ReplayCell("cpu", "newer", "mha"),
-    ]
-
-
-def test_framework_without_cells_has_programs_from_their_own_environment_and_no_listing():
-    assert CONFIG.frameworks["torch_tpu"].environments is None
-    found = [programs.lower_pins(CONFIG, name) for name in ("torch_tpu", "torch_xla")]
-    assert found == ["envs/torch_tpu.txt", "envs/torch_xla.txt"]
-    both = CONFIG.changed(measure=["tables", "successor"])
-    assert Program("torch_tpu", "mha") in programs.base_programs(both)
-    assert not [cell for cell in cells.asked(both) if cell.framework == "torch_tpu"]
-    listed = [cell.framework for cell in printed.measured(both, printed.listings(both))["mha"]]
-    assert "torch_xla" in listed and "torch_tpu" not in listed
-    assert {p.framework for p in printed.drawn(both)} == {"jax", "torch_xla"}
 
 
 def test_without_programs_nothing_is_compiled_or_replayed():
@@ -62,19 +39,6 @@ def test_variant_overrides_batch_and_sequence(variant, batch, sequence):
     sizes = programs.sizes(CONFIG, "llama3_8b", variant)
     assert (sizes["batch"], sizes["sequence"]) == (batch, sequence)
     assert sizes["hidden"] == 4096
-
-
-def test_program_depends_on_its_own_dialect_alone():
-    files = programs.lower_sources(CONFIG, "jax", "mha")
-    assert "src/stackwars/measure/workloads/mha.py" in files
-    assert "src/stackwars/measure/stablehlo/lower_jax.py" in files
-    assert not any("torch" in file for file in files)
-
-
-def test_compiler_of_a_gpu_has_an_environment_of_its_own():
-    assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2", "h100") == "envs/xla-cuda.txt"
-    assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2", "tpu-v6e") == "envs/xla-0.10.2.txt"
-    assert programs.compiler_pins(CONFIG, "jaxlib-0.10.2") == "envs/xla-0.10.2.txt"
 
 
 def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_code():
@@ -118,18 +82,6 @@ def test_the_study_adds_its_frontends_to_those_of_a_replay_each_once():
     assert named(programs.checked(both, "ffn", NATIVE))[: len(replayed)] == replayed
 
 
-def test_a_replay_that_only_its_path_asks_for_has_a_check_too_and_adds_no_witness():
-    smoke = CONFIG.changed(preset="smoke", measure=["tables", "matrix"])
-    excluded = next(
-        name for name in CONFIG.presets["smoke"].exclude_programs if not workloads.load(name).has_reference
-    )
-    assert excluded not in {replay.workload for replay in programs.replays(smoke)}
-    found = programs.checked(smoke, excluded, NATIVE)
-    assert found == programs.replayed(smoke, excluded, NATIVE) != []
-    # Its cells need no further program lowered.
-    assert len(programs.evaluated(smoke, excluded)) == 1
-
-
 def test_expected_values_are_of_the_baseline_and_of_a_witness_only_without_values_in_numpy():
     for workload in (name for name in CONFIG.workloads if "@" not in name):
         found = programs.evaluated(MATRIX, workload)
@@ -164,21 +116,3 @@ def test_without_a_frontend_or_an_xla_compiler_nobody_judges():
 def test_the_judge_is_no_compiler_of_a_cell():
     assert programs.judge_compiler(CONFIG) != programs.native_compiler(CONFIG)
     assert programs.compiler_module(CONFIG, programs.judge_compiler(CONFIG)) == compilers.XLA
-
-
-def test_jobs_name_the_files_of_their_variant():
-    root = "results/full"
-    job = compiled_jobs.check_job(VALUES, "iree-3.13", "gemm", "odd2")
-    assert (job.sizes, job.module, job.device) == (ROWS.workloads["gemm"][1], "iree", "cpu")
-    assert set(job.settings) == {"seed", "memory_cap_gib", "check_timeout_s"}
-    assert list(job.programs) == ROWS.programs
-    expected = compiled_jobs.expected_job(VALUES, "gemm", "odd2")
-    assert (expected.sizes, list(expected.programs)) == (job.sizes, ["jax"])
-    for one in (job, expected):
-        assert one.programs["jax"]["program"].endswith("/programs/jax/gemm/odd2/program.mlir.gz")
-        assert one.programs["jax"]["arguments"].endswith("/programs/jax/gemm/odd2/arguments.json")
-    assert job.expected.startswith(root) and job.expected.endswith("/expected/gemm/odd2")
-    replay = next(one for one in programs.replays(MATRIX) if (one.compiler, one.workload) == (NATIVE, "gemm"))
-    read = measured_jobs.replay_job(MATRIX, replay)
-    assert read.check.endswith(f"/checks/{NATIVE}/gemm/base/check.json")
-    assert read.expected.endswith("/expected/gemm/base")

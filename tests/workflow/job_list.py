@@ -1,4 +1,4 @@
-"""The jobs of each preset and study, as `snakemake -n` plans them on a fresh checkout.
+"""The jobs of each preset and of all studies together, as `snakemake -n` plans them on a fresh checkout.
 
 `python tests/workflow/job_list.py` writes them to jobs.txt beside this file, which test_job_list.py compares: run it
 after a change of the plan that is meant, and read the difference.
@@ -7,6 +7,7 @@ after a change of the plan that is meant, and read the difference.
 import re
 import sys
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -17,14 +18,18 @@ from running import run
 from stackwars.study.config import load
 
 JOBS = Path(__file__).with_name("jobs.txt")
-STUDIES = load().studies
-WORKLOADS = {name for study in STUDIES.values() for name in study.workloads or ()}
+CONFIG = load()
 COMMANDS = {
     "preset full": ("all",),
     "preset smoke": ("all", "--config", "preset=smoke"),
-    **{f"study {name}": ("results", "--config", f"measure=[{name}]") for name in STUDIES},
+    "every study": ("results", "--config", f"measure=[{','.join(CONFIG.studies)}]"),
 }
 """{section of the file: arguments of Snakemake}."""
+AXES = (
+    {name for study in CONFIG.studies.values() for name in study.workloads or ()},
+    *map(set, (CONFIG.frameworks, CONFIG.compilers, CONFIG.targets, CONFIG.devices)),
+)
+"""Names of which one may be part of a path."""
 
 
 @cache
@@ -42,20 +47,19 @@ def plan(section: str, checkout: Path) -> tuple[tuple[str, str], ...]:
 
 
 def listing(section: str, checkout: Path) -> str:
-    """Return a section: its name, and a line for each rule and path; workloads with the same path share a line."""
-    groups: dict[str, set[str]] = {}
-    for rule, block in plan(section, checkout):
-        if output := re.search(r"^ +output: ([^,\n]+)", block, re.M):
-            path, workload = _without_workload(output[1])
-            groups.setdefault(f"{rule} {path}", set()).add(workload)
-    lines = [" ".join([line, *sorted(filter(None, names))]) for line, names in sorted(groups.items())]
-    return "\n".join([f"# {section}", *lines, ""])
-
-
-def _without_workload(path: str) -> tuple[str, str]:
-    """Return the path with `*` in place of its workload, and the workload or an empty text."""
-    workload = next((part for part in path.split("/") if part in WORKLOADS), "")
-    return path.replace(f"/{workload}/", "/*/") if workload else path, workload
+    """Return a section: its name, and each rule with its first output; paths that differ in one name share a line."""
+    lines: Iterable[str] = {
+        f"{rule} {output[1]}"
+        for rule, block in plan(section, checkout)
+        if (output := re.search(r"^ +output: ([^,\n]+)", block, re.M))
+    }
+    for names in AXES:
+        groups: dict[str, list[str]] = {}
+        for line in sorted(lines):
+            name = next((part for part in line.split("/") if part in names), "")
+            groups.setdefault(line.replace(f"/{name}/", "/{}/") if name else line, []).append(name)
+        lines = [line.replace("{}", f"{{{','.join(found)}}}") for line, found in groups.items()]
+    return "\n".join([f"# {section}", *sorted(lines), ""])
 
 
 def main() -> None:

@@ -113,11 +113,7 @@ def make(folder: Path, workloads: Sequence[str] = ("gemm", "layernorm"), **setti
             *config["comparisons"],
         ],
         "studies": {
-            "tables": {
-                "frameworks": ["ours", "theirs"],
-                "programs": [],
-                "workloads": list(workloads),
-            },
+            "tables": {"frameworks": ["ours", "theirs"], "programs": [], "workloads": list(workloads)},
             "others": config["studies"]["tables"],
         },
         "workloads": list(workloads),

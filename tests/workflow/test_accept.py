@@ -153,10 +153,7 @@ def test_nothing_is_added_to_a_damaged_reference(tmp_path):
         ({"dirty": True}, rf"expected a run of committed sources, got {CELLS[0]} and 1 more"),
         ({"others": 0.54}, r"other programs that had up to 54 % .*: cpu/jax/gemm cpu/torch_xla/gemm$"),
         ({"preset": "smoke"}, "expected a run of the preset full, got one of smoke"),
-        (
-            {"sizes": {"gemm": {"m": 1}}},
-            "expected the shapes of the accepted run .*, got others of gemm",
-        ),
+        ({"sizes": {"gemm": {"m": 1}}}, "expected the shapes of the accepted run .*, got others of gemm"),
         ({"date_utc": "never"}, "that has measured or compiled something"),
         ({"protocol": PROTOCOL - 1}, f"expected a run of version {PROTOCOL} of the measuring"),
         ({"protocol": None}, "got None"),

@@ -65,8 +65,7 @@ def test_paper_of_the_reference_is_planned_from_what_is_unpacked(tmp_path):
     assert not (folder / ".git").exists()
     targets = ("paper.pdf", "report.html", "--config", "source=reference")
     done = study.Study(folder).shell(
-        [sys.executable, "-m", "snakemake", "-n", "--cores", "1", *targets, "--quiet", "host"],
-        PYTHONPATH="",
+        [sys.executable, "-m", "snakemake", "-n", "--cores", "1", *targets, "--quiet", "host"], PYTHONPATH=""
     )
     assert done.returncode == 0, done.stdout[-3000:]
     jobs = study.planned(done.stdout)

@@ -62,33 +62,22 @@ FILES = [
     (("stackwars",), "explode a.mlir", "invalid choice: 'explode'"),
     (("stackwars explain",), "", "the following arguments are required: A"),
     (("explain",), "", "the following arguments are required: PROGRAM"),
-    (("explain",), "no.mlir.gz", f"no.mlir.gz: {NO_FILE}"),
     (("explain",), "dangling.mlir", f"dangling.mlir: {NO_FILE}"),
     (("explain",), "folder.py", "folder.py: expected a file, got a folder; fix: the path"),
-    (("explain",), "../slow", "../slow: expected a file of .py, .mlir"),
-    (("explain",), "jax.mlir.txt", "jax.mlir.txt: expected a file of .py, .mlir"),
-    (("explain",), "' '", "workload: expected one of gemm, ffn,"),
-    (("explain",), "a.mlir --inputs folder.py", "folder.py: expected a file, got a folder"),
     (("explain",), "a.mlir a.mlir a.mlir", "unrecognized arguments: a.mlir"),
     (("explain",), "twice.py a.mlir", f"twice.py: {BESIDE} a.mlir, got a program file"),
     (("explain",), "twice.py --inputs x.npz", f"twice.py: {BESIDE} x.npz, got a program file"),
     (("explain",), "gemm --inputs x.npz", f"gemm: {BESIDE} x.npz, got a program file or a workload"),
-    (("explain",), "gemm mha", f"gemm: {BESIDE} mha, got a program file or a workload"),
     (("explain",), "gemm --compilers gcc", "got gcc; fix: COMPILERS=<names>"),
-    (("explain",), "gemm --compilers jaxlib-0.10.2,gcc", "got gcc; fix: COMPILERS=<names>"),
     (("explain",), "gemm --frontends flax", "got flax; fix: FRONTENDS=<names>"),
-    (("explain",), "gemm --bound ten", f"{BOUND} ten; fix: 0.1"),
     (("explain",), "gemm --bound nan", f"{BOUND} nan; fix: 0.1"),
-    (("explain",), "gemm --bound inf", f"{BOUND} inf; fix: 0.1"),
     (("explain",), "gemm --bound '10 %'", f"{BOUND} 10 %; fix: 0.1"),
     (("explain",), "gemm --preset huge", 'config: preset: expected one of full, smoke, got "huge"'),
     (("explain",), "gemm --name ../x", "'../x': expected the name of a folder, got this; fix: rename"),
-    (("explain",), "gemm --name ..", "'..': expected the name of a folder"),
     (("explain",), "'two\nlines.py'", r"'two\nlines': expected a name of printable characters"),
     (("explain",), "empty.py", "empty.py:1: expected a function inputs(), got none; fix: def inputs"),
     (("explain",), "half.py", "half.py:2: expected a file that can be imported"),
     (("explain",), "exits.py", "exits.py:1: expected a file that loads and draws its inputs, got SystemExit"),
-    (("explain",), "binary.py", "binary.py:1: expected a file that can be imported"),
     (("releases",), "a.mlir --releases 0.3.0", "got 0.3.0; fix: .venv/bin/python envs/lock_releases.py"),
     (("releases",), "a.mlir --releases 0.10.2,newest", "got newest; fix: .venv/bin/python envs/lock"),
 ]  # fmt: skip
@@ -96,8 +85,6 @@ FILES = [
 TYPED = [(command, words, CANNOT, printed) for commands, words, printed in FILES for command in commands] + [
     ("releases", "a.mlir --order newest", 2, "argument --order: invalid choice: 'newest'"),
     ("compare", "nowhere run", 1, "nowhere: expected the tables of a run, got no cells.csv"),
-    ("compare", "run nowhere", 1, "nowhere: expected the tables of a run, got no cells.csv"),
-    ("compare", "folder.py run", 1, "folder.py: expected the tables of a run, got no cells.csv"),
     ("accept", "nowhere", 1, "expected the tables of a run in nowhere, got none named cells.csv; fix: make paper"),
     ("plan", "--preset huge --studies", 1, 'config: preset: expected one of full, smoke, got "huge"'),
     ("plan", "--preset full --studies nosuch", 1, 'expected one of tables'),
@@ -117,7 +104,6 @@ def folder(monkeypatch, tmp_path):
     texts |= {"exits.py": "raise SystemExit(0)\n", "x.npz": "", "a.txt": ""}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    (tmp_path / "binary.py").write_bytes(bytes(range(256)))
     (tmp_path / "dangling.mlir").symlink_to("gone")
     for name in ("folder.py", "folder.mlir"):
         (tmp_path / name).mkdir()
@@ -180,14 +166,11 @@ def test_a_damaged_table_is_named(folder, monkeypatch, capsys, command, name, co
 
 MAKE = [
     ("explain", "expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither"),
-    ("explain B=b.mlir", "got neither"),
     ("explain PROGRAM=x.py A=a.mlir", "or A=<file.mlir> B=<file.mlir>, got both; fix: give one"),
-    ("explain PROGRAM=x.py B=b.mlir", "got both; fix: give one"),
     ("explain PROGRAM=x.py A=a.mlir B=b.mlir", "got both; fix: give one"),
     ("study", "expected make study STUDIES=<names of studies>, got none"),
     ("releases", "expected make releases PROGRAM="),
     ("compare", "expected make compare RUN=<folder with the tables of a run>, got none"),
-    ("compare WITH=x", "expected make compare RUN="),
     ("papr", "No rule to make target 'papr'"),
 ]
 
@@ -201,25 +184,17 @@ def test_make_refuses_words_that_say_too_little_or_too_much(words, printed):
 
 OVERRIDES = [
     ("settings={rounds: -1}", "settings.rounds: expected a number of at least 1, got -1"),
-    ("settings={rounds: 0}", "settings.rounds: expected a number of at least 1, got 0"),
     ("settings={rounds: 2.5}", "settings.rounds: expected an integer, got 2.5"),
-    ("settings={rounds: many}", 'settings.rounds: expected an integer, got "many"'),
-    ("settings={rounds: }", "settings.rounds: expected a value, got null"),
     ("settings={rounds: true}", "settings.rounds: expected an integer, got true"),
-    ("settings={timeout_s: -900}", "settings.timeout_s: expected a number"),
     ("settings={memory_cap_gib: -1}", "settings.memory_cap_gib: expected auto or a number over 0, got -1"),
     ("settings={round: 3}", "settings.round: expected no such key"),
-    ("settings=5", "settings: expected a mapping of keys, got 5"),
     ("explain={settings: {bound: -0.1}}", "explain.settings.bound: expected a number of at least 0, got -0.1"),
     ("explain={compilers: gcc}", 'explain.compilers: expected a list, got "gcc"'),
     ("preset=huge", 'preset: expected one of full, smoke, got "huge"'),
-    ("preset=", "preset: expected a value, got null"),
     ("source=moon", "source: expected one of measured, reference"),
     ("measure=[nothing]", "measure.0: expected one of tables"),
     ("workloads=[gem]", "workloads.0: expected one of"),
-    ("workloads=gemm", 'workloads: expected a list, got "gemm"'),
     ("workloads=[gemm, gemm]", "workloads: expected no entry twice"),
-    ("workloads=", "workloads: expected a value, got null"),
     ("devices=[gpu]", "devices.0: expected one of cpu, cpu-1t, cuda, tpu"),
     ("colour=red", "colour: expected no such key"),
 ]
@@ -248,10 +223,7 @@ def test_values_of_the_command_line_have_the_types_of_yaml():
 
 YAML = [
     (b"a: 1\na: 2\n", 2, "the key a again; fix: that line"),
-    (b"a:\n  b: 1\n  c: 2\n  b: 3\n", 4, "the key b again; fix: that line"),
     (b"a:\n\tb: 1\n", 2, "found character that cannot start any token"),
-    (b"a: b: c\n", 1, "mapping values are not allowed in this context"),
-    (b"\na: 'open\n", 3, "found unexpected end of stream"),
     (b"a: [1, 2\nb: 3\n", 2, "did not find expected ',' or ']'"),
     (b"a: *b\n", 1, "found undefined alias"),
     (b"? [a]\n: 1\n", 1, "found unhashable key"),
@@ -323,8 +295,7 @@ def test_an_explanation_that_cannot_go_on_says_why(folder, monkeypatch, capsys, 
 
 @pytest.mark.slow
 @pytest.mark.env
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
-def test_an_explanation_that_is_ended_goes_on_where_it_was(tmp_path, ending):
+def test_an_explanation_that_is_interrupted_goes_on_where_it_was(tmp_path):
     (tmp_path / "twice.py").write_text(PROGRAM)
     words = ["-m", "stackwars.study.workflow.explain", "twice.py", "--compilers", "jaxlib-0.10.2"]
     with (tmp_path / "log").open("w") as log:
@@ -334,44 +305,29 @@ def test_an_explanation_that_is_ended_goes_on_where_it_was(tmp_path, ending):
         )  # fmt: skip
     wait_for((tmp_path / "explain" / "twice" / "kept.jsonl").exists, 120)
     time.sleep(0.5)  # Python ignores an interrupt in the moment of a fork
-    running.send_signal(ending)
+    running.send_signal(signal.SIGINT)
     code, said = running.wait(60), (tmp_path / "log").read_text()
-    assert code == (CANNOT if ending == signal.SIGINT else -ending) and "Traceback" not in said
-    assert (stackwars.STOPPED in said) == (ending == signal.SIGINT) and "lowering by jax" in said
+    assert (
+        code == CANNOT and stackwars.STOPPED in said and "lowering by jax" in said and "Traceback" not in said
+    )
     done = python(*words, cwd=tmp_path)
     assert "lowering by" not in done.stdout and "twice: Twice" in done.stdout
 
 
+REFUSED = [
+    ("paper.pdf --config 'settings={rounds: -1}'", "config: settings.rounds: expected a number of at least 1"),
+    ("results/full/cuda/jax/gemm/cell.json", "gemm/cell.json: expected a machine with the device cuda"),
+    ("results/full/cpu/jaxx/gemm/cell.json", "target: framework: expected one of jax, "),
+    ("paper.pdf --configfile twice.yaml", "twice.yaml:2: expected YAML with each key once, got the key preset"),
+]
+
+
 @pytest.mark.slow
-def test_the_workflow_refuses_yaml_signs_and_devices_before_it_builds_or_measures(
-    checkout, tmp_path, monkeypatch
-):
+def test_the_workflow_refuses_what_is_wrong_before_it_builds_or_measures(checkout, tmp_path, monkeypatch):
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path / "envs"))
-    rows = [
-        (
-            "paper.pdf --config 'settings={rounds: -1}'",
-            "config: settings.rounds: expected a number of at least 1",
-        ),
-        (
-            "results/full/cuda/jax/gemm/cell.json",
-            "cuda/jax/gemm/cell.json: expected a machine with the device cuda",
-        ),
-        (
-            "paper.pdf --configfile twice.yaml",
-            "twice.yaml:2: expected YAML with each key once, got the key preset",
-        ),
-        (
-            "claim_bert_longest_first --config 'workloads=[gemm]'",
-            "bert_longest_first: query.where: expected workloads of the configured gemm, got",
-        ),
-    ]
     (checkout.folder / "twice.yaml").write_text("preset: smoke\npreset: full\n")
-    for words, printed in rows:
+    for words, printed in REFUSED:
         done = checkout.quietly(*shlex.split(words))
         assert done.returncode == 1 and printed in " ".join(done.stdout.split()), done.stdout
         assert "Traceback" not in done.stdout
-    config = checkout.folder / "config" / "config.yaml"
-    config.write_text(config.read_text() + "settings:\n  - {\n")
-    done = checkout.quietly("paper.pdf")
-    assert done.returncode == 1 and "config/config.yaml:" in done.stdout and "; fix: " in done.stdout
     assert not (tmp_path / "envs").exists()

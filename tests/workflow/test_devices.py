@@ -40,11 +40,6 @@ def answering(monkeypatch, tmp_path, script: str):
     monkeypatch.setattr(devices, "ensure", lambda pins: python)
 
 
-@pytest.mark.parametrize("device", ["cpu", "cpu-1t"])
-def test_cpu_is_present_without_asking(no_driver, device):
-    assert devices.ask("jax", device, Path("gone.txt")) == {"present": True, "kind": device}
-
-
 @pytest.mark.parametrize("device", ["cuda", "tpu"])
 def test_device_without_a_driver_is_absent_and_builds_no_environment(no_driver, device):
     answer = devices.ask("jax", device, JAX)

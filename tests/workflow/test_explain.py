@@ -1,6 +1,5 @@
 """The request of `make explain`: sizes, programs, the command that repeats it, and what is refused."""
 
-import re
 from argparse import Namespace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from stackwars.core.program import Program
 from stackwars.explain import driver
 from stackwars.explain.files import BadInput
 from stackwars.setup.environments import BuildError, Unavailable
-from stackwars.study.config import ConfigError, load
+from stackwars.study.config import load
 from stackwars.study.workflow import explain, program_files
 
 PROGRAM = '"""Twice."""\ndef inputs(rows=8):\n    return {"x": (rows, 4)}\ndef jax(x):\n    return 2 * x\n'
@@ -139,26 +138,6 @@ def test_a_program_is_found_by_the_answer_s_name(tmp_path, monkeypatch):
         match=r"expected one of the files none.py, none.mlir, none.mlir.gz, none.mlirbc in this folder",
     ):
         explain.find_program("none")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["no.py"], "no.py: expected a file, got none; fix: the path"),
-        (["no.mlir"], "no.mlir: expected a file, got none; fix: the path"),
-        (["nothing"], "workload: expected one of"),
-        (["gemm", "--compilers", "gcc"], "explain.compilers: expected some"),
-        (["gemm", "--frontends", "jax,mxnet"], "explain.frontends: expected"),
-    ],
-)
-def test_what_cannot_be_explained_is_refused(explained, arguments, expected):
-    with pytest.raises(BadInput, match=re.escape(expected)):
-        explained(*arguments)
-
-
-def test_an_unknown_key_of_the_configuration_is_refused():
-    with pytest.raises(ConfigError, match=r"explain\.speed"):
-        load(explain={"speed": 1})
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
-"""One program explained as by `make explain`: the table, the page, and nothing to measure the second time."""
+"""One program explained, by the command of `make explain` and by the rule: the table, the page, and what is planned."""
 
 import re
 
 import pytest
 
+import study
 from running import python
 from stackwars.core.outcome import Status
 from stackwars.explain import answer
 from stackwars.explain.answer import Answer
 
-pytestmark = [pytest.mark.slow, pytest.mark.env]
+pytestmark = pytest.mark.slow
 PROGRAM = '''"""Twice, and a sum."""
 def inputs(rows=16):
     return {"x": (rows, 8)}
@@ -19,53 +20,43 @@ def numpy(x):
     return 2 * x, x.sum(0)
 '''
 CHOSEN = ("twice.py", "--compilers", "jaxlib-0.10.2", "--frontends", "jax,numpy")
+CONFIG = ("--config", "explain={compilers: [jaxlib-0.10.2], frontends: [jax, numpy]}")
+ANSWER = "explain/twice/explain.json"
 
 
-def explain(checkout) -> str:
-    """Run the command as `make explain` does; return what it prints."""
-    return python("-m", "stackwars.study.workflow.explain", *CHOSEN, cwd=checkout.folder).stdout
-
-
-@pytest.fixture(scope="module")
-def explained(checkout):
+@pytest.fixture(scope="module", autouse=True)
+def programs(checkout):
+    """Programs in the folder of the checkout."""
     (checkout.folder / "twice.py").write_text(PROGRAM)
-    return checkout, explain(checkout)
+    (checkout.folder / "slow.mlir").write_text("module {}\n")
 
 
-def test_the_table_is_printed_at_80_columns(explained):
-    lines = explained[1].splitlines()
+def test_the_rule_finds_the_program_by_the_answer_s_name_and_passes_what_is_chosen(checkout):
+    rules, text = checkout.plan("explain/slow/explain.html", ANSWER, "-p", *CONFIG)
+    assert rules == {"explain": 2, "total": 2}
+    for program in ("slow.mlir", "twice.py"):
+        command = f"python -m stackwars.study.workflow.explain {program} --compilers jaxlib-0.10.2"
+        assert f"{command} --frontends jax,numpy --preset" in text
+
+
+@pytest.mark.env
+def test_the_command_prints_the_table_at_80_columns_and_writes_the_answer(checkout):
+    lines = python("-m", "stackwars.study.workflow.explain", *CHOSEN, cwd=checkout.folder).stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert "twice: Twice, and a sum" in lines
-    assert any(re.search(r"^jax .*\d ms \d", line) for line in lines)
-    assert any(re.search(r"numpy +- +[\d.]+ ms", line) for line in lines)
-    assert any("explain/twice/explain.html" in line for line in lines)
-
-
-def test_the_folder_has_the_answer(explained):
-    folder = explained[0].folder / "explain" / "twice"
+    for line in (r"^jax .*\d ms \d", r"numpy +- +[\d.]+ ms", r"explain/twice/explain\.html"):
+        assert any(re.search(line, one) for one in lines), line
+    folder = checkout.folder / "explain" / "twice"
     found = answer.read(Answer, folder / "explain.json")
     assert found.command == "make explain PROGRAM=twice.py COMPILERS=jaxlib-0.10.2 FRONTENDS=jax,numpy"
-    assert {(cell.program, cell.status) for cell in found.table.cells} == {
-        ("jax", Status.OK),
-        ("numpy", Status.OK),
-    }
-    assert found.table.judge == "NumPy in float64"
+    cells = {(cell.program, cell.status) for cell in found.table.cells}
+    assert cells == {("jax", Status.OK), ("numpy", Status.OK)} and found.table.judge == "NumPy in float64"
     assert (folder / "explain.html").exists() and (folder / "programs/jax/program.mlir.gz").exists()
 
 
-def test_the_second_time_nothing_is_measured(explained):
-    made, _ = explained
-    before = answer.read(Answer, made.folder / "explain/twice/explain.json")
-    assert "lowering by" not in explain(made)
-    assert answer.read(Answer, made.folder / "explain/twice/explain.json") == before
-
-
-def test_the_rule_explains_it_too(explained):
-    made, _ = explained
-    done = made.snakemake(
-        "explain/twice/explain.json",
-        "--forceall",
-        "--config",
-        "explain={compilers: [jaxlib-0.10.2], frontends: [jax, numpy]}",
-    )
+@pytest.mark.env
+def test_the_rule_explains_it_and_again_after_an_edit(checkout):
+    done = checkout.snakemake(ANSWER, "--forceall", *CONFIG)
     assert done.returncode == 0 and "twice: Twice, and a sum" in done.stdout, done.stdout
+    study.write(checkout.folder / "twice.py", "\n# edited\n")
+    assert checkout.plan(ANSWER, *CONFIG)[0] == {"explain": 1, "total": 1}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -36,15 +35,6 @@ def made(tmp_path_factory):
     return made
 
 
-def test_unknown_framework_in_a_target_is_refused_like_any_bad_input(made):
-    done = made.quietly(CELL.format("oursx"))
-    assert done.returncode == 1
-    assert re.search(
-        "target: framework: expected one of .*ours, theirs.*, got oursx; fix:", " ".join(done.stdout.split())
-    )
-    assert not [word for word in STACK if word in done.stdout], done.stdout
-
-
 def test_missing_tex_and_graphviz_are_found_before_anything_is_measured(made, tmp_path):
     # A PATH that has everything but them.
     lacking = ("latexmk", "pdflatex", "bibtex", "kpsewhich", "dot")
@@ -65,7 +55,7 @@ def test_a_killed_run_goes_on_where_it_was(made, jax_python):
     environ = {**os.environ, "STACKWARS_FAKE_ours_layernorm": "slow", "STACKWARS_FAKE_theirs_layernorm": "slow"}
     with log.open("w") as file:
         running = subprocess.Popen(
-            made.command("paper.pdf"), cwd=made.folder, env=environ, stdout=file, stderr=file
+            made.command(study.CELLS), cwd=made.folder, env=environ, stdout=file, stderr=file
         )
 
     def files(pattern: str) -> list[Path]:
@@ -93,6 +83,8 @@ def test_a_killed_run_goes_on_where_it_was(made, jax_python):
         cell = json.loads((path.parents[2] / "cell.json").read_text())
         assert cell["processes"][0]["started_s"] == when, "nor is a finished round"
     assert made.is_measured().all()
+    cells = made.frame().xs("softmax", level="workload")
+    assert set(cells.index) == {"ours", "theirs"} and set(cells["title"]) == {"Softmax over rows"}
 
 
 def _began(path: Path) -> float:
@@ -105,17 +97,9 @@ def _commands() -> list[str]:
 
 
 @pytest.mark.env
-def test_one_file_and_its_name_in_a_study_are_measured(made):
-    made.run(study.CELLS)
-    assert made.is_measured().all()
-    cells = made.frame().xs("softmax", level="workload")
-    assert set(cells.index) == {"ours", "theirs"}
-    assert set(cells["title"]) == {"Softmax over rows"}
-
-
-@pytest.mark.env
 def test_damaged_cell_is_named_left_alone_and_measured_again_once_it_is_moved(made):
-    made.run(study.CELLS)
+    if not (made.folder / study.CELLS).exists():
+        made.run(study.CELLS)
     cell = made.folder / CELL.format("ours")
     half = cell.read_text()[:1000]
     cell.write_text(half)

@@ -67,16 +67,6 @@ def given(jobs: Jobs, kind: str, name: str, wildcards: SimpleNamespace) -> str |
     return (files if callable(files) else files.callable)(wildcards)
 
 
-def test_a_measuring_run_reads_and_writes_one_folder_and_a_reference_paper_two():
-    made = grid()
-    assert {made.root, made.measured, made.out} == {"results/smoke"}
-    assert grid(measure=["matrix"]).root == "results/smoke-matrix"
-    made = grid(source="reference", preset="full")
-    assert (made.root, made.measured, made.out) == (
-        *("results/full", "results/reference", "results/from-reference"),
-    )
-
-
 def test_available_cells_are_those_of_present_devices():
     made = grid()
     found = {(cell.device, cell.framework) for cell in made.available_cells()}
@@ -87,14 +77,6 @@ def test_available_cells_are_those_of_present_devices():
     assert {"results/smoke/tpu/jax/ffn/cell.json", "results/smoke/cpu/jax/ffn/output.npy"} <= set(files)
 
 
-def test_no_device_is_asked_where_only_the_cpu_is_wanted():
-    def asked() -> str:
-        raise AssertionError("the checkpoint was asked")
-
-    made = Grid(config(devices=["cpu"]), asked)
-    assert made.available_cells() == made.cpu_cells != []
-
-
 def test_a_paper_of_the_reference_run_asks_for_what_it_has():
     made = reference("cpu/jax/gemm/cell.json", "programs/jax/gemm/base/program.mlir.gz")
     assert made.selected_cells == made.available_cells() == [Cell("jax", "gemm", "cpu")]
@@ -102,19 +84,6 @@ def test_a_paper_of_the_reference_run_asks_for_what_it_has():
     assert made.other_results() == made.replays("replay.json") == []
     measuring = grid(preset="full", measure=["tables", "targets"])
     assert measuring.other_results() and measuring.replays("replay.json", "profile.json")
-
-
-def test_every_paper_has_the_tables_of_the_run_and_of_the_reference():
-    assert grid().both("cells", "context") == [
-        *("results/smoke/cells.csv", "results/smoke/context.json"),
-        *("results/from-reference/cells.csv", "results/from-reference/context.json"),
-    ]
-    made = reference("runs/one/context.json", "runs/two/context.json", "cells.csv")
-    assert made.both("cells") == ["results/from-reference/cells.csv"]
-    runs = {Path(path).parent for path in made.accepted()}
-    assert runs == {Path("results/reference/runs", name) for name in ("one", "two")}
-    names = {Path(path).name for path in made.accepted()}
-    assert {"comparisons.csv", "manifest.json", "context.json"} <= names
 
 
 def test_what_a_run_overrides_does_not_change_the_tables_of_the_reference():
@@ -140,36 +109,6 @@ def test_programs_are_listed_from_this_run_or_from_the_reference():
     assert grid(**chosen | {"source": "reference"}).listings() == newton
     both = grid(**chosen, measure=["tables", "beyond"])
     assert both.listings() == [path for w in ("mha", "newton") for path in listed("results/full", w)]
-
-
-def test_what_the_native_compiler_makes_is_kept_of_the_listed_programs_alone():
-    made = grid(preset="full", workloads=["conv", "gemm", "mha"])
-    assert made.optimised() == [
-        f"results/full/cpu/{framework}/{workload}/optimised_cpu.hlo.gz"
-        for workload in ("mha", "gemm")
-        for framework in ("jax", "torch_xla")
-    ]
-    job = content(Jobs(made).spec("optimised")(GEMM))
-    assert (job["compiler"], job["module"], job["options"]) == ("jaxlib-0.7.1", "xla", {})
-    assert given(Jobs(made), "optimised", "pins", GEMM) == "envs/xla-0.7.1.txt"
-    compilers = {name: row.changed(native=False) for name, row in config().compilers.items()}
-    assert grid(preset="full", workloads=["mha"], compilers=compilers).optimised() == []
-    # Of the reference, what lies beside the programs that the report shows.
-    cells = [f"runs/one/cpu/{framework}/ffn" for framework in ("jax", "torch_xla")]
-    made = reference(*(f"{cell}/{name}" for cell in cells for name in (printed.PROGRAM, printed.OPTIMISED)))
-    assert made.optimised() == [f"results/reference/{cell}/{printed.OPTIMISED}" for cell in cells]
-
-
-def test_a_cell_is_made_from_its_own_files_and_its_partner_s():
-    jobs = Jobs(grid())
-    files = jobs.sources("cell")(GEMM)
-    for name in ("gemm", "in_torch", "in_jax"):
-        assert f"src/stackwars/measure/workloads/{name}.py" in files
-    pins = [given(jobs, "cell", name, GEMM) for name in ("pins", "partner")]
-    assert pins == ["envs/torch_xla.txt", "envs/jax.txt"]
-    jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
-    assert given(jobs, "cell", "partner", jax) == []
-    assert "src/stackwars/measure/workloads/in_torch.py" not in jobs.sources("cell")(jax)
 
 
 def test_a_cell_is_told_what_it_measures():
@@ -214,16 +153,6 @@ def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
     assert content(jobs.spec("ahead")(stopped))["target"] == other.target
 
 
-def test_a_replay_reads_every_program_and_is_checked_against_their_cells():
-    jobs = Jobs(grid())
-    replay = SimpleNamespace(device="cpu", compiler=next(iter(config().compilers)), workload="gemm")
-    assert len(given(jobs, "replay", "programs", replay)) == 2 * len(with_programs(config()))
-    assert "results/smoke/cpu/torch_xla/gemm/cell.json" in given(jobs, "replay", "cells", replay)
-    job = content(jobs.spec("replay")(replay))
-    assert set(job["replay"]["programs"]) == set(with_programs(config()))
-    assert set(job["cells"]) == {"jax", "torch_xla"}
-
-
 def test_the_first_comparison_s_cell_measures_its_baseline_and_the_replay_in_the_native_compiler():
     jobs = Jobs(grid(devices=["cpu", "cpu-1t"], workloads=["layernorm"]))
     native, other = ("jaxlib-0.7.1", "jaxlib-0.10.2")
@@ -251,12 +180,6 @@ def test_a_baseline_without_the_first_comparison_s_subject_measures_itself():
     jobs = Jobs(grid(frameworks={"jax": only["jax"]}))
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
     assert given(jobs, "cell", "taken", jax) == []
-
-
-def test_a_paper_from_the_reference_has_the_checks_that_it_has_alone():
-    path = "checks/jaxlib-0.7.1/gemm/base/check.json"
-    assert reference().other_results() == []
-    assert reference(path).other_results() == [f"results/reference/{path}"]
 
 
 def test_a_check_and_its_expected_values_read_the_programs_of_their_variant():
@@ -305,41 +228,6 @@ def test_audits_are_of_what_is_here():
     assert not [path for path in parts if "/same/" in path]
 
 
-def test_pairs_are_measured_on_all_cores_by_the_rounds_of_the_study():
-    chosen = {"frameworks": [], "replays": [], "workloads": ["gemm"], "trials": {"jax": 2, "torch_xla": 1}}
-    jobs = AuditJobs(grid(audits=chosen))
-    folder = "results/smoke/audits"
-    pairs = [path for path in jobs.parts() if "/same/" in path or "/mixed/" in path]
-    names = ("same/cpu/jax-gemm", "same/cpu/torch_xla-gemm", "mixed/cpu/torch_xla-over-jax-gemm")
-    assert pairs == [f"{folder}/{name}.json" for name in names]
-    wildcards = audit("mixed", "torch_xla-over-jax-gemm")
-    assert jobs.pins(wildcards) == ["envs/torch_xla.txt", "envs/jax.txt"]
-    command = jobs.command(wildcards, SimpleNamespace()).split()
-    job = PairJob(**content(command[command.index("--job") + 1]))
-    assert [side["sizes"] for side in job.sides] == 2 * [cells.sizes(grid().config, "gemm")]
-    assert (job.rounds, job.trials) == (cells.rounds(grid().config, "gemm"), 2)
-    assert {"loop_pairs", "steady_seconds", "block_calls"} <= job.settings.keys()
-    sources = jobs.sources(wildcards)
-    assert {f"src/stackwars/measure/frameworks/{name}.py" for name in ("jax", "torch_xla")} <= set(sources)
-    with pytest.raises(
-        WorkflowError, match="expected one of jax-gemm, torch_xla-gemm on cpu, got numpy-gemm; fix"
-    ):
-        jobs.pins(audit("same", "numpy-gemm"))
-
-
-def test_one_core_has_its_own_pairs_and_rounds():
-    chosen = {"frameworks": [], "replays": [], "workloads": ["layernorm"], "trials": {"jax": 2}}
-    preset = grid().config.chosen.changed(rounds={"cpu-1t": 1})
-    presets = {**grid().config.presets, "smoke": preset}
-    jobs = AuditJobs(grid(audits=chosen, devices=["cpu", "cpu-1t"], workloads=["layernorm"], presets=presets))
-    pairs = [path for path in jobs.parts() if "/same/" in path]
-    assert pairs == [f"results/smoke/audits/same/{device}/jax-layernorm.json" for device in ("cpu", "cpu-1t")]
-    wildcards = audit("same", "jax-layernorm", "cpu-1t")
-    command = jobs.command(wildcards, SimpleNamespace()).split()
-    job = PairJob(**content(command[command.index("--job") + 1]))
-    assert (job.device, job.rounds) == ("cpu-1t", 1)
-
-
 def test_what_the_configuration_adds_is_broken_too():
     added = {
         "frameworks": ["torch_xla"],
@@ -382,6 +270,20 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
         assert f"src/stackwars/{name}.py" in files
     with pytest.raises(WorkflowError, match="expected one of mutants of a replay, got fences"):
         jobs.pins(audit("fences", "jax-iree-3.13"))
+
+
+def test_a_pair_has_the_sides_and_the_rounds_of_the_study_and_another_one_is_refused():
+    chosen = {"frameworks": [], "replays": [], "workloads": ["gemm"], "trials": {"jax": 2, "torch_xla": 1}}
+    jobs, wildcards = AuditJobs(grid(audits=chosen)), audit("mixed", "torch_xla-over-jax-gemm")
+    assert jobs.pins(wildcards) == ["envs/torch_xla.txt", "envs/jax.txt"]
+    command = jobs.command(wildcards, SimpleNamespace()).split()
+    job = PairJob(**content(command[command.index("--job") + 1]))
+    assert [side["sizes"] for side in job.sides] == 2 * [cells.sizes(grid().config, "gemm")]
+    assert (job.rounds, job.trials) == (cells.rounds(grid().config, "gemm"), 2)
+    with pytest.raises(
+        WorkflowError, match="expected one of jax-gemm, torch_xla-gemm on cpu, got numpy-gemm; fix"
+    ):
+        jobs.pins(audit("same", "numpy-gemm"))
 
 
 def test_the_digest_of_the_audits_follows_their_files():

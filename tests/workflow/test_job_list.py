@@ -1,15 +1,16 @@
-"""The plan of each preset and study is the one in jobs.txt; see job_list.py. And which environments its jobs need."""
+"""The plan of each preset and of all studies is the one in jobs.txt; see job_list.py. And what its jobs run in."""
 
 import re
+from pathlib import Path
 
 import pytest
-from job_list import COMMANDS, JOBS, listing, plan
+from job_list import COMMANDS, CONFIG, JOBS, listing, plan
 
 from checkout import copy_checkout
 from stackwars.setup import needed
-from stackwars.study.config import load
-
-STUDIES = list(load().studies)
+from stackwars.setup.device import CPU
+from stackwars.study import programs
+from stackwars.study.studies import full_study
 
 
 @pytest.fixture(scope="module")
@@ -20,34 +21,38 @@ def checkout(tmp_path_factory):
     return folder
 
 
-def test_every_preset_and_study_has_a_section():
-    assert [line[2:] for line in JOBS.read_text().splitlines() if line.startswith("# ")] == list(COMMANDS)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("section", COMMANDS)
 def test_the_jobs_are_those_of_the_list(section, checkout):
-    sections = JOBS.read_text().split("\n\n")
-    assert listing(section, checkout).strip() in [text.strip() for text in sections]
+    sections = [text.strip() for text in JOBS.read_text().split("\n\n")]
+    assert len(sections) == len(COMMANDS) and listing(section, checkout).strip() in sections
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("study", STUDIES)
-def test_set_up_builds_the_environments_of_the_jobs_of_a_study(study, checkout):
-    jobs = plan(f"study {study}", checkout)
-    pins = {
-        name for rule, block in jobs if rule != "device" for name in re.findall(r"envs/([\w.-]+)\.txt", block)
-    }
-    assert set(needed.of_studies([study])) == pins
+@pytest.mark.parametrize(
+    ("section", "studies"), [("preset full", CONFIG.presets["full"].measure), ("every study", ["all"])]
+)
+def test_set_up_builds_the_environments_of_the_jobs(section, studies, checkout):
+    jobs = [block for rule, block in plan(section, checkout) if rule != "device"]
+    pins = {name for block in jobs for name in re.findall(r"envs/([\w.-]+)\.txt", block)}
+    assert set(needed.of_studies(studies)) == pins
+
+
+@pytest.mark.parametrize("study", CONFIG.studies)
+def test_set_up_builds_the_environments_that_a_study_names(study):
+    row = full_study(CONFIG, study)
+    cells = [CONFIG.frameworks[name].environments or {} for name in row.frameworks]
+    named = {environments[CPU] for environments in cells if CPU in environments}
+    named |= {Path(programs.lower_pins(CONFIG, name)).stem for name in row.programs}
+    named |= {CONFIG.compilers[name].environment for name in row.compilers}
+    assert named <= set(needed.of_studies([study]))
 
 
 def test_every_study_together_needs_every_environment_that_has_a_size():
-    every = {name for study in STUDIES for name in needed.of_studies([study])}
-    assert every == set(needed.of_studies(["all"])) == set(needed.sizes_gb())
+    assert set(needed.of_studies(["all"])) == set(needed.sizes_gb())
 
 
 def test_explaining_needs_what_its_configuration_names():
-    config = load()
-    frontends = {config.frameworks[name].environments["cpu"] for name in config.explain.frontends}
-    compilers = {config.compilers[name].environment for name in config.explain.compilers}
+    frontends = {CONFIG.frameworks[name].environments[CPU] for name in CONFIG.explain.frontends}
+    compilers = {CONFIG.compilers[name].environment for name in CONFIG.explain.compilers}
     assert set(needed.of_studies(["explain"])) == frontends | compilers

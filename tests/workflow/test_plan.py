@@ -10,7 +10,7 @@ from measured import config
 from stackwars.core.launch import REPOSITORY
 from stackwars.setup.environments import folder
 from stackwars.setup.needed import sizes_gb
-from stackwars.study import budget, programs
+from stackwars.study import budget
 from stackwars.study.results import schema
 from stackwars.study.workflow import plan
 
@@ -120,10 +120,3 @@ def test_disk_is_that_of_the_environments_that_are_missing(reference, monkeypatc
     for name in names:
         (folder(REPOSITORY / "envs" / f"{name}.txt") / "ready").mkdir(parents=True)
     assert "all environments are there" in plan.describe(FULL, [])
-
-
-def test_the_plan_counts_the_compilations_for_targets(reference):
-    assert " 0 compilations and searches for absent targets" in plan.describe(FULL, [])
-    chosen = config(preset="full", measure=["targets"])
-    count = len(programs.compilations(chosen))
-    assert f" {count + len(programs.largest_batches(chosen))} compilations" in plan.describe(chosen, [])

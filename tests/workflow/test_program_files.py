@@ -82,8 +82,6 @@ def test_what_functions_do_is_an_outcome(tmp_path):
     assert "error: numpy: EOFError" in shown and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "name", ["a b.py", "it's.py", '"q".py', "{x}.py", "a,b.py", "a.b.py", "größe.py", "$HOME.py"]
-)
+@pytest.mark.parametrize("name", ['it\'s "a" b.py', "{x},y.z.py", "größe.py", "$HOME.py"])
 def test_names_of_files_are_free(tmp_path, name):
     assert load(tmp_path, FILE, name).TITLE == "Twice"

@@ -46,12 +46,6 @@ def test_link_out_of_the_results_is_refused(grid, tmp_path):
         start.check_results(grid, set())
 
 
-def test_results_may_be_a_link_themselves(grid, tmp_path):
-    Path("results").rename(tmp_path / "elsewhere")
-    Path("results").symlink_to(tmp_path / "elsewhere")
-    start.check_results(grid, set())
-
-
 def test_results_that_cannot_be_written_are_refused(grid, monkeypatch):
     def refuse(dir: str) -> None:
         if dir == "results/smoke":

@@ -1,12 +1,10 @@
 """What a run says of failures and of Snakemake's own messages."""
 
 import logging
-import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from stackwars.setup import advice
@@ -73,14 +71,6 @@ def said(handler, *records, capsys):
     return capsys.readouterr().err
 
 
-def test_failed_job_says_what_was_made_its_log_and_the_last_lines(job):
-    lines = terminal.failure(job).splitlines()
-    assert lines[0] == "Failed: results/x/program.mlir.gz (rule lower)"
-    assert lines[1] == f"Log: {job['log'][0]}"
-    assert lines[2:14] == [f"    line {number}" for number in range(28, 40)]
-    assert shlex.split(lines[-1])[-1] == "python -m x --of 'a b'"
-
-
 def test_known_failure_says_what_to_do_once(job):
     with Path(job["log"][0]).open("a") as file:
         file.write("OSError: [Errno 28] No space left on device\n" + "\n".join(advice.advise("os error 28")))
@@ -124,20 +114,6 @@ def test_every_job_is_a_line_of_at_most_80_columns_with_its_place_and_the_minute
     assert said(handler, finished(4), begun(5, "all"), finished(5), capsys=capsys) == ""
 
 
-def test_jobs_that_fit_beside_each_other_share_the_time_that_is_left(monkeypatch):
-    jobs = [Job.of(number, "tables") for number in range(5)]
-    alone = [Job.of(number, "cell") for number in range(5, 7)]
-    for job in alone:
-        job.threads = 2
-    costing(monkeypatch, tables=50.0, cell=100.0)
-    progress = terminal.Progress(workflow(*jobs, *alone, cores=2))
-    clock = iter((0.0, 100.0))
-    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
-    progress.begin(0, "tables", 1)
-    progress.end(0)
-    assert progress.seconds_left() == 4 * 100 / 2 + 2 * 100
-
-
 def test_the_first_estimate_of_a_full_run_is_by_its_costs():
     """By the mean of the first jobs, a run of 151 jobs and 40 minutes had "5 min left"."""
     jobs = [Job.of(number, "lower") for number in range(8)]
@@ -163,11 +139,6 @@ def test_result_of_a_job_is_the_last_line_of_its_log(capsys, tmp_path):
     assert lines[0].startswith("    jax gemm cpu process 1: ok: first 1 ms, more")
     assert len(lines) == 2 and max(map(len, lines)) <= 80
     assert said(handler, finished(2), capsys=capsys) == ""
-
-
-def test_touching_makes_nothing_and_says_so(capsys):
-    handler = terminal.Terminal(workflow(Job.of(1, "report"), touch=True))
-    assert said(handler, begun(1, "report"), finished(1), capsys=capsys) == ""
 
 
 def test_failures_are_said_last_and_once(job, capsys):
@@ -209,25 +180,6 @@ def test_job_of_a_cluster_is_one_line_and_its_loss_is_told_once(job, capsys, tmp
     assert last.count("Failed:") == 1
     assert f"Failed: the job {name}, 3 steps\nLog: {log}\n    slurmstepd: error" in last
     assert "The same command again makes what is missing" in last
-
-
-def test_chatter_is_left_out(capsys):
-    assert said(terminal.Terminal(workflow()), record("Building DAG of jobs..."), capsys=capsys) == ""
-
-
-@pytest.mark.parametrize(
-    ("settings", "own"),
-    [({}, True), ({"quiet": {Quietness.HOST}}, False), ({"dryrun": True}, False), ({"verbose": True}, False)],
-)
-def test_snakemake_speaks_itself_in_a_dry_run_and_on_request(settings, own, monkeypatch):
-    added = []
-    monkeypatch.setattr(terminal.logger, "addHandler", added.append)
-    quiet = {"quiet": {Quietness.ALL}, "dryrun": False, "verbose": False}
-    output = SimpleNamespace(**quiet | settings)
-    terminal.attach(SimpleNamespace(output_settings=output, is_main_process=True))
-    assert bool(added) == own
-    terminal.attach(SimpleNamespace(output_settings=output, is_main_process=False))
-    assert len(added) <= 1, "not on a node of a cluster"
 
 
 def test_what_a_user_must_know_is_passed_on(capsys):

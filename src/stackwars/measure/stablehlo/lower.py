@@ -17,6 +17,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from dataclasses import asdict, dataclass, replace
@@ -170,17 +171,20 @@ def write_in_child(job: LowerJob, output: Path, timeout_s: float = 0) -> int:
 
 def _fork(job: LowerJob, output: Path, timeout_s: float, *, has_values: bool = False) -> int:
     """Lower and write in a forked process; return its exit status."""
-    child = os.fork()
-    if not child:
-        faulthandler.enable()  # the log then has the line of Python that the framework aborted in
-        signal.alarm(math.ceil(timeout_s))
-        try:
-            _write(*lower(job, has_values=has_values), output)
-        except BaseException:
-            traceback.print_exc()
-            worker.leave(1)
-        worker.leave(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    # AutoGraph leaves a temporary file for each function that it converts: the process exits without its clean-up.
+    with tempfile.TemporaryDirectory(prefix="stackwars-") as scratch:
+        child = os.fork()
+        if not child:
+            tempfile.tempdir = scratch
+            faulthandler.enable()  # the log then has the line of Python that the framework aborted in
+            signal.alarm(math.ceil(timeout_s))
+            try:
+                _write(*lower(job, has_values=has_values), output)
+            except BaseException:
+                traceback.print_exc()
+                worker.leave(1)
+            worker.leave(0)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _write(text: str, document: dict, output: Path) -> None:
