@@ -5,6 +5,7 @@ from pathlib import Path
 from measured import config
 from stackwars.study import printed
 from stackwars.study.config import load
+from stackwars.study.programs import Program
 
 BOTH = ["jax", "torch_xla"]
 PAPER = load().paper.changed(listings=["layernorm", "newton"], graphs=["gemm"], forms=["gemm"])
@@ -27,7 +28,7 @@ def test_programs_of_the_compared_frameworks_are_listed_and_drawn():
     assert list(printed.measured(chosen, listings)) == ["layernorm"], (
         "Newton-Schulz is of a study that this run does not measure"
     )
-    assert [(one.framework, one.workload) for one in printed.drawn(chosen)] == [(name, "gemm") for name in BOTH]
+    assert printed.graphs(chosen) == {"gemm": [Program(name, "gemm") for name in BOTH]}
 
 
 def test_nothing_is_listed_without_two_frameworks_to_compare():

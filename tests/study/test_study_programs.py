@@ -33,7 +33,7 @@ def test_framework_without_cells_has_programs_from_their_own_environment_and_no_
     assert not [cell for cell in cells.asked(both) if cell.framework == "torch_tpu"]
     listed = [cell.framework for cell in printed.measured(both, printed.listings(both))["mha"]]
     assert "torch_xla" in listed and "torch_tpu" not in listed
-    assert {p.framework for p in printed.drawn(both)} == {"jax", "torch_xla"}
+    assert {p.framework for row in printed.graphs(both).values() for p in row} == {"jax", "torch_xla"}
 
 
 def test_without_programs_nothing_is_compiled_or_replayed():
