@@ -13,7 +13,7 @@ from report_fixture import HOSTILE, made_document
 from running import job_file, run
 from stackwars.core.ratio import geometric_mean
 from stackwars.publish.paper.figures.ratios import replays
-from stackwars.publish.report.why import having
+from stackwars.publish.report.gather import having
 from stackwars.publish.report.write import MOST_BYTES, pack, page
 from stackwars.setup.device import CPU, NODES
 from stackwars.study.config import load

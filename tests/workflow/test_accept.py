@@ -17,8 +17,9 @@ from stackwars.study.audits import audit_entries
 from stackwars.study.audits.audit_entries import Audits
 from stackwars.study.claims import pages
 from stackwars.study.config import load
+from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema
-from stackwars.study.workflow.grid import REFERENCE_TABLES
+from stackwars.study.results.folder import Folder
 
 CELLS = ("cpu/jax/gemm/cell.json", "cpu/torch_xla/gemm/cell.json")
 OTHER = "cpu/torch_inductor/two_matmuls/cell.json"
@@ -258,12 +259,14 @@ def test_the_command_ends_with_pages_of_the_pooled_reference(reference_tables, t
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(re.sub(r"(?s)(<!-- \w+ -->\n).*?(\n<!-- /)", r"\1stale\2", text))
 
-    def pool_again(repository: Path) -> None:
-        shutil.copytree(reference_tables.results, repository / REFERENCE_TABLES)
+    def pool(_: Config, folder: Folder) -> None:
+        shutil.copytree(reference_tables.results, folder.results, dirs_exist_ok=True)
 
+    (tmp_path / "results" / "reference").mkdir(parents=True)
     monkeypatch.setattr(accept, "REPOSITORY", tmp_path)
     monkeypatch.setattr(accept, "accept", lambda *_: (IDENTITY, 0))
-    monkeypatch.setattr(accept, "pool_again", pool_again)
+    monkeypatch.setattr(pages.reference_tables, "write", pool)
+    monkeypatch.setattr(pages.decide, "write", lambda *_: None)
     monkeypatch.setattr(accept, "write_answer", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["accept"])
     accept.main()

@@ -8,7 +8,6 @@ that was committed before it.
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,9 +27,7 @@ from stackwars.study.results.runs import OF_A_RUN, REFERENCE
 from stackwars.study.results.tables import NOT_MEASURED
 from stackwars.study.studies import of_tables
 from stackwars.study.workflow import damage
-from stackwars.study.workflow.grid import REFERENCE_TABLES
 
-FULL = REPOSITORY / "results" / "full"
 REFERENCE_FILES = (
     printed.OPTIMISED,
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "peaks/*.json", "devices.json"),
@@ -41,10 +38,6 @@ REFERENCE_FILES = (
 )
 """The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
 large, and counted in ahead.json."""
-_WITH_SOURCES = ("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json")
-"""Documents that name the revision of the sources that they were measured with."""
-FOR_READERS = ("comparisons.csv", "claims.csv")
-"""Tables of the reference that are committed, so that nobody has to run anything to read them."""
 MOST_BYTES = 3_000_000
 """Limit of the size of a run's tables."""
 
@@ -134,7 +127,8 @@ def _measured(root: Path, names: Iterable[str]) -> set[Path]:
 def _sources(full: Path) -> dict[Path, list[dict]]:
     """Return the sources of each process and compilation of a run, by the file of its result."""
     by_file = {}
-    for path in sorted(_measured(full, _WITH_SOURCES)):
+    names = ("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json")
+    for path in sorted(_measured(full, names)):
         result = documents.read(full / path)
         sources = [one.get("source") for one in [result, *result.get("processes", [])]]
         by_file[path] = [source for source in sources if source]
@@ -172,17 +166,12 @@ def replace_measured(full: Path, reference: Path) -> int:
     What this run did not measure stays: other stacks' cells, replays in other compilers, audits, compilations.
     """
     files = _measured(full, REFERENCE_FILES)
-    if not _of_first_study(_measured(reference, ["cell.json"])) <= files:
+    first_study = {cell.path / "cell.json" for cell in cells.asked(load(measure=[of_tables(load()).name]))}
+    if not first_study & _measured(reference, ["cell.json"]) <= files:
         return 0
     for path in files:
         _copy(full / path, reference / path)
     return len(files)
-
-
-def _of_first_study(documents_: set[Path]) -> set[Path]:
-    """Return the documents of the first study's cells."""
-    config = load(measure=[of_tables(load()).name])
-    return documents_ & {cell.path / "cell.json" for cell in cells.asked(config)}
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -190,32 +179,14 @@ def _copy(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
 
 
-def pool_again(repository: Path) -> None:
-    """Make the tables of the reference from all its runs, and commit-ready copies of those for readers.
-
-    :raises CalledProcessError: if Snakemake fails.
-    """
-    tables = [f"{REFERENCE_TABLES}/{name}" for name in FOR_READERS]
-    snakemake = [sys.executable, "-m", "snakemake", *tables, "--cores", "1"]
-    subprocess.run([*snakemake, "--config", "source=reference"], cwd=repository, check=True)
-    for path in tables:
-        _copy(repository / path, repository / "results" / "reference" / Path(path).name)
-
-
 def main() -> None:
     """Run `python -m stackwars.publish.accept [FOLDER]`, after a run of the preset full."""
-    full = Path(sys.argv[1]) if sys.argv[1:] else FULL
+    full = Path(sys.argv[1]) if sys.argv[1:] else REPOSITORY / "results" / "full"
     try:
         identity, count = accept(full, REFERENCE)
-        pool_again(REPOSITORY)
     except (AcceptError, ConfigError, documents.Damaged, runs.DamagedRunError) as error:
         sys.exit(str(error))
-    except subprocess.CalledProcessError:
-        sys.exit(
-            f"the run {identity} is accepted, but the reference was not pooled again; fix: make accept, once "
-            "what failed is repaired"
-        )
-    pages.write(REPOSITORY, REPOSITORY / REFERENCE_TABLES)
+    pages.update(REPOSITORY)
     write_answer(REPOSITORY, REFERENCE)
     measured = (
         f"and its {count} measured files" if count else "but not its cells, which lack some of the first study"

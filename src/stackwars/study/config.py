@@ -17,7 +17,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
-from stackwars.study import budget, cells, growth, releases, schema, sharding
+from stackwars.study import budget, cells, growth, releases, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.keys import Config, Device, plain
@@ -27,8 +27,6 @@ from stackwars.study.studies import studies
 Problem = tuple[str, str, object]
 """A key, what it should have, what it has."""
 CONFIG = REPOSITORY / "config" / "config.yaml"
-PINS = REPOSITORY / "envs"
-DESCRIPTIONS = REPOSITORY / "src" / "stackwars" / "measure" / "stablehlo"
 BATCH, VARIANT = "^b[1-9][0-9]*$", "^b[1-9][0-9]*(s[1-9][0-9]*)?$"
 """Names of variants: of a workload that has a batch, and of one that has a sequence too."""
 EXPECTED = {
@@ -62,8 +60,19 @@ class ConfigError(ValueError):
 class UnreadableError(ConfigError):
     """A file that the configuration is read from, or a workload that it names, which cannot be read."""
 
-    def __init__(self, error: Exception) -> None:
-        ValueError.__init__(self, str(error))
+    def __init__(self, message: object) -> None:
+        ValueError.__init__(self, str(message))
+
+
+class _Loader(yaml.CSafeLoader):
+    """Reads YAML and refuses a repeated key: YAML would silently take its last value."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for place, key in enumerate(keys):
+            if key.value in [other.value for other in keys[:place]]:
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value} again", problem_mark=key.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 def read(path: Path) -> Any:
@@ -72,9 +81,14 @@ def read(path: Path) -> Any:
     :raises ConfigError: for a file that is no YAML, and for a repeated key.
     """
     try:
-        return schema.read_yaml(path)
-    except schema.YamlError as error:
-        raise UnreadableError(error) from None
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place, thing = (f":{mark.line + 1}", "line") if mark else ("", "file")
+        got = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise UnreadableError(
+            f"{path}{place}: expected YAML with each key once, got {got}; fix: that {thing}"
+        ) from None
 
 
 def overridden(config: Any, overrides: Any) -> Any:
@@ -140,8 +154,8 @@ def _names(document: Any) -> dict[str, list[str]]:
         "batched": [name for name in known if "batch" in workloads.load(name).SIZES],
         "device": list(get_args(Device)),
         "framework": frameworks.names(),
-        "environment": sorted(path.stem for path in PINS.glob("*.txt")),
-        "gpu": sorted(path.name for path in DESCRIPTIONS.glob("*.txtpb")),
+        "environment": sorted(path.stem for path in REPOSITORY.glob("envs/*.txt")),
+        "gpu": sorted(path.name for path in REPOSITORY.glob("src/stackwars/measure/stablehlo/*.txtpb")),
         "module": names(),
         "frontend": stablehlo.frontends(),
         "dividing": stablehlo.dividing(),

@@ -29,22 +29,29 @@ def forms(config: Config) -> Rows:
     return _rows(config, config.paper.forms, config.paper.forms_of or [])
 
 
+def graphs(config: Config) -> dict[str, list[Program]]:
+    """Return the programs that the paper draws, by workload: those of the compared frameworks."""
+    return {
+        workload: [Program(name, workload) for name in compared(config)] for workload in config.paper.graphs
+    }
+
+
 def measured(config: Config, rows: Rows) -> Rows:
-    return {workload: row for workload, row in rows.items() if is_measured(config, row)}
+    return {workload: row for workload, row in rows.items() if is_of_run(config, row)}
 
 
-def is_measured(config: Config, row: Sequence[Cell]) -> bool:
-    return set(row) <= set(cells.measured(config))
+def is_of_run(config: Config, row: Sequence[Cell | Program]) -> bool:
+    """Return whether this run measures all of these cells, or lowers all of these programs.
+
+    If it does not, they are printed from the reference.
+    """
+    if config.source == "reference":
+        return False
+    return {*cells.measured(config), *programs.base_programs(config)}.issuperset(row)
 
 
 def compared(config: Config) -> list[str]:
     return [name for name in of_tables(config).programs if name in with_programs(config)]
-
-
-def drawn(config: Config) -> list[Program]:
-    """Return the programs of this run that are drawn as graphs: those of the compared frameworks."""
-    names, wanted = of_tables(config).programs, config.paper.graphs
-    return [p for p in programs.base_programs(config) if p.framework in names and p.workload in wanted]
 
 
 def emitted(config: Config, measured: Path, accepted: Path) -> dict[str, dict[str, list[Path]]]:

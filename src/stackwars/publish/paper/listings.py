@@ -23,13 +23,10 @@ from stackwars.setup.environments import Unavailable
 from stackwars.study import printed
 from stackwars.study.cells import Cell
 from stackwars.study.keys import Config
-from stackwars.study.programs import Program
 from stackwars.study.results import program_forms
 from stackwars.study.results.folder import REFERENCE, Folder, command, form
 
 CHARACTERS = 76  # in a line: about 6.3 pt in half the width of IEEEtran's page
-IN_ORIGINAL = ("gemm", "ffn_relu")
-"""The workloads whose programs the original's slides show."""
 NOTE = "StableHLO as each framework emits it, from the programs of {}. A comment marks what is left out."
 FORMS_NOTE = (
     "what each compiler makes of it in {}, in excerpts. A comment marks what is left out. The HLO is shown without "
@@ -205,7 +202,8 @@ def listing(workload: str, row: list[Cell], root: Path, source: str) -> str:
         if not is_cut:
             break
     shown = "the beginning of the program" if is_cut else "the whole program"
-    also = ", which the original shows too" if workload in IN_ORIGINAL else ""
+    # The original's slides show two of them.
+    also = ", which the original shows too" if workload in ("gemm", "ffn_relu") else ""
     caption = f"{workloads.load(workload).TITLE}{also}: {shown}. {NOTE.format(source)}"
     return figure([parts[::2], parts[1::2]], caption, workload)
 
@@ -239,9 +237,8 @@ def made_of(workload: str, row: list[Cell], root: Path, source: str) -> str:
 def drawings(config: Config, measured: Path) -> dict[str, str]:
     """Return, by workload, the text for Graphviz of every program that is drawn; nothing without MLIR's bindings."""
     drawn: dict[str, dict[str, str]] = {}
-    for workload in config.paper.graphs:
-        row = [Program(name, workload) for name in printed.compared(config)]
-        root = measured if set(row) <= set(printed.drawn(config)) else REFERENCE
+    for workload, row in printed.graphs(config).items():
+        root = measured if printed.is_of_run(config, row) else REFERENCE
         paths = {title(one.framework): root / one.path / "program.mlir.gz" for one in row}
         drawn[workload] = {name: str(path) for name, path in paths.items() if path.exists()}
     drawn = {workload: paths for workload, paths in drawn.items() if paths}
@@ -266,7 +263,7 @@ def write(config: Config, folder: Folder) -> None:
         ("forms-", printed.forms(config), made_of),
     ):
         for workload, row in rows.items():
-            is_here = config.source != "reference" and printed.is_measured(config, row)
+            is_here = printed.is_of_run(config, row)
             root, source = (folder.measured, "this run") if is_here else (REFERENCE, "the reference")
             try:
                 text = make(workload, row, root, source)

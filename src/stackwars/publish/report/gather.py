@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from stackwars.core import documents
 from stackwars.core.compilers import FACTS
 from stackwars.core.documents import Row
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.numbers import shortened
+from stackwars.core.ratio import geometric_mean
 from stackwars.explain import answer, console
 from stackwars.explain.answer import Answer, Cause, Fault, Option, Question, Region
 from stackwars.measure import frameworks
 from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
 from stackwars.publish.paper.values import format_checks
 from stackwars.publish.report import raw, tables
-from stackwars.publish.report.why import MARK, pages
+from stackwars.setup.device import CPU
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import confirm, definitions
@@ -26,7 +29,8 @@ from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.study.claims.votes import votes_for
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.keys import Config
-from stackwars.study.programs import native_compiler
+from stackwars.study.printed import OPTIMISED
+from stackwars.study.programs import BASE, native_compiler
 from stackwars.study.results import runs, schema
 from stackwars.study.results.comparisons import LARGE
 from stackwars.study.results.dataset import Dataset, Sources
@@ -39,9 +43,8 @@ CLAIM = ("id", "origin", "sentence", "verdict", "confirmed", "margin", "evidence
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"
 CLAIMS = REPOSITORY / "docs" / "claims.md"
 AUDIT = ("id", "title", "verdict", "aim", "detail")
-EXPLAINED = "explain"
-PLANTED = "planted_pairs.json"
-"""The file of searches of programs whose difference is known, which is no answer."""
+MARK = "\N{DAGGER}"
+"""Mark of a number that comes from the reference, not from the reported run."""
 _INTERVAL = re.compile(r" \([^()]* to [^()]*\)")
 
 
@@ -100,7 +103,7 @@ def gather(sources: Sources) -> Row:
             {key: one.get(key) for key in AUDIT} for one in audit_entries.read(folder["audits"]).entries
         ],
     }
-    return result | {"why": pages(sources, result)}
+    return result | {"why": why(sources, result)}
 
 
 def glossary(text: str) -> dict[str, str]:
@@ -180,8 +183,9 @@ def explained(reference: Path) -> list[Row]:
     (or the other compiler), verdict, sentence, share that is closed and its interval, regions, cures (what
     makes the fault or the gap go away), the program that it was reduced to and the script that reproduces it.
     """
-    paths = sorted((reference / EXPLAINED).glob("*.json"))
-    rows = [row for path in paths if path.name != PLANTED for row in answer_rows(answer.read(Answer, path))]
+    # Searches of programs whose difference is known are no answer.
+    paths = [path for path in (reference / "explain").glob("*.json") if path.name != "planted_pairs.json"]
+    rows = [row for path in sorted(paths) for row in answer_rows(answer.read(Answer, path))]
     return sorted(rows, key=lambda row: not row["workload"])
 
 
@@ -237,3 +241,108 @@ def _cure(option: Option) -> str:
 
 def _digits(value: float | None) -> float | None:
     return None if value is None else shortened(value)
+
+
+def why(sources: Sources, document: Row) -> dict[str, Row]:
+    """Return {workload: its steps and commands} of the workloads for which the pair of frameworks has a number.
+
+    document: comparisons, compiled, native, pair and studies, as `gather` has them.
+    """
+    subject, baseline = document["pair"].values()
+    compiled = having(document["compiled"], variant=BASE)
+    known = {row["workload"] for row in compiled if row["framework"] in (subject, baseline)}
+    for row in document["comparisons"]:
+        sides = row["subject"], row["baseline"]
+        is_of_pair = {
+            schema.STEADY: sides[1] == baseline,
+            schema.PAIRWISE: subject in sides,
+            schema.REPLAY: sides == (subject, baseline),
+        }
+        if row.get("device") == CPU and "ratio" in row and is_of_pair.get(row["quantity"]):
+            known.add(row["workload"])
+    return {
+        workload: {
+            "waterfall": _waterfall(sources, document, workload),
+            "commands": _commands(sources, document, workload),
+        }
+        for workload in sources.run.config.workloads
+        if workload in known
+    }
+
+
+def _waterfall(sources: Sources, document: Row, workload: str) -> Row | None:
+    """Return the steps from the baseline's call to the subject's, in ms: the program, then everything else.
+
+    Times and ratios are of the newest run with both: one run's ms times ratios pooled over runs would be a time that
+    nobody measured.
+    """
+    where = {"workload": workload, "device": CPU, "compiler": document["native"], **document["pair"]}
+    known = having(document["comparisons"], **where)
+    for is_other in (False, True):  # both of one source: this run if it has them
+        rows = {row["quantity"]: row for row in known if ("reference" in row) == is_other and "ratio" in row}
+        if not {schema.NATIVE_CALLS, schema.REPLAY} <= rows.keys():
+            continue
+        calls = _rounds(sources, rows[schema.NATIVE_CALLS]).dropna(subset=["baseline_ms"])
+        replays = _rounds(sources, rows[schema.REPLAY])
+        if both := set(calls["run"]) & set(replays["run"]):
+            run = max(both)
+            steps = _steps(calls[calls["run"] == run], replays[replays["run"] == run])
+            mark = {"reference": True} if is_other else {}
+            return {"compiler": document["native"], "run": run, "steps": steps, **mark}
+    return None
+
+
+def _rounds(sources: Sources, row: Row) -> pd.DataFrame:
+    """Return the rounds of a comparison that have a ratio."""
+    table = sources.dataset_for(row["studies"][0]).table("rounds")
+    for name in ("quantity", "workload", "device", "compiler", "subject", "baseline"):
+        table = table[table[name] == row.get(name, "")]
+    return table.dropna(subset=["ratio"])
+
+
+def _steps(calls: pd.DataFrame, replays: pd.DataFrame) -> list[Row]:
+    """Return the steps of a waterfall from the rounds of native calls and of replays, all of one run."""
+    start, native, program = (
+        geometric_mean(list(values)).value
+        for values in (calls["baseline_ms"], calls["ratio"], replays["ratio"])
+    )
+    middle, end = start * program, start * native
+    steps = [
+        ("baseline", 0.0, start),
+        ("program", start, middle),
+        (schema.EVERYTHING_ELSE, middle, end),
+        ("subject", 0.0, end),
+    ]
+    return [{"name": name, "from": shortened(before), "to": shortened(after)} for name, before, after in steps]
+
+
+def _commands(sources: Sources, document: Row, workload: str) -> list[list[str]]:
+    """Return [what it does, the command] for every command that measures or searches the pair's numbers here."""
+    (subject, baseline), native = document["pair"].values(), document["native"]
+    studies_of_run = [sources.run.study(name) for name in sources.run.config.studies]
+    known = [study for study in studies_of_run if workload in study.workloads]
+    names = [baseline, subject]
+    measured = [study.name for study in known if study.has_cell(subject, workload, CPU)]
+    replayed = [study.name for study in known if native in study.compilers]
+    cells, optimised = (
+        [f"{CPU}/{name}/{workload}/{file}" for name in names] for file in ("cell.json", OPTIMISED)
+    )
+    result = []
+    for text, studies, files in (
+        ("Measure both", measured, cells),
+        ("Replay both programs", replayed, [f"replay/{CPU}/{native}/{workload}/replay.json"]),
+        ("Have what the compiler makes of both in the next report", measured, optimised),
+    ):
+        if studies:
+            study = document["studies"][studies[0]]
+            targets = " ".join(f"{study['folder']}/{path}" for path in files)
+            result.append([text, f".venv/bin/snakemake --cores 1 {study['option']}{targets}"])
+    sides = f"COMPILERS={native} FRONTENDS={','.join(names)}"
+    result.append(["Search the cause", f"make explain PROGRAM={workload} {sides}"])
+    result.append(["Find the release that changed it", f"make releases PROGRAM={workload}"])
+    return [*result, ["Check the values", f"make study STUDIES=values WORKLOADS={workload}"]]
+
+
+def having(rows: Iterable[Row], **where: object) -> list[Row]:
+    """Return the rows with these values; a missing column is empty."""
+    return [row for row in rows if all(row.get(name, "") == value for name, value in where.items())]

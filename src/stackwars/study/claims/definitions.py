@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import jsonschema
+import yaml
+
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import LAYOUT, OPERATIONS, SPREAD
 from stackwars.measure import frameworks, workloads
 from stackwars.setup.device import CPUS, NODES
-from stackwars.study import schema
 from stackwars.study.claims.verdicts import OURS
 from stackwars.study.config import CONFIG, read
 from stackwars.study.keys import Config
@@ -112,15 +114,54 @@ def is_counted(claim: Claim) -> bool:
 
 
 def _check_schema(document: Any) -> None:
-    result = schema.problem(SCHEMA, document, _vocabularies())
-    if result is None:
+    rules = yaml.load(SCHEMA.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    rules["$defs"] |= _vocabularies()
+    errors = list(jsonschema.Draft202012Validator(rules).iter_errors(document))
+    # A value of an invalid form has no known keys either: report the form alone.
+    errors = [error for error in errors if error.validator != "unevaluatedProperties"] or errors
+    # A misspelt key is also a missing one: say what was written.
+    unknown = [error for error in errors if error.validator == "additionalProperties"]
+    error = next(iter(unknown), None) or jsonschema.exceptions.best_match(errors)
+    if error is None:
         return
-    path, who = result.path, ""
+    path, expected, got = list(error.absolute_path), _expectation(error), error.instance
+    if error.validator == "additionalProperties":
+        allowed = sorted(error.schema.get("properties", {}))
+        got = min(set(error.instance) - set(allowed))
+        path, expected = [*path, got], f"no such key; known keys are {', '.join(allowed)}"
+    elif error.validator == "required":
+        missing = sorted(set(error.validator_value) - set(error.instance))
+        expected, got = f"the keys {', '.join(missing)}", sorted(error.instance)
+    who = ""
     if path[:1] == ["claims"] and len(path) > 1:
         row = document["claims"][path[1]]
         who = str(row.get("id", f"claim {path[1] + 1}")) if isinstance(row, dict) else str(row)
         path = path[2:]
-    raise ClaimError(who, ".".join(map(str, path)), result.expected, result.got)
+    raise ClaimError(who, ".".join(map(str, path)), expected, got)
+
+
+def _expectation(error: jsonschema.ValidationError) -> str:
+    value = error.validator_value
+    match error.validator:
+        case "enum":
+            return f"one of {', '.join(map(str, value))}"
+        case "type":
+            return f"a value of type {value}"
+        case "minimum":
+            return f"a number of at least {value}"
+        case "exclusiveMaximum":
+            return f"a number below {value}"
+        case "minItems" | "minProperties":
+            return f"at least {value} of them"
+        case "uniqueItems":
+            return "no entry twice"
+        case "pattern":
+            return f"text of the form {value}"
+        case "oneOf":
+            return f"one of: {'; '.join(one['description'].rstrip('.') for one in value)}"
+        case "unevaluatedProperties":
+            return f"no other keys ({error.message})"
+    return error.schema.get("description") or f"{error.validator} {json.dumps(value)}"
 
 
 def _vocabularies() -> dict[str, dict]:

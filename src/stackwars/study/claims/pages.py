@@ -150,17 +150,17 @@ def write(repository: Path, reference: Path) -> None:
     replace_section(repository / PROTOCOL, "values", checked(schema.read(Folder(reference)["values"])))
 
 
-def main() -> None:
+def update(repository: Path) -> None:
     """Pool the accepted runs, decide the claims, and update the pages and the committed copies of both tables."""
     reference_config = config.load(source="reference")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Folder(temporary, REFERENCE)
         reference_tables.write(reference_config, folder)
         decide.write(reference_config, folder)
-        write(REPOSITORY, folder.results)
+        write(repository, folder.results)
         for name in ("comparisons", "claims"):
-            shutil.copyfile(folder[name], REFERENCE / folder[name].name)
+            shutil.copyfile(folder[name], repository / "results" / "reference" / folder[name].name)
 
 
 if __name__ == "__main__":
-    main()
+    update(REPOSITORY)

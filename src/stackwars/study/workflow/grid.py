@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -199,18 +199,23 @@ class Grid:
         return [p for p in base if self.is_measured or self._exists(p.path / "program.mlir.gz")]
 
     def listings(self) -> list[str]:
-        """Return the programs that the paper lists: this run's if it measures them, else the reference's."""
-        return self._of_cells(printed.listings(self.config), printed.PROGRAM)
+        """Return the programs that the paper lists."""
+        return self._printed(printed.listings(self.config), printed.PROGRAM)
 
     def forms(self) -> list[str]:
         """Return the folders of the compilers' forms of programs that the paper lists step by step."""
-        return self._of_cells(printed.forms(self.config), FORMS)
+        return self._printed(printed.forms(self.config), FORMS)
 
-    def _of_cells(self, rows: dict[str, list[Cell]], name: str) -> list[str]:
+    def drawn(self) -> list[str]:
+        """Return the programs that are drawn as graphs."""
+        return self._printed(printed.graphs(self.config), "program.mlir.gz")
+
+    def _printed(self, rows: Mapping[str, Sequence[Cell | Program]], name: str) -> list[str]:
+        """Return this file of each cell or program: this run's if it makes the row, else what the reference has."""
         result = []
         for row in rows.values():
-            is_here = self.is_measured and printed.is_measured(self.config, row)
-            paths = [Path(self.measured if is_here else REFERENCE, cell.path, name) for cell in row]
+            is_here = printed.is_of_run(self.config, row)
+            paths = [Path(self.measured if is_here else REFERENCE, one.path, name) for one in row]
             result += [str(path) for path in paths if is_here or path.exists()]
         return result
 
@@ -235,16 +240,6 @@ class Grid:
         rows = printed.measured(self.config, printed.listings(self.config)).values()
         return self.files([cell for row in rows for cell in row if cell.device == CPU], printed.OPTIMISED)
 
-    def drawn(self) -> list[str]:
-        """Return the programs that are drawn as graphs: this run's if it makes them, else the reference's."""
-        result = []
-        for workload in self.config.paper.graphs:
-            row = [Program(name, workload) for name in printed.compared(self.config)]
-            is_here = self.is_measured and set(row) <= set(printed.drawn(self.config))
-            paths = [Path(self.measured if is_here else REFERENCE, p.path, "program.mlir.gz") for p in row]
-            result += [str(path) for path in paths if is_here or path.exists()]
-        return result
-
     def _exists(self, path: Path | str) -> bool:
         return Path(self.measured, path).exists()
 
@@ -258,10 +253,10 @@ def _unknown(what: str, known: Iterable[str], got: str) -> WorkflowError:
 
 def paper_files() -> list[str]:
     """Return the files of the paper's text, without hidden ones and an editor's own."""
-    result = (path for path in Path("paper").rglob("*") if path.is_file())
-    return sorted(str(path) for path in result if not _is_editors(path))
-
-
-def _is_editors(path: Path) -> bool:
-    is_hidden = any(part.startswith(".") for part in path.parts)
-    return is_hidden or path.name.endswith(("~", ".bak", ".orig", ".swp", ".tmp")) or path.name.startswith("#")
+    result = []
+    for path in sorted(Path("paper").rglob("*")):
+        is_hidden = any(part.startswith(".") for part in path.parts)
+        is_editors = path.name.endswith(("~", ".bak", ".orig", ".swp", ".tmp")) or path.name.startswith("#")
+        if path.is_file() and not is_hidden and not is_editors:
+            result.append(str(path))
+    return result

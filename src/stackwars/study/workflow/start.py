@@ -159,7 +159,9 @@ def print_faults(grid: Grid, workflow: Any) -> None:
     """Print how many programs and cells are wrong, crashed or did not end, and how many were measured while other
     programs ran.
     """
-    if workflow.touch or not grid.is_measured or is_explaining(workflow):
+    if workflow.touch or not grid.is_measured:
+        return
+    if {job.rule.name for job in workflow.dag.jobs} == {"explain"}:  # it measures nothing of the study
         return
     statuses = []
     for path in map(Path, grid.result_paths("values", "cells")):
@@ -175,11 +177,6 @@ def print_faults(grid: Grid, workflow: Any) -> None:
         lines.append(damage.disturbed_text(Path(grid.root)))
     for line in filter(None, lines):
         print(f"\n{fold(line, indent='')}", file=sys.stderr, flush=True)
-
-
-def is_explaining(workflow: Any) -> bool:
-    """Return whether the run explains a program alone, and so measures nothing of the study."""
-    return {job.rule.name for job in workflow.dag.jobs} == {"explain"}
 
 
 def print_summary(grid: Grid, workflow: Any) -> None:

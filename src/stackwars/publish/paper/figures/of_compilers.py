@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from stackwars.core.outcome import Status
 from stackwars.measure.frameworks import title
 from stackwars.measure.workloads import load, sized
-from stackwars.publish.paper.figures.heat import draw_matrix
+from stackwars.publish.paper.figures.of_cells import draw_matrix
 from stackwars.publish.paper.figures.ratios import FACTORS, draw_answer, draw_split
 from stackwars.publish.paper.figures.style import (
     COLUMN,
@@ -160,7 +160,10 @@ def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) ->
     first.set_xscale("log")
     if times.notna().any():
         set_log_scale(first, "x", times.min() / 1.8, times.max() * 1.8, most=6)
-    handles = [plt.Line2D([], [], label=_layout(side, pair), **_layout_mark(side, pair)) for side in pair.sides]
+    handles = [
+        plt.Line2D([], [], label=f"{title(side)}, weight as {layout}", **_layout_mark(side, pair))
+        for side, layout in zip(pair.sides, ("(in, out)", "(out, in)"), strict=True)
+    ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.4)
     return figure
 
@@ -183,10 +186,6 @@ def _dumbbells(axis: plt.Axes, rows: pd.DataFrame, products: list[str], pair: Co
 
 def _layout_mark(side: str, pair: Comparison) -> dict:
     return line_look(side, list(pair.sides)) | {"linestyle": "none"}
-
-
-def _layout(side: str, pair: Comparison) -> str:
-    return f"{title(side)}, weight as {'(in, out)' if side == pair.baseline else '(out, in)'}"
 
 
 def draw_releases(table: pd.DataFrame, project: str) -> plt.Figure:

@@ -1,13 +1,14 @@
-"""Tables I to III of the original with our numbers, the ratios of both, and how much ours vary."""
+"""Tables of native calls: the original's I to III with ours, the ratios of both, how much ours vary, and the stacks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pandas as pd
 
 from stackwars.core.outcome import Status
-from stackwars.measure import frameworks
+from stackwars.measure import frameworks, workloads
 from stackwars.publish.paper.latex import Latex, escape
 from stackwars.publish.paper.tables.table import (
     GIB,
@@ -30,7 +31,8 @@ from stackwars.study.results.dataset import Sources
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import NO_STEADY_STATE
 
-STUDY = "tables"
+STUDY, STACKS, BEYOND = "tables", "stacks", "beyond"
+FORMS_OF = ("jax", "torch_xla", "torch_inductor")
 TITLES = {schema.FIRST: "First run", schema.SECOND: "Second run", schema.STEADY: "Steady state"}
 _TIMES = [f"{stage}{what}" for stage in schema.STAGES for what in ("", "_range")]
 _COUNTS = ("items", "peak", "rounds")
@@ -203,6 +205,65 @@ def variance_rows(sources: Sources) -> pd.DataFrame:
     return frame(result)
 
 
+def explained_rows(sources: Sources) -> pd.DataFrame:
+    """Return what each framework of the studies is."""
+    studies = sources.run.config.studies.values()
+    names = dict.fromkeys(name for row in studies for name in (*row.frameworks, *row.programs))
+    return frame([{"stack": frameworks.title(name), "text": explained(name)} for name in names])
+
+
+def explained(name: str) -> Latex:
+    """Return the note of a framework's module, or its docstring's first line; `code` is set as code."""
+    module = frameworks.load(name)
+    line = module.__doc__.partition("\n")[0].removeprefix(f"{module.TITLE}: ").partition(";")[0]
+    text = getattr(module, "NOTE", line).rstrip(".")
+    parts = re.split("`([^`]*)`", text[0].upper() + text[1:])
+    return Latex(
+        "".join(rf"\texttt{{{escape(one)}}}" if code % 2 else escape(one) for code, one in enumerate(parts))
+    )
+
+
+def pairwise_rows(sources: Sources) -> pd.DataFrame:
+    data = sources.dataset_for(STACKS)
+    table = data.comparisons(STACKS, quantity=schema.PAIRWISE, device=CPU).dropna(subset="ratio")
+    columns = dict.fromkeys(map("/".join, sources.run.config.paper.pairwise))
+    result = []
+    for name, rows in table.groupby("title", sort=False):
+        row = {f"{one['subject']}/{one['baseline']}": ratio(one) for one in rows.to_dict("records")}
+        result.append({"workload": name, **columns, **row})
+    return frame(result, pooled_over(data, table))
+
+
+def pairwise_columns(sources: Sources) -> tuple[Column, ...]:
+    columns = [Column("Workload", "workload")]
+    for pair in sources.run.config.paper.pairwise:
+        subject, baseline = (escape(frameworks.title(name)) for name in pair)
+        head = Latex(rf"\shortstack[l]{{{subject} /\\{baseline}}}")
+        columns.append(Column(head, "/".join(pair), "ratio"))
+    return tuple(columns)
+
+
+def form_rows(sources: Sources) -> pd.DataFrame:
+    """Return the ratios of one form of a function over the other, by framework."""
+    data = sources.dataset_for(BEYOND)
+    table = data.comparisons(BEYOND, quantity=schema.FORM, device=CPU)
+    table = table[table["subject"].isin(FORMS_OF)]
+    result = []
+    for (workload, plain), rows in table.groupby(["workload", "baseline_workload"], sort=False):
+        by_key = indexed(rows, "subject", "variant")
+        for name in (name for name in FORMS_OF if (name, schema.STEADY) in by_key):
+            stages = {stage: by_key.get((name, stage)) for stage in (schema.STEADY, schema.FIRST)}
+            row = {"forms": _forms(workload, plain), "framework": frameworks.title(name)}
+            result.append(row | {stage: ratio(one) for stage, one in stages.items()})
+    return frame(result, pooled_over(data, table))
+
+
+def _forms(one: str, plain: str) -> str:
+    """Return ``RNN, unrolled / scan``."""
+    special, other = (workloads.load(name).TITLE for name in (one, plain))
+    return f"{special} / {other.removeprefix(special.partition(',')[0]).strip(' ,') or 'plain'}"
+
+
 TABLES = (
     _latency_table("I", "Latency of Basic Operations (ms)", _NOTE),
     _latency_table("II", "Latency of End-to-End Models (ms)", _AS_IN_I),
@@ -240,6 +301,40 @@ TABLES = (
         note=r"""Standard deviations of logarithms, shown as percentages; moments of the nested design, pooled
         over workloads. Process: within a round; round: within a run, and of a ratio with a process of each side;
         run: on one kind of machine; machine: between kinds (processor, cores, cache, class of peak).""",
+        wide=False,
+    ),
+    Table(
+        name="explained",
+        caption="What Each Stack Is",
+        rows=explained_rows,
+        columns=(
+            Column("Stack", "stack"),
+            Column("How it runs a workload, or makes its program", "text"),
+        ),
+    ),
+    Table(
+        name="pairwise",
+        caption="Stacks in Pairs: Steady State of One over the Other",
+        rows=pairwise_rows,
+        columns=pairwise_columns,
+        study=STACKS,
+        note=r"""In brackets: the intervals that decide, from the ratios of both to the same baseline, which are
+        independent.""",
+    ),
+    Table(
+        name="forms",
+        caption="One Function in Two Forms: Time of One over the Other",
+        rows=form_rows,
+        columns=(
+            *(Column("Forms", "forms"), Column("Framework", "framework")),
+            *(
+                Column("Steady state", schema.STEADY, "ratio"),
+                Column("First run", schema.FIRST, "ratio"),
+            ),
+        ),
+        study=BEYOND,
+        group_by="forms",
+        note=r"""In brackets: 95\,\% intervals. A framework without a row does not have both forms.""",
         wide=False,
     ),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from stackwars.publish.paper.tables import causes, claims, compilers, latency, programs, stacks
+from stackwars.publish.paper.tables import causes, claims, compilers, latency, programs
 from stackwars.publish.paper.tables.table import Table, render
 from stackwars.study.keys import Config
 from stackwars.study.results.dataset import sources
 from stackwars.study.results.folder import Folder, command
 
-MODULES = (latency, compilers, causes, programs, stacks, claims)
+MODULES = (latency, compilers, causes, programs, claims)
 REGISTRY: tuple[Table, ...] = tuple(table for module in MODULES for table in module.TABLES)
 """Every table of the paper."""
 
