@@ -111,8 +111,8 @@ def _ratios(run: Dataset, reference: Dataset) -> list[dict]:
     """Return every ratio that both have, of the three stages and of replayed programs, with the reference's.
 
     predicted, inside: where the reference expects a run of this kind of machine, and whether the ratio lies there; None
-    for a kind that it does not predict, and for a ratio of at most half the rounds of the reference's runs, as it varies
-    more. verdicts: of the run, and of the reference. same_side: whether both have one direction; None if either has none.
+    for a kind that it does not predict, and for at most half the rounds of the reference's runs, which vary more.
+    verdicts: of the run, and of the reference. same_side: whether both have one direction; None if either has none.
     """
     rows, others = (_by_key(dataset) for dataset in (run, reference))
     machine = runs.kind(run.context)
