@@ -22,9 +22,6 @@ from stackwars.study.keys import Config
 from stackwars.study.programs import Program
 from stackwars.study.studies import workloads_of
 
-MODULES = {"jaxlib": XLA, "iree": "iree"}
-"""The compiler of each project."""
-
 
 @dataclass(frozen=True)
 class ReleasesJob:
@@ -116,6 +113,7 @@ def spec_of(project: str) -> Callable[[str], CompilerSpec]:
 
     It raises Failed if this Python cannot have the environment.
     """
+    modules = {"jaxlib": XLA, "iree": "iree"}
 
     def spec(version: str) -> CompilerSpec:
         try:
@@ -125,7 +123,7 @@ def spec_of(project: str) -> Callable[[str], CompilerSpec]:
         except environments.BuildError as error:
             raise Failed(Outcome(Status.ERROR, " ".join(str(error).split()))) from None
         name, _, flags = version.partition(" ")
-        return CompilerSpec(f"{project}-{name}", MODULES[project], python=str(python), flags=flags)
+        return CompilerSpec(f"{project}-{name}", modules[project], python=str(python), flags=flags)
 
     return spec
 

@@ -78,9 +78,9 @@ def number(value: float, digits: int = 3) -> Latex:
     return Latex(rf"\num{{{significant(value, digits)}}}")
 
 
-def percent(share: float, decimals: int = 0, is_signed: bool = False) -> Latex:
+def percent(share: float) -> Latex:
     """Return a share of 1 as a percentage: ``83\\,\\%``."""
-    return Latex(numbers.percent(share, decimals, is_signed).replace(" %", r"\,\%"))
+    return Latex(numbers.percent(share).replace(" %", r"\,\%"))
 
 
 def significant_percent(share: float) -> Latex:

@@ -30,8 +30,6 @@ _USE = re.compile(rf"\\({VAL}|{CLAIM}|{ORIGIN})\{{([^{{}}]*)\}}")
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _GUARD = re.compile(r"\\begin\{relies\}\{([^{}]*)\}(.*?)\\end\{relies\}", re.S)
 _MARKUP = re.compile(r"\\label\{[^}]*\}|\\\w+\*?|[{}~$]")
-WORDS = 8
-"""Number of words by which a message identifies a paragraph."""
 COMPARISON_VERDICTS = {
     value for name, value in vars(verdicts).items() if name.isupper() and isinstance(value, str)
 }
@@ -77,13 +75,14 @@ def place(name: str, text: str, offset: int) -> str:
 
 def check(uses: list[Use], known: dict[str, Collection[str]]) -> None:
     """Raise ProseError for every use of an unknown name. known: the names of each command."""
-    unknown = [use for use in uses if use.name not in known[use.command]]
-    if unknown:
-        raise ProseError("\n".join(_problem(use, known[use.command]) for use in unknown))
-
-
-def _problem(use: Use, known: Collection[str]) -> str:
-    return f"{use.place}: expected a known name in \\{use.command}, got {use.name!r}; fix: {close(use.name, known)}"
+    problems = [
+        f"{use.place}: expected a known name in \\{use.command}, got {use.name!r}; fix: "
+        f"{close(use.name, known[use.command])}"
+        for use in uses
+        if use.name not in known[use.command]
+    ]
+    if problems:
+        raise ProseError("\n".join(problems))
 
 
 def close(name: str, known: Collection[str]) -> str:
@@ -124,7 +123,7 @@ def _guard(names: str, paragraph: str, where: str) -> Guard:
         raise ProseError(
             f"{where}: expected \\begin{{relies}}{{name=verdict, ...}}, got {{{text}}}; fix: the guard"
         )
-    words = " ".join(_MARKUP.sub(" ", paragraph).split()[:WORDS])
+    words = " ".join(_MARKUP.sub(" ", paragraph).split()[:8])  # identify the paragraph in a message
     return Guard(text, {name: verdict for name, _, verdict in pairs}, where, words)
 
 

@@ -9,6 +9,7 @@ which chooses the paper or, for a run that the prose does not fit, a replication
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,13 @@ from stackwars.setup.device import CPU, CPUS
 from stackwars.study import budget
 from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
 from stackwars.study.keys import Config
-from stackwars.study.results import schema
+from stackwars.study.results import runs, schema
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources, sources
 from stackwars.study.results.folder import FIGURES, Folder, command
-from stackwars.study.results.runs import DamagedRunError, short_names
 from stackwars.study.results.schema import is_missing
 
 SUFFIX = ".tex.j2"
-FILTERS = {"num": latex.number, "gib": latex.gibibytes, "latex": latex.Latex}
-COLOURS = {SUPPORTED: "green!18", CONTRADICTED: "orange!30"}
-OPEN_COLOUR = "black!8"
 FULL = "full"
 """The preset with the sizes of the study."""
 _VOTES = ("votes_for", "votes_against", "votes_open")
@@ -72,7 +69,7 @@ def environment(templates: Path) -> jinja2.Environment:
         finalize=latex.escape,
         loader=jinja2.FileSystemLoader(templates),
     )
-    jinja.filters |= FILTERS
+    jinja.filters |= {"num": latex.number, "gib": latex.gibibytes, "latex": latex.Latex}
     return jinja
 
 
@@ -100,6 +97,8 @@ def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[st
     printed = config.paper
     measured = [study for study in config.studies if not datasets.dataset_for(study).is_reference]
     reproduction = documents.read(folder["reproduction"])
+    accepted = datasets.reference.context["runs"]
+    short_names = runs.short_names(run["machine"] for run in accepted)
     return {
         "is_reference": config.source == "reference",
         "is_full_size": is_full_size(config),
@@ -110,7 +109,7 @@ def template_names(config: Config, folder: Folder, datasets: Sources) -> dict[st
         "here": reproduction.get("here", ""),
         "steady": "" if config.source == "reference" or not is_full_size(config) else steady_here(datasets),
         "audits": claims.audit_state(datasets),
-        "accepted": _accepted(datasets.reference.context["runs"]),
+        "accepted": Counter(short_names[run["machine"]] for run in accepted),
         "claims": list(datasets.run.table("claims")["id"]),
         "tables": [table.name for table in REGISTRY if table.study in measured or table.name in causes.FAULTS],
         "listings": [name for name in printed.listings if (folder["listings"] / f"{name}.tex").exists()],
@@ -148,14 +147,6 @@ def _rounds(run: Dataset) -> list[float]:
     return list(ok["rounds"])
 
 
-def _accepted(runs: list[dict]) -> dict[str, list[str]]:
-    kinds: dict[str, list[str]] = {}
-    names = short_names(run["machine"] for run in runs)
-    for run in runs:
-        kinds.setdefault(names[run["machine"]], []).append(run["run"])
-    return kinds
-
-
 def build(config: Config, folder: Folder) -> None:
     """Fill the folder's ``latex`` with everything that latexmk needs; nothing outside is read.
 
@@ -178,7 +169,10 @@ def definitions(sources: Sources, is_reference: bool) -> str:
 
     :raises ProseError: for an unknown name, and in the reference for a paragraph whose verdicts differ.
     """
-    reference = _in_full(sources.reference)
+    reference = sources.reference
+    # The text is about all workloads, whichever a build has.
+    config = reference.config.changed(workloads=list(reference.config.presets[FULL].sizes))
+    reference = Dataset(config, reference.folder, reference.is_reference, reference.measured)
     numbers, used_names, paragraphs = values(reference), list(prose.uses()), prose.read_guards()
     decided_claims = sources.reference.table("claims")
     known = {
@@ -203,12 +197,6 @@ def definitions(sources: Sources, is_reference: bool) -> str:
         lines += [_define("stale", text, _note(some)) for text, some in different.items()]
         lines.append(r"\renewcommand{\inthisrun}[1]{#1}")
     return "\n".join(lines) + "\n"
-
-
-def _in_full(reference: Dataset) -> Dataset:
-    """Return the reference with all workloads: the text is about them, whichever a build has."""
-    config = reference.config.changed(workloads=list(reference.config.presets[FULL].sizes))
-    return Dataset(config, reference.folder, reference.is_reference, reference.measured)
 
 
 def origin(sources: Sources, study: str) -> str:
@@ -237,7 +225,8 @@ def _pill(whose: str, claim: dict) -> str:
     if not any(map(is_missing, votes)) and sum(votes) > 1 and claim["margin"]:
         count, _, rest = claim["margin"].partition("; ")
         text += latex.escape(f", {count}")
-    colour = COLOURS.get(claim["verdict"], OPEN_COLOUR)
+    colours = {SUPPORTED: "green!18", CONTRADICTED: "orange!30"}
+    colour = colours.get(claim["verdict"], "black!8")
     behind = rf" {{\sffamily\scriptsize {latex.escape(rest)}}}" if rest else ""
     return rf"\verdictpill{{{colour}}}{{{text}}}{behind}"
 
@@ -262,4 +251,4 @@ def _define(kind: str, name: str, text: object) -> str:
 
 
 if __name__ == "__main__":
-    command(build, RenderError, ProseError, DamagedRunError)
+    command(build, RenderError, ProseError, runs.DamagedRunError)

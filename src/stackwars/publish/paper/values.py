@@ -60,15 +60,10 @@ Counted = Iterator[tuple[str, object] | tuple[str, object, str]]
 """Likewise; a number without an address has its group's."""
 SUBJECT, BASELINE = "torch_xla", "jax"
 """The comparison that the prose is about, whatever else a configuration compares first."""
-_FILTERS = ("quantity", "workload", "subject", "baseline", "device", "compiler", "variant")
-"""The columns that the view of comparisons filters by."""
 _OPTIONAL = ("compiler", "device", "baseline_compiler", "variant", "baseline", "baseline_workload")
 INTERVALS = {"interval": ("low", "high"), "next": ("predicted_low", "predicted_high")}
 """Suffixes of a ratio's key: the interval that decides, and where one more run of a kind is expected."""
 VOTES = ("for", "against", "open")
-SMALL_FACTOR = 1.2
-WITH_LIBRARY, WITHOUT_LIBRARY = "jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn"
-"""The compilers that differ by YNN alone."""
 
 
 class Value(NamedTuple):
@@ -96,7 +91,8 @@ def view(*parts: str, **filters: str) -> str:
 
 def _compared(row: dict, **others: str) -> str:
     """Return the view of a comparison. others: filters in place of the row's."""
-    return view("comparisons", **{name: row[name] for name in _FILTERS} | others)
+    names = ("quantity", "workload", "subject", "baseline", "device", "compiler", "variant")
+    return view("comparisons", **{name: row[name] for name in names} | others)
 
 
 def _cell(study: str, row: dict) -> str:
@@ -335,9 +331,7 @@ def _overhead(data: Dataset) -> Counted:
 
 
 def _machines(data: Dataset) -> Counted:
-    """Yield the processors and rates of the kinds of machine that the original's study ran on, the fastest first, and
-    what share of a replay ratio YNN removes on each.
-    """
+    """Yield the processors and rates of the kinds of machine that the original's study ran on, the fastest first."""
     of: dict[str, list[float]] = {}
     processors = set()
     for run in runs.read():
@@ -349,25 +343,23 @@ def _machines(data: Dataset) -> Counted:
     yield "machines/rates", listed(rates)
     yield "machines/count", len(rates)
     yield "machines/processors", listed(sorted(processors))
-    table = data.comparisons(quantity=schema.REPLAY, device=CPU)
-    ratios: dict[tuple[str, str], dict[str, float]] = {
-        (row["workload"], row["compiler"]): {one["machine"]: one["ratio"] for one in row[EACH_KIND]}
-        for row in table.to_dict("records")
-        if _is_main(row)
-    }
-    for (workload, compiler), without in ratios.items():
-        rest = ratios.get((workload, WITH_LIBRARY), {}) if compiler == WITHOUT_LIBRARY else {}
+
+
+def _removals(data: Dataset) -> Counted:
+    """Yield what share of a replay ratio YNN removes on each kind of machine."""
+    replays = data.comparisons(quantity=schema.REPLAY, device=CPU, subject=SUBJECT, baseline=BASELINE)
+    with_library, without = (
+        replays[replays["compiler"] == compiler].dropna(subset=["ratio"]).set_index("workload")[EACH_KIND]
+        for compiler in ("jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn")
+    )
+    for workload in without.index.intersection(with_library.index):
+        rest = {one["machine"]: one["ratio"] for one in with_library[workload]}
         shares = [
-            latex.percent(1 - math.log(rest[kind]) / math.log(ratio))
-            for kind, ratio in without.items()
-            if kind in rest and ratio != 1
+            latex.percent(1 - math.log(rest[one["machine"]]) / math.log(one["ratio"]))
+            for one in without[workload]
+            if one["machine"] in rest and one["ratio"] != 1
         ]
         yield f"removes/{workload}", listed(shares) if shares else None, view("why", workload)
-
-
-def _is_main(row: dict) -> bool:
-    """Return whether a comparison has the two frameworks that the prose is about."""
-    return (row["subject"], row["baseline"]) == (SUBJECT, BASELINE) and not is_missing(row["ratio"])
 
 
 def _reasons(data: Dataset) -> Counted:
@@ -507,7 +499,7 @@ def _effects(data: Dataset) -> Counted:
     table = data.table("effects")
     table = table[(table["effect"] == COMPILER) & (table["largest"] == COMPILER)]
     largest = table[table["subset"] == effects.ALL]
-    yield "effects/compiler/small", (largest["factor"] < SMALL_FACTOR).sum()
+    yield "effects/compiler/small", (largest["factor"] < 1.2).sum()
     yield "effects/restricted", (table["subset"] == effects.BOTH).sum()
 
 
@@ -530,13 +522,13 @@ def _memory(data: Dataset) -> Counted:
     original's device, and which models that failed there under PyTorch fit at every size."""
     for name, quantity in (("memory", schema.HBM), ("temporaries", schema.TEMPORARIES)):
         rows = data.comparisons("targets", quantity=quantity, subject="torch_xla", device=names.TARGET)
-        newest = rows[rows["compiler"] == names.by_age(rows["compiler"])[-1]]
+        newest = names.of_newest_compiler(rows)
         yield from ((f"{name}/{verdict}", count) for verdict, count in newest["verdict"].value_counts().items())
         yield f"{name}/compared", (newest["verdict"] != NO_DATA).sum()
     failed = data.rows("programs", "targets")
     failed = failed[(failed["framework"] == SUBJECT) & (failed["published_status"] == Status.OOM)]
     failed = failed[(failed["target"] == names.TARGET) & (failed["verdict"] != "")]
-    failed = failed[failed["compiler"] == names.by_age(failed["compiler"])[-1]]
+    failed = names.of_newest_compiler(failed)
     fits = (failed["verdict"] == FITS).groupby(failed["title"], sort=False).all()
     yield "memory/fits/names", latex.series(fits.index[fits])
 
@@ -596,6 +588,7 @@ AGGREGATES: dict[Callable[[Dataset], Counted], str] = {
     _values: view("values"),
     _overhead: view("cells", study="tables"),
     _machines: view("start"),
+    _removals: view("comparisons", quantity=schema.REPLAY),
     _reasons: view("comparisons", quantity=schema.MARGIN),
     _cpu_time: view("comparisons", quantity=schema.STEADY_CPU),
     _short_calls: view("comparisons", quantity=schema.STEADY, device=ONE_THREAD),

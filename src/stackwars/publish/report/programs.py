@@ -20,8 +20,6 @@ from stackwars.study.results.folder import ACCEPTED, Folder, command
 
 MOST_CHARACTERS = 500_000
 """The length of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
-EMITTED, NORMALISED, OPTIMISED = "as emitted", "normalised", "optimised"
-"""The forms of a program."""
 Sources = dict[str, list[str | None] | None]
 """{framework: the source of each line of its program, None if it does not say them}."""
 
@@ -46,8 +44,8 @@ def _compared(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]
     arguments = {name: measured / Program(name, workload, BASE).path / "arguments.json" for name in texts}
     sources = {name: located(arguments[name], text) for name, text in texts.items()}
     forms = {
-        EMITTED: form({name: side(text, sources[name]) for name, text in texts.items()}),
-        NORMALISED: form({name: side(text) for name, text in normalised(texts).items()}),
+        "as emitted": form({name: side(text, sources[name]) for name, text in texts.items()}),
+        "normalised": form({name: side(text) for name, text in normalised(texts).items()}),
     }
     optimised_form, why = compiled(paths, texts, sources)
     return {
@@ -60,7 +58,7 @@ def _compared(measured: Path, workload: str, emitted: dict[str, tuple[Path, str]
             for name, (_, text) in emitted.items()
             if name not in texts
         },
-        "forms": forms | ({OPTIMISED: optimised_form} if optimised_form else {}),
+        "forms": forms | ({"optimised": optimised_form} if optimised_form else {}),
         "not_optimised": why,
     }
 

@@ -35,9 +35,6 @@ COLOURS = {
 """The mark of each class of operations: at least 3 to 1 on white."""
 PROGRAM = ["study", "workload", "title", "compiler", "device", "framework", "run"]
 """The columns that identify a profiled call."""
-PART = ("ms", "operations")
-"""Numbers of each class; the columns of a call are named products_ms, for instance."""
-CALL = ("profiled_ms", "call_ms", "profile_consistent")
 
 
 def cells(measured: Path) -> dict[str, Row]:
@@ -162,10 +159,12 @@ def _profiled_calls(sources: Sources) -> Iterator[Row]:
         table = in_order(study.workloads, table)
         for key, rows in table.groupby(PROGRAM, sort=False):
             parts = {
-                f"{row['class']}_{name}": row[name] for row in records(rows, ("class", *PART)) for name in PART
+                f"{row['class']}_{name}": row[name]
+                for row in records(rows, ("class", "ms", "operations"))
+                for name in ("ms", "operations")
             }
             call = dict(zip(PROGRAM, key, strict=True)) | origin_of(sources, data)
-            yield call | records(rows, CALL)[0] | parts
+            yield call | records(rows, ("profiled_ms", "call_ms", "profile_consistent"))[0] | parts
 
 
 def _operations(measured: Path, program: dict[str, str]) -> dict[str, list] | None:

@@ -21,8 +21,6 @@ from stackwars.study.results.dataset import Dataset, Sources, in_order, newest_r
 from stackwars.study.results.effects import STUDY as COMPILERS
 from stackwars.study.studies import Study
 
-DETAIL = 500
-"""Characters of a status's detail in the report: a compiler can print a whole program, which the tables have."""
 CELL = (
     *("mode", "workload", "title", "framework", "device", "compiler", "size", "value", "pass", "status"),
     *("status_detail", "rounds"),
@@ -231,12 +229,14 @@ def places(what: str, count: float, kinds: float = 1) -> str:
 
 
 def records(table: pd.DataFrame, columns: Iterable[str]) -> list[Row]:
-    """Return these columns as rows of plain values: missing values are left out, numbers have six digits, and a
-    compiler's message has DETAIL characters.
+    """Return these columns as rows of plain values.
+
+    Missing values are left out, numbers have six digits, and a compiler's message, which can be a whole program, has
+    500 characters.
     """
     rows = table[list(columns)]
     if "status_detail" in rows.columns:
-        rows = rows.assign(status_detail=rows["status_detail"].str.slice(0, DETAIL))
+        rows = rows.assign(status_detail=rows["status_detail"].str.slice(0, 500))
     return [_present(row, row) for row in rows.to_dict("records")]
 
 

@@ -38,8 +38,6 @@ _RATES = ("items_per_s", "slow_runs", "returned_share", "returned_over_steady")
 """Columns that follow from times; a wrong or invalid cell has none of them."""
 NO_MAJORITY = "none"
 LEFT_OUT = "left out: the run has no rounds for it"
-QUIET_SHARE = 0.5
-"""Share of uncontended blocks below which times may reflect what else ran on the machine."""
 CLASSES = (AT_ONCE, WARM_UP, SLOWING, NONE)
 """Classes of steady state, the best first."""
 Key = TypeVar("Key")
@@ -269,9 +267,12 @@ def numbers(result: dict, values: dict[int, ProcessValue], workload: ModuleType)
 
 
 def gate(values: dict[int, ProcessValue]) -> dict[str, float | bool]:
-    """Return the share of uncontended blocks of the processes that have a series, and whether it is enough."""
+    """Return the share of uncontended blocks of the processes that have a series, and whether it is at least half.
+
+    If it is not, the times may reflect what else ran on the machine.
+    """
     kept_share = statistics.fmean(value.kept for value in values.values() if value.kept is not None)
-    return {"gated": kept_share >= QUIET_SHARE, "kept_share": kept_share}
+    return {"gated": kept_share >= 0.5, "kept_share": kept_share}
 
 
 def cores(rounds: Iterable[Sequence[dict]]) -> float:

@@ -29,8 +29,6 @@ from stackwars.study.results.rounds import APART, CALL, FAILED, INTERLEAVED, NO_
 from stackwars.study.results.schema import is_missing, key_of
 from stackwars.study.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
 
-CONTENDED = 0.20
-"""Difference of the shares of uncontended blocks from which on a comparison is marked."""
 LEFT_OUT = {
     APART: "not measured together",
     NO_MEMORY: "no memory for the native process beside the replay",
@@ -39,7 +37,6 @@ LEFT_OUT = {
 """Why a round has no ratio, by the basis of its row."""
 LARGE = 1.1
 """Smallest ratio for which a removal is computed."""
-SIGNS_DIFFER = "the two estimators differ in sign"
 EACH_KIND = "each_kind"
 """The column of `over_kinds` with the rows of all kinds of machine."""
 NOTHING = {"verdict": NO_DATA}
@@ -155,7 +152,7 @@ def _times(native: pd.DataFrame, measured: Measured) -> Iterator[Row]:
                     shares.get((cell.workload, side, cell.device), math.nan)
                     for side in (cell.framework, cell.baseline)
                 )
-                row["contended"] = abs(subject - base) > CONTENDED
+                row["contended"] = abs(subject - base) > 0.2
             yield row
 
 
@@ -303,7 +300,7 @@ def _decide(family: list[Row], by_key: dict[tuple, Row]) -> None:
             detectable = known[number].detectable(level)
             row |= {"low": low, "high": high, "confidence": level, "detectable": detectable}
         if _signs_differ(row, by_key):
-            row["detail"] = SIGNS_DIFFER
+            row["detail"] = "the two estimators differ in sign"
         if row["verdict"] in (verdicts.NATIVE_SLOWER, verdicts.NATIVE_FASTER) and not is_missing(
             row["subject_ms"]
         ):

@@ -18,11 +18,9 @@ from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import BASE
 from stackwars.study.results import schema, verdicts
-from stackwars.study.results.names import TARGET, by_age
+from stackwars.study.results.names import TARGET, of_newest_compiler
 from stackwars.study.results.schema import is_missing
 
-AMOUNTS = {schema.HBM: "hbm_bytes", schema.TEMPORARIES: "temp_bytes"}
-"""Quantities compared of two programs compiled for a target: columns of programs.csv."""
 AS_CLAIMED = {
     "flattening": ("preserved", "flattened"),
     "layernorm": ("fine-grained", "high-level"),
@@ -31,8 +29,6 @@ AS_CLAIMED = {
 }
 """The original's statement about each form in JAX and in PyTorch (None: nothing), in the words of
 stackwars.core.ir.structure."""
-OF_PRODUCTS = ("flattening", "contraction")
-"""The forms that tell two frontends apart by what they do to products."""
 _LIKENESS = {
     (True, True): verdicts.LIKE_BOTH,
     (True, False): verdicts.LIKE_SUBJECT,
@@ -51,7 +47,7 @@ def rows(config: Config, cells: pd.DataFrame, programs: pd.DataFrame) -> Iterato
     # The programs of each target's newest compiler.
     undivided = compiled[compiled["devices"].isna()]
     of_targets = undivided.groupby("target", sort=False)
-    parts = [some[some["compiler"] == by_age(some["compiler"])[-1]] for _, some in of_targets]
+    parts = [of_newest_compiler(some) for _, some in of_targets]
     newest = pd.concat(parts) if parts else undivided
     # Programs that are divided among the chips of a slice, with the columns of a sharded cell.
     sliced = compiled[compiled["devices"].notna()]
@@ -105,7 +101,8 @@ def _ratio(one: float, base: float) -> float | None:
 def _memory(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
     for subject, base in _sides(compiled, pair, ["workload", "target", "variant"]):
         names = {"device": subject["target"], "compiler": subject["compiler"], "variant": subject["variant"]}
-        yield from (_amount(quantity, subject, base, column, **names) for quantity, column in AMOUNTS.items())
+        yield _amount(schema.HBM, subject, base, "hbm_bytes", **names)
+        yield _amount(schema.TEMPORARIES, subject, base, "temp_bytes", **names)
 
 
 def _largest_batch(compiled: pd.DataFrame, pair: Comparison) -> Iterator[Row]:
@@ -167,7 +164,8 @@ def _likeness(normalised: pd.DataFrame, pairs: list[Comparison]) -> Iterator[Row
             subject, base = (known.loc[key][form] if key in known.index else "" for key in sides)
             if row[form] in _UNDECIDED or base in _UNDECIDED:
                 continue
-            if form in OF_PRODUCTS and (subject in _UNDECIDED or subject == base):
+            is_of_products = form in ("flattening", "contraction")
+            if is_of_products and (subject in _UNDECIDED or subject == base):
                 continue
             verdict = _LIKENESS[row[form] == subject, row[form] == base]
             yield _row(schema.LIKENESS, row, first.baseline, verdict, variant=form, detail=row[form])

@@ -18,6 +18,11 @@ def by_age(names: Iterable[str]) -> list[str]:
     return sorted(dict.fromkeys(names), key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
 
 
+def of_newest_compiler(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the newest of their compilers."""
+    return rows[rows["compiler"].isin(by_age(rows["compiler"])[-1:])]
+
+
 def base_compiler(compiler: str) -> str:
     """Return the compiler without what is left out: ``jaxlib-0.10.2`` for ``jaxlib-0.10.2-no-ynn``."""
     return compiler.partition(_WITHOUT)[0]

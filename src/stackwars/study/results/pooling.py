@@ -36,14 +36,8 @@ SAME_VARIANCE = ("quantity", "device", "compiler", "variant")
 """Ratios of a run that agree in these columns share a prior of their variances over rounds."""
 SAME_LEVEL = ("quantity", "device")
 """Ratios that agree in these columns share the level of their intervals, and the variance between runs."""
-FLOOR = 1e-3
-"""Share of the median under which a variance is one of values that agree by chance."""
-FEWEST = 3
-"""Variances without which a family says nothing of the next one."""
 FEWEST_RUNS = 2
 """Runs of a kind without which the next one is not predicted: a single run's variance is borrowed, and too small."""
-LEAST = 1e-12
-"""The least variance that is divided by."""
 
 
 class Prior(NamedTuple):
@@ -54,12 +48,12 @@ class Prior(NamedTuple):
 
 
 def fit_prior(variances: Sequence[float], dofs: Sequence[float]) -> Prior | None:
-    """Return the prior of a family from its variances with degrees of freedom; None if there are too few."""
-    if len(variances) < FEWEST:
+    """Return the prior of a family from its variances with degrees of freedom; None if there are fewer than three."""
+    if len(variances) < 3:
         return None
     observed, dof = np.array(variances, dtype=float), np.array(dofs, dtype=float)
     # Values that agree by chance to many digits would count for more than they can know.
-    observed = np.maximum(observed, FLOOR * np.median(observed) + 1e-12)
+    observed = np.maximum(observed, 1e-3 * np.median(observed) + 1e-12)
     logs = np.log(observed) - special.digamma(dof / 2) + np.log(dof / 2)
     excess = float(np.var(logs, ddof=1) - special.polygamma(1, dof / 2).mean())
     most = float(dof.sum())
@@ -261,4 +255,4 @@ def between_runs(runs: Sequence[RunValue]) -> Prior:
 
 def _of_a_round(runs: Sequence[RunValue]) -> float:
     """Return the variance of a single round: the mean over the runs."""
-    return max(statistics.fmean(one.variance * one.rounds for one in runs), LEAST)
+    return max(statistics.fmean(one.variance * one.rounds for one in runs), 1e-12)  # is divided by

@@ -35,13 +35,7 @@ OF_AHEAD = (
     *("usable_bytes", "compile_s", "peak_rss_bytes"),
 )
 """Columns that ahead.json has under the same names."""
-OUTSIDE = "outside the compiler"
-"""Part of the reason of a program whose operations ran in its framework and not in the compiler."""
-_OF_CHECK = ("status", "status_detail", "wrong", "total", "where", "flaky")
-_OF_RELEASE = ("version", "status", "status_detail", "ms")
-_ERRORS_OF_RELEASE = ("wrong", "total", "where")
 _ENDS = {"ratio": "value", "low": "low", "high": "high"}
-_NO_OPERATION = ("constant", "parameter")  # in HLO's words
 
 
 def build(config: Config, folder: Folder, raw: Raw) -> pd.DataFrame:
@@ -113,7 +107,7 @@ def _optimised(hlo: dict | None) -> Row:
     """Return what an optimised HLO module holds; constants and parameters are no operations."""
     if hlo is None:
         return {}
-    kinds = {kind: n for kind, n in hlo["operations_by_kind"].items() if kind not in _NO_OPERATION}
+    kinds = {kind: n for kind, n in hlo["operations_by_kind"].items() if kind not in ("constant", "parameter")}
     return {
         "operations": sum(kinds.values()),
         "operations_by_kind": json.dumps(kinds),
@@ -175,15 +169,17 @@ def _value_rows(check: dict) -> Iterator[Row]:
         "title": workloads.load(check["workload"]).TITLE,
         "sizes": " ".join(f"{name}={value}" for name, value in check["sizes"].items()),
     }
+    names = ("status", "status_detail", "wrong", "total", "where", "flaky")
     for name, program in check["programs"].items():
-        row = where | {"framework": name, **{key: program[key] for key in _OF_CHECK}}
+        row = where | {"framework": name, **{key: program[key] for key in names}}
         yield row if program["total"] is None else row | {"judge": check["judge"], **errors(program)}
 
 
 def is_fault(row: Row, *more: str) -> bool:
     """Return whether a row of values.csv or cells.csv is wrong, crashed or ran outside the compiler, or has one of
     these other statuses."""
-    return row["status"] in (Status.WRONG, Status.CRASH, *more) or OUTSIDE in row["status_detail"]
+    is_outside = "outside the compiler" in row["status_detail"]
+    return row["status"] in (Status.WRONG, Status.CRASH, *more) or is_outside
 
 
 def build_releases(raw: Raw) -> pd.DataFrame:
@@ -199,8 +195,8 @@ def _release_rows(document: dict) -> Iterator[Row]:
     for release in document["releases"]:
         ratio, compiled = release["ratio"] or {}, release.get("compile_rounds_s")
         row = where | {
-            **{key: release[key] for key in _OF_RELEASE},
-            **{key: release.get(key) for key in _ERRORS_OF_RELEASE},
+            **{key: release[key] for key in ("version", "status", "status_detail", "ms")},
+            **{key: release.get(key) for key in ("wrong", "total", "where")},
             "compile_s": statistics.median(compiled) if compiled else release.get("compile_s"),
             **{name: ratio.get(end) for name, end in _ENDS.items()},
         }

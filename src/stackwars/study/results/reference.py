@@ -19,8 +19,6 @@ from stackwars.study.results.pooling import RunTable
 from stackwars.study.results.runs import Run
 from stackwars.study.studies import of_tables
 
-CONCATENATED = ("cells", "programs", "rounds", "profile")
-
 
 def tables(config: Config, accepted: list[Run]) -> dict[str, pd.DataFrame]:
     """Return the tables of the reference but claims.csv, without rows of frameworks that the study no longer has."""
@@ -28,7 +26,7 @@ def tables(config: Config, accepted: list[Run]) -> dict[str, pd.DataFrame]:
         RunTable(run.identity, run.machine, effects.build(config, run.table("cells"), run.table("rounds")))
         for run in accepted
     ]
-    result = {name: _concatenated(accepted, name) for name in CONCATENATED}
+    result = {name: _concatenated(accepted, name) for name in ("cells", "programs", "rounds", "profile")}
     result |= {
         "comparisons": pooled(config, accepted),
         "effects": effects.over_runs(decomposed),

@@ -103,7 +103,6 @@ def _between(means: pd.DataFrame) -> dict[str, list[float]]:
 
 
 HELD_OUT_COLUMNS = ["run", "machine", "inside", "total"]
-QUANTITIES = (*schema.STAGES, schema.REPLAY)
 
 
 def held_out(accepted: list[Run]) -> pd.DataFrame:
@@ -115,7 +114,8 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
     run_tables = []
     for run in timed(accepted):
         observed = comparisons.observed(run.table("rounds"))
-        observed = observed[observed["quantity"].isin(QUANTITIES) & observed["ratio"].notna()]
+        is_shown = observed["quantity"].isin((*schema.STAGES, schema.REPLAY))
+        observed = observed[is_shown & observed["ratio"].notna()]
         run_tables.append(RunTable(run.identity, run.machine, observed.reset_index(drop=True)))
     rows = []
     for left_out in run_tables:

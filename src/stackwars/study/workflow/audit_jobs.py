@@ -27,10 +27,6 @@ VERSION = "6"
 """The version of the audits' protocol; see `stackwars.study.workflow.jobs`."""
 SETTINGS = ("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "parity_rel_l2")
 """The settings that every audit's processes depend on."""
-PAIR_SETTINGS = ("steady_min_blocks", "steady_max_blocks", "loop_pairs")
-"""Further settings of the rounds of pairs, which are measured as the study's are."""
-PAIR_STEADY_S = 0.3
-"""Seconds of an undisturbed series."""
 TIMED_TWICE = ("ffn", "mha", "conv")
 """Basic operations of more than a millisecond, timed at the full sizes in every preset."""
 OF_REPLAYS = ("mutants",)
@@ -166,7 +162,9 @@ class AuditJobs:
         )
 
     def _pair_job(self, pair: Pair) -> PairJob:
-        settings = {key: getattr(self._grid.settings, key) for key in (*SETTINGS, *PAIR_SETTINGS)}
+        # The rounds of pairs are measured as the study's are, with a shorter undisturbed series.
+        names = (*SETTINGS, "steady_min_blocks", "steady_max_blocks", "loop_pairs")
+        settings = {key: getattr(self._grid.settings, key) for key in names}
         calls = cells.block_calls(self._config, pair.workload)
         return filled(
             PairJob,
@@ -174,7 +172,7 @@ class AuditJobs:
             **vars(pair),
             name=pair.name,
             rounds=cells.rounds(self._config, pair.workload, pair.device),
-            settings={**settings, "steady_seconds": PAIR_STEADY_S, "block_calls": calls},
+            settings={**settings, "steady_seconds": 0.3, "block_calls": calls},
             sides=self._sides(pair),
         )
 

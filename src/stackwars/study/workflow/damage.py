@@ -19,9 +19,6 @@ ASIDE = "damaged"
 """The folder, next to the results, to which a user moves damaged files."""
 NO_RESULTS = {ASIDE, "logs", "claims", "beside"}
 """Folders next to the results that hold none, or that hold joint results."""
-DISTURBED = 0.1
-"""Largest share of the cores that other programs may have had, the mean over a document's series; it is 0.05 at most on
-a quiet machine."""
 _OTHERS = re.compile(r'"other_processes_share": ([\d.e-]+)')
 _DIGEST = re.compile(r'"output_sha256": "(\w+)"')
 
@@ -45,7 +42,8 @@ def disturbed_text(root: Path) -> str:
     for path in _results(root):
         if path.name in ("cell.json", "replay.json"):
             shares = [float(share) for share in _OTHERS.findall(path.read_text(errors="replace"))]
-            if shares and (mean := statistics.fmean(shares)) > DISTURBED:
+            # It is 0.05 at most on a quiet machine.
+            if shares and (mean := statistics.fmean(shares)) > 0.1:
                 busy[path] = mean
     if not busy:
         return ""

@@ -60,9 +60,9 @@ class Jobs:
 
     def params(self, name: str) -> dict[str, Any]:
         """Return the parameters of a rule: a change of any but the command runs its jobs again."""
-        kind = KINDS[name]
+        kind, files = KINDS[name], self.sources(name)
         return {
-            "sources": self.digest(name),
+            "sources": lambda wildcards: imports.digest(files(wildcards)),
             "job": self.spec(name),
             "arguments": self._checked(kind.arguments),
             "version": kind.version,
@@ -72,11 +72,6 @@ class Jobs:
     def sources(self, name: str) -> Callable[[Wildcards], list[str]]:
         """Return a function of wildcards: the files that decide the job's result."""
         return self._checked(KINDS[name].sources)
-
-    def digest(self, name: str) -> Callable[[Wildcards], str]:
-        """Return a function of wildcards: the digest of what those files mean."""
-        files = self.sources(name)
-        return lambda wildcards: imports.digest(files(wildcards))
 
     def spec(self, name: str) -> Callable[[Wildcards], str]:
         """Return a function of wildcards: the argument that names the job's specification, if it has one."""

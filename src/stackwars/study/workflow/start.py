@@ -35,7 +35,6 @@ TAKEN = (
 )
 LAZY = "device"
 """The rule whose jobs build the environments of their pins themselves, because most devices are absent."""
-PINS = Path("envs")
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
 
@@ -124,7 +123,7 @@ def build_environments(jobs: Iterable[Any]) -> None:
         for job in jobs
         if job.rule.name != LAZY
         for file in job.input
-        if Path(file).parent == PINS and Path(file).suffix == ".txt"
+        if Path(file).parent == Path("envs") and Path(file).suffix == ".txt"
     }
     try:
         environments.ensure_all(sorted(pins))
@@ -159,7 +158,9 @@ def print_faults(grid: Grid, workflow: Any) -> None:
     """Print how many programs and cells are wrong, crashed or did not end, and how many were measured while other
     programs ran.
     """
-    if workflow.touch or not grid.is_measured or is_explaining(workflow):
+    if workflow.touch or not grid.is_measured:
+        return
+    if {job.rule.name for job in workflow.dag.jobs} == {"explain"}:  # it measures nothing of the study
         return
     statuses = []
     for path in map(Path, grid.result_paths("values", "cells")):
@@ -175,11 +176,6 @@ def print_faults(grid: Grid, workflow: Any) -> None:
         lines.append(damage.disturbed_text(Path(grid.root)))
     for line in filter(None, lines):
         print(f"\n{fold(line, indent='')}", file=sys.stderr, flush=True)
-
-
-def is_explaining(workflow: Any) -> bool:
-    """Return whether the run explains a program alone, and so measures nothing of the study."""
-    return {job.rule.name for job in workflow.dag.jobs} == {"explain"}
 
 
 def print_summary(grid: Grid, workflow: Any) -> None:

@@ -32,7 +32,6 @@ from stackwars.study.results.verdicts import DECIDED, OPPOSITE
 MATRIX, TABLES = "matrix", "tables"
 REACH = 1.5
 """The axis reaches this factor beyond the outermost ratios; an interval that is longer is cut there."""
-NO_RATIO = "no ratio"
 HALF = {"fillstyle": "left", "markerfacecoloralt": "white"}
 """Look of a ratio that kinds of machine have on either side of 1."""
 FILLS = ("full", "none", "left")
@@ -100,7 +99,9 @@ def _draw(
                 _interval(axis, y, (one["low"], one["high"]), (low, high), look["color"])
                 axis.plot(one["ratio"], y, **look)
         if not here:
-            axis.text(0.02, place, NO_RATIO, style="italic", va="center", transform=axis.get_yaxis_transform())
+            axis.text(
+                0.02, place, "no ratio", style="italic", va="center", transform=axis.get_yaxis_transform()
+            )
     _say_ends(axis, *ends)
     axis.set_xlabel(label)
     handles = [

@@ -19,8 +19,6 @@ from matplotlib.axes import Axes
 COLUMN = 3.45  # inches: the width of an IEEEtran column, so that text keeps its size in print
 PAGE = 7.1
 GREY = "#e6e6e6"
-BAND = "#f3f3f3"
-"""Behind every second row, so that the marks of a row stay together."""
 
 RC: dict[str, Any] = {
     # Both ship with matplotlib. STIX goes with the paper's Times; it has no arrows.
@@ -75,7 +73,7 @@ def label_rows(axis: Axes, labels: list[str]) -> None:
     axis.set_ylim(max(1, len(labels)) - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)
     for y in range(1, len(labels), 2):
-        axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
+        axis.axhspan(y - 0.5, y + 0.5, color="#f3f3f3", linewidth=0, zorder=0)
 
 
 def round_ticks(low: float, high: float, most: int) -> list[float]:

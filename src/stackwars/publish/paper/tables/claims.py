@@ -20,8 +20,6 @@ from stackwars.study.results.schema import is_missing
 
 EVALUATION = REPOSITORY / "config" / "evaluation.yaml"
 ORIGIN_HEADS = {PUBLISHED: "As the original states them", TRANSFERRED: "On this CPU, or at our sizes"}
-MOST = 100
-"""Characters of what a claim rests on: two lines."""
 
 
 def original_rows(sources: Sources) -> pd.DataFrame:
@@ -42,7 +40,8 @@ def _rows(sources: Sources) -> pd.DataFrame:
     table = sources.run.table("claims")
     is_testable = table["verdict"] != NOT_TESTABLE
     rests_on = table["evidence"].map(counts).where(is_testable, table["evidence"])
-    table = table.assign(rests_on=[shorten(text, MOST, placeholder=" ...") for text in rests_on])
+    # Two lines of the table.
+    table = table.assign(rests_on=[shorten(text, 100, placeholder=" ...") for text in rests_on])
     marked = [escape(row["verdict"]) + confirmed(row) for row in table.to_dict("records")]
     return table.assign(verdict=[Latex(text) for text in marked])
 

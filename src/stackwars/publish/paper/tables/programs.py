@@ -17,7 +17,7 @@ from stackwars.study import cells
 from stackwars.study.programs import BASE
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Sources, newest_runs
-from stackwars.study.results.names import TARGET, by_age, compiler_title, variant_title
+from stackwars.study.results.names import TARGET, compiler_title, of_newest_compiler, variant_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import FITS, TOO_LARGE
 
@@ -113,8 +113,7 @@ def fit_rows(sources: Sources) -> pd.DataFrame:
     here = programs[(programs["target"] == TARGET) & programs["framework"].isin(sides)]
     models = [name for name in data.study(TARGETS).workloads if workloads.load(name).KIND == "model"]
     here = here[here["workload"].isin(models)]
-    newest = by_age(here["compiler"])[-1:]
-    here = here[here["compiler"].isin(newest)].sort_values(["batch", "sequence"], kind="stable")
+    here = of_newest_compiler(here).sort_values(["batch", "sequence"], kind="stable")
     by_key = indexed(here, "workload", "variant", "framework")
     result = []
     for workload in models:
@@ -124,7 +123,8 @@ def fit_rows(sources: Sources) -> pd.DataFrame:
                 result.append(_need(rows))
     usable = here["usable_bytes"].max()
     limit = "" if is_missing(usable) else f"A program may use {usable / GIB:.2f} GiB. "
-    return frame(result, f"{limit}Compiled by {', '.join(map(compiler_title, newest)) or 'nothing'}.")
+    compilers = ", ".join(map(compiler_title, here["compiler"].unique()))
+    return frame(result, f"{limit}Compiled by {compilers or 'nothing'}.")
 
 
 def _need(rows: list[dict]) -> dict:
