@@ -44,10 +44,6 @@ Line = tuple[str, str, str | None, str | None, list[str]]
 """One line of a module: its text; its operation and type, or its kind if it is no operation; the class of the
 operation that runs, this one or the one around it (None if none takes time); its source line in the program; the
 operations that run for it, by their names in a profile."""
-LEAST_LAYER = 6
-"""Lines of the shortest layer that is worth folding."""
-_PERIODS = 60
-"""Number of distances between equal lines that are tried, the most frequent first."""
 
 
 def operations(text: str) -> Keys:
@@ -282,14 +278,15 @@ def repeats(keys: Sequence[Hashable]) -> list[list[int]]:
 
 
 def _periods(lines: Sequence[int]) -> list[int]:
-    """Return the distances between a line and the next that is equal to it, the most frequent first."""
+    """Return the 60 most frequent distances between a line and the next that is equal to it, the most frequent first.
+
+    A layer of fewer than six lines is not worth folding.
+    """
     places = defaultdict(list)
     for place, line in enumerate(lines):
         places[line].append(place)
-    gaps = Counter(
-        b - a for lines_ in places.values() for a, b in itertools.pairwise(lines_) if b - a >= LEAST_LAYER
-    )
-    return [gap for gap, _ in gaps.most_common(_PERIODS)]
+    gaps = Counter(b - a for lines_ in places.values() for a, b in itertools.pairwise(lines_) if b - a >= 6)
+    return [gap for gap, _ in gaps.most_common(60)]
 
 
 def _stretches(lines: Sequence[int], period: int) -> list[list[int]]:

@@ -35,7 +35,6 @@ TAKEN = (
 )
 LAZY = "device"
 """The rule whose jobs build the environments of their pins themselves, because most devices are absent."""
-PINS = Path("envs")
 _held: list[TextIO] = []
 """The run's lock, for as long as this process lives."""
 
@@ -124,7 +123,7 @@ def build_environments(jobs: Iterable[Any]) -> None:
         for job in jobs
         if job.rule.name != LAZY
         for file in job.input
-        if Path(file).parent == PINS and Path(file).suffix == ".txt"
+        if Path(file).parent == Path("envs") and Path(file).suffix == ".txt"
     }
     try:
         environments.ensure_all(sorted(pins))

@@ -27,8 +27,6 @@ from stackwars.study import budget
 
 LINES = 12
 """Lines of a failed job's log that are shown."""
-LEAST_BYTES = 1_000_000
-"""A disk with less is full."""
 FULL = "No space left on device"
 """Message in the log of a job that failed because the disk is full."""
 LEAST_LEFT = 60.0
@@ -223,7 +221,7 @@ def _logged(logs: list[Path]) -> tuple[list[str], str]:
         shown = [line for line in text.splitlines() if not line.startswith(advice.LABEL)]
         lines += [f"    {line[:300]}" for line in shown[-LINES:]]
         logged += text[-20_000:]
-        if _is_full(path.parent):
+        if path.parent.exists() and shutil.disk_usage(path.parent).free < 1_000_000:
             logged += FULL  # on a full disk the log is empty too
     return lines, logged
 
@@ -243,10 +241,6 @@ def refusal(exception: str, message: str) -> str:
                 "makes; fix: see the README; the files of a preset other than full need --config preset=<it>"
             )
     return "\n".join(line for line in map(_without_stack, lines) if line)
-
-
-def _is_full(folder: Path) -> bool:
-    return folder.exists() and shutil.disk_usage(folder).free < LEAST_BYTES
 
 
 def _outputs(job: dict) -> str:
