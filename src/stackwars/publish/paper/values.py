@@ -346,19 +346,10 @@ def _machines(data: Dataset) -> Counted:
 
 
 def _removals(data: Dataset) -> Counted:
-    """Yield what share of a replay ratio YNN removes on each kind of machine."""
-    replays = data.comparisons(quantity=schema.REPLAY, device=CPU, subject=SUBJECT, baseline=BASELINE)
-    with_library, without = (
-        replays[replays["compiler"] == compiler].dropna(subset=["ratio"]).set_index("workload")[EACH_KIND]
-        for compiler in ("jaxlib-0.10.2", "jaxlib-0.10.2-no-ynn")
-    )
-    for workload in without.index.intersection(with_library.index):
-        rest = {one["machine"]: one["ratio"] for one in with_library[workload]}
-        shares = [
-            latex.percent(1 - math.log(rest[one["machine"]]) / math.log(one["ratio"]))
-            for one in without[workload]
-            if one["machine"] in rest and one["ratio"] != 1
-        ]
+    """Yield what share of a replay ratio YNN removes on each kind of machine, both sides from the same runs."""
+    rows = data.comparisons(quantity=schema.REMOVAL, device=CPU, subject=SUBJECT, baseline=BASELINE)
+    for workload, kinds in rows.set_index("workload")[EACH_KIND].items():
+        shares = [latex.percent(one["share"]) for one in kinds if not is_missing(one["share"])]
         yield f"removes/{workload}", listed(shares) if shares else None, view("why", workload)
 
 
@@ -588,7 +579,7 @@ AGGREGATES: dict[Callable[[Dataset], Counted], str] = {
     _values: view("values"),
     _overhead: view("cells", study="tables"),
     _machines: view("start"),
-    _removals: view("comparisons", quantity=schema.REPLAY),
+    _removals: view("comparisons", quantity=schema.REMOVAL),
     _reasons: view("comparisons", quantity=schema.MARGIN),
     _cpu_time: view("comparisons", quantity=schema.STEADY_CPU),
     _short_calls: view("comparisons", quantity=schema.STEADY, device=ONE_THREAD),
