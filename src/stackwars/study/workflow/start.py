@@ -178,8 +178,8 @@ def print_faults(grid: Grid, workflow: Any) -> None:
 
 
 def is_explaining(workflow: Any) -> bool:
-    """Return whether the run explains a program alone, and so measures nothing of the study."""
-    return {job.rule.name for job in workflow.dag.jobs} == {"explain"}
+    """Return whether the run only explains a program or tries new releases, and measures nothing of the study."""
+    return {job.rule.name for job in workflow.dag.jobs} <= {"explain", "radar", "radar_program"}
 
 
 def print_summary(grid: Grid, workflow: Any) -> None:
@@ -195,6 +195,10 @@ def print_summary(grid: Grid, workflow: Any) -> None:
         "report": ("report.html", "a row for each workload leads to who is slower, by how much, and why"),
         "results": (tables, "every ratio with its interval and verdict; the other tables are beside it"),
         "audit_report": (f"{grid.root}/audits.json", "which audits failed, as page 1 of the next paper says"),
+        "radar": (
+            "results/radar/radar.md",
+            "what new releases change, and the draft of a report for each fault",
+        ),
     }
     lines += [wrote(*file) for rule, file in written.items() if rule in rules]
     if lines:
