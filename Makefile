@@ -19,6 +19,9 @@
 # make releases     PROGRAM=x.py (or slow.mlir, or mha): which release of XLA or
 #                   IREE made it faster, slower or wrong (ORDER=all, or
 #                   RELEASES="0.8.3, 0.7.2 --xla_flag=value": these of jaxlib)
+# make radar        which versions on the package index are newer than the pins,
+#                   and which committed programs new releases of XLA and IREE
+#                   make slower or wrong (PROGRAMS=gemm-jax,shift_rows: these)
 # make report       report.html alone, of the full run made here (or
 #                   RESULTS=reference)
 # make audits       checks the harness for the run made here: fences, mutants,
@@ -56,7 +59,7 @@ EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--fron
 LIMIT = $(if $(MINUTES),minutes=$(MINUTES))
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS) $(LIMIT))
 
-.PHONY: help paper study explain audits smoke test test-fast releases reference report accept archive compare plan debian cluster lint set-up
+.PHONY: help paper study explain audits smoke test test-fast releases radar reference report accept archive compare plan debian cluster lint set-up
 
 help:
 	@sed -n '/^# make/,/^$$/s/^# //p' Makefile
@@ -82,6 +85,11 @@ audits: set-up
 releases: set-up
 	$(if $(value PROGRAM),,$(error expected make releases PROGRAM=<program file, StableHLO file or workload>, got none))
 	@.venv/bin/python -m stackwars.study.workflow.releases $(call quoted,RELEASES,--releases=) $(if $(RELEASES),,$(call quoted,ORDER,--order=)) -- $(call quoted,PROGRAM)
+
+radar: set-up
+	@.venv/bin/python -m stackwars.study.workflow.radar $(subst $(COMMA), ,$(PROGRAMS))
+	$(SNAKEMAKE) radar
+	@cat results/radar/radar.md
 
 reference: set-up
 	$(SNAKEMAKE) --config source=reference
@@ -138,7 +146,7 @@ NEEDED = $(ASKED_STUDIES)
 paper: NEEDED = tables $(ASKED_STUDIES)
 audits: NEEDED = audits
 explain: NEEDED = explain
-releases: NEEDED = releases
+releases radar: NEEDED = releases
 smoke test: NEEDED = all
 
 set-up:

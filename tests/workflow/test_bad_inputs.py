@@ -29,7 +29,7 @@ from stackwars.publish.report import compare
 from stackwars.setup import environments, needed
 from stackwars.study.claims import definitions
 from stackwars.study.config import CONFIG, ConfigError, load, overridden, read, validate
-from stackwars.study.workflow import explain, plan, releases, start
+from stackwars.study.workflow import explain, plan, radar, releases, start
 
 PROGRAM = '"""Twice."""\ndef inputs(rows=8):\n    return {"x": (rows, 4)}\ndef jax(x):\n    return 2 * x\n'
 LONG = "n" * 90
@@ -38,6 +38,7 @@ COMMANDS = {
     "explain": explain.main,
     "stackwars": stackwars.main,
     "releases": releases.main,
+    "radar": radar.main,
     "compare": compare.main,
     "accept": accept.main,
     "plan": plan.main,
@@ -84,6 +85,7 @@ FILES = [
 """Commands that explain or compare programs, what follows them, and what is printed."""
 TYPED = [(command, words, CANNOT, printed) for commands, words, printed in FILES for command in commands] + [
     ("releases", "a.mlir --order newest", 2, "argument --order: invalid choice: 'newest'"),
+    ("radar", "gemm-jax gemm", CANNOT, "PROGRAMS: expected some of gemm-jax, "),
     ("compare", "nowhere run", 1, "nowhere: expected the tables of a run, got no cells.csv"),
     ("accept", "nowhere", 1, "expected the tables of a run in nowhere, got none named cells.csv; fix: make paper"),
     ("plan", "--preset huge --studies", 1, 'config: preset: expected one of full, smoke, got "huge"'),

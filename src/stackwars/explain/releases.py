@@ -258,7 +258,7 @@ class Processes:
         with Worker(spec, **self.settings.limits) as worker:
             packages = worker.versions()
             checked = check(worker, self.program, self.expected)
-            if spec.is_xla and checked.ran:
+            if spec.is_xla and (checked.ran or checked.outcome.status is Status.WRONG):
                 # An old release may have no text of it.
                 with suppress(Failed):
                     hlo = digest_of_hlo(worker.hlo(self.program.label))
@@ -341,7 +341,7 @@ class Search:
                 kind, detail = "fixed", older.status_detail
             sentence = f"{where}: {kind} (in {older.version} it is not){': ' + detail if detail else ''}"
             return Change(*names, kind, detail, None, between, sentence)
-        log = _log_ratio(newer, older)
+        log = log_ratio(newer, older)
         if not newer.ran or log is None or abs(log.log) <= math.log1p(self._settings.bound):
             return None
         ratio = log.estimate()
@@ -415,7 +415,7 @@ def spread(versions: Sequence[str], newest: str, oldest: str) -> list[str]:
     return [versions[place] for place in sorted(places)]
 
 
-def _log_ratio(one: Release, other: Release) -> LogRatio | None:
+def log_ratio(one: Release, other: Release) -> LogRatio | None:
     """Return the ratio of the times of two releases; None unless they were measured in the same rounds."""
     ours, theirs = ({(group, number): ms for group, number, ms in each.times} for each in (one, other))
     shared = sorted(ours.keys() & theirs.keys())
@@ -427,9 +427,9 @@ def chained(releases: Sequence[Release], wanted: int) -> Interval | None:
 
     Rounds of the first and the release are taken if they share some. None if there is no such chain.
     """
-    total = _log_ratio(releases[wanted], releases[0])
+    total = log_ratio(releases[wanted], releases[0])
     if not total:
-        steps = [_log_ratio(older, newer) for newer, older in pairwise(releases[: wanted + 1])]
+        steps = [log_ratio(older, newer) for newer, older in pairwise(releases[: wanted + 1])]
         if None in steps:
             return None
         total = steps[0]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
 from stackwars.core import documents
-from stackwars.core.client import Worker
+from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.lines import fold, wrote
 from stackwars.core.program import Program
 from stackwars.explain import files
 from stackwars.explain.__main__ import refused
 from stackwars.explain.files import BadInput
 from stackwars.explain.kept import Kept
-from stackwars.explain.releases import ALL, ORDERS, releases
+from stackwars.explain.releases import ALL, ORDERS, Releases, releases
 from stackwars.explain.task import Settings
 from stackwars.study import cells
 from stackwars.study.config import ConfigError, load
@@ -67,8 +67,15 @@ def configured(order: str | None, versions: str | None) -> Config:
     return load(releases=rows)
 
 
-def measure(config: Config, program: str, folder: Path) -> None:
+def measure(
+    config: Config,
+    program: str,
+    folder: Path,
+    found: Callable[[Program, Releases, CompilerSpec], None] = lambda *_: None,
+) -> None:
     """Measure a program, of each framework if they lower it, in the releases of each project.
+
+    folder: to write into; its name is the program's. found: gets each program, its document and the evaluator.
 
     :raises BadInput: for a file that is no program.
     """
@@ -80,7 +87,7 @@ def measure(config: Config, program: str, folder: Path) -> None:
             memory_cap_gib=how.memory_cap_gib,
             matmul_precision=cells.settings(config).matmul_precision,
         ),
-        *(files.stem(program), folder, partial(print, flush=True)),
+        *(folder.name, folder, partial(print, flush=True)),
     )
     with ExitStack() as stack:
         session = Session(request, stack)
@@ -105,6 +112,7 @@ def measure(config: Config, program: str, folder: Path) -> None:
                 documents.write(path, asdict(document))
                 print(console(document), flush=True)
                 print(fold(wrote(path, "each release with its time, values and reason")), flush=True)
+                found(lowered, document, session.evaluator)
 
 
 def programs_of(session: Session) -> Iterator[tuple[str, Program]]:

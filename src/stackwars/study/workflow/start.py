@@ -160,7 +160,8 @@ def print_faults(grid: Grid, workflow: Any) -> None:
     """
     if workflow.touch or not grid.is_measured:
         return
-    if {job.rule.name for job in workflow.dag.jobs} == {"explain"}:  # it measures nothing of the study
+    # They measure nothing of the study.
+    if {job.rule.name for job in workflow.dag.jobs} <= {"explain", "radar", "radar_program"}:
         return
     statuses = []
     for path in map(Path, grid.result_paths("values", "cells")):
@@ -191,6 +192,10 @@ def print_summary(grid: Grid, workflow: Any) -> None:
         "report": ("report.html", "a row for each workload leads to who is slower, by how much, and why"),
         "results": (tables, "every ratio with its interval and verdict; the other tables are beside it"),
         "audit_report": (f"{grid.root}/audits.json", "which audits failed, as page 1 of the next paper says"),
+        "radar": (
+            "results/radar/radar.md",
+            "what new releases change, and the draft of a report for each fault",
+        ),
     }
     lines += [wrote(*file) for rule, file in written.items() if rule in rules]
     if lines:
