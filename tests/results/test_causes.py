@@ -150,3 +150,9 @@ def test_profiles_that_differ_the_other_way_or_hardly_show_no_class():
         assert found["op_class"] == "" and math.isnan(found["share"])
         assert found["gap_ms"] == ms - 4.0
     assert carried_by(0.5, base + class_times("torch_xla", {PRODUCTS: 2.0}))["op_class"] == PRODUCTS
+
+
+def test_a_gap_that_was_searched_stands_once_whichever_program_is_slower():
+    known = built(document(gap(ANSWER, subject="jax", baseline="torch_xla")))
+    found = explained(schema.table("comparisons", [PAIR | {"ratio": 0.5}]), known, 0.1)
+    assert [(row["subject"], row["verdict"]) for row in found] == [("jax", "cause")]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from made_tables import NEW, OLD, cell, compared, only, replay, rounds
 from stackwars.core.ratio import LogRatio
@@ -148,3 +149,44 @@ def test_forms_of_two_nodes_are_not_compared():
         pairs = zip(("scan_rnn", "unrolled_rnn"), nodes, strict=True)
         table = compared([timed("jax", name, 2.0, nodes=node) for name, node in pairs])
         assert len(table[table["quantity"] == "form"]) == count
+
+
+def form(*cells, **where):
+    return only(compared(cells), quantity="form", workload="unrolled_rnn", **where)
+
+
+def test_a_form_is_compared_with_the_plain_form_in_the_same_framework():
+    scan = [timed("jax", "scan_rnn", 2.0), timed("numpy", "scan_rnn", 7.0)]
+    found = form(*scan, timed("jax", "unrolled_rnn", 1.0))
+    assert tuple(found[["subject", "baseline", "baseline_workload"]]) == ("jax", "jax", "scan_rnn")
+    assert (found["variant"], found["ratio"], found["verdict"]) == ("steady", pytest.approx(0.5), "faster")
+    # Two equal errors: their root sum of squares, with the degrees of freedom of the fewer processes.
+    assert (found["dof"], math.log(found["high"] / 0.5)) == (2, pytest.approx(0.02 * math.sqrt(2)))
+
+
+@pytest.mark.parametrize(
+    ("cost", "verdict"),
+    [
+        (lambda v: 100 + (-1) ** v, "flat"),
+        (lambda v: 100 + 10 * v + (v == 2), "grows"),
+        (lambda v: 10 * v**2 + (v == 2), "grows faster than the size"),
+        (lambda v: 10 * v * (1 + (v % 4 == 2)), "inconclusive"),
+    ],
+)
+def test_how_the_cost_of_compiling_grows_with_a_size(cost, verdict):
+    grown = {"mode": "growth", "size": "layers", "steady_ms": 1.0}
+    cells = [cell("jax", "decode", first_ms=cost(v) + 1.0, value=v, **grown) for v in (1, 2, 4, 8)]
+    found = only(compared(cells), quantity="scaling")
+    assert (found["verdict"], found["variant"], found["rounds"]) == (verdict, "layers", 3)
+    fit = stats.linregress(np.log([1, 2, 4, 8]), np.log([cost(v) for v in (1, 2, 4, 8)]))
+    assert math.log2(found["ratio"]) == pytest.approx(fit.slope)
+    assert (found["error"], found["dof"]) == (pytest.approx(fit.stderr * math.log(2)), 2)
+    assert "scaling" not in set(compared(cells[:2])["quantity"])
+    failed = [one | {"status": "timeout"} for one in cells]
+    assert "scaling" not in set(compared(failed)["quantity"])
+
+
+def test_a_run_that_kept_no_rounds_has_their_summary():
+    one = rounds("steady", "torch_xla", (1.5,), error=0.02, basis="in turn")[0]
+    found = only(compared([JAX, TORCH], [one | {"round": None, "rounds": 4}]), quantity="steady")
+    assert tuple(found[["ratio", "error", "dof", "rounds"]]) == pytest.approx((1.5, 0.02, 3, 4))

@@ -80,3 +80,9 @@ def test_versions_that_differ_say_whose_they_are(results):
 def test_a_run_without_a_result_has_no_date(results):
     found = built(results)
     assert (found["date_utc"], found["git_revision"]) == ("never", "unknown")
+
+
+def test_device_is_present_if_any_framework_finds_it(results):
+    found = built(results)["devices"]
+    assert found["cpu"]["present"] and not found["tpu"]["present"]
+    assert found["tpu"]["reason"] == "no driver: none of /dev/accel0 exists"

@@ -278,3 +278,8 @@ def test_cell_of_two_nodes_is_invalid(results):
     found = row(results)
     assert found["status"] == "invalid"
     assert found["status_detail"].startswith("expected processes of one node, got n1, n2; fix: ")
+
+
+def test_losses_that_differ_from_those_of_most_make_one_cell_invalid(results):
+    found = trained(results, jax=1.1, torch_xla=1.0, numpy=1.0)
+    assert [one["status"] for one in found.values()] == ["invalid", "ok", "ok"]

@@ -22,7 +22,7 @@ def ended(tmp_path_factory, jax_python):
     made = study.make(
         tmp_path_factory.mktemp("ended"),
         workloads=("gemm", "layernorm", "two_matmuls"),
-        **{"rounds": 1, "timeout_s": 6, "memory_cap_gib": 1.0},
+        **{"rounds": 1, "timeout_s": 15, "memory_cap_gib": 1.0},
     )
     fakes = {f"STACKWARS_FAKE_{f}_{w}": does for (f, w), (does, *_) in BAD.items()}
     ran = made.run(study.CELLS, STACKWARS_FAKE_theirs_two_matmuls="disagree", **fakes)
@@ -56,9 +56,9 @@ def test_only_what_an_edit_touches_is_measured_again(ended):
     # One cell's result deleted: that cell, and what is made from it.
     cell, aside = made.cell("ours", "two_matmuls") / "cell.json", made.folder / "aside.json"
     cell.rename(aside)
-    planned, _ = made.plan(study.CELLS)
+    planned, _ = made.plan()
     aside.rename(cell)
-    assert planned == {"cell": 1, "tables": 1, "total": 2}
+    assert (planned["cell"], planned["tables"]) == (1, 1)
 
     # What an edit would have measured again: of a framework's pins, of sizes.
     edits = {
