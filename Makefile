@@ -3,7 +3,7 @@
 # make explain      PROGRAM=softmax.py: in which frontend and compiler it is
 #                   slow, wrong or fails, and why (or A=slow.mlir B=fast.mlir;
 #                   COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz, ASK=memory
-#                   or compile)
+#                   or compile; BUNDLE=yes or anonymous: an archive to send)
 # make paper        paper.pdf and report.html from cells measured here: the
 #                   original's study (STUDIES=stacks,matrix,beyond adds studies;
 #                   WORKLOADS=gemm,mha measures these workloads alone;
@@ -55,7 +55,7 @@ CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 # A file's name may have any character: `value` leaves the dollar signs, and the shell gets it in quotes.
 quoted = $(if $(value $1),$2'$(subst ','\'',$(value $1))')
 EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--frontends=) $(call quoted,BOUND,--bound=) $(call quoted,ASK,--ask=) \
-    $(call quoted,INPUTS,--inputs=) -- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B)
+    $(call quoted,INPUTS,--inputs=) $(call quoted,BUNDLE,--bundle=) -- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B)
 LIMIT = $(if $(MINUTES),minutes=$(MINUTES))
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS) $(LIMIT))
 

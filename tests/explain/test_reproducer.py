@@ -67,10 +67,10 @@ def fake(path, body):
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        ("return lambda arrays: arrays", 0, "no fault"),
-        ("return lambda arrays: [arrays[0] + 1]", 1, "element [0]: expected 1.5, got 2.5"),
+        ("return lambda arrays: lambda: arrays", 0, "no fault"),
+        ("return lambda arrays: lambda: [arrays[0] + 1]", 1, "element [0]: expected 1.5, got 2.5"),
         ("raise RuntimeError('no such operation')", 1, "no such operation"),
-        ("return lambda arrays: arrays[1]", 1, "the compiler or its runtime refuses it"),
+        ("return lambda arrays: lambda: arrays[1]", 1, "the compiler or its runtime refuses it"),
         ("import os; os.abort()", 1, "SIGABRT"),
         ("import time; time.sleep(60)", 1, "no end after 1 s"),
         ("import no_such_package", 2, "no_such_package"),
@@ -86,17 +86,27 @@ def test_exit_status_says_whether_the_fault_is_there(body, status, said, tmp_pat
 
 def test_large_data_stands_beside_the_file_and_small_data_in_it(tmp_path):
     path = reproducer.write(case(), tmp_path)
-    assert {file.name for file in tmp_path.iterdir()} == {"reproduce.py", "reduced.mlir"}
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "reproduce.py",
+        "reduced.mlir",
+        "case.json",
+        "inputs.npz",
+    }
     assert "np.array([1.5, inf], 'float32')" in path.read_text()
     large = [np.arange(1000, dtype=np.float32)]
     program = "module {" + " " * reproducer.TEXT + "}"
     path = reproducer.write(
         case(arguments=large, expected=expected(large), results=large, program=program), tmp_path
     )
-    assert {file.name for file in tmp_path.iterdir()} == {"reproduce.py", "reduced.mlir", "inputs.npz"}
-    fake(path, "return lambda arrays: [arrays[0]] if len(program) > 1000 else []")
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "reproduce.py",
+        "reduced.mlir",
+        "case.json",
+        "inputs.npz",
+    }
+    fake(path, "return lambda arrays: lambda: [arrays[0]] if len(program) > 1000 else []")
     assert reproducer.run(path, sys.executable, 30)[0] == 0
-    fake(path, "return lambda arrays: [arrays[0] - 1]")
+    fake(path, "return lambda arrays: lambda: [arrays[0] - 1]")
     assert reproducer.run(path, sys.executable, 30)[0] == 1
 
 
@@ -106,7 +116,7 @@ def test_inputs_from_a_seed_are_those_of_the_search(tmp_path):
     path = reproducer.write(
         case(types=types, arguments=None, expected=expected(right, 0.0), results=right), tmp_path
     )
-    fake(path, "return lambda arrays: arrays")
+    fake(path, "return lambda arrays: lambda: arrays")
     status, printed = reproducer.run(path, sys.executable, 30)
     assert status == 0, printed
     assert "seeded([((3, 2), 'float32'), ((4,), 'int32'), ((), 'bool')])" in path.read_text()
@@ -122,7 +132,7 @@ def test_element_types_that_numpy_lacks_are_named(arguments, tmp_path):
     path = reproducer.write(
         case(types=types, arguments=given, expected=expected(right, 0.0), results=right), tmp_path
     )
-    fake(path, "return lambda arrays: arrays if [a.dtype.name for a in arrays] == NAMES else []")
+    fake(path, "return lambda arrays: lambda: arrays if [a.dtype.name for a in arrays] == NAMES else []")
     path.write_text(path.read_text().replace("HERE =", f"NAMES = {[kind.name for kind in kinds]}\nHERE =", 1))
     status, printed = reproducer.run(path, sys.executable, 30)
     assert status == 0, printed

@@ -263,6 +263,10 @@ class Worker(Process):
         """Return a program in the short form of its dialects. XLA only."""
         return self.ask("pretty", path=self._write(program))
 
+    def anonymous(self, program: str | bytes) -> str:
+        """Return a program without names, locations and weights, see `mlir.anonymous`. XLA only."""
+        return self.ask("anonymous", path=self._write(program))
+
     def portable(self, text: str) -> tuple[bytes, str]:
         """Return a program as a portable artifact, and the version of StableHLO that it is in. XLA only."""
         output = self.folder / "program.bin"

@@ -18,8 +18,12 @@ from jaxlib.mlir.passmanager import PassManager
 
 from stackwars.core.compilers import ARTIFACT, function_type
 from stackwars.core.program_text import LEGALISE, missing_reason, place, refusal
-from stackwars.core.types import DTYPES
+from stackwars.core.types import DTYPES, NUMPY, redrawn
 
+NEEDED_ATTRIBUTES = {"mhlo.attributes", "mhlo.version"}
+"""Attributes of a dialect without which XLA does not know a custom call."""
+MOST_LISTED = 16
+"""Most integers or truth values of a constant that is no table of weights or indices."""
 _register_passes = cache(stablehlo.register_stablehlo_passes)
 LOOP = 100
 """Number of times that a loop is assumed to run."""
@@ -256,6 +260,66 @@ def _attribute(array: np.ndarray, kind: ir.RankedTensorType) -> ir.Attribute:
 
 def _array(elements: ir.DenseElementsAttr) -> np.ndarray:
     return np.array(np.broadcast_to(np.array(elements), ir.RankedTensorType(elements.type).shape))
+
+
+def anonymous(module: ir.Module) -> str:
+    """Return a program in the short form without names, locations and weights; changes the module.
+
+    Functions but main are f0, f1 and so on, and values v0, v1. Attributes of other dialects, of the module and of
+    arguments are left out. Constants of several floats, and of more than MOST_LISTED other elements, are drawn again,
+    see `types.redrawn`.
+
+    :raises ProgramError: for such a constant that cannot be read.
+    """
+    rng = np.random.default_rng(0)
+    with module.context, ir.Location.unknown():
+        for key in _attributes(module.operation):
+            del module.operation.attributes[key]
+        module.operation.attributes["sym_name"] = ir.StringAttr.get("part")
+        # A new name may be another function's old one.
+        for prefix in ("renamed_", "f"):
+            private = (function for function in functions(module) if name(function) != "main")
+            for number, function in enumerate(private):
+                new = f"{prefix}{number}"
+                ir.SymbolTable.replace_all_symbol_uses(name(function), new, module.operation)
+                ir.SymbolTable.set_symbol_name(function, new)
+        for op in _everything(module.operation):
+            for key in _attributes(op):
+                if key in ("arg_attrs", "res_attrs") or ("." in key and key not in NEEDED_ATTRIBUTES):
+                    del op.attributes[key]
+            if op.name == CONSTANT:
+                _redraw(op, rng)
+    order: dict[str, int] = {}
+    return re.sub(r"%([\w$.-]+)", lambda match: f"%v{order.setdefault(match[1], len(order))}", str(module))
+
+
+def _attributes(op: ir.Operation) -> list[str]:
+    # Later bindings iterate over the names.
+    return [getattr(one, "name", one) for one in op.attributes]
+
+
+def _everything(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield all operations inside an operation."""
+    for inner in nested(op):
+        yield inner
+        yield from _everything(inner)
+
+
+def _redraw(constant: ir.Operation, rng: np.random.Generator) -> None:
+    kind = ir.RankedTensorType(constant.results[0].type)
+    value, scalar = str(constant.attributes["value"].type), str(kind.element_type)
+    try:
+        elements = ir.DenseElementsAttr(constant.attributes["value"])
+    except ValueError:
+        raise ProgramError(
+            f"expected a dense constant, got another one of {value}; fix: print it whole"
+        ) from None
+    is_number = scalar.startswith(("f", "bf", "complex"))
+    if elements.is_splat or (not is_number and math.prod(kind.shape) <= MOST_LISTED):
+        return
+    if scalar not in NUMPY:
+        raise ProgramError(f"expected constants of NumPy's types, got {value}; fix: give it as an argument")
+    constant.attributes["value"] = _attribute(redrawn(_array(elements), rng), kind)
 
 
 def functions(module: ir.Module) -> list[ir.Operation]:

@@ -119,6 +119,30 @@ def dtype_of(name: str) -> np.dtype:
     return np.dtype(getattr(ml_dtypes, name) if name in _FURTHER.values() else name)
 
 
+def redrawn(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return random values with an array's shape and type, and about the mean and deviation of its finite elements.
+
+    Elements of one sign keep it, and those that are not finite stay where they are. Integers have the range alone.
+    """
+    if array.dtype.kind == "c":
+        return (redrawn(array.real, rng) + 1j * redrawn(array.imag, rng)).astype(array.dtype)
+    if not array.size:
+        return array
+    if array.dtype == np.bool_:
+        return rng.random(array.shape) < array.mean()
+    if not is_float(array.dtype):
+        low, high = int(plain(array).min()), int(plain(array).max())
+        wide = np.uint64 if low >= 0 else np.int64
+        return rng.integers(low, high, array.shape, dtype=wide, endpoint=True).astype(array.dtype)
+    values = array.astype(np.float64)
+    is_finite = np.isfinite(values)
+    known = values[is_finite] if is_finite.any() else np.zeros(1)
+    drawn = rng.normal(known.mean(), known.std(), array.shape)
+    if known.min() >= 0 or known.max() <= 0:
+        drawn = np.copysign(drawn, known.mean())
+    return np.where(is_finite, drawn, values).astype(array.dtype)
+
+
 def plain(array: np.ndarray) -> np.ndarray:
     """Return an array whose elements NumPy itself has: narrow floats in float32, narrow integers in int8."""
     if array.dtype.isbuiltin == 1:

@@ -111,6 +111,12 @@ class Commands:
 
         return str(mlir.read(Path(path).read_bytes()))
 
+    def anonymous(self, path: str) -> str:
+        """Return the program of a file without names, locations and weights."""
+        from stackwars.core import mlir
+
+        return mlir.anonymous(mlir.read(Path(path).read_bytes()))
+
     def portable(self, path: str, output: str) -> str:
         """Write the program of a file as a portable artifact; return the version of StableHLO that it is in."""
         from stackwars.core import mlir

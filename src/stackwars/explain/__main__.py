@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from stackwars.core.client import CompilerSpec
-from stackwars.explain import driver, files
+from stackwars.explain import bundle, driver, files
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import BadInput
 from stackwars.explain.task import ASKS, TIME, Settings
@@ -31,6 +31,9 @@ STATUSES = """Exit status: 0 if every program is right and there is no gap beyon
 crashes, does not end, is refused or is not judged, or if they compute different things; 2 if there is a gap (of two
 StableHLO files: if the first is slower), or a framework compiles in more than one call; 3 if there is no
 answer."""
+RERUN = {bundle.FIXED: 0, bundle.STILL: 1, bundle.DIFFERENT: 2, bundle.NOT_DECIDED: CANNOT}
+RERUN_STATUSES = f"Exit status: {', '.join(f'{status} if it is {word}' for word, status in RERUN.items())}."
+BUNDLE_HELP = "write bundle.zip, which `stackwars rerun` takes: yes, or anonymous without names and weights"
 LOADERS = "stackwars.program_files"
 """Entry points that explain a program file: functions of (options, say) that return an answer."""
 
@@ -60,7 +63,7 @@ def objective(text: str) -> str:
 
 def parser() -> argparse.ArgumentParser:
     result = Parser(prog="stackwars", description="Explain why programs differ.")
-    commands = result.add_subparsers(dest="command", required=True, metavar="explain")
+    commands = result.add_subparsers(dest="command", required=True, metavar="explain or rerun")
     explain = commands.add_parser(
         "explain",
         help="who is slow, wrong, crashed or refused, and why",
@@ -91,6 +94,14 @@ def parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("--output", type=Path, help="folder to write into (default explain/<name>)")
     explain.add_argument("--name", help="of the answer (default: the files' names)")
+    explain.add_argument("--bundle", choices=(bundle.PLAIN, bundle.ANONYMOUS), default="", help=BUNDLE_HELP)
+    rerun = commands.add_parser(
+        "rerun",
+        help="whether what a bundle shows is fixed",
+        description=f"{rerun_bundle.__doc__}\n{RERUN_STATUSES}",
+    )
+    rerun.add_argument("a", type=Path, metavar="BUNDLE", help="a bundle.zip that `explain --bundle` wrote")
+    rerun.add_argument("--python", default=sys.executable, help="of an environment with the compiler and NumPy")
     return result
 
 
@@ -126,6 +137,7 @@ def explain_files(options: argparse.Namespace, say: Callable[[str], None]) -> An
         say=say,
         seed=files.SEED,
         inputs=str(options.inputs.resolve()) if options.inputs else "",
+        bundle=options.bundle,
     )
 
 
@@ -143,6 +155,14 @@ def explain_program_file(options: argparse.Namespace, say: Callable[[str], None]
         f"{options.a}: expected a StableHLO file, got a program file, for which nothing here has frontends; "
         f"fix: make explain PROGRAM={options.a} in the repository"
     )
+
+
+def rerun_bundle(options: argparse.Namespace) -> NoReturn:
+    """Run what a bundle shows again in an environment, by this version's code: none of the archive is executed."""
+    with refused(bundle.BundleError):
+        word, detail = bundle.rerun(options.a, options.python)
+        print(f"{word}: {detail}")
+        sys.exit(RERUN[word])
 
 
 def end_with(
@@ -180,6 +200,8 @@ def refused(*refusals: type[Exception]) -> Iterator[None]:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     options = parser().parse_args(arguments)
+    if options.command == "rerun":
+        rerun_bundle(options)
     stream = sys.stderr if options.json else sys.stdout
     explain = explain_program_file if options.a.suffix == ".py" else explain_files
     end_with(lambda: explain(options, partial(print, file=stream, flush=True)), as_json=options.json)

@@ -428,7 +428,7 @@ class LongFinder(Finder):
             seconds=least / 2e9,
         )
         with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
-            path = reproducer.write(case, Path(folder))
+            path = reproducer.write(case, self.kept.folder or Path(folder))
             with contextlib.suppress(subprocess.TimeoutExpired):
                 status, printed = reproducer.run(path, spec.python or sys.executable, 2 * case.timeout_s)
                 self.say(printed)

@@ -25,7 +25,7 @@ from stackwars.core.outcome import Failed, Outcome, Status, of_exception
 from stackwars.core.program import GraphError, Program
 from stackwars.core.program_text import refusal
 from stackwars.explain import answer as answers
-from stackwars.explain import cause, compile_time, console, fault, memory, page, parting
+from stackwars.explain import bundle, cause, compile_time, console, fault, memory, page, parting
 from stackwars.explain import table as tables
 from stackwars.explain.answer import (
     FAILED,
@@ -77,6 +77,7 @@ class Explanation:
     workers of frameworks without StableHLO, with a `program`. lower: makes a program with other sizes. unavailable:
     why a compiler, a program or a native cannot be tried, by name. say: takes a line of progress or of the answer.
     inputs: the .npz that the arguments are from. source: a digest of what decides the natives' computation.
+    bundle: PLAIN or ANONYMOUS of `bundle`, to write an archive too.
     """
 
     programs: list[Program]
@@ -98,6 +99,7 @@ class Explanation:
     seed: int = 0
     inputs: str = ""
     source: str = ""
+    bundle: str = ""
 
     def __post_init__(self) -> None:
         if self.settings.ask != TIME:
@@ -142,6 +144,9 @@ class Explanation:
             known = replace(known, headline=headline(known))
             page.write(self.output, known)
         self.say("\n" + console.wrapped([known.headline, *page.written(self.output)]))
+        if self.bundle:
+            parts = (known, self.output, self.programs, self.compilers, self.evaluator)
+            self.say(console.wrapped([bundle.pack(*parts, is_anonymous=self.bundle == bundle.ANONYMOUS)]))
         return known
 
     def _table(self, expected: Mapping[str, Expected]) -> Table:

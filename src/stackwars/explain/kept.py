@@ -22,6 +22,7 @@ class Kept:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
         self._path = folder / "kept.jsonl" if folder else None
         self._values: dict[str, Any] = {}
         if not self._path or not self._path.exists():

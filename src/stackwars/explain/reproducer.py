@@ -1,27 +1,31 @@
-"""Write a fault as one Python file that needs a compiler and NumPy alone, and run it in a fresh process.
+"""Write a fault or a gap as one Python file that needs a compiler and NumPy alone, and run it in a fresh process.
 
 reproduce.py has the program's text, its inputs and what was expected, unless they are large: then it reads
-reduced.mlir and inputs.npz beside it. It exits with 1 while the fault is there and with 0 once it is gone.
+reduced.mlir and inputs.npz beside it. It exits with 1 while the fault is there and with 0 once it is gone. case.json
+and inputs.npz have all of a case, so that `read` returns it.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from stackwars.core import documents
 from stackwars.core.judge import Expected, errors
 from stackwars.core.launch import clean_environ
-from stackwars.core.types import dtype, plain, shape
-from stackwars.explain import standalone
+from stackwars.core.types import DTYPES, dtype, plain, read_npz, shape
+from stackwars.explain import answer, standalone
 
 REPRODUCER, PROGRAM, INPUTS, LOG = "reproduce.py", "reduced.mlir", "inputs.npz", "reproduce.log"
+CASE, OTHER = "case.json", "other.mlir"
 TEXT = 40_000
 """Most characters of a program inside the file."""
 VALUES = 256
@@ -29,6 +33,9 @@ VALUES = 256
 CHECKED = 16
 """Wrong elements of a large result that are checked at most."""
 SEED = 0
+MOST_S = 600.0
+"""Most seconds of a case that was read."""
+TYPES = {np.dtype(kind).name: np.dtype(kind) for kind in DTYPES.values()}
 _HEADER = '''"""{doc}
 
 usage: python {name}; it exits with 1 while the fault is there, with 0 once it is gone.
@@ -38,6 +45,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 '''
@@ -45,12 +53,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Case:
-    """A fault that a reproducer shows.
+    """A fault, or a gap between two programs, that a reproducer shows.
 
     doc: lines about the fault. module: xla or iree. options: XLA's debug options, or IREE's flags. program: text.
     arguments: values; None for those from `seeded`, which all are or none. expected: the right results; None if they
     are not known. results: what the compiler gave in place of them; [] if it gave none. first: a small program.
-    seconds: of the processor, from which on compiling is the fault; 0 for other faults.
+    seconds: of the processor, from which on compiling is the fault; 0 for other faults. other: a program that is
+    faster by more than the bound, with its types and arguments. checks: what is compared of each result, if it was
+    read; by default it follows from expected and results.
     """
 
     doc: str
@@ -64,6 +74,36 @@ class Case:
     timeout_s: float = 120
     first: str = ""
     seconds: float = 0.0
+    other: str = ""
+    other_types: Sequence[tuple[tuple[int, ...], np.dtype]] = ()
+    other_arguments: Sequence[np.ndarray] | None = None
+    bound: float = 0.0
+    checks: Sequence[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """scale: the largest size of a result's right values. limit: of an error over it."""
+
+    scale: float
+    limit: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """The content of case.json: a `Case` without programs and arrays. Types are shapes with NumPy's names."""
+
+    doc: str
+    module: str
+    options: dict[str, str | bool | int | float] | list[str]
+    types: list[tuple[list[int], str]]
+    other_types: list[tuple[list[int], str]]
+    is_seeded: bool
+    checks: list[Check]
+    timeout_s: float
+    first: str
+    seconds: float
+    bound: float
 
 
 def seeded(types: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:
@@ -86,18 +126,28 @@ def write(case: Case, folder: Path) -> Path:
     """Write the reproducer and the files that it needs into a folder; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / PROGRAM).write_text(case.program)
-    arrays: dict[str, np.ndarray] = {}
-    arguments = _arguments(case, arrays)
-    program = f"(HERE / {PROGRAM!r}).read_text()"
-    if len(case.program) <= TEXT and '"""' not in case.program:
-        program = f'r"""\n{case.program}"""'
+    (folder / OTHER).unlink(missing_ok=True)
+    if case.other:
+        (folder / OTHER).write_text(case.other)
+    rows = _checks(case)
+    _save(case, rows, folder)
+    sides = [("ARGUMENTS", "a", case.types, case.arguments)]
+    entry = {"program": "PROGRAM", "options": repr(case.options), "arguments": "ARGUMENTS"}
     compile_program = getattr(standalone, f"compile_{case.module}")
-    used = (
-        *(compile_program, standalone.wrong_elements, standalone.check_compilation, standalone.check),
-        standalone.main,
-    )
-    compilation = f', "first": {case.first!r}, "seconds": {case.seconds:.2f}' if case.seconds else ""
-    is_plain = all(kind.isbuiltin == 1 for _, kind in case.types)
+    used = [compile_program, *([standalone.compile_jaxlib] if case.module == "xla" else [])]
+    if case.other:
+        sides.append(("OTHERS", "b", case.other_types, case.other_arguments))
+        entry |= {"other": "OTHER", "others": "OTHERS", "bound": repr(case.bound)}
+        used += [standalone.time_both, standalone.compare]
+        constants = "PROCESSES, STUDENT, SECONDS"
+    else:
+        entry["expected"] = "EXPECTED"
+        if case.seconds:
+            entry |= {"first": repr(case.first), "seconds": f"{case.seconds:.2f}"}
+        used += [standalone.wrong_elements, standalone.check_compilation, standalone.check, standalone.main]
+        constants = "WRONG, REFUSED, LONG"
+    is_plain = all(kind.isbuiltin == 1 for _, kind in (*case.types, *case.other_types))
+    is_large = any(array.size > VALUES for *_, arrays in sides for array in arrays or ())
     doc = case.doc.replace('"""', "'''").replace("\\", "/").strip()
     text = [
         _HEADER.format(doc=doc, name=REPRODUCER),
@@ -105,49 +155,133 @@ def write(case: Case, folder: Path) -> Path:
         "import numpy as np\n\n",
         "HERE = Path(__file__).resolve().parent\n",
         "nan, inf = np.nan, np.inf\n",
-        f"WRONG, REFUSED, LONG = {standalone.WRONG}, {standalone.REFUSED}, {standalone.LONG}"
-        "  # exit statuses of the child\n",
-        f"PROGRAM = {program}\n",
-        f"INPUTS = np.load(HERE / {INPUTS!r})\n" if arrays else "",
-        *(f"{line}\n" for line in arguments),
+        f"{constants} = {', '.join(str(getattr(standalone, name)) for name in constants.split(', '))}\n",
+        f"PROGRAM = {_text(case.program, PROGRAM)}\n",
+        f"OTHER = {_text(case.other, OTHER)}\n" if case.other else "",
+        f"INPUTS = np.load(HERE / {INPUTS!r})\n" if is_large else "",
+        _seeded_source() if any(arrays is None for *_, arrays in sides) else "",
+        *(f"{line}\n" for side in sides for line in _arguments(*side)),
         "EXPECTED = [  # at: places in the flattened result; an error over limit * scale is a fault\n",
-        *(f"    {row!r},\n" for row in _checks(case)),
+        *(f"    {row!r},\n" for row in rows),
         "]\n\n\n",
         "\n\n".join(inspect.getsource(function) for function in used),
         '\n\nif __name__ == "__main__":\n',
-        f'    case = {{"program": PROGRAM, "options": {case.options!r}, "arguments": ARGUMENTS, ',
-        f'"expected": EXPECTED{compilation}}}\n',
-        f"    main(case, {compile_program.__name__}, {case.timeout_s!r})\n",
+        f"    case = {{{', '.join(f'{key!r}: {value}' for key, value in entry.items())}}}\n",
+        f"    {used[-1].__name__}(case, {compile_program.__name__}, {case.timeout_s!r})\n",
     ]
-    if arrays:
-        np.savez_compressed(folder / INPUTS, **arrays)
-    else:
-        (folder / INPUTS).unlink(missing_ok=True)
     path = folder / REPRODUCER
     path.write_text("".join(text))
     return path
 
 
-def _arguments(case: Case, arrays: dict[str, np.ndarray]) -> list[str]:
-    """Return the lines that define ARGUMENTS; adds large values to `arrays`."""
-    if case.arguments is None:
-        source = inspect.getsource(seeded).replace(": Sequence[tuple[tuple[int, ...], np.dtype]]", "")
-        source = source.replace(" -> list[np.ndarray]", "")
-        types = [(tuple(shape), np.dtype(dtype).name) for shape, dtype in case.types]
-        return [f"SEED = {SEED}", "", "", source, "", f"ARGUMENTS = seeded({types!r})"]
-    lines = ["ARGUMENTS = ["]
-    for number, array in enumerate(case.arguments):
+def _text(program: str, file: str) -> str:
+    """Return a program as an expression of Python. A text that could end the literal is read from its file."""
+    is_safe = '"""' not in program and program.endswith("\n")
+    return f'r"""\n{program}"""' if is_safe and len(program) <= TEXT else f"(HERE / {file!r}).read_text()"
+
+
+def _seeded_source() -> str:
+    source = inspect.getsource(seeded).replace(": Sequence[tuple[tuple[int, ...], np.dtype]]", "")
+    return f"SEED = {SEED}\n\n\n{source.replace(' -> list[np.ndarray]', '')}\n\n"
+
+
+def _arguments(
+    name: str,
+    prefix: str,
+    types: Sequence[tuple[tuple[int, ...], np.dtype]],
+    arrays: Sequence[np.ndarray] | None,
+) -> list[str]:
+    """Return the lines that define a program's arguments. prefix: of the names of large ones in the inputs' file."""
+    if arrays is None:
+        return [f"{name} = seeded({[(tuple(shape), np.dtype(dtype).name) for shape, dtype in types]!r})"]
+    lines = [f"{name} = ["]
+    for number, array in enumerate(arrays):
         if array.size <= VALUES:
             inside = f"np.array({_numbers(array)}, {array.dtype.name!r}).reshape({array.shape})"
         else:
-            inside = f'INPUTS["a{number}"]'
+            inside = f'INPUTS["{prefix}{number}"]'
             if array.dtype.isbuiltin != 1:
-                # A .npz file has no name for the element type.
                 inside += f".view({array.dtype.name!r})"
-                array = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
-            arrays[f"a{number}"] = array
         lines.append(f"    {inside},")
     return [*lines, "]"]
+
+
+def _save(case: Case, rows: Sequence[dict[str, Any]], folder: Path) -> None:
+    """Write case.json, and all arrays of a case."""
+    types, other_types = (
+        [(list(shape), np.dtype(dtype).name) for shape, dtype in one] for one in (case.types, case.other_types)
+    )
+    record = Record(
+        *(case.doc, case.module, case.options, types, other_types, case.arguments is None),
+        *([Check(row["scale"], row["limit"]) for row in rows], float(case.timeout_s), case.first),
+        *(case.seconds, case.bound),
+    )
+    documents.write(folder / CASE, asdict(record))
+    arrays = {f"at{number}": np.array(row["at"], np.int64) for number, row in enumerate(rows)}
+    arrays |= {f"right{number}": np.array(row["values"]) for number, row in enumerate(rows)}
+    for prefix, values in (("a", case.arguments), ("b", case.other_arguments)):
+        for number, array in enumerate(values or ()):
+            if array.dtype.isbuiltin != 1:
+                # A .npz file has no name for the element type.
+                array = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)
+            arrays[f"{prefix}{number}"] = array
+    np.savez_compressed(folder / INPUTS, **arrays)
+
+
+def read(folder: Path) -> Case:
+    """Return the case that `write` wrote into a folder. Nothing of it is executed.
+
+    :raises ValueError: if the files hold something else.
+    """
+    record = answer.parse(Record, documents.read(folder / CASE))
+    arrays = read_npz(folder / INPUTS)
+    types, others = (
+        [(tuple(at), _known(name)) for at, name in one] for one in (record.types, record.other_types)
+    )
+    values = {}
+    for prefix, kinds in (("a", types), ("b", others)):
+        values[prefix] = None if record.is_seeded else [
+            _argument(arrays, f"{prefix}{number}", *kind) for number, kind in enumerate(kinds)
+        ]  # fmt: skip
+    checks = [
+        {"at": _numeric(arrays, f"at{number}").tolist(), "values": _numeric(arrays, f"right{number}").tolist()}
+        | asdict(check)
+        for number, check in enumerate(record.checks)
+    ]
+    if record.module not in ("xla", "iree") or isinstance(record.options, list) != (record.module == "iree"):
+        raise ValueError(f"{folder / CASE}: expected xla with options or iree with flags, got {record.module}")
+    if not (math.isfinite(record.timeout_s) and math.isfinite(record.seconds) and math.isfinite(record.bound)):
+        raise ValueError(f"{folder / CASE}: expected finite numbers, got another one")
+    return Case(
+        *(record.doc, record.module, record.options, (folder / PROGRAM).read_text(), types, values["a"]),
+        timeout_s=min(record.timeout_s, MOST_S),
+        first=record.first,
+        seconds=record.seconds,
+        other=(folder / OTHER).read_text() if (folder / OTHER).exists() else "",
+        other_types=others,
+        other_arguments=values["b"],
+        bound=record.bound,
+        checks=checks,
+    )
+
+
+def _known(name: str) -> np.dtype:
+    if name not in TYPES:
+        raise ValueError(f"expected an element type of {', '.join(TYPES)}, got {name}")
+    return TYPES[name]
+
+
+def _numeric(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
+    if name not in arrays or arrays[name].dtype.kind not in "biufc":
+        raise ValueError(f"{INPUTS}: expected numbers as {name}, got none; fix: pack it again")
+    return arrays[name]
+
+
+def _argument(arrays: dict[str, np.ndarray], name: str, extents: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+    array = _numeric(arrays, name)
+    if array.shape != extents or array.dtype.itemsize != kind.itemsize:
+        raise ValueError(f"{INPUTS}: expected {name} of shape {extents}, got {array.shape}; fix: pack it again")
+    return array if array.dtype == kind else array.view(kind)
 
 
 def _numbers(array: np.ndarray) -> str:
@@ -159,6 +293,8 @@ def _numbers(array: np.ndarray) -> str:
 
 def _checks(case: Case) -> list[dict[str, Any]]:
     """Return what is checked of each result: every element if they are few, else some of the wrong ones."""
+    if case.checks is not None:
+        return list(case.checks)
     if case.expected is None:
         return []
     rows, expected = [], case.expected

@@ -2,23 +2,74 @@
 
 A case is {"program": text, "options": XLA's options or IREE's flags, "arguments": arrays, "expected": [{"at", "values",
 "scale", "limit"} for each result]}. at: places in the flattened result; scale: the largest size of its right values.
-A case of a long compilation has "seconds" of the processor besides, and "first", a small program.
+A case of a long compilation has "seconds" of the processor besides, and "first", a small program. A case of a gap has
+"other", a faster program, "others", its arguments, and "bound", in place of expected values.
+A function that compiles returns a function of arrays, which returns a function that calls the program once.
 """
 
 import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 
 WRONG, REFUSED, LONG = 10, 11, 12  # exit statuses of the child
+PROCESSES, STUDENT, SECONDS = (
+    5,
+    2.776,
+    1.0,
+)  # of a gap: fresh processes, their t of 95 %, and the timing in each
+
+
+def compile_jaxlib(program, options):
+    """Compile with jaxlib's XLA for the CPU, where JAX is not installed: 0.7.1 and 0.10.2 were tried."""
+    from importlib import metadata
+    from types import SimpleNamespace
+
+    from jaxlib import xla_client
+
+    print("jaxlib", metadata.version("jaxlib"), flush=True)
+    print("without JAX", flush=True)
+    # Later releases look for JAX in every call. This ends the search early: it takes 0.04 ms in place of 0.1.
+    sys.modules["jax"] = None
+    client = xla_client.make_cpu_client()
+    device = client.local_devices()[0]
+    chosen = xla_client.CompileOptions()
+    chosen.env_option_overrides = list(options.items())
+    if "@lapack_" in program:
+        from jaxlib import lapack
+
+        lapack._lapack.initialize()
+    loaded = client.compile_and_load(program, xla_client.DeviceList((device,)), chosen)
+
+    class OneDevice(xla_client.SingleDeviceSharding):
+        memory_kind = None
+
+        def _to_xla_hlo_sharding(self, _):
+            return xla_client.HloSharding.replicate()
+
+    def put(array):
+        if hasattr(client, "buffer_from_pyval"):
+            return client.buffer_from_pyval(array, device)
+        kind = SimpleNamespace(shape=array.shape, dtype=array.dtype, weak_type=False)
+        return xla_client.batched_device_put(kind, OneDevice(device), [array], [device], enable_x64=True)
+
+    def bind(arrays):
+        buffers = [put(array) for array in arrays]
+        return lambda: [one._single_device_array_to_np_array_did_copy()[0] for one in loaded.execute(buffers)]
+
+    return bind
 
 
 def compile_xla(program, options):
-    """Compile with XLA for the CPU, as jax.jit does; return a function of arrays that returns a list of arrays."""
+    """Compile with XLA for the CPU, as jax.jit does."""
+    import importlib.util
     import os
 
+    if not importlib.util.find_spec("jax"):
+        return compile_jaxlib(program, options)
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
     from jax._src import compiler
@@ -36,18 +87,23 @@ def compile_xla(program, options):
     chosen = compiler.get_compile_options(1, 1, np.array([[0]]), env_options_overrides=options)
     with mlir.make_ir_context():
         module = ir.Module.parse(program)
+        if "sym_name" not in module.operation.attributes:  # JAX requires it
+            module.operation.attributes["sym_name"] = ir.StringAttr.get("program")
         if hasattr(compiler, "backend_compile_and_load"):
             devices = xla_client.DeviceList((device,))
             loaded = compiler.backend_compile_and_load(device.client, module, devices, chosen, [])
         else:
             loaded = compiler.backend_compile(device.client, module, chosen, [])
-    return lambda arrays: [
-        np.asarray(one) for one in loaded.execute([jax.device_put(a, device) for a in arrays])
-    ]
+
+    def bind(arrays):
+        buffers = [jax.device_put(array, device) for array in arrays]
+        return lambda: [np.asarray(one) for one in loaded.execute(buffers)]
+
+    return bind
 
 
 def compile_iree(program, options):
-    """Compile with IREE; options: flags. Return a function of arrays that returns a list of arrays."""
+    """Compile with IREE; options: flags."""
     from importlib import metadata
 
     from iree import compiler, runtime
@@ -57,11 +113,16 @@ def compile_iree(program, options):
     config = runtime.Config("local-task")
     main = runtime.load_vm_module(runtime.VmModule.copy_buffer(config.vm_instance, compiled), config)["main"]
 
-    def call(arrays):
-        results = main(*arrays)
-        return [one.to_host() for one in (results if isinstance(results, tuple | list) else (results,))]
+    def bind(arrays):
+        buffers = [runtime.asdevicearray(config.device, array) for array in arrays]
 
-    return call
+        def call():
+            results = main(*buffers)
+            return [one.to_host() for one in (results if isinstance(results, tuple | list) else (results,))]
+
+        return call
+
+    return bind
 
 
 def wrong_elements(values, expected):
@@ -91,10 +152,11 @@ def check(case, compile_program):
     """Compile the program and run it three times; exit with WRONG, REFUSED or 0."""
     tries = []
     try:
-        run = compile_program(case["program"], case["options"])
+        bind = compile_program(case["program"], case["options"])
         print("compiled", flush=True)
-        tries = [run(case["arguments"]) for _ in range(3)]
-    except ImportError:
+        call = bind(case["arguments"])
+        tries = [call() for _ in range(3)]
+    except (ImportError, AttributeError):  # another package, or a release with another interface
         raise
     except Exception as error:
         print(f"{type(error).__name__}: {str(error)[:2000]}", flush=True)
@@ -130,3 +192,50 @@ def main(case, compile_program, timeout_s):
         sys.exit("FAULT: wrong values" if status == WRONG else "FAULT: the compiler or its runtime refuses it")
     print("no fault" if status == 0 else "expected jaxlib or IREE, and NumPy; fix: install them")
     sys.exit(2 if status else 0)
+
+
+def time_both(case, compile_program):
+    """Time two programs in alternating rounds, and print the ratio of the fastest tenths of their rounds."""
+    sides = (("program", "arguments"), ("other", "others"))
+    calls = [compile_program(case[text], case["options"])(case[arrays]) for text, arrays in sides]
+    for call in calls:
+        call()
+    rounds, end = [], time.perf_counter() + SECONDS
+    while len(rounds) < 3 or time.perf_counter() < end:
+        seconds = [0.0, 0.0]
+        for side in (0, 1) if len(rounds) % 2 else (1, 0):
+            start = time.perf_counter()
+            calls[side]()
+            seconds[side] = time.perf_counter() - start
+        rounds.append(seconds)
+    a, b = np.quantile(rounds, 0.1, axis=0)
+    print(f"{1e3 * a:.4g} ms and {1e3 * b:.4g} ms: {a / b:.4f}", flush=True)
+
+
+def compare(case, compile_program, timeout_s):
+    """Time both programs in fresh processes; exit with 1 while the gap is there, 0 once it is gone, 2 if unknown."""
+    if sys.argv[1:] == ["--child"]:
+        time_both(case, compile_program)
+        sys.exit(0)
+    ratios = []
+    for _ in range(PROCESSES):
+        child = [sys.executable, __file__, "--child"]
+        try:
+            done = subprocess.run(child, stdout=subprocess.PIPE, text=True, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            print(f"no end after {timeout_s:g} s")
+            sys.exit(2)
+        print(done.stdout, end="", flush=True)
+        if done.returncode:
+            print("expected two programs that run, in jaxlib or IREE with NumPy")
+            sys.exit(2)
+        ratios.append(float(done.stdout.split()[-1]))
+    logs = np.log(ratios)
+    half = STUDENT * logs.std(ddof=1) / PROCESSES**0.5
+    value, low, high = np.exp([logs.mean(), logs.mean() - half, logs.mean() + half])
+    print(f"ratio {value:.3f} ({low:.3f} to {high:.3f}) of {PROCESSES} fresh processes", flush=True)
+    most = 1 + case["bound"]
+    if low > most:
+        sys.exit("FAULT: the first program is slower")
+    print("no gap" if high <= most else "the interval includes the bound")
+    sys.exit(0 if high <= most else 2)

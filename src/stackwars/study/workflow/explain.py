@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from stackwars.core.launch import RUNNER
-from stackwars.explain import driver, files, recompilation
-from stackwars.explain.__main__ import STATUSES, Parser, end_with, not_negative, objective
+from stackwars.explain import bundle, driver, files, recompilation
+from stackwars.explain.__main__ import BUNDLE_HELP, STATUSES, Parser, end_with, not_negative, objective
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import SUFFIXES, BadInput
 from stackwars.explain.task import TIME, Settings
@@ -89,6 +89,7 @@ def request(options: argparse.Namespace, say: Say) -> Request:
         *(config, options.program, names["frontends"], replace(settings, bound=bound, ask=options.ask), name),
         *(options.output or Path(FOLDER, name), say, names["compilers"], options.b, options.inputs),
         " ".join(["make explain", *(f"{key}={shlex.quote(value)}" for key, value in words.items() if value)]),
+        options.bundle,
     )
 
 
@@ -126,6 +127,7 @@ def explain(request: Request) -> Answer:
             output=request.output,
             say=request.say,
             seed=session.seed,
+            bundle=request.bundle,
             **details,
         )
 
@@ -206,7 +208,7 @@ def explain_program_file(options: argparse.Namespace, say: Say) -> Answer:
     """
     defaults = vars(parser().parse_args(["--", str(options.a)]))
     chosen = {"bound": options.bound, "ask": options.ask, "name": options.name or "", "output": options.output}
-    chosen |= {"b": str(options.b or ""), "inputs": str(options.inputs or "")}
+    chosen |= {"b": str(options.b or ""), "inputs": str(options.inputs or ""), "bundle": options.bundle}
     ask = ["--ask", options.ask] if options.ask != TIME else []
     command = shlex.join(["stackwars", "explain", *ask, str(options.a)])
     return explain(replace(request(argparse.Namespace(**defaults | chosen), say), command=command))
@@ -226,6 +228,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--frontends", default="", help="likewise")
     result.add_argument("--bound", type=not_negative, help="the gap that is worth explaining")
     result.add_argument("--ask", type=objective, default=TIME, help="time (default), memory or compile")
+    result.add_argument("--bundle", choices=(bundle.PLAIN, bundle.ANONYMOUS), default="", help=BUNDLE_HELP)
     result.add_argument("--inputs", default="", help="an .npz with the values of a StableHLO file's arguments")
     result.add_argument("--preset", default="", help="whose sizes a workload has")
     result.add_argument("--name", default="", help="of the answer")

@@ -57,6 +57,7 @@ class Request:
 
     program: a program file, a workload or a StableHLO file. frontends, compilers: of the configuration. b: a StableHLO
     file that it is compared with. inputs: an .npz with the values of its arguments. command: repeats the request.
+    bundle: see `driver.Explanation`.
     """
 
     config: Config
@@ -70,6 +71,7 @@ class Request:
     b: str = ""
     inputs: str = ""
     command: str = ""
+    bundle: str = ""
 
 
 def source(program: str) -> Path:
