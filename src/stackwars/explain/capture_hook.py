@@ -2,7 +2,7 @@
 
 `capture.py` starts the process with a copy of this file as sitecustomize, so it runs in the user's Python and imports
 nothing of this package. A process writes each module of JAX when it compiles it, and `<pid>.json` when it ends:
-{"modules": [{"name", "file", "calls", "compile_s", "arguments"}], "is_exact": whether all calls are counted}. A module
+{"modules": [{"name", "file", "calls", "arguments"}], "is_exact": whether all calls are counted}. A module
 of PyTorch/XLA is dumped by XLA into `xla-<pid>`, and PyTorch/XLA writes its executions into `xla-<pid>.txt`.
 """
 
@@ -15,7 +15,6 @@ import json
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 
 FOLDER = "STACKWARS_CAPTURE"
@@ -29,8 +28,8 @@ SAMPLE = 1 << 22
 
 
 class Module:
-    def __init__(self, name, file, compile_s):
-        self.name, self.file, self.compile_s = name, file, compile_s
+    def __init__(self, name, file):
+        self.name, self.file = name, file
         self.calls, self.arguments = 0, None
 
 
@@ -41,13 +40,13 @@ class Recorder:
         self.folder, self.modules, self.is_exact = folder, {}, True
         atexit.register(self.write)
 
-    def add(self, name, text, compile_s):
+    def add(self, name, text):
         """Return the module of a text, which is written to a file when it is new."""
         key = hashlib.sha256(text.encode()).hexdigest()
         if key not in self.modules:
             file = f"{os.getpid()}-{key}.mlir"
             (self.folder / file).write_text(text)
-            self.modules[key] = Module(name, file, compile_s)
+            self.modules[key] = Module(name, file)
         return self.modules[key]
 
     def record_arguments(self, module, arrays):
@@ -145,10 +144,9 @@ def watch_jax(recorder):
     def compile_or_get_cached(backend, computation, *arguments, **options):
         text = computation.operation.get_asm(enable_debug_info=True)
         name = str(computation.operation.attributes["sym_name"]).strip('"')
-        start = time.perf_counter()
         executable = compile_module(backend, computation, *arguments, **options)
         # A later executable at this address replaces one that is gone.
-        executables[id(executable)] = recorder.add(name, text, time.perf_counter() - start)
+        executables[id(executable)] = recorder.add(name, text)
         return executable
 
     def call(self, *arguments):
