@@ -3,7 +3,10 @@
 # make explain      PROGRAM=softmax.py: in which frontend and compiler it is
 #                   slow, wrong or fails, and why (or A=slow.mlir B=fast.mlir;
 #                   COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz, ASK=memory
-#                   or compile; BUNDLE=yes or anonymous: an archive to send)
+#                   or compile; BUNDLE=yes or anonymous: an archive to send);
+#                   RUN=train.py ARGS="...": the hottest module that a script
+#                   compiles (AGAINST=other.py, RUN_PYTHON=, VALUES=1), or of a dump
+#                   (DUMP=folder)
 # make paper        paper.pdf and report.html from cells measured here: the
 #                   original's study (STUDIES=stacks,matrix,beyond adds studies;
 #                   WORKLOADS=gemm,mha measures these workloads alone;
@@ -55,7 +58,8 @@ CHOSEN_WORKLOADS = $(if $(WORKLOADS),'workloads=[$(WORKLOADS)]')
 # A file's name may have any character: `value` leaves the dollar signs, and the shell gets it in quotes.
 quoted = $(if $(value $1),$2'$(subst ','\'',$(value $1))')
 EXPLAINED = $(call quoted,COMPILERS,--compilers=) $(call quoted,FRONTENDS,--frontends=) $(call quoted,BOUND,--bound=) $(call quoted,ASK,--ask=) \
-    $(call quoted,INPUTS,--inputs=) $(call quoted,BUNDLE,--bundle=) -- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B)
+    $(call quoted,INPUTS,--inputs=) $(call quoted,BUNDLE,--bundle=) $(call quoted,DUMP,--hlo-dump=) $(if $(value RUN),$(CAPTURED),-- $(call quoted,PROGRAM) $(call quoted,A) $(call quoted,B))
+CAPTURED = $(call quoted,AGAINST,--against=) $(call quoted,RUN_PYTHON,--python=) $(if $(VALUES),--values) --run $(call quoted,RUN) $(ARGS)
 LIMIT = $(if $(MINUTES),minutes=$(MINUTES))
 CHOSEN = $(strip $(if $(STUDIES),$(ADDED_STUDIES)) $(CHOSEN_WORKLOADS) $(LIMIT))
 
@@ -75,7 +79,7 @@ smoke: set-up
 	$(SNAKEMAKE) --config preset=smoke $(CHOSEN_WORKLOADS)
 
 explain: set-up
-	$(if $(value PROGRAM)$(value A),,$(error expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither))
+	$(if $(value PROGRAM)$(value A)$(value RUN)$(value DUMP),,$(error expected make explain PROGRAM=<file.py>, A=<file.mlir>, RUN=<script.py> or DUMP=<folder>, got none))
 	$(if $(value PROGRAM),$(if $(value A)$(value B),$(error expected make explain PROGRAM=<file.py> or A=<file.mlir> B=<file.mlir>, got both; fix: give one)))
 	@.venv/bin/python -m stackwars.study.workflow.explain $(EXPLAINED) || [ $$? -lt 3 ]
 

@@ -267,6 +267,10 @@ class Worker(Process):
         """Return a program without names, locations and weights, see `mlir.anonymous`. XLA only."""
         return self.ask("anonymous", path=self._write(program))
 
+    def stablehlo(self, proto: bytes) -> str:
+        """Return the StableHLO text of a module that XLA dumped as a proto. XLA only."""
+        return self.ask("stablehlo", path=self._write(proto))
+
     def portable(self, text: str) -> tuple[bytes, str]:
         """Return a program as a portable artifact, and the version of StableHLO that it is in. XLA only."""
         output = self.folder / "program.bin"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
+from jaxlib import xla_client
 from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
@@ -236,6 +237,28 @@ def portable(text: str) -> tuple[bytes, str]:
             except Exception as error:
                 problem = str(error)
     raise ProgramError(f"expected operations of StableHLO, got {problem}; fix: legalise or replace them")
+
+
+def from_hlo(proto: bytes) -> str:
+    """Return the StableHLO text of a module that XLA dumped as an HloProto.
+
+    :raises ProgramError: for other bytes, and operations that StableHLO does not have.
+    """
+    # The module is the first field: a tag, its length in groups of seven bits, its bytes.
+    start, length = 1, 0
+    while start < len(proto):
+        length |= (proto[start] & 127) << 7 * (start - 1)
+        start += 1
+        if proto[start - 1] < 128:
+            break
+    try:
+        data = xla_client._xla.mlir.hlo_to_stablehlo(proto[start : start + length])
+        module = ir.Module.parse(data, _context())
+        # Its products are of a deprecated form.
+        run_passes(module, "builtin.module(func.func(stablehlo-legalize-deprecated-ops))")
+        return str(module)
+    except Exception as error:
+        raise ProgramError(f"expected an HLO module, XLA stopped with: {error}") from None
 
 
 def interpret(text: str, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:

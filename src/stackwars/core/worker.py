@@ -117,6 +117,12 @@ class Commands:
 
         return mlir.anonymous(mlir.read(Path(path).read_bytes()))
 
+    def stablehlo(self, path: str) -> str:
+        """Return the StableHLO text of the module of a file that XLA dumped as a proto."""
+        from stackwars.core import mlir
+
+        return mlir.from_hlo(Path(path).read_bytes())
+
     def portable(self, path: str, output: str) -> str:
         """Write the program of a file as a portable artifact; return the version of StableHLO that it is in."""
         from stackwars.core import mlir

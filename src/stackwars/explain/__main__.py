@@ -1,4 +1,4 @@
-"""`stackwars explain`: one or two StableHLO files in this Python's jaxlib, or a program file in the frontends here.
+"""`stackwars explain`: StableHLO files or what a script compiles in this jaxlib, or a program file in frontends.
 
 A program file is Python, and is executed.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from stackwars.core.client import CompilerSpec
-from stackwars.explain import bundle, driver, files
+from stackwars.explain import bundle, capture, driver, files
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import BadInput
 from stackwars.explain.task import ASKS, TIME, Settings
@@ -72,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     )
     explain.add_argument(
         "a",
+        nargs="?",
         type=Path,
         metavar="A",
         help="a StableHLO file (.mlir or .mlir.gz): the suspect; or a program file (.py)",
@@ -95,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
     explain.add_argument("--output", type=Path, help="folder to write into (default explain/<name>)")
     explain.add_argument("--name", help="of the answer (default: the files' names)")
     explain.add_argument("--bundle", choices=(bundle.PLAIN, bundle.ANONYMOUS), default="", help=BUNDLE_HELP)
+    capture.add_options(explain)
     rerun = commands.add_parser(
         "rerun",
         help="whether what a bundle shows is fixed",
@@ -105,20 +107,17 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def explain_files(options: argparse.Namespace, say: Callable[[str], None]) -> Answer:
-    """Return the answer about StableHLO files in this Python's jaxlib.
+def explain_files(options: argparse.Namespace, say: Callable[[str], None], command: str = "") -> Answer:
+    """Return the answer about StableHLO files in this Python's jaxlib. command: that repeats it, unless it names files.
 
     :raises BadInput: for files that cannot be explained, and without a jaxlib.
     """
     paths = [path for path in (options.a, options.b) if path]
     files.check_exists(*paths, options.inputs or "")
-    try:
-        compiler = CompilerSpec(f"jaxlib-{metadata.version('jaxlib')}")
-    except metadata.PackageNotFoundError:
-        raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
+    compiler = this_compiler()
     name = options.name or files.name_of(paths, options.ask)
     files.check_name(name)
-    command = [
+    words = [
         "stackwars",
         "explain",
         *map(str, paths),
@@ -130,7 +129,7 @@ def explain_files(options: argparse.Namespace, say: Callable[[str], None]) -> An
         [compiler],
         name=name,
         title=" and ".join(map(str, paths)),
-        command=shlex.join(command),
+        command=command or shlex.join(words),
         evaluator=compiler,
         settings=Settings(bound=options.bound, ask=options.ask),
         output=options.output or Path("explain", name),
@@ -139,6 +138,36 @@ def explain_files(options: argparse.Namespace, say: Callable[[str], None]) -> An
         inputs=str(options.inputs.resolve()) if options.inputs else "",
         bundle=options.bundle,
     )
+
+
+def explain_captured(options: argparse.Namespace, say: Callable[[str], None], command: str) -> Answer:
+    """Return the answer about the hottest modules of scripts, or of a dump, in this Python's jaxlib.
+
+    command: that repeats it.
+
+    :raises BadInput: see `capture.programs`.
+    """
+    compiler, name = this_compiler(), options.name or capture.name_of(options)
+    files.check_name(name)
+    output = options.output or Path("explain", name)
+    settings = Settings(bound=options.bound, ask=options.ask)
+    paths, inputs = capture.programs(
+        options, lambda _: sys.executable, compiler, settings, output / capture.FOLDER, say
+    )
+    a, b = [*map(Path, paths), None][:2]
+    chosen = {"a": a, "b": b, "inputs": Path(inputs) if inputs else None, "name": name, "output": output}
+    return explain_files(argparse.Namespace(**vars(options) | chosen), say, command)
+
+
+def this_compiler() -> CompilerSpec:
+    """Return the XLA of this Python.
+
+    :raises BadInput: if it has none.
+    """
+    try:
+        return CompilerSpec(f"jaxlib-{metadata.version('jaxlib')}")
+    except metadata.PackageNotFoundError:
+        raise BadInput("expected a Python with jaxlib, got none; fix: pip install jax") from None
 
 
 def explain_program_file(options: argparse.Namespace, say: Callable[[str], None]) -> Answer:
@@ -199,12 +228,19 @@ def refused(*refusals: type[Exception]) -> Iterator[None]:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
+    arguments = sys.argv[1:] if arguments is None else arguments
     options = parser().parse_args(arguments)
     if options.command == "rerun":
         rerun_bundle(options)
-    stream = sys.stderr if options.json else sys.stdout
-    explain = explain_program_file if options.a.suffix == ".py" else explain_files
-    end_with(lambda: explain(options, partial(print, file=stream, flush=True)), as_json=options.json)
+    say = partial(print, file=sys.stderr if options.json else sys.stdout, flush=True)
+
+    def explain() -> Answer:
+        if capture.is_asked(options, options.a):
+            return explain_captured(options, say, shlex.join(["stackwars", *arguments]))
+        found = explain_program_file if options.a.suffix == ".py" else explain_files
+        return found(options, say)
+
+    end_with(explain, as_json=options.json)
 
 
 if __name__ == "__main__":

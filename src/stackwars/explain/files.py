@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackwars.core import program_text
+from stackwars.core import documents, program_text
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.compilers import ARTIFACT
 from stackwars.core.outcome import Failed, Status
@@ -33,6 +33,11 @@ class BadInput(ValueError):
 def stem(path: Path | str) -> str:
     """Return the name of a program's file without its suffix."""
     return Path(path).name.removesuffix(".gz").removesuffix(".mlir").removesuffix(".mlirbc").removesuffix(".py")
+
+
+def record_of(path: Path) -> Path:
+    """Return the file with the record of a call's arguments, which `capture` writes beside a program."""
+    return path.with_name(f"{stem(path)}.values.json")
 
 
 def labelled(paths: Sequence[Path | str]) -> dict[str, Path]:
@@ -86,7 +91,10 @@ def check_name(name: str) -> None:
 def load(
     paths: Sequence[Path | str], evaluator: CompilerSpec, inputs: Path | str = "", seed: int = SEED
 ) -> list[Program]:
-    """Return the programs of files. inputs: an .npz with the values of their arguments; random ones without it.
+    """Return the programs of files.
+
+    inputs: an .npz with the values of their arguments. Without it they are random, and like those of a call if
+    `capture` recorded one beside a file.
 
     :raises BadInput: for files that are no StableHLO, programs with different arguments, and inputs that do not fit.
     """
@@ -95,7 +103,7 @@ def load(
         check_name(stem(path))
     files = labelled(paths)
     with Worker(evaluator) as worker:
-        programs = {path: _program(worker, path) for path in files.values()}
+        programs = {path: read_program(worker, path) for path in files.values()}
     texts = {path: text for path, (text, _) in programs.items()}
     graphs = {path: graph for path, (_, graph) in programs.items()}
     types = {path: [graph.types[argument] for argument in graph.arguments] for path, graph in graphs.items()}
@@ -109,13 +117,18 @@ def load(
     if inputs:
         check_inputs(Path(inputs), wanted)
     values = read_npz(Path(inputs)) if inputs else {}
+    # The arguments of both programs have the values of one.
+    records = [
+        documents.read(record)["arguments"] for path in files.values() if (record := record_of(path)).exists()
+    ]
+    recorded = records[0] if records else ()
     return [
-        Program(label, texts[path], plain_arguments(graphs[path], values, seed), file=f"{label}.mlir")
+        Program(label, texts[path], plain_arguments(graphs[path], values, seed, recorded), file=f"{label}.mlir")
         for label, path in files.items()
     ]
 
 
-def _program(worker: Worker, path: Path) -> tuple[str, Graph]:
+def read_program(worker: Worker, path: Path) -> tuple[str, Graph]:
     """Return the text of a file's program for compilers, and its graph.
 
     :raises BadInput: for a file that is no StableHLO, and a program with dynamic extents.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -73,19 +73,49 @@ class Task:
     lower: Lower | None = None
 
 
-def plain_arguments(graph: Graph, inputs: Mapping[str, np.ndarray], seed: int) -> tuple[Argument, ...]:
+def plain_arguments(
+    graph: Graph, inputs: Mapping[str, np.ndarray], seed: int, recorded: Sequence[dict[str, Any]] = ()
+) -> tuple[Argument, ...]:
     """Return the arguments of a program that comes without a list of them.
 
     inputs: their values by name, arg0 or arr_0, see `files.check_inputs`; values are drawn by the seed without any.
+    recorded: what is known of the values of each in a call, see `drawn_like`.
     """
+    kinds = [graph.types[value] for value in graph.arguments]
+    known = recorded if len(recorded) == len(kinds) else [{}] * len(kinds)
     result = []
-    for number, kind in enumerate(graph.types[value] for value in graph.arguments):
-        key, array = f"{number} {kind}", inputs.get(f"arg{number}", inputs.get(f"arr_{number}"))
-        draw = partial(drawn, shape(kind), dtype(kind), number, seed)
-        result.append(
-            Argument(key, draw) if array is None else fixed(array.astype(dtype(kind), copy=False), key)
-        )
+    for number, (kind, facts) in enumerate(zip(kinds, known, strict=True)):
+        array = inputs.get(f"arg{number}", inputs.get(f"arr_{number}"))
+        if array is not None:
+            result.append(fixed(array.astype(dtype(kind), copy=False), f"{number} {kind}"))
+        elif facts.keys() & {"values", "mean", "min"}:
+            # Equal arrays of the call stay equal.
+            draw = partial(drawn_like, facts, shape(kind), dtype(kind), seed)
+            result.append(Argument(f"{facts['digest']} {kind}", draw))
+        else:
+            draw = partial(drawn, shape(kind), dtype(kind), number, seed)
+            result.append(Argument(f"{number} {kind}", draw))
     return tuple(result)
+
+
+def drawn_like(
+    facts: Mapping[str, Any], extents: tuple[int, ...], kind: np.dtype, seed: int, which: int = 0
+) -> np.ndarray:
+    """Return random values like those of an array in a set of inputs.
+
+    facts: {"digest"}, and {"values"}, which are the same in all sets, or {"mean", "std", "min", "max"} of floats,
+    {"min", "max"} of integers, or {"mean"} of truth values.
+    """
+    if "values" in facts:
+        return np.array(facts["values"]).astype(kind).reshape(extents)
+    rng = np.random.default_rng([seed + which, int(facts["digest"], 16)])
+    if "min" not in facts:
+        return rng.random(extents) < facts["mean"]
+    low, high = facts["min"], facts["max"]
+    if "std" in facts:
+        return np.clip(rng.normal(facts["mean"], facts["std"], extents), low, high).astype(kind)
+    of = np.int64 if low < 0 else np.uint64
+    return rng.integers(low, high, extents, dtype=of, endpoint=True).astype(kind)
 
 
 def drawn(extents: tuple[int, ...], kind: np.dtype, number: int, seed: int, which: int = 0) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Explain a program file, a workload, or StableHLO files, in the frontends and compilers of the configuration.
+"""Explain a program file, a workload, a script, or StableHLO files, in the frontends and compilers configured.
 
 `python -m stackwars.study.workflow.explain PROGRAM [B]`: make explain and the rule explain run it.
 """
@@ -14,14 +14,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stackwars.core.launch import RUNNER
-from stackwars.explain import bundle, driver, files, recompilation
+from stackwars.core.client import CompilerSpec
+from stackwars.core.compilers import XLA
+from stackwars.core.launch import REPOSITORY, RUNNER
+from stackwars.explain import bundle, capture, driver, files, recompilation
 from stackwars.explain.__main__ import BUNDLE_HELP, STATUSES, Parser, end_with, not_negative, objective
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import SUFFIXES, BadInput
 from stackwars.explain.task import TIME, Settings
 from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.measure.call_sequence import SESSIONS
+from stackwars.setup import environments
+from stackwars.study import programs
 from stackwars.study.config import ConfigError, load
 from stackwars.study.keys import Config
 from stackwars.study.workflow import program_files, start
@@ -78,6 +82,7 @@ def request(options: argparse.Namespace, say: Say) -> Request:
     name = options.name or files.name_of([path for path in (options.program, options.b) if path], options.ask)
     files.check_name(name)
     words = {
+        **capture.variables(options),
         "A" if options.program.endswith(SUFFIXES) else "PROGRAM": options.program,
         "B": options.b,
         "INPUTS": options.inputs,
@@ -201,6 +206,56 @@ def _calls(session: program_files.Session) -> Answer:
     )
 
 
+PACKAGES = {"torch_xla": "torch_xla", "torchax": "torchax", "jax": "jax", "flax": "jax", "optax": "jax"}
+"""Frameworks in whose environments a script is run, by a package that it imports; the first decides."""
+
+
+def explain_captured(options: argparse.Namespace, say: Say) -> Answer:
+    """Return the answer about the hottest modules of scripts, or of a dump, and write it.
+
+    :raises BadInput: see `capture.programs`, and without an environment.
+    """
+    name = options.name or capture.name_of(options)
+    asked = request(argparse.Namespace(**vars(options) | {"program": "", "name": name}), say)
+    # The newest reads all programs.
+    known = asked.config.compilers
+    compiler = [one for one, row in known.items() if row.module == XLA and not row.options][-1]
+    row, python = known[compiler], environment(programs.compiler_pins(asked.config, compiler))
+    paths, inputs = capture.programs(
+        options,
+        partial(script_python, asked.config),
+        CompilerSpec(compiler, row.module, row.options, python),
+        asked.settings,
+        asked.output / capture.FOLDER,
+        say,
+    )
+    a, b = [*paths, ""][:2]
+    return explain(replace(asked, program=a, b=b, inputs=inputs))
+
+
+def script_python(config: Config, script: Path) -> str:
+    """Return the Python of the environment with a framework that a script imports.
+
+    :raises BadInput: if it imports none, or there is no environment.
+    """
+    imported = capture.imported_packages(script)
+    if framework := next((PACKAGES[name] for name in PACKAGES if name in imported), ""):
+        return environment(programs.lower_pins(config, framework))
+    expected = f"a script that imports one of {', '.join(PACKAGES)}"
+    raise BadInput(f"{script}: expected {expected}, found none; fix: RUN_PYTHON=<the interpreter that runs it>")
+
+
+def environment(pins: str) -> str:
+    """Return the Python of an environment.
+
+    :raises BadInput: if there is none.
+    """
+    try:
+        return str(environments.ensure(REPOSITORY / pins))
+    except environments.BuildError as error:
+        raise BadInput(" ".join(str(error).split())) from None
+
+
 def explain_program_file(options: argparse.Namespace, say: Say) -> Answer:
     """Explain a program file for `stackwars explain`, which finds this function as an entry point.
 
@@ -220,7 +275,9 @@ def parser() -> argparse.ArgumentParser:
         description=f"{__doc__}\n{STATUSES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument("program", metavar="PROGRAM", help="a program file, a workload or a StableHLO file")
+    result.add_argument(
+        "program", metavar="PROGRAM", nargs="?", help="a program file, a workload or a StableHLO file"
+    )
     result.add_argument(
         "b", metavar="B", nargs="?", default="", help="a StableHLO file that it is compared with"
     )
@@ -233,6 +290,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--preset", default="", help="whose sizes a workload has")
     result.add_argument("--name", default="", help="of the answer")
     result.add_argument("--output", type=Path, help="folder to write into (default explain/<name>)")
+    capture.add_options(result)
     return result
 
 
@@ -244,7 +302,10 @@ def main() -> NoReturn:
         lock = RUNNER in os.environ or start.take_lock()
         if not lock:
             raise BadInput(start.TAKEN)
-        return explain(request(options, partial(print, flush=True)))
+        say = partial(print, flush=True)
+        if capture.is_asked(options, options.program):
+            return explain_captured(options, say)
+        return explain(request(options, say))
 
     end_with(answer, refusals=(BadInput, ConfigError))
 
