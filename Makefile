@@ -5,8 +5,8 @@
 #                   COMPILERS=, FRONTENDS=, BOUND=0.1, INPUTS=x.npz, ASK=memory
 #                   or compile; BUNDLE=yes or anonymous: an archive to send);
 #                   RUN=train.py ARGS="...": the hottest module that a script
-#                   compiles (AGAINST=other.py, RUN_PYTHON=, VALUES=1), or of a dump
-#                   (DUMP=folder)
+#                   compiles (AGAINST=other.py, RUN_PYTHON=, VALUES=1), or of
+#                   a dump (DUMP=folder)
 # make paper        paper.pdf and report.html from cells measured here: the
 #                   original's study (STUDIES=stacks,matrix,beyond adds studies;
 #                   WORKLOADS=gemm,mha measures these workloads alone;
