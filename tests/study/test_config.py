@@ -109,7 +109,7 @@ REFUSED = {
     "cache that is full": (
         put("presets/full/sizes/decode/past", 1024),
         "presets.full.sizes.decode.past", "fewer than positions, 1024", 1024),
-    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, jax_openvino, jax_symbolic, ", "jaxx"),
+    "unknown framework": (put("frameworks/jaxx", JAX), "frameworks", "one of jax, jax_openvino, ", "jaxx"),
     "unknown workload": (put("workloads", ["gemm", "gem"]), "workloads.1", "conv, ", "gem"),
     "unknown pins": (
         put("frameworks/jax/environments/cpu", "jaxx"),
