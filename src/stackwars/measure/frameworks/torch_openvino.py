@@ -1,9 +1,8 @@
 """PyTorch through OpenVINO: `openvino.convert_model` of the module, compiled for the CPU in float32.
 
-Weights are constants of the model, which OpenVINO packs for its kernels while it compiles. Facts from OpenVINO 2026.4:
-
-- By default it computes in bfloat16 on processors that have it, and on one thread for each physical core.
-- A request has the memory of its results: the next call with the same inputs overwrites them.
+Weights are constants of the model, which OpenVINO packs for its kernels while it compiles. By its documentation it
+computes in bfloat16 by default on processors that have it. A request keeps the memory of its results: the next call
+with the same inputs overwrites them.
 """
 
 from __future__ import annotations
