@@ -28,6 +28,8 @@ for case, sizes in json.loads(sys.argv[2]).items():
     [
         ("torch_xla_dynamo", ["newton", "scan_rnn"], "the body of a loop"),
         ("torch_inductor_frozen", ["train_mlp"], "makes constants of the weights"),
+        ("jax_openvino", ["train_mlp"], "does not update its weights"),
+        ("torch_openvino", ["train_mlp"], "does not update its weights"),
     ],
 )
 def test_what_a_framework_has_no_form_of_is_refused_with_the_reason(name, cases, why):

@@ -18,12 +18,13 @@ from stackwars.study.config import load
 pytestmark = pytest.mark.env
 TENSORFLOW = ("tensorflow_xla", "tensorflow_graph")
 INDUCTOR = ("torch_inductor", "torch_inductor_frozen")
+OPENVINO = ("jax_openvino", "torch_openvino")
 OF_TORCH_XLA = ("torch_xla", "torch_xla_pending", "torch_xla_dynamo", "torch_xla_in_out")
 WITH_PROGRAM = ("jax", *OF_TORCH_XLA, "torchax", "tensorflow_xla")
-WITHOUT_PROGRAM = (*INDUCTOR, "torch_eager", "tensorflow_graph")
+WITHOUT_PROGRAM = (*INDUCTOR, *OPENVINO, "torch_eager", "tensorflow_graph")
 FRAMEWORKS = (*WITH_PROGRAM, *WITHOUT_PROGRAM)
 TELL_NOTHING = ("torch_eager", "tensorflow_graph")
-TELLS_TRACING = ("jax", "torchax", "torch_xla_dynamo", *INDUCTOR, *TENSORFLOW)
+TELLS_TRACING = ("jax", "torchax", "torch_xla_dynamo", *INDUCTOR, *OPENVINO, *TENSORFLOW)
 
 
 @pytest.fixture(params=FRAMEWORKS)

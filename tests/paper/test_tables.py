@@ -267,6 +267,18 @@ def test_the_audits_of_a_run_are_told_from_those_of_another(tmp_path, own, accep
     assert ("No audit was run." in render(BY_NAME["audits"], both)) == (not own and not accepted)
 
 
+def test_both_frontends_in_openvino_are_a_column_once_they_were_measured(tmp_path):
+    replay = compared("replay", 1.5, compiler=OLD)
+    native = compared("steady", 1.13, subject="torch_openvino", baseline="jax_openvino")
+    before, after = (
+        render(BY_NAME["compilers"], sources(tmp_path / str(len(rows)), comparisons=rows))
+        for rows in ([replay], [replay, native])
+    )
+    assert "OpenVINO" not in before
+    (row,) = [line for line in after.splitlines() if line.startswith("GEMM")]
+    assert "& OpenVINO" in after and "weights as constants" in after and "1.13" in row.rpartition("&")[2]
+
+
 def test_layers_of_a_model_are_counted_by_the_shapes_of_its_weights():
     bert, gpt2, vit = (
         compilers.layers(name, cells.sizes(load(), name)) for name in ("bert_base", "gpt2_small", "vit_b16")

@@ -74,7 +74,7 @@ REFUSED = [
      "releases.versions.jaxlib", "envs/lock_releases.py jaxlib-0.3.0 writes them", "0.3.0"),
     (put("presets/full/sizes/decode/past", 1024),
      "presets.full.sizes.decode.past", "fewer than positions, 1024", 1024),
-    (put("frameworks/jaxx", JAX), "frameworks", "one of jax, jax_symbolic, ", "jaxx"),
+    (put("frameworks/jaxx", JAX), "frameworks", "one of jax, jax_openvino, ", "jaxx"),
     (put("workloads", ["gemm", "gem"]), "workloads.1", "conv, ", "gem"),
     (put("comparisons/0/subject", "tf"), "comparisons.0.subject", "one of jax, torch_xla", "tf"),
     (put("comparisons/0/baseline", "torch_xla"),

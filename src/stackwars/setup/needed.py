@@ -20,7 +20,7 @@ ALL = "all"
 _SIZE = re.compile(
     r"^# Size on disk: ([0-9.]+) GB(?: \(([0-9.]+) GB where the installer cannot link .*\))?$", re.MULTILINE
 )
-_NEEDED_BY = re.compile(r"^# Needed by: ([a-z, ]+)$", re.MULTILINE)
+_NEEDED_BY = re.compile(r"^# Needed by: ([a-z_, ]+)$", re.MULTILINE)
 
 
 def sizes_gb() -> dict[str, float]:

@@ -35,7 +35,10 @@ from stackwars.study.results.names import compiler_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, NOT_SEPARATED
 
-STUDY, MATRIX, PRODUCTS = "tables", effects.STUDY, "products"
+STUDY, MATRIX, PRODUCTS, BEYOND_XLA = "tables", effects.STUDY, "products", "beyond_xla"
+OPENVINO = "OpenVINO"
+"""A compiler that takes no StableHLO: a column of the table `compilers` once it was measured."""
+NATIVE_CALLS_NOTE = "OpenVINO: native calls in processes that alternate, with weights as constants. "
 MODELS = ("mha", "bert_base", "gpt2_small", "vit_b16")
 """Models whose time is predicted: their products with weights are linear layers."""
 IN_OUT = ("gpt2_small",)
@@ -117,15 +120,27 @@ def split_columns(sources: Sources) -> tuple[Column, ...]:
 
 
 def compiler_rows(sources: Sources) -> pd.DataFrame:
-    """Return the replay ratio of the main comparison, a row a workload, a column a compiler."""
+    """Return the replay ratio of the main comparison, a row a workload, a column a compiler.
+
+    In OpenVINO it is the ratio of native calls, whose sides are the same two frontends.
+    """
     data, pair = sources.dataset_for(MATRIX), main(sources)
     table = data.comparisons(MATRIX, quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline)
     result = [
         {"workload": name, **{row["compiler"]: ratio(row) for row in rows.to_dict("records")}}
         for name, rows in table.groupby("title", sort=False)
     ]
-    result = [dict.fromkeys(data.study(MATRIX).compilers) | row for row in result]
-    return frame(result, pooled_over(data, table))
+    others = {row["title"]: ratio(row) for row in _in_openvino(sources).to_dict("records")}
+    compilers = dict.fromkeys(data.study(MATRIX).compilers)
+    result = [compilers | row | {OPENVINO: others.get(row["workload"])} for row in result]
+    return frame(result, (NATIVE_CALLS_NOTE if others else "") + pooled_over(data, table))
+
+
+def _in_openvino(sources: Sources) -> pd.DataFrame:
+    table = sources.dataset_for(BEYOND_XLA).comparisons(
+        BEYOND_XLA, quantity=schema.STEADY, subject="torch_openvino", device=CPU
+    )
+    return table.dropna(subset="ratio")
 
 
 def compiler_columns(sources: Sources) -> tuple[Column, ...]:
@@ -133,6 +148,7 @@ def compiler_columns(sources: Sources) -> tuple[Column, ...]:
     return (
         Column("Workload", "workload"),
         *(Column(compiler_title(name), name, "ratio") for name in names),
+        *(() if _in_openvino(sources).empty else (Column(OPENVINO, OPENVINO, "ratio"),)),
     )
 
 
