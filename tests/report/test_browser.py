@@ -444,3 +444,57 @@ def test_the_last_page_has_the_last_cell_and_copies_all(browser, tmp_path):
     assert "401 to 450 of 450" in text and "workload_22" in text
     lines = browser.evaluate('csv([["Workload", (row) => row.workload]], DATA.cells).split("\\n").length')
     assert lines == 901
+
+
+def test_a_control_keeps_the_focus_when_it_changes_the_view(report):
+    report.visit("cells")
+    focus(report, "[data-name=status]")
+    text = report.visit("cells?status=error")
+    assert "1 of 5 cells" in text
+    assert report.evaluate("document.activeElement.dataset.name") == "status"
+
+
+def test_arrow_keys_go_through_a_table_that_is_one_stop(report):
+    report.visit("start")
+    stops = "[...document.querySelectorAll('td.heat a')].filter((one) => one.tabIndex === 0).length"
+    assert report.evaluate(stops) == 1
+    focus(report, "td.heat a")
+    report.press("ArrowDown")
+    assert "unsupported" in report.evaluate("document.activeElement.textContent")
+
+
+def test_the_page_is_dark_where_the_reader_asks_for_it(report):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = report.evaluate(ground)
+    report.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    try:
+        assert report.evaluate(ground) != light
+    finally:
+        report.call("Emulation.setEmulatedMedia", features=[])
+
+
+def test_contrast_of_every_shade_is_that_of_wcag_aa(report):
+    """Black or white on every shade of the heat map and of costs."""
+    worst = report.evaluate("""(() => {
+      const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+      const light = (rgb) => rgb.map((v) => linear(v / 255))
+        .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+      const ratios = [...Array(101).keys()].map((step) => {
+        const { background, ink } = shade(step / 100);
+        const ground = light(background.match(/\\d+/g).map(Number)), text = ink === "#fff" ? 1 : 0;
+        return (Math.max(ground, text) + 0.05) / (Math.min(ground, text) + 0.05);
+      });
+      return Math.min(...ratios);
+    })()""")
+    assert worst >= 4.5
+
+
+def test_it_prints_without_its_controls(report):
+    report.visit("comparisons")
+    report.call("Emulation.setEmulatedMedia", media="print")
+    shown = "getComputedStyle(document.querySelector('.bar')).display"
+    try:
+        assert report.evaluate(shown) == "none"
+        assert report.call("Page.printToPDF")["data"]
+    finally:
+        report.call("Emulation.setEmulatedMedia", media="")
