@@ -81,6 +81,7 @@ smoke: set-up
 explain: set-up
 	$(if $(value PROGRAM)$(value A)$(value RUN)$(value DUMP),,$(error expected make explain PROGRAM=<file.py>, A=<file.mlir>, RUN=<script.py> or DUMP=<folder>, got none))
 	$(if $(value PROGRAM),$(if $(value A)$(value B),$(error expected make explain PROGRAM=<file.py> or A=<file.mlir> B=<file.mlir>, got both; fix: give one)))
+	$(if $(value RUN)$(value DUMP),$(if $(value PROGRAM)$(value A)$(value B),$(error expected RUN=<script.py> or DUMP=<folder> without PROGRAM, A and B, got both; fix: give one)))
 	@.venv/bin/python -m stackwars.study.workflow.explain $(EXPLAINED) || [ $$? -lt 3 ]
 
 audits: set-up

@@ -61,8 +61,7 @@ FILES = [
     (("explain", "releases"), f"{LONG}.mlir", "expected a name of at most 80 bytes, got this; fix: rename"),
     (("stackwars",), "", "the following arguments are required: explain"),
     (("stackwars",), "explode a.mlir", "invalid choice: 'explode'"),
-    (("stackwars explain",), "", "the following arguments are required: A"),
-    (("explain",), "", "the following arguments are required: PROGRAM"),
+    (EXPLAIN, "", "expected a program, --run <script> or --hlo-dump <folder>, got none; fix: give one"),
     (("explain",), "dangling.mlir", f"dangling.mlir: {NO_FILE}"),
     (("explain",), "folder.py", "folder.py: expected a file, got a folder; fix: the path"),
     (("explain",), "a.mlir a.mlir a.mlir", "unrecognized arguments: a.mlir"),
@@ -167,7 +166,9 @@ def test_a_damaged_table_is_named(folder, monkeypatch, capsys, command, name, co
 
 
 MAKE = [
-    ("explain", "expected make explain PROGRAM=<file.py> or A=<file.mlir>, got neither"),
+    ("explain", "expected make explain PROGRAM=<file.py>, A=<file.mlir>, RUN=<script.py> or DUMP=<folder>, got none"),
+    ("explain PROGRAM=x.py RUN=y.py", "without PROGRAM, A and B, got both; fix: give one"),
+    ("explain A=a.mlir DUMP=folder", "without PROGRAM, A and B, got both; fix: give one"),
     ("explain PROGRAM=x.py A=a.mlir", "or A=<file.mlir> B=<file.mlir>, got both; fix: give one"),
     ("explain PROGRAM=x.py A=a.mlir B=b.mlir", "got both; fix: give one"),
     ("study", "expected make study STUDIES=<names of studies>, got none"),

@@ -160,8 +160,8 @@ def print_faults(grid: Grid, workflow: Any) -> None:
     """
     if workflow.touch or not grid.is_measured:
         return
-    # They measure nothing of the study.
-    if {job.rule.name for job in workflow.dag.jobs} <= {"explain", "radar", "radar_program"}:
+    rules = {job.rule.name for job in workflow.dag.jobs}
+    if rules and rules <= {"explain", "radar", "radar_program"}:  # they measure nothing of the study
         return
     statuses = []
     for path in map(Path, grid.result_paths("values", "cells")):
