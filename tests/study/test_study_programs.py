@@ -22,7 +22,7 @@ def test_without_programs_nothing_is_compiled_or_replayed():
 def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s():
     rows = [row for row in CONFIG.comparisons if row.baseline == "jax"]
     both = [row.changed(compare=["cells", "programs"]) for row in rows]
-    frameworks = [name for name in CONFIG.frameworks if name == "jax" or name in {row.subject for row in both}]
+    frameworks = ["jax", *(row.subject for row in both)]
     targets = CONFIG.studies["targets"].targets
     study = CONFIG.studies["tables"].changed(programs=frameworks, targets=targets)
     chosen = CONFIG.changed(comparisons=both, workloads=["bert_base"], studies={"tables": study})
