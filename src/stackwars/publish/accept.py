@@ -37,11 +37,13 @@ REFERENCE_FILES = (
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
     *("profile.json", MEASURED["audits"], f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
     "sharded/*/*/*/process.json",
-    *("checks/*/*/*/check.json", "causes/*/*/causes.json"),
+    *("checks/*/*/*/check.json", "causes/*/*/causes.json", "memory/*/*/memory.json"),
 )
 """The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
 large, and counted in ahead.json."""
-_WITH_SOURCES = ("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json")
+_WITH_SOURCES = (
+    *("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json", "memory.json"),
+)
 """Documents that name the revision of the sources that they were measured with."""
 FOR_READERS = ("comparisons.csv", "claims.csv")
 """Tables of the reference that are committed, so that nobody has to run anything to read them."""

@@ -27,8 +27,9 @@ import pandas as pd
 
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import CAUSE, LAYOUT
+from stackwars.explain.answer import CAUSE, LAYOUT, NO_GAP
 from stackwars.publish.paper import latex
+from stackwars.publish.paper.tables.causes import compared_memory
 from stackwars.publish.paper.tables.compilers import PRODUCTS, predicted
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study.audits import audit_entries
@@ -541,6 +542,20 @@ def _memory(data: Dataset) -> Counted:
     yield "memory/fits/names", latex.series(fits.index[fits])
 
 
+def _memory_causes(data: Dataset) -> Counted:
+    """Yield for which workloads and compilers memory is the same, explained, or neither, in words."""
+    rows = compared_memory(data)
+    titles = rows["title"] + " in " + rows["where"]
+    words = [
+        f"{text} {latex.series(titles[rows['verdict'] == verdict])}"
+        for verdict, text in ((NO_GAP, "equal to within one percent for"), (CAUSE, "explained for"))
+        if (rows["verdict"] == verdict).any()
+    ]
+    left = (~rows["verdict"].isin([NO_GAP, CAUSE])).sum()
+    words += [f"not decided for {left} of {len(rows)} pairs"] if left else []
+    yield "memory/causes", "; ".join(words) or "no accepted run compares them"
+
+
 def _audits(data: Dataset) -> Counted:
     """Yield the figures of the reference's audits."""
     audits = audit_entries.read(runs.REFERENCE / MEASURED["audits"])
@@ -607,6 +622,7 @@ AGGREGATES: dict[Callable[[Dataset], Counted], str] = {
     _effects: view("start"),
     _stacks: view("cells", study="stacks"),
     _memory: view("compiled", study="targets"),
+    _memory_causes: view("compiled", study="targets"),
     _audits: view("audits"),
     _held_out: view("comparisons", quantity=schema.STEADY),
     _claims: view("claims"),
