@@ -28,6 +28,7 @@ import pandas as pd
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, LAYOUT, NO_GAP
+from stackwars.measure.frameworks import title
 from stackwars.publish.paper import latex
 from stackwars.publish.paper.tables.causes import compared_memory
 from stackwars.publish.paper.tables.compilers import PRODUCTS, predicted
@@ -545,15 +546,22 @@ def _memory(data: Dataset) -> Counted:
 def _memory_causes(data: Dataset) -> Counted:
     """Yield for which workloads and compilers memory is the same, explained, or neither, in words."""
     rows = compared_memory(data)
-    titles = rows["title"] + " in " + rows["where"]
-    words = [
-        f"{text} {latex.series(titles[rows['verdict'] == verdict])}"
-        for verdict, text in ((NO_GAP, "equal to within one percent for"), (CAUSE, "explained for"))
-        if (rows["verdict"] == verdict).any()
+    names = [
+        f"{row['title']} in {row['where']}"
+        + (
+            f" ({row['count']:.0f} x {row['subject_operations']} of {title(row['subject'])})"
+            if row["what"]
+            else ""
+        )
+        for row in rows.to_dict("records")
     ]
+    words = []
+    for verdict, text in ((NO_GAP, "equal to within one percent for"), (CAUSE, "explained for")):
+        chosen = [name for name, one in zip(names, rows["verdict"], strict=True) if one == verdict]
+        words += [f"{text} {latex.series(chosen)}"] if chosen else []
     left = (~rows["verdict"].isin([NO_GAP, CAUSE])).sum()
     words += [f"not decided for {left} of {len(rows)} pairs"] if left else []
-    yield "memory/causes", "; ".join(words) or "no accepted run compares them"
+    yield "memory/causes", latex.Latex("; ".join(words) or "no accepted run compares them")
 
 
 def _audits(data: Dataset) -> Counted:
