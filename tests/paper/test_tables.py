@@ -100,11 +100,6 @@ CAUSE = {
 }
 SPREAD = {**CAUSE, "workload": "mha", "title": "MHA", "verdict": "spread", "detail": "no single region"}
 SPREAD |= {"tried": "3 and 4 operations", **dict.fromkeys(("closed", "what", "count"))}
-MORE = {
-    **CAUSE, "workload": "resnet50@b64", "title": "ResNet-50 (batch 64)", "ratio": 1.5, "reason": "", "kinds": 1,
-    "subject_bytes": 3 * 2**30, "baseline_bytes": 2**31, "peak": "temporary f32[8] of 1.00 GiB, dot",
-}  # fmt: skip
-FOR_TPU = {**MORE, "device": "tpu-v6e", "verdict": "not decided", "detail": "", "closed": None, "count": None}
 PROFILE = [
     row
     for side, ms in (("jax", 2.0), ("torch_xla", 3.0), ("torchax", 3.0))
@@ -191,8 +186,7 @@ def full(tmp_path_factory) -> Sources:
     """A run with something in every table."""
     folder = tmp_path_factory.mktemp("full")
     made = sources(
-        folder, cells=CELLS, comparisons=COMPARISONS,
-        causes=[CAUSE, SPREAD, SPREAD | {"subject": "torchax"}, MORE, FOR_TPU],
+        folder, cells=CELLS, comparisons=COMPARISONS, causes=[CAUSE, SPREAD, SPREAD | {"subject": "torchax"}],
         profile=PROFILE, effects=EFFECTS, programs=PROGRAMS, values=VALUES, claims=CLAIMS,
     )  # fmt: skip
     audit_entries.write(FAILED, folder / "audits.json")

@@ -30,7 +30,6 @@ from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, LAYOUT, NO_GAP
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper import latex
-from stackwars.publish.paper.tables.causes import compared_memory
 from stackwars.publish.paper.tables.compilers import PRODUCTS, predicted
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study.audits import audit_entries
@@ -41,7 +40,7 @@ from stackwars.study.config import CONFIG
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import causes, effects, names, published, runs, schema, variance
 from stackwars.study.results.comparisons import EACH_KIND
-from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources
+from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources, of_study
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import (
@@ -544,24 +543,26 @@ def _memory(data: Dataset) -> Counted:
 
 
 def _memory_causes(data: Dataset) -> Counted:
-    """Yield for which workloads and compilers memory is the same, explained, or neither, in words."""
-    rows = compared_memory(data)
-    names = [
-        f"{row['title']} in {row['where']}"
-        + (
-            f" ({row['count']:.0f} x {row['subject_operations']} of {title(row['subject'])})"
-            if row["what"]
-            else ""
-        )
-        for row in rows.to_dict("records")
-    ]
-    words = []
-    for verdict, text in ((NO_GAP, "equal to within one percent for"), (CAUSE, "explained for")):
-        chosen = [name for name, one in zip(names, rows["verdict"], strict=True) if one == verdict]
-        words += [f"{text} {latex.series(chosen)}"] if chosen else []
+    """Yield for which programs at a large batch memory is the same, explained, or neither, in words."""
+    study, words = data.study("memory"), []
+    rows = of_study(study, data.table("causes"))
+    for verdict, text in ((NO_GAP, "equal to within one percent"), (CAUSE, "explained")):
+        chosen = map(_explained, rows[rows["verdict"] == verdict].to_dict("records"))
+        words += [f"{text} for {latex.series(chosen)}"] if (rows["verdict"] == verdict).any() else []
     left = (~rows["verdict"].isin([NO_GAP, CAUSE])).sum()
     words += [f"not decided for {left} of {len(rows)} pairs"] if left else []
     yield "memory/causes", latex.Latex("; ".join(words) or "no accepted run compares them")
+
+
+def _explained(row: dict) -> str:
+    """Return a workload, where it was compiled, and the region that makes up the difference in memory, if one does."""
+    where = names.compiler_title(row["compiler"]) + ("" if row["device"] == CPU else f" for {row['device']}")
+    text = f"{row['title']} in {where}"
+    if not row["what"]:
+        return text
+    share, one, other = 100 * row["closed"], title(row["subject"]), title(row["baseline"])
+    cause = f"{row['count']:.0f} x {row['subject_operations']} of {one}, which {other} emits otherwise"
+    return f"{text} ({share:.0f} % by {cause})"
 
 
 def _audits(data: Dataset) -> Counted:

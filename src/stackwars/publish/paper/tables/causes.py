@@ -12,31 +12,21 @@ import pandas as pd
 from stackwars.core.hlo import CLASSES
 from stackwars.core.numbers import percent_interval
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import CAUSE, NO_GAP
+from stackwars.explain.answer import CAUSE
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.latex import Latex, significant_percent
-from stackwars.publish.paper.tables.table import (
-    GIB,
-    RAGGED,
-    Column,
-    Ratio,
-    Table,
-    frame,
-    indexed,
-    main,
-    set_marks,
-)
+from stackwars.publish.paper.tables.table import RAGGED, Column, Ratio, Table, frame, indexed, set_marks
 from stackwars.setup.device import CPU
 from stackwars.study.results import causes, effects, runs
-from stackwars.study.results.dataset import Dataset, Sources, in_order, of_study
+from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.programs import is_fault
 from stackwars.study.results.published import read_faults
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, SLOWER
 
-STUDY, MEMORY = effects.STUDY, "memory"
+STUDY = effects.STUDY
 FAULTS = ("faults", "public_faults")
 DETAIL = 120
 """Characters of a cause or of a reason that are shown."""
@@ -124,46 +114,6 @@ def _closed(row: dict) -> Latex | None:
         return Latex("not separable")
     interval = percent_interval(row["closed_low"], row["closed_high"]).replace("-", "$-$")
     return Latex(significant_percent(row["closed"]) + interval)
-
-
-def compared_memory(data: Dataset) -> pd.DataFrame:
-    """Return the rows of causes.csv that compare the memory of the main programs; `where`: compiler and target."""
-    study = data.study(MEMORY)
-    rows = in_order(study.workloads, of_study(study, data.table("causes")))
-    target = rows["device"].map(lambda device: "" if device == CPU else f" for {device}")
-    return rows.assign(where=rows["compiler"].map(compiler_title).astype(str) + target.astype(str))
-
-
-def memory_rows(sources: Sources) -> pd.DataFrame:
-    """Return the bytes of both programs of each workload in each compiler, and why one needs more."""
-    base, own = main(sources).sides
-    result = []
-    for row in compared_memory(sources.dataset_for(MEMORY)).to_dict("records"):
-        sizes = {row["subject"]: row["subject_bytes"] / GIB, row["baseline"]: row["baseline_bytes"] / GIB}
-        is_region = row["verdict"] == CAUSE and not is_missing(row["count"])
-        why = cause_text(row) if is_region else row["detail"] or row["verdict"]
-        if row["peak"] and row["verdict"] not in (CAUSE, NO_GAP):
-            why += f"; alone at the peak: {row['peak']}"
-        result.append(
-            {
-                "workload": row["title"],
-                "compiler": row["where"],
-                **{"base": sizes[base], "own": sizes[own], "ratio": sizes[own] / sizes[base]},
-                "cause": shorten(why, 2 * DETAIL, placeholder=" ..."),
-                "closed": row["closed"],
-            }
-        )
-    return frame(result)
-
-
-def memory_columns(sources: Sources) -> tuple[Column, ...]:
-    base, own = map(title, main(sources).sides)
-    return (
-        *(Column("Workload", "workload"), Column("Compiler", "compiler")),
-        *(Column(base, "base", "number", "GiB"), Column(own, "own", "number", "GiB")),
-        *(Column("Ratio", "ratio", "number"), Column("Why", "cause", align=_wide(0.46))),
-        Column("Closed", "closed", "percent"),
-    )
 
 
 def effect_rows(sources: Sources) -> pd.DataFrame:
@@ -310,19 +260,6 @@ TABLES = (
         share of the gap that the exchange closes in fresh processes. Not searched: no run has searched it.""",
         empty="no gap is over the bound",
         max_rows=40,
-    ),
-    Table(
-        name="memory",
-        caption="Memory of Both Programs in the Same Compiler, and Why One Needs More",
-        rows=memory_rows,
-        columns=memory_columns,
-        study=MEMORY,
-        group_by="workload",
-        note=r"""Arguments, outputs and temporaries in XLA's buffer assignment, less outputs in donated arguments; for
-        the TPU, by ahead-of-time compilation. Why: what the larger program has for what of the other one, the smallest
-        set found whose exchange closes at least 80\,\% of the difference; closed: its share. Alone at the peak: the
-        largest buffers of which the other program has none. No gap: within one percent. Values are matched at batch
-        2.""",
     ),
     Table(
         name="effects",
