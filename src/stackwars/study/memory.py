@@ -6,7 +6,6 @@ Values of a large batch do not fit this machine's memory: programs are matched a
 from __future__ import annotations
 
 import time
-from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +17,7 @@ from stackwars.core.client import Worker
 from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program
 from stackwars.explain import memory
-from stackwars.explain.answer import Buffer, Cause, Memory
+from stackwars.explain.answer import Cause, Memory
 from stackwars.explain.driver import search
 from stackwars.explain.task import MEMORY, Assign, Settings, Task
 from stackwars.measure.stablehlo.ahead_supervisor import CompileJob, assign_buffers
@@ -34,7 +33,7 @@ from stackwars.study.studies import workloads_of
 
 SCHEMA = 1
 SHOWN = 5
-"""Buffers of a list in memory.json, the largest first."""
+"""Buffers of each peak in memory.json, the largest first."""
 
 
 @dataclass(frozen=True, order=True)
@@ -135,9 +134,8 @@ def explain(job: MemoryJob, output: Path) -> dict[str, Any]:
         **{"compiler": job.compiler["name"], "device": job.target or CPU},
         **{"status": status, "status_detail": detail, "cause": cause and asdict(cause)},
         "programs": {
-            name: asdict(replace(use, peak=use.peak[:SHOWN]))
-            | {"total": use.total, "alone": [*map(asdict, alone(use, other)[:SHOWN])]}
-            for (name, use), other in zip(uses.items(), [*uses.values()][::-1], strict=True)
+            name: asdict(replace(use, peak=use.peak[:SHOWN])) | {"total": use.total}
+            for name, use in uses.items()
         },
         "started_utc": started.isoformat(timespec="seconds"),
         "wall_s": time.monotonic() - start,
@@ -163,16 +161,6 @@ def compared(job: MemoryJob, output: Path) -> tuple[dict[str, Memory], Cause | N
     sides = (large[a], compiler, evaluator, large[b])
     task = Task(job.workload, *sides, settings=settings, smaller=(small[a], small[b]), assign=assign)
     return uses, search("cause", task, output)
-
-
-def alone(found: Memory, other: Memory) -> list[Buffer]:
-    """Return the buffers at a program's peak beyond those of the same kind and bytes at the peak of the other."""
-    left = Counter((buffer.kind, buffer.bytes) for buffer in other.peak)
-    result = []
-    for buffer in found.peak:
-        left[buffer.kind, buffer.bytes] -= 1
-        result += [buffer] if left[buffer.kind, buffer.bytes] < 0 else []
-    return result
 
 
 def main() -> None:

@@ -20,7 +20,6 @@ import pandas as pd
 
 from stackwars.core.documents import Row
 from stackwars.core.hlo import CLASSES, DISPATCH
-from stackwars.core.numbers import size
 from stackwars.core.outcome import Status
 from stackwars.core.ratio import Estimate, is_gap
 from stackwars.explain.answer import LAYOUT, NO_GAP, OPERATIONS
@@ -61,25 +60,12 @@ def memory_row(document: dict) -> Row:
     row |= {"verdict": document["status"], "detail": document["status_detail"]}
     if sizes:
         row |= {"subject_bytes": sizes[subject], "baseline_bytes": sizes[baseline]}
-        row |= {"ratio": sizes[subject] / sizes[baseline], "peak": held(document["programs"][subject]["alone"])}
+        row |= {"ratio": sizes[subject] / sizes[baseline]}
     if document["status"] != Status.OK:
         return row
     if document["cause"]:
         return row | _answer(document["cause"])
     return row | {"verdict": NO_GAP}
-
-
-def held(buffers: list[dict]) -> str:
-    """Return buffers in words, equal ones once.
-
-    >>> held(2 * [{"kind": "temporary", "bytes": 8192, "operation": "dot", "shape": "f32[2,1024]", "line": "a.py:4"}])
-    '2 x temporary f32[2,1024] of 8.00 KiB, dot at a.py:4'
-    """
-    texts: Counter[str] = Counter()
-    for one in buffers:
-        made = " at ".join(filter(None, (one["operation"], one["line"])))
-        texts[f"{one['kind']} {one['shape']} of {size(one['bytes'])}{', ' * bool(made)}{made}"] += 1
-    return "; ".join(f"{count} x {text}" if count > 1 else text for text, count in texts.items())
 
 
 def rows(document: dict) -> Iterator[Row]:
