@@ -27,7 +27,7 @@ import pandas as pd
 
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import CAUSE, LAYOUT, NO_GAP
+from stackwars.explain.answer import CAUSE, LAYOUT
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper import latex
 from stackwars.publish.paper.tables.compilers import PRODUCTS, predicted
@@ -40,7 +40,7 @@ from stackwars.study.config import CONFIG
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import causes, effects, names, published, runs, schema, variance
 from stackwars.study.results.comparisons import EACH_KIND
-from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources, of_study
+from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources
 from stackwars.study.results.folder import MEASURED
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import (
@@ -543,26 +543,20 @@ def _memory(data: Dataset) -> Counted:
 
 
 def _memory_causes(data: Dataset) -> Counted:
-    """Yield for which programs at a large batch memory is the same, explained, or neither, in words."""
-    study, words = data.study("memory"), []
-    rows = of_study(study, data.table("causes"))
-    for verdict, text in ((NO_GAP, "equal to within one percent"), (CAUSE, "explained")):
-        chosen = map(_explained, rows[rows["verdict"] == verdict].to_dict("records"))
-        words += [f"{text} for {latex.series(chosen)}"] if (rows["verdict"] == verdict).any() else []
-    left = (~rows["verdict"].isin([NO_GAP, CAUSE])).sum()
-    words += [f"not decided for {left} of {len(rows)} pairs"] if left else []
-    yield "memory/causes", latex.Latex("; ".join(words) or "no accepted run compares them")
+    """Yield which operations make up each difference in memory that is explained on the original's device."""
+    rows = data.table("causes")
+    rows = rows[(rows["device"] == names.TARGET) & (rows["verdict"] == CAUSE) & (rows["what"] != "")]
+    yield "memory/causes", latex.series(map(_operations, rows.to_dict("records"))) if len(rows) else "none"
 
 
-def _explained(row: dict) -> str:
-    """Return a workload, where it was compiled, and the region that makes up the difference in memory, if one does."""
-    where = names.compiler_title(row["compiler"]) + ("" if row["device"] == CPU else f" for {row['device']}")
-    text = f"{row['title']} in {where}"
-    if not row["what"]:
-        return text
-    share, one, other = 100 * row["closed"], title(row["subject"]), title(row["baseline"])
-    cause = f"{row['count']:.0f} x {row['subject_operations']} of {one}, which {other} emits otherwise"
-    return f"{text} ({share:.0f} % by {cause})"
+def _operations(row: dict) -> str:
+    last = dict.fromkeys(part.split(", ")[-1].split()[0] for part in row["subject_operations"].split("; "))
+    count, share, workload = (
+        f"{row['count']:.0f}",
+        f"{100 * row['closed']:.0f} %",
+        row["title"].partition(" (")[0],
+    )
+    return f"{count} {' and '.join(last)} of {title(row['subject'])} on {workload} ({share})"
 
 
 def _audits(data: Dataset) -> Counted:
