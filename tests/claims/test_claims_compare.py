@@ -243,12 +243,12 @@ def test_without_a_committed_reference_nothing_is_confirmed(tmp_path, commit):
 DIRECTIONS = {"same": 5, "opposite": 1, "not decided": 2}
 
 
-def confirming(folder, verdicts: dict[str, tuple[str, str]], inside: int = 3):
+def confirming(folder, verdicts: dict[str, tuple[str, str]], inside: int = 3, directions: dict = DIRECTIONS):
     """An accepted run with these verdicts of the reference and of its own, by the definition of a claim."""
     run = accepted(folder)
     rows = [{"definition": one, "reference": before, "run": after} for one, (before, after) in verdicts.items()]
     predictions = {"inside": inside, "outside": 0}
-    document = {"revision": "abc", "claims": rows, "directions": DIRECTIONS, "predictions": predictions}
+    document = {"revision": "abc", "claims": rows, "directions": directions, "predictions": predictions}
     documents.write(run.folder / runs.CONFIRMATION, document)
     return run
 
@@ -264,6 +264,10 @@ def test_runs_count_for_and_against_a_claim_as_it_is_defined(tmp_path):
         ),
         confirming(tmp_path / "2026-03", {one: ("not decided", "supported")}),
         accepted(tmp_path / "2026-04"),
+        # Of compilations alone, it tests nothing.
+        confirming(
+            tmp_path / "2026-06", {one: ("supported", "not testable here")}, 0, dict.fromkeys(DIRECTIONS, 0)
+        ),
     ]
     found = Confirmations(every)
     assert found.columns(STEADY, "supported") == {"confirmed": 1, "refuted": 1}

@@ -19,7 +19,7 @@ from stackwars.explain import console, memory, page
 from stackwars.explain.answer import Answer, Buffer, Cause, Interval, Memory, Share
 from stackwars.explain.bench import ClosedShare
 from stackwars.explain.headline import headline
-from stackwars.explain.task import MEMORY, Settings, Task
+from stackwars.explain.task import MEMORY, Assign, Settings, Task
 from stackwars.study.workflow import explain
 
 N = 1024
@@ -67,10 +67,13 @@ def worker(workers):
     return workers["0.10.2"]
 
 
-def search(worker: Worker, a: str, b: str) -> Cause:
+def search(worker: Worker, a: str, b: str, smaller: int = 0, assign: Assign | None = None) -> Cause:
     spec, settings = worker.spec, Settings(seconds=0.05, budget_s=300, ask=MEMORY)
     programs = [drawn_program(worker, text, name) for name, text in (("a", a), ("b", b))]
-    return memory.find(Task("pair", programs[0], spec, spec, programs[1], settings=settings), print)
+    texts = [text.replace(str(N), str(smaller)) for text in (a, b)] if smaller else []
+    small = tuple(drawn_program(worker, text, name) for name, text in zip("ab", texts, strict=False)) or None
+    sides = (programs[0], spec, spec, programs[1])
+    return memory.find(Task("pair", *sides, settings=settings, smaller=small, assign=assign), print)
 
 
 @pytest.mark.env
@@ -83,10 +86,32 @@ def test_a_planted_difference_has_its_bytes_its_lines_and_the_region_that_closes
     assert abs(found.a_bytes - found.b_bytes - planted) < 0.05 * planted
     assert 0.9 <= found.closed.share <= 1.1 and found.ask == MEMORY
     assert operation in " ".join(text for region in found.regions for text in region.a)
-    uses = memory.use(worker, Program("a", a, file="a.mlir"))
+    uses = memory.use(worker.buffers, Program("a", a, file="a.mlir"))
     assert uses.total == found.a_bytes
     largest = next(buffer for buffer in uses.peak if buffer.kind == "temporary")
     assert largest.bytes == planted and re.fullmatch(r"a\.mlir:\d+", largest.line)
+
+
+@pytest.mark.env
+def test_values_that_are_matched_at_smaller_sizes_have_the_same_cause(worker):
+    found, known = search(worker, OUTER, INNER, smaller=64), search(worker, OUTER, INNER)
+    assert found.verdict == "cause", found.detail
+    assert (found.closed, found.a_bytes) == (known.closed, known.a_bytes)
+    assert found.regions == known.regions
+
+
+@pytest.mark.env
+def test_for_another_device_no_region_is_compiled_alone(worker):
+    compiled = []
+
+    def assign(text):
+        compiled.append(text)
+        return worker.buffers(text)
+
+    found = search(worker, OUTER, INNER, assign=assign)
+    assert (found.verdict, found.closed) == ("cause", search(worker, OUTER, INNER).closed), found.detail
+    # All are whole programs, which end with the tanh.
+    assert all(f"{N}x8xf32" in text and "tanh" in text for text in compiled)
 
 
 @pytest.mark.env

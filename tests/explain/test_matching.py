@@ -11,15 +11,19 @@ from stackwars.core.program import Argument
 from stackwars.core.types import DTYPES
 from stackwars.explain.matching import (
     AxisMap,
+    Class,
     MapFinder,
     guesses,
     is_close,
     map_by_order,
     match,
     orders,
+    resized,
     results_differ,
     transposed,
 )
+
+STRAIGHT = AxisMap.reshape((2, 3))
 
 
 class Arrays:
@@ -164,3 +168,34 @@ def test_the_layout_of_a_plain_argument_is_guessed_from_the_shapes_at_first_as_i
     x, w = transposed(arguments, found[1])
     np.testing.assert_array_equal(x(1), normal(3, 3, seed=1).T)
     np.testing.assert_array_equal(w(1), normal(2, 5).T)
+
+
+@pytest.mark.parametrize(
+    ("found", "source", "larger", "target", "refined"),
+    [
+        (AxisMap((2, 3, 4, 5), (0, 2, 1, 3), (2, 4, 3, 5)), (6, 20), (192, 20), (64, 4, 3, 5), (64, 3, 4, 5)),
+        (AxisMap((2, 12, 3), (0, 2, 1), (2, 3, 12)), (2, 3, 4, 3), (8, 3, 4, 3), (8, 3, 12), (8, 12, 3)),
+        (AxisMap((5, 7), (1, 0), (7, 5)), (5, 7), (5, 7), (7, 5), (5, 7)),
+    ],
+)
+def test_a_layout_of_a_larger_batch_moves_the_elements_likewise(found, source, larger, target, refined):
+    assert found.resized(source, larger, target) == AxisMap(refined, found.order, target)
+
+
+def test_a_layout_that_grows_in_two_axes_has_no_form():
+    with pytest.raises(ValueError, match=r"no form at \(4, 6\)"):
+        AxisMap((2, 3), (1, 0), (3, 2)).resized((2, 3), (4, 6), (6, 4))
+
+
+def test_classes_are_those_of_the_same_operations_at_another_batch():
+    def pair(batch, op="abs"):
+        (a, va), (b, vb) = (
+            program({"x": f"{batch}x3xf32"}, [("y", op, ["x"], f"{batch}x3xf32")], ["y"]) for _ in "ab"
+        )
+        return (a, b), [Class((va[n], vb[n]), ({va[n]: STRAIGHT}, {vb[n]: STRAIGHT})) for n in "xy"]
+
+    (graphs, found), (larger, _), (others, _) = pair(2), pair(8), pair(8, "negate")
+    [first, _] = resized(found, graphs, larger)
+    assert first.first == found[0].first and next(iter(first.maps[1].values())).shape == (8, 3)
+    with pytest.raises(ValueError, match="operations"):
+        resized(found, graphs, others)

@@ -43,7 +43,7 @@ def test_comparisons_and_effects_follow_from_the_rounds_of_the_run(run):
     found, known = comparisons.build(ACCEPTED, **parts), run.table("comparisons")
     # Runs accepted earlier have other quantities, and programs at another precision.
     known = known[known["quantity"].isin(schema.QUANTITIES) & ~known["subject"].str.contains("+", regex=False)]
-    is_timed = not set(run.context["studies"]) <= {CONFIG.odd_sizes.study, "releases", "successor"}
+    is_timed = not set(run.context["studies"]) <= {CONFIG.odd_sizes.study, "memory", "releases", "successor"}
     assert len(found) == len(known) and bool(len(known)) == is_timed
     assert_rows_known(recorded(found, run, "comparisons"), known, schema.COMPARISON_KEYS)
     # Of the matrix, a run has the effects of the workloads that it measured whole.

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from stackwars.core import buffers
 from stackwars.core.launch import REPOSITORY
+from stackwars.core.outcome import Failed
 from stackwars.measure.stablehlo import ahead_supervisor
 from stackwars.measure.stablehlo.ahead_supervisor import CompileJob
 from stackwars.setup.environments import ensure
@@ -166,3 +168,16 @@ def test_what_is_usable_is_where_the_compiler_begins_to_refuse(
     assert (over["verdict"], over["decided_by"]) == ("oom", "compiler")
     below = at(USABLE[compiler] - 2**17)  # its code needs some 60 KiB
     assert (below["verdict"], below["decided_by"]) == ("fits", "compiler")
+
+
+@pytest.mark.env
+def test_buffers_are_assigned_for_an_absent_device(compiler: str, xla_python: Path) -> None:
+    text = ADD.format(n=2**20, donated="")
+    found = ahead_supervisor.assign_buffers(job(compiler), xla_python, text)
+    assert buffers.read(found["assignment"]).buffers.hbm == 2 * 4 * 2**20 and "ENTRY" in found["optimised"]
+
+
+def test_a_compiler_that_assigns_no_buffers_says_why(tmp_path: Path) -> None:
+    python = fake(tmp_path, "echo 'F0000 stack overflow' >&2; kill -ABRT $$")
+    with pytest.raises(Failed, match="stack overflow"):
+        ahead_supervisor.assign_buffers(job(), python, "module {}")

@@ -19,7 +19,7 @@ STUDIES = {
     },
     "other": {"programs": ["jax"], "targets": ["tpu-v6e"], "workloads": ["ffn"]},
 }
-ABSENT = dict.fromkeys(("growth", "sharding", "odd_sizes", "releases"))
+ABSENT = dict.fromkeys(("growth", "sharding", "odd_sizes", "releases", "memory"))
 
 
 def config(study_workloads=None, **changes):

@@ -53,6 +53,7 @@ wildcard_constraints:
     way="data|tensor",
     devices=r"\d+",
     project="jaxlib|iree",
+    place="[a-z0-9_.-]+",
     target="[a-z0-9-]+",
     compiler="[a-z0-9_.-]+",
     claim="[a-z][a-z0-9_]*",

@@ -138,7 +138,7 @@ class Finder:
             self.say(f"operations {[len(graph.ops) for graph in graphs]}")
             bench, retimed = self._gap(worker, graphs)
             graphs = graphs if self.programs[A] is self.task.a else graphs[::-1]
-            hybrids = pair(reader, graphs, bench.arrays, Path(folder))
+            hybrids = self._pair(reader, graphs, bench, Path(folder))
             # Its memory is the whole model's, and nothing more is evaluated.
             reader.stop()
             found = self._searched(bench, hybrids, retimed)
@@ -148,6 +148,9 @@ class Finder:
                 self.say("again without values that are equal on these inputs alone")
                 found = self._searched(bench, Hybrids(graphs, classes), retimed)
             return found
+
+    def _pair(self, reader: Worker, graphs: tuple[Graph, Graph], bench: Bench, folder: Path) -> Hybrids:
+        return pair(reader, graphs, bench.arrays, folder)
 
     def _searched(self, bench: Bench, hybrids: Hybrids, retimed: Retimed | None) -> tuple[str, str]:
         operations = [len(graph.ops) for graph in hybrids.graphs]

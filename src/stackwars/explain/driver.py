@@ -255,7 +255,7 @@ class Explanation:
     def _cost(self, worker: Worker, program: Program) -> dict[str, Any]:
         """Return the field of a cell that has what is compared in place of times."""
         if self.settings.ask == MEMORY:
-            return {"memory": memory.use(worker, program)}
+            return {"memory": memory.use(worker.buffers, program)}
         found = compile_time.compiled(worker.spec, program.text, self.settings.limits)
         return {"compile_cpu_s": found.cpu / 1e9}
 

@@ -52,6 +52,24 @@ class AxisMap:
     def apply(self, array: np.ndarray) -> np.ndarray:
         return array.reshape(self.refined).transpose(self.order).reshape(self.shape)
 
+    def resized(self, source: tuple[int, ...], larger: tuple[int, ...], target: tuple[int, ...]) -> AxisMap:
+        """Return the map to a target of another shape, from a source whose shape `source` becomes `larger`.
+
+        :raises ValueError: if the shapes of the source differ in several axes, or in a part of a refined axis.
+        """
+        if self.is_reshape:
+            return AxisMap.reshape(target)
+        axes = [axis for axis, (old, new) in enumerate(zip(source, larger, strict=True)) if old != new]
+        refined = list(self.refined)
+        if len(axes) == 1:
+            # The outermost part of the axis grows: a batch is never inside of what it is flattened with.
+            before = prod(source[: axes[0]])
+            place = next((k for k in range(len(refined)) if prod(refined[: k + 1]) > before), 0)
+            refined[place] = refined[place] * larger[axes[0]] // source[axes[0]]
+        if len(axes) > 1 or prod(refined) != prod(larger):
+            raise ValueError(f"the layout of {source} in {self.shape} has no form at {larger}")
+        return AxisMap(tuple(refined), self.order, target)
+
     def places(self, targets: np.ndarray) -> np.ndarray:
         """Return the flat places in the source of these flat places in the target."""
         if self.is_reshape:
@@ -294,6 +312,32 @@ def _split(
         if first[0] not in maps[0] or first[1] not in maps[1]:
             break
         yield Class((next(iter(maps[0])), next(iter(maps[1]))), maps)
+
+
+def resized(classes: Sequence[Class], graphs: tuple[Graph, Graph], larger: tuple[Graph, Graph]) -> list[Class]:
+    """Return the classes of two programs at other sizes. graphs: of both programs at the sizes of the classes.
+
+    :raises ValueError: if a program has other operations at the other sizes, or a layout no form there.
+    """
+    for graph, other in zip(graphs, larger, strict=True):
+        one, two = ([(op.name, op.reads, op.results) for op in each.ops] for each in (graph, other))
+        if (one, graph.results) != (two, other.results):
+            raise ValueError(f"a program has {len(one)} operations, and {len(two)} others at the other sizes")
+
+    def moved(side: int, source: int, value: int, found: AxisMap) -> AxisMap:
+        shapes = (shape(graph.types[source]) for graph in (graphs[1 - side], larger[1 - side]))
+        return found.resized(*shapes, shape(larger[side].types[value]))
+
+    return [
+        Class(
+            one.first,
+            tuple(
+                {value: moved(side, one.first[1 - side], value, found) for value, found in maps.items()}
+                for side, maps in enumerate(one.maps)
+            ),
+        )
+        for one in classes
+    ]
 
 
 MOVES = {f"stablehlo.{name}" for name in ("transpose", "reshape", "broadcast_in_dim", "convert")}

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from stackwars.core import buffers, hlo
+from stackwars.core import buffers, hlo, types
 from stackwars.core.buffers import Buffers
 from stackwars.core.client import Worker
 from stackwars.core.numbers import percent, size
@@ -19,31 +20,32 @@ from stackwars.core.program import Graph, Program
 from stackwars.core.program_text import not_donated, short_path
 from stackwars.explain import answer, cause
 from stackwars.explain.answer import CAUSE, NO_GAP, NOT_DECIDED, Buffer, Memory, Share
-from stackwars.explain.bench import Bench
+from stackwars.explain.bench import Arrays, Bench, arguments_of
 from stackwars.explain.cause import Say, Verdict, check_results
 from stackwars.explain.console import MOST_NAMES, operations
 from stackwars.explain.costs import CostFinder, CostSearch
-from stackwars.explain.hybrids import A, B, CutProgram
+from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, RegionKind
 from stackwars.explain.kept import Kept, digest
+from stackwars.explain.matching import resized
 from stackwars.explain.search import ENOUGH, Retimed
-from stackwars.explain.task import Task
+from stackwars.explain.task import Assign, Task
 
 _LINE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
 _FRAME = re.compile(r"stack_frame_id=(\d+)")
 
 
-def use(worker: Worker, program: Program) -> Memory:
-    """Return the memory that XLA assigns to a program.
+def use(assign: Assign, program: Program) -> Memory:
+    """Return the memory that XLA assigns to a program. assign: see `task.Assign`.
 
     :raises Failed: if XLA does not compile it.
     """
-    found = worker.buffers(program.text)
+    found = assign(program.text)
     return of_texts(found["assignment"], found["optimised"], program)
 
 
-def assigned(worker: Worker, text: str | bytes) -> Buffers:
+def assigned(assign: Assign, text: str | bytes) -> Buffers:
     """Return the bytes that XLA assigns to a program, as `use` does, without the buffers at the peak."""
-    return buffers.read(worker.buffers(text)["assignment"]).buffers
+    return buffers.read(assign(text)["assignment"]).buffers
 
 
 def of_texts(assignment: str, optimised: str, program: Program) -> Memory:
@@ -129,13 +131,24 @@ class Frames:
         return f"{short_path(name)}:{line[1]}" if name and line else ""
 
 
+@dataclass
 class MemorySearch(CostSearch):
-    """A search in which a program's cost is the bytes that XLA assigns to it."""
+    """A search in which a program's cost is the bytes that XLA assigns to it. assign: see `Task`."""
+
+    assign: Assign | None = None
 
     def cost(self, program: CutProgram) -> int:
         worker = self.bench.worker
         key = digest("bytes", worker.spec, program.text)
-        return self.kept.once(key, lambda: assigned(worker, program.text).hbm)
+        return self.kept.once(key, lambda: assigned(self.assign or worker.buffers, program.text).hbm)
+
+    def difference(self, kind: RegionKind, parts: Sequence[CutProgram]) -> tuple[float, float, float]:
+        if not self.assign:
+            return super().difference(kind, parts)
+        # A compilation for another device takes seconds, so no region is compiled alone: large tensors come first.
+        tensor = self.hybrids.graphs[A].types[self.hybrids.classes[kind.classes[0]].first[A]]
+        bytes_ = types.size(tensor) * types.dtype(tensor).itemsize
+        return bytes_, 0, bytes_
 
 
 class MemoryFinder(CostFinder):
@@ -144,7 +157,8 @@ class MemoryFinder(CostFinder):
     searches = MemorySearch
 
     def _gap(self, worker: Worker, graphs: tuple[Graph, Graph]) -> tuple[Bench, Retimed | None]:
-        a, b = (assigned(worker, program.text) for program in self.programs)
+        assign = self.task.assign or worker.buffers
+        a, b = (assigned(assign, program.text) for program in self.programs)
         gap, ratio = a.hbm - b.hbm, answer.Interval(a.hbm / max(1, b.hbm))
         self.cause = replace(self.cause, a_bytes=a.hbm, b_bytes=b.hbm, ratio=ratio)
         self.say(f"A {a.hbm} bytes, B {b.hbm} bytes")
@@ -161,11 +175,27 @@ class MemoryFinder(CostFinder):
         # Hybrids have no donated arguments, so both ends of the difference have none.
         texts = [program.text for program in self.programs]
         plain = [not_donated(text) if isinstance(text, str) else text for text in texts]
-        self._ends = tuple(assigned(worker, text).hbm for text in plain)
+        self._ends = tuple(assigned(assign, text).hbm for text in plain)
         if (rest := self._ends[A] - self._ends[B]) < ENOUGH * gap:
             detail = f"without donation {first.label} needs {rest:,} bytes more, not {gap:,}"
             raise Verdict(NOT_DECIDED, f"not decided: {detail}")
         return bench, None
+
+    def _pair(self, reader: Worker, graphs: tuple[Graph, Graph], bench: Bench, folder: Path) -> Hybrids:
+        if not (smaller := self.task.smaller):
+            return super()._pair(reader, graphs, bench, folder)
+        small = tuple(reader.graph(program.text) for program in smaller)
+        arrays = Arrays((small[A].types, small[B].types), tuple(map(arguments_of, smaller, small)))
+        found = cause.pair(reader, small, arrays, folder)
+        try:
+            return Hybrids(graphs, resized(found.classes, small, graphs))
+        except ValueError as error:
+            raise Verdict(NOT_DECIDED, f"not decided: {error}") from None
+
+    def _search_among(self, bench: Bench, hybrids: Hybrids) -> MemorySearch:
+        search = super()._search_among(bench, hybrids)
+        search.assign = self.task.assign
+        return search
 
     def _difference(self) -> str:
         return size(self._ends[A] - self._ends[B])
@@ -190,9 +220,9 @@ def other_arguments(
     share = (a.argument - b.argument) / gap
     if share < ENOUGH:
         return None
-    types = [Counter(graph.types[value] for value in graph.arguments) for graph in graphs]
+    kinds = [Counter(graph.types[value] for value in graph.arguments) for graph in graphs]
     more = ", ".join(
-        f"{f'{count} x ' * (count > 1)}{kind}" for kind, count in [*(types[A] - types[B]).items()][:MOST_NAMES]
+        f"{f'{count} x ' * (count > 1)}{kind}" for kind, count in [*(kinds[A] - kinds[B]).items()][:MOST_NAMES]
     )
     return share, f"arguments make up {percent(share)} of the difference: only {programs[A].label} has {more}"
 

@@ -21,6 +21,8 @@ INTEGERS = 8
 bound of a loop. Others cover their type's range in the second set."""
 Lower = Callable[[dict[str, int]], Program | None]
 """Returns the program with these sizes, or None if there is none."""
+Assign = Callable[[str | bytes], dict[str, str]]
+"""Compiles a program and returns what `Worker.buffers` does, or raises Failed."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Task:
     then program a is compared in the two. evaluator: an XLA that prints programs in generic form and evaluates them.
     is_plain: nothing says which layout the arguments of b have, so that it may be guessed. suspect: the status of a
     suspect program in the table. gap: the ratio of the two times in the table. lower: makes program a with other sizes.
+    smaller: both programs at smaller sizes, which are evaluated to match the values of a and b, for memory. assign:
+    compiles for another device, whose memory is compared; None for the compiler's.
     """
 
     name: str
@@ -71,6 +75,8 @@ class Task:
     gap: float | None = None
     settings: Settings = field(default_factory=Settings)
     lower: Lower | None = None
+    smaller: tuple[Program, Program] | None = None
+    assign: Assign | None = None
 
 
 def plain_arguments(

@@ -34,7 +34,7 @@ REFERENCE_FILES = (
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
     *("profile.json", MEASURED["audits"], f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
     "sharded/*/*/*/process.json",
-    *("checks/*/*/*/check.json", "causes/*/*/causes.json"),
+    *("checks/*/*/*/check.json", "causes/*/*/causes.json", "memory/*/*/memory.json"),
 )
 """The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
 large, and counted in ahead.json."""
@@ -127,7 +127,7 @@ def _measured(root: Path, names: Iterable[str]) -> set[Path]:
 def _sources(full: Path) -> dict[Path, list[dict]]:
     """Return the sources of each process and compilation of a run, by the file of its result."""
     by_file = {}
-    names = ("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json")
+    names = ("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json", "memory.json")
     for path in sorted(_measured(full, names)):
         result = documents.read(full / path)
         sources = [one.get("source") for one in [result, *result.get("processes", [])]]

@@ -390,6 +390,9 @@ def _compilers(config: Config) -> Iterator[Problem]:
         if config.compilers[row.compiler].module != XLA:
             expected = f"a compiler whose module is {XLA}: no other compiles for an absent target"
             yield f"aot_compilations.{place}.compiler", expected, row.compiler
+    for name in [*config.memory.compilers, *config.memory.targets.values()] if config.memory else []:
+        if config.compilers[name].module != XLA:
+            yield "memory", f"compilers whose module is {XLA}: no other assigns buffers that can be read", name
 
 
 CHECKS = (

@@ -338,6 +338,17 @@ class ReleasesRow(Model):
     """Releases of each project, newest first."""
 
 
+class MemoryRow(Model):
+    study: StudyName
+    """A run of this study compares the memory of programs too."""
+    compilers: Compilers
+    """Compilers of module xla in which programs for the CPU are compared."""
+    targets: dict[Target, Compiler] = {}
+    """Compiler of each target for which programs are compared."""
+    budget_s: Positive
+    """Limit of a search for the cause of a difference."""
+
+
 class TargetRow(Model):
     platform: Literal["tpu", "cuda"]
     """The platform of the compiler's topology."""
@@ -499,6 +510,8 @@ class Config(Model):
     """Sizes at which programs are called once, untimed, and their values judged."""
     releases: ReleasesRow | None = None
     """Releases of compilers in which programs are compiled, judged and timed."""
+    memory: MemoryRow | None = None
+    """Memory of two frontends' programs, and why it differs."""
     targets: dict[Annotated[str, Field(pattern="^[a-z][a-z0-9-]*$")], TargetRow]
     """Devices that can be compiled for without having them."""
     aot_compilations: list[AotRow]

@@ -58,17 +58,11 @@ class CausesJob:
 def job(config: Config, replay: ReplayCell) -> CausesJob:
     """Return the search for the causes of a replay's gaps."""
     settings = cells.settings(config)
-    names = {"compiler": replay.compiler, "evaluator": programs.evaluator(config)}
-    options = {"compiler": config.compilers[replay.compiler].options, "evaluator": {}}
     pair = next(iter(comparisons(config, PROGRAMS)))
     return CausesJob(
         workload=replay.workload,
         device=replay.device,
-        **{
-            role: {"name": name, "module": programs.compiler_module(config, name), "options": options[role]}
-            for role, name in names.items()
-        },
-        pins={role: programs.compiler_pins(config, name) for role, name in names.items()},
+        **compilers_of(config, replay.compiler),
         programs=programs.files(config, programs.replayed(config, replay.workload, replay.compiler)),
         pair=[pair.subject, pair.baseline],
         sizes=programs.sizes(config, replay.workload),
@@ -81,6 +75,29 @@ def job(config: Config, replay: ReplayCell) -> CausesJob:
             "timeout_s": settings.timeout_s,
         },
     )
+
+
+def compilers_of(config: Config, compiler: str, target: str | None = None) -> dict[str, Any]:
+    """Return the fields compiler, evaluator and pins of a job. target: compiled for; None for the CPU."""
+    names = {"compiler": compiler, "evaluator": programs.evaluator(config)}
+    options = {"compiler": config.compilers[compiler].options, "evaluator": {}}
+    rows = {
+        role: {"name": name, "module": programs.compiler_module(config, name), "options": options[role]}
+        for role, name in names.items()
+    }
+    pins = {role: programs.compiler_pins(config, name) for role, name in names.items()}
+    return rows | {"pins": pins | {"compiler": programs.compiler_pins(config, compiler, target)}}
+
+
+def specs(compiler: dict, evaluator: dict, pins: dict[str, str]) -> list[CompilerSpec]:
+    """Return the compiler and the evaluator of a job, by its fields.
+
+    :raises Unavailable: if this Python cannot have the environment of one of them.
+    """
+    return [
+        CompilerSpec(**row, python=str(ensure(REPOSITORY / pins[role])))
+        for role, row in (("compiler", compiler), ("evaluator", evaluator))
+    ]
 
 
 def ratio(replay: dict, one: str, other: str) -> Estimate | None:
@@ -141,19 +158,16 @@ def explain(job: CausesJob, replay: dict, output: Path) -> dict[str, Any]:
     """Return causes.json, and write the answers to a folder of each gap under `output`."""
     started, start = datetime.now(UTC), time.monotonic()
     rows = gaps(replay, job.programs, job.pair, job.bound)
-    status, detail, specs = Status.OK, "", []
+    status, detail, found = Status.OK, "", []
     try:
-        specs = [
-            CompilerSpec(**row, python=str(ensure(REPOSITORY / job.pins[role])))
-            for role, row in (("compiler", job.compiler), ("evaluator", job.evaluator))
-        ]
+        found = specs(job.compiler, job.evaluator, job.pins)
     except Unavailable as error:
         status, detail = Status.UNSUPPORTED, str(error)
     for gap in rows:
         gap["cause"] = None
-        if gap["is_gap"] and specs:
+        if gap["is_gap"] and found:
             folder = output / f"{gap['subject']}-{gap['baseline']}"
-            cause = search("cause", task(job, gap, *specs), folder)
+            cause = search("cause", task(job, gap, *found), folder)
             answer.write(folder / "cause.json", cause)
             gap["cause"] = asdict(cause)
     return {

@@ -68,7 +68,7 @@ def full_study(config: Config, name: str) -> Study:
 
 
 def workloads_of(config: Config, key: str) -> tuple[str, ...]:
-    """Return the workloads that this run has of the study of a key: growth, sharding, odd_sizes or releases."""
+    """Return the workloads that this run has of the study of a key, such as growth or releases."""
     row = getattr(config, key)
     name = row and row.study
     return next((study.workloads for study in studies(config) if study.name == name), ())

@@ -25,6 +25,7 @@ import hashlib
 import re
 import shutil
 import sys
+import tempfile
 import time
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -36,6 +37,7 @@ from stackwars.core.buffers import Buffers
 from stackwars.core.documents import read_events
 from stackwars.core.hlo import facts
 from stackwars.core.launch import ExitReport, clean_environ, printable
+from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.setup.environments import Unavailable, ensure
 
 FITS, OOM = "fits", "oom"
@@ -45,6 +47,8 @@ _HBM = re.compile(r"Ran out of memory (on HBM|in memory space hbm)|exceeds? avai
 CHILD = "stackwars.measure.stablehlo.ahead"
 GRACE_S = 3.0
 """Seconds from the assignment of buffers to the stop: a refusal follows the assignment at once."""
+WRITTEN_S = 1.0
+"""Seconds until the files of an assignment are written."""
 CAP_BYTES = 8 * limits.GIB
 SILENT = {
     "JAX_PLATFORMS": "cpu",  # JAX must not look for a device; the target is opened by name
@@ -229,16 +233,16 @@ def _first(folder: Path, ending: str) -> Path | None:
 
 
 class _Stop:
-    """Tells when to stop a compilation: GRACE_S after its buffers were assigned."""
+    """Tells when to stop a compilation: grace_s after its buffers were assigned."""
 
-    def __init__(self, dumped: Path) -> None:
-        self._dumped = dumped
+    def __init__(self, dumped: Path, grace_s: float) -> None:
+        self._dumped, self._grace_s = dumped, grace_s
         self._assigned_s: float | None = None
 
     def __call__(self) -> bool:
         if self._assigned_s is None and buffers_assigned(self._dumped):
             self._assigned_s = time.monotonic()
-        return self._assigned_s is not None and time.monotonic() - self._assigned_s > GRACE_S
+        return self._assigned_s is not None and time.monotonic() - self._assigned_s > self._grace_s
 
 
 def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path) -> dict:
@@ -247,24 +251,47 @@ def compile_in_child(job: CompileJob, python: Path, program: Path, folder: Path)
     folder: emptied first; it then has the document and optimised.hlo.gz alone.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    scratch = folder / "scratch"
+    scratch, started = folder / "scratch", datetime.now(UTC)
+    end = _compile(job, python, program, scratch)
+    result = _document(job, program, end, started, python.parents[1].name)
+    text, _ = optimised_hlo(end.dumped)
+    _write(result, text, folder)
+    shutil.rmtree(scratch)
+    return result
+
+
+def assign_buffers(job: CompileJob, python: Path, text: str) -> dict[str, str]:
+    """Return what `Worker.buffers` does for the job's target: the texts of the buffer assignment and of the HLO.
+
+    :raises Failed: if the compiler assigned no buffers.
+    """
+    with tempfile.TemporaryDirectory(prefix="stackwars-") as name:
+        folder = Path(name)
+        program = folder / "program.mlir"
+        program.write_text(program_text.readable(text))
+        end = _compile(replace(job, assumed_code_bytes=0), python, program, folder / "scratch", WRITTEN_S)
+        assigned, (optimised, _) = _first(end.dumped, _ASSIGNMENT), optimised_hlo(end.dumped)
+        if assigned and optimised:
+            return {"assignment": assigned.read_text(), "optimised": optimised}
+    raised = end.event("raised")
+    status, message = _status(end, False, first_lines(raised["message"]) if raised else "")
+    raise Failed(Outcome(Status.ERROR if status == Status.OK else Status(status), message or "no buffers"))
+
+
+def _compile(
+    job: CompileJob, python: Path, program: Path, scratch: Path, grace_s: float = GRACE_S
+) -> CompilationEnd:
     dumped = scratch / "dump"
     dumped.mkdir(parents=True)
     spec = {**asdict(job), "program": str(program.resolve())}
     documents.write(scratch / "spec.json", spec)
-    started = datetime.now(UTC)
-    early = {} if job.assumed_code_bytes is None else {"stop": _Stop(dumped)}
+    early = {} if job.assumed_code_bytes is None else {"stop": _Stop(dumped, grace_s)}
     report = launch.run_child(
         python, ["-m", CHILD, str(scratch.resolve())], _environ(scratch, dumped), CAP_BYTES, job.timeout_s,
         log=scratch / "log.txt", cwd=scratch, **early,
     )  # fmt: skip
     assumed = job.assumed_code_bytes if report.stopped else None
-    end = CompilationEnd(report, read_events(scratch), dumped, assumed)
-    result = _document(job, program, end, started, python.parents[1].name)
-    text, _ = optimised_hlo(dumped)
-    _write(result, text, folder)
-    shutil.rmtree(scratch)
-    return result
+    return CompilationEnd(report, read_events(scratch), dumped, assumed)
 
 
 def _document(

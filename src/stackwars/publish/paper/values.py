@@ -28,6 +28,7 @@ import pandas as pd
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import CAUSE, LAYOUT
+from stackwars.measure.frameworks import title
 from stackwars.publish.paper import latex
 from stackwars.publish.paper.tables.compilers import PRODUCTS, predicted
 from stackwars.setup.device import CPU, ONE_THREAD
@@ -524,6 +525,23 @@ def _memory(data: Dataset) -> Counted:
     yield "memory/fits/names", latex.series(fits.index[fits])
 
 
+def _memory_causes(data: Dataset) -> Counted:
+    """Yield which operations make up each difference in memory that is explained on the original's device."""
+    rows = data.table("causes")
+    rows = rows[(rows["device"] == names.TARGET) & (rows["verdict"] == CAUSE) & (rows["what"] != "")]
+    yield "memory/causes", latex.series(map(_operations, rows.to_dict("records"))) if len(rows) else "none"
+
+
+def _operations(row: dict) -> str:
+    last = dict.fromkeys(part.split(", ")[-1].split()[0] for part in row["subject_operations"].split("; "))
+    count, share, workload = (
+        f"{row['count']:.0f}",
+        f"{100 * row['closed']:.0f} %",
+        row["title"].partition(" (")[0],
+    )
+    return f"{count} {' and '.join(last)} of {title(row['subject'])} on {workload} ({share})"
+
+
 def _audits(data: Dataset) -> Counted:
     """Yield the figures of the reference's audits."""
     audits = audit_entries.read(runs.REFERENCE / MEASURED["audits"])
@@ -591,6 +609,7 @@ AGGREGATES: dict[Callable[[Dataset], Counted], str] = {
     _effects: view("start"),
     _stacks: view("cells", study="stacks"),
     _memory: view("compiled", study="targets"),
+    _memory_causes: view("compiled", study="targets"),
     _audits: view("audits"),
     _held_out: view("comparisons", quantity=schema.STEADY),
     _claims: view("claims"),

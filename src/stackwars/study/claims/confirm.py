@@ -55,7 +55,7 @@ class Confirmations:
     def __init__(self, accepted: Iterable[Run]) -> None:
         paths = [run.folder / CONFIRMATION for run in accepted]
         all_documents = [documents.read(path) for path in paths if path.exists()]
-        self._documents = [document for document in all_documents if document["revision"]]
+        self._documents = [one for one in all_documents if one["revision"] and _has_tests(one)]
 
     def columns(self, claim: Claim, verdict: str) -> Row:
         """Return the columns confirmed and refuted of claims.csv; nothing for a claim about counts.
@@ -98,6 +98,12 @@ class Confirmations:
 
     def _sums(self, name: str, *counts: str) -> list[int]:
         return [sum(document[name][count] for document in self._documents) for count in counts]
+
+
+def _has_tests(document: Row) -> bool:
+    """Return whether a run could test a claim or a direction. One of compilations alone has no time to test."""
+    is_testable = any(row["run"] != NOT_TESTABLE for row in document["claims"])
+    return is_testable or any(document["directions"].values())
 
 
 def label(row: Row) -> str:

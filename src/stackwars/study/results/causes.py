@@ -1,7 +1,7 @@
-"""causes.csv and profile.csv: why two programs differ in time in one compiler, and where the time goes.
+"""causes.csv and profile.csv: why two programs differ in time or memory in one compiler, and where the time goes.
 
 A row of causes.csv is one gap between two replayed programs (`stackwars.study.replay_causes`), with the answer of its
-search. Pairs without a gap have no row.
+search; pairs without a gap have no row. Or it compares the memory of two programs (`stackwars.study.memory`).
 
 profile.csv has the time of a call of each replayed program, by class of operation. The profiles of two programs say
 which class carries the gap between them (`carried`), but not why. The profiled calls are additional calls, in one
@@ -20,8 +20,9 @@ import pandas as pd
 
 from stackwars.core.documents import Row
 from stackwars.core.hlo import CLASSES, DISPATCH
+from stackwars.core.outcome import Status
 from stackwars.core.ratio import Estimate, is_gap
-from stackwars.explain.answer import LAYOUT, OPERATIONS
+from stackwars.explain.answer import LAYOUT, NO_GAP, OPERATIONS
 from stackwars.measure import workloads
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, comparisons
@@ -46,7 +47,25 @@ _TYPE = re.compile(r"tensor<[^>]*>(?!.*tensor<)")
 
 
 def build_causes(raw: Raw) -> pd.DataFrame:
-    return schema.table("causes", [row for document in raw.causes for row in rows(document)])
+    found = [row for document in raw.causes for row in rows(document)]
+    return schema.table("causes", [*found, *map(memory_row, raw.memory)])
+
+
+def memory_row(document: dict) -> Row:
+    """Return the row of a memory.json, the program that needs more first; one without a difference has a row too."""
+    sizes = {name: one["total"] for name, one in document["programs"].items()}
+    subject, baseline = sorted(document["pair"], key=lambda name: -sizes.get(name, 0))
+    row = {key: document[key] for key in ("workload", "compiler", "device")}
+    row |= {"title": workloads.load(document["workload"]).TITLE, "subject": subject, "baseline": baseline}
+    row |= {"verdict": document["status"], "detail": document["status_detail"]}
+    if sizes:
+        row |= {"subject_bytes": sizes[subject], "baseline_bytes": sizes[baseline]}
+        row |= {"ratio": sizes[subject] / sizes[baseline]}
+    if document["status"] != Status.OK:
+        return row
+    if document["cause"]:
+        return row | _answer(document["cause"])
+    return row | {"verdict": NO_GAP}
 
 
 def rows(document: dict) -> Iterator[Row]:
@@ -122,7 +141,6 @@ def _answer(cause: dict) -> Row:
     columns = {
         "kinds": len(regions),
         "count": sum(region["count"] for region in regions),
-        **{name: closed.get(key) for name, key in _CLOSED.items()},
         "what": next(iter(kinds)) if len(kinds) == 1 else BOTH,
         **{
             f"{side}_operations": "; ".join(shortened(region, letter) for region in regions)
@@ -139,6 +157,7 @@ def _answer(cause: dict) -> Row:
         "verdict": cause["verdict"],
         "detail": cause["detail"],
         **(columns if regions else {}),
+        **{name: closed.get(key) for name, key in _CLOSED.items()},
         **{name: cause.get(key) for name, key in _TIMES.items()},
         "tried": tried(cause.get("tried") or {}),
         "seconds": cause.get("seconds"),

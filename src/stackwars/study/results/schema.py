@@ -2,8 +2,8 @@
 
 Eight tables hold every result of a run: cells.csv (what was measured), programs.csv (what was emitted and
 compiled), values.csv (whose values are right), rounds.csv (observations), comparisons.csv (ratios with intervals and
-verdicts), causes.csv (why two programs differ in time), releases.csv (which release changed a program) and claims.csv.
-There are two summaries: profile.csv (time by class of operation) and effects.csv (factors of frontend,
+verdicts), causes.csv (why two programs differ in time or memory), releases.csv (which release changed a program) and
+claims.csv. There are two summaries: profile.csv (time by class of operation) and effects.csv (factors of frontend,
 compiler and interaction).
 """
 
@@ -49,7 +49,7 @@ KEYS = {
     "profile": ["workload", "framework", "compiler", "device", "class"],
     "effects": ["subset", "workload", "effect"],
     "values": ["workload", "framework", "compiler", "variant"],
-    "causes": ["workload", "compiler", "subject", "baseline"],
+    "causes": ["workload", "compiler", "device", "subject", "baseline"],
     "releases": ["workload", "framework", "project", "version"],
 }
 """The columns that identify a row of each table."""

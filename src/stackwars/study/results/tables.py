@@ -54,7 +54,7 @@ def context(config: Config, raw: Raw) -> dict:
     processes = [p for p in of_cells or others if p["repeated"]]
     processes.sort(key=lambda process: process["started_s"])
     # A run of programs or checks alone has no process; one whose compilers are unavailable has no date.
-    compiled = [one for one in (*raw.compiled, *raw.checks, *raw.releases) if "started_utc" in one]
+    compiled = [one for one in (*raw.compiled, *raw.checks, *raw.releases, *raw.memory) if "started_utc" in one]
     dated = processes or sorted(compiled, key=lambda one: one["started_utc"])
     last = dated[-1] if dated else {}
     versions = {"python": last.get("machine", {}).get("python", "unknown")}

@@ -1,4 +1,4 @@
-"""Kinds of jobs that lower, evaluate, check and compile programs. Nothing about them is timed against anything."""
+"""Kinds of jobs that lower, evaluate, check, compile and compare programs. Nothing is timed against anything."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from stackwars.measure.stablehlo.lower import LowerJob
 from stackwars.measure.stablehlo.optimised import OptimiseJob
 from stackwars.measure.workloads import parallel
 from stackwars.setup.device import CPU
-from stackwars.study import cells, programs, sharding
+from stackwars.study import cells, memory, programs, sharding
 from stackwars.study.keys import Config
+from stackwars.study.memory import MemoryJob
 from stackwars.study.programs import Compilation, Program
 from stackwars.study.workflow import kinds
 from stackwars.study.workflow.grid import Grid, Wildcards
-from stackwars.study.workflow.kinds import CELL, COMPILING, PROGRAM, Kind, filled
+from stackwars.study.workflow.kinds import ALONE, CELL, COMPILING, PROGRAM, Kind, filled
 
 EXPECTED = "expected/{workload}/{variant}"
 CHECK = programs.check_path("{compiler}", "{workload}", "{variant}")
 AHEAD = Compilation("{target}", "{compiler}", Program("{framework}", "{workload}", "{variant}")).path
 LARGEST_BATCH = Compilation("{target}", "{compiler}", Program("{framework}", "{workload}")).largest_batch_path
+MEMORY = memory.Point("{place}", "{workload}").path
 WORKLOAD_GROUP = "compiled-{workload}"
 LAST = -1_000_000_000
 """Priority of a job for which no other job of a round waits."""
@@ -127,6 +129,16 @@ def _code_source(grid: Grid, wildcards: Wildcards) -> str | list:
     return f"{grid.root}/{programs.code_source(config, compilation).path}/ahead.json"
 
 
+def _memory(grid: Grid, wildcards: Wildcards) -> MemoryJob:
+    point = memory.Point(wildcards.place, wildcards.workload)
+    return memory.job(grid.config, kinds.configured("memory", memory.asked(grid.config), point))
+
+
+def _compared(grid: Grid, wildcards: Wildcards) -> list[str]:
+    sides = _memory(grid, wildcards).programs.values()
+    return [path for programs_ in sides for files in programs_.values() for path in files.values()]
+
+
 COMPILED = {
     "lower": Kind(
         version="2",
@@ -208,5 +220,20 @@ COMPILED = {
         machine=COMPILING,
         priority=LAST - 1,
         group=WORKLOAD_GROUP,
+    ),
+    # A search calls large programs: two of them may not fit the machine's memory.
+    "memory": Kind(
+        version="1",
+        command="stackwars.study.memory --output {output.result} --answers {output.answers}",
+        outputs={"result": str(MEMORY), "answers": f"{MEMORY.parent}/answers/"},
+        pins=lambda grid, w: _memory(grid, w).pins["compiler"],
+        make=_memory,
+        sources=kinds.compiler_sources,
+        inputs={
+            "programs": _compared,
+            "evaluator": lambda grid, w: _memory(grid, w).pins["evaluator"],
+        },
+        machine=ALONE,
+        priority=LAST - 1,
     ),
 }

@@ -69,6 +69,8 @@ def _searches(data: Dataset) -> dict[tuple, str]:
     return {
         key: f"{run.identity}, {run.context['peaks'][CPU]['gflop_per_s']:.0f}"
         for run in runs.read()
+        # A run of compilations alone has no rate, and searched no gap in time.
+        if CPU in run.context["peaks"]
         for key in indexed(run.table("causes"), *_GAP, "ratio")
     }
 
