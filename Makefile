@@ -15,7 +15,7 @@
 # make test         lint and all tests
 # make plan         what a run would measure here, and its time, memory and disk
 #                   (PRESET, STUDIES, MINUTES)
-# make smoke        seven of the twelve studies with tiny shapes, to show that
+# make smoke        seven of the thirteen studies with tiny shapes, to show that
 #                   everything works (WORKLOADS too)
 # make study        STUDIES=matrix: measures these studies alone, as a run of its
 #                   own with tables and no paper

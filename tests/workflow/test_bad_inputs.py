@@ -166,7 +166,10 @@ def test_a_damaged_table_is_named(folder, monkeypatch, capsys, command, name, co
 
 
 MAKE = [
-    ("explain", "expected make explain PROGRAM=<file.py>, A=<file.mlir>, RUN=<script.py> or DUMP=<folder>, got none"),
+    (
+        "explain",
+        "expected make explain PROGRAM=<file.py>, A=<file.mlir>, RUN=<script.py> or DUMP=<folder>, got none",
+    ),
     ("explain PROGRAM=x.py RUN=y.py", "without PROGRAM, A and B, got both; fix: give one"),
     ("explain A=a.mlir DUMP=folder", "without PROGRAM, A and B, got both; fix: give one"),
     ("explain PROGRAM=x.py A=a.mlir", "or A=<file.mlir> B=<file.mlir>, got both; fix: give one"),

@@ -127,7 +127,15 @@ def _measured(root: Path, names: Iterable[str]) -> set[Path]:
 def _sources(full: Path) -> dict[Path, list[dict]]:
     """Return the sources of each process and compilation of a run, by the file of its result."""
     by_file = {}
-    names = ("cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json", "memory.json")
+    names = (
+        "cell.json",
+        "replay.json",
+        "check.json",
+        "causes.json",
+        "ahead.json",
+        "process.json",
+        "memory.json",
+    )
     for path in sorted(_measured(full, names)):
         result = documents.read(full / path)
         sources = [one.get("source") for one in [result, *result.get("processes", [])]]
