@@ -609,7 +609,7 @@ AGGREGATES: dict[Callable[[Dataset], Counted], str] = {
     _effects: view("start"),
     _stacks: view("cells", study="stacks"),
     _memory: view("compiled", study="targets"),
-    _memory_causes: view("compiled", study="targets"),
+    _memory_causes: view("causes"),
     _audits: view("audits"),
     _held_out: view("comparisons", quantity=schema.STEADY),
     _claims: view("claims"),

@@ -89,6 +89,7 @@ def gather(sources: Sources) -> Row:
         "comparisons": tables.comparisons(sources),
         "quantities": schema.QUANTITIES,
         "causes": tables.causes(sources),
+        "memory": tables.memory(sources),
         "effects": tables.of_one_study(sources, tables.COMPILERS, "effects"),
         "releases": tables.of_one_study(sources, "releases", "releases"),
         "explained": [tables.origin_of(sources, sources.reference) | row for row in explained(REFERENCE)],

@@ -202,6 +202,17 @@ def causes(sources: Sources) -> list[Row]:
     return [origin_of(sources, data) | _placed(row) for row in records(rows, schema.CAUSES)]
 
 
+def memory(sources: Sources) -> list[Row]:
+    """Return pairs of programs whose memory was compared, the larger one first, with what makes it differ."""
+    config = sources.run.config
+    if not config.memory:
+        return []
+    data = sources.dataset_for(config.memory.study)
+    table = data.table("causes")
+    compared = records(table[table["subject_bytes"].notna()], schema.CAUSES)
+    return [origin_of(sources, data) | _placed(row) for row in compared]
+
+
 def _placed(row: Row) -> Row:
     """Return a gap with its cause, if one was found, in words."""
     if "count" not in row:

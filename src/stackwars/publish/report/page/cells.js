@@ -132,9 +132,16 @@ function compiled(at) {
     h("h2", {}, "Memory of compiled programs"),
     h("div", { class: "bar" }, control, filters(own, at, ...keys)),
     from, h("p", {}, "Who needs more memory, and does it fit: each program as a compiler made it for a device, without running it. Each number is a sum over buffers; single buffers are not recorded. ", apart(rows)), noTpuTime(), pager,
-    compiledTable(`${rows.length} of ${own.length} compilations`, rows, shown),
+    compiledTable(`${rows.length} of ${own.length} compilations`, rows, shown), memoryTable(),
   ];
 }
+
+// Why the memory of two frontends' programs differs: the operations that close the difference if the larger program takes the other's form.
+const memoryTable = () => (DATA.memory.length ? table("What makes the memory of two programs differ", [
+  "Workload", ["Larger", (row) => title(row.subject)], ["Smaller", (row) => title(row.baseline)], "Device", "Compiler", ["Larger, MiB", (row) => mib(row.subject_bytes), "number"],
+  ["Smaller, MiB", (row) => mib(row.baseline_bytes), "number"], ["Verdict", verdictOf], ["Where", "places"], ["Share closed", closedShare], ["In the larger program", "subject_operations", "wide"],
+  ["In the smaller program", "baseline_operations", "wide"], ["Lines", (row) => beginning(row.lines), "wide"],
+], DATA.memory) : null);
 
 const factor = (value) => (none(value) ? "" : `${number(value)}\u00d7`);
 
