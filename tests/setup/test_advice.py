@@ -72,3 +72,8 @@ def test_what_an_ordinary_user_is_refused_is_told_apart(code, operation, tmp_pat
         extra_groups=[],
     )  # fmt: skip
     assert f"What to do: {tmp_path}/{operation}" in done.stdout, done
+
+
+def test_a_log_with_advice_of_its_own_is_not_advised_again():
+    own = f"{advice.LABEL}build your own with STACKWARS_ENVS=<folder>."
+    assert advise(f"cannot be used: Permission denied: '/x/bin/python'\n{own}\n") == [own]

@@ -78,6 +78,12 @@ def test_environment_that_this_user_may_not_use_is_named(name, operation, pins, 
         ensure(pins)
 
 
+def test_set_up_refuses_a_finished_environment_that_this_user_may_not_use(pins):
+    finished(folder(pins)).chmod(0o644)
+    with pytest.raises(environments.BuildError, match=r"What to do: .* build your own with STACKWARS_ENVS="):
+        environments.ensure_all([pins])
+
+
 def test_all_that_is_missing_is_built_and_what_this_python_cannot_have_is_left_to_its_job(
     pins, tmp_path, monkeypatch
 ):

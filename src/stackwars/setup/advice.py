@@ -47,7 +47,9 @@ _EXECUTION = re.compile(r"_execute_child|execve?\(|posix_spawn|bad interpreter")
 
 
 def advise(text: str) -> list[str]:
-    """Return a line of advice for each known failure in a log or message; [] if none is known."""
+    """Return a line of advice for each known failure in a log or message; its own advice if it has some."""
+    if advised := [line for line in text.splitlines() if line.startswith(LABEL)]:
+        return advised
     known = [LABEL + what for pattern, what in _KNOWN if re.search(pattern, text)]
     return known + _advise_permission(text)
 

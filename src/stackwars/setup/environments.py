@@ -168,10 +168,11 @@ def ensure_all(pins: Iterable[Path]) -> None:
 
     An environment that this Python cannot have is left to the job that needs it, which reports the reason.
 
-    :raises BuildError: if one fails for another reason.
+    :raises BuildError: if one fails for another reason, and if this user may not use one.
     """
+    pins = list(pins)
     missing = [path for path in pins if not (folder(path) / "ready").exists()]
-    for path in missing:
+    for path in pins:
         with contextlib.suppress(Unavailable):
             ensure(path)
     if missing:
