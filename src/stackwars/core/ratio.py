@@ -20,6 +20,8 @@ ALPHA = 0.05
 """Accepted share of errors in intervals, in verdicts and in the audits' tests."""
 LEVEL = 1 - ALPHA
 POWER = 0.8
+SAME_SIZE = 0.01
+"""Byte counts within this share of each other are the same."""
 
 SLOWER, FASTER = "slower", "faster"
 EQUIVALENT = "equivalent"  # the whole interval lies within NEGLIGIBLE of 1

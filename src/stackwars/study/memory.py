@@ -16,6 +16,7 @@ from stackwars.core import documents, machine
 from stackwars.core.client import Worker
 from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program
+from stackwars.core.ratio import SAME_SIZE
 from stackwars.explain import memory
 from stackwars.explain.answer import Cause, Memory
 from stackwars.explain.driver import search
@@ -28,7 +29,6 @@ from stackwars.setup.environments import Unavailable
 from stackwars.study import cells, programs, replay_causes
 from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.keys import Config
-from stackwars.study.results.verdicts import SAME, amount
 from stackwars.study.studies import workloads_of
 
 SCHEMA = 1
@@ -156,7 +156,7 @@ def compared(job: MemoryJob, output: Path) -> tuple[dict[str, Memory], Cause | N
     with Worker(compiler, **settings.limits) as worker:
         uses = {name: memory.use(assign or worker.buffers, program) for name, program in large.items()}
     a, b = sorted(uses, key=lambda name: -uses[name].total)
-    if amount(uses[a].total, uses[b].total) == SAME:
+    if uses[a].total <= (1 + SAME_SIZE) * uses[b].total:
         return uses, None
     sides = (large[a], compiler, evaluator, large[b])
     task = Task(job.workload, *sides, settings=settings, smaller=(small[a], small[b]), assign=assign)

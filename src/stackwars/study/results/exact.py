@@ -13,6 +13,7 @@ import pandas as pd
 from stackwars.core.documents import Row
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.outcome import Status
+from stackwars.core.ratio import SAME_SIZE
 from stackwars.setup.device import CPU
 from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.keys import Config
@@ -75,7 +76,7 @@ def _amount(
     subject: pd.Series,
     base: pd.Series,
     column: str,
-    within: float = verdicts.SAME_SIZE,
+    within: float = SAME_SIZE,
     **names: str,
 ) -> Row:
     """Return the row of a column of both sides: more, less, or the same within this share."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stackwars.core.ratio import EQUIVALENT as EQUIVALENT
-from stackwars.core.ratio import FASTER, INCONCLUSIVE, NO_DATA, SLOWER, Estimate, is_within
+from stackwars.core.ratio import FASTER, INCONCLUSIVE, NO_DATA, SAME_SIZE, SLOWER, Estimate, is_within
 from stackwars.core.ratio import NO_INTERVAL as NO_INTERVAL
 from stackwars.study.results.schema import is_missing
 
@@ -39,8 +39,6 @@ REMOVED, REMAINS = "most removed", "most remains"
 
 FITS, TOO_LARGE = "fits", "oom"
 MORE, LESS, SAME, DIFFERENT = "more", "less", "same", "different"
-SAME_SIZE = 0.01
-"""Byte counts within this share of each other are the same."""
 
 _SIDES = ({SLOWER, FASTER}, {DUE_TO_PROGRAM, DUE_TO_REST}, {NATIVE_SLOWER, NATIVE_FASTER}, {REMOVED, REMAINS})
 
