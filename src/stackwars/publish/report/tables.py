@@ -8,12 +8,14 @@ from typing import Any
 
 import pandas as pd
 
+from stackwars.core import documents
 from stackwars.core.compilers import FACTS
 from stackwars.core.documents import Row
 from stackwars.core.numbers import shortened
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import LAYOUT
 from stackwars.setup.device import CPU
+from stackwars.study.memory import Point
 from stackwars.study.results import runs, schema
 from stackwars.study.results.causes import gaps_of
 from stackwars.study.results.comparisons import EACH_KIND
@@ -203,14 +205,23 @@ def causes(sources: Sources) -> list[Row]:
 
 
 def memory(sources: Sources) -> list[Row]:
-    """Return pairs of programs whose memory was compared, the larger one first, with what makes it differ."""
+    """Return pairs of programs whose memory was compared, the larger one first, with what makes it differ.
+
+    peaks: the largest buffers at the peak of each program by framework, if the folder has the document.
+    """
     config = sources.run.config
     if not config.memory:
         return []
     data = sources.dataset_for(config.memory.study)
     table = data.table("causes")
-    compared = records(table[table["subject_bytes"].notna()], schema.CAUSES)
-    return [origin_of(sources, data) | _placed(row) for row in compared]
+    rows = []
+    for row in records(table[table["subject_bytes"].notna()], schema.CAUSES):
+        place = row["compiler"] if row["device"] == CPU else row["device"]
+        path = data.measured / Point(place, row["workload"]).path
+        programs = documents.read(path)["programs"] if path.exists() else {}
+        peaks = {name: program["peak"] for name, program in programs.items()}
+        rows.append(origin_of(sources, data) | _placed(row) | {"peaks": peaks})
+    return rows
 
 
 def _placed(row: Row) -> Row:

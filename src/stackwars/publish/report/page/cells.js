@@ -131,7 +131,7 @@ function compiled(at) {
   return [
     h("h2", {}, "Memory of compiled programs"),
     h("div", { class: "bar" }, control, filters(own, at, ...keys)),
-    from, h("p", {}, "Who needs more memory, and does it fit: each program as a compiler made it for a device, without running it. Each number is a sum over buffers; single buffers are not recorded. ", apart(rows)), noTpuTime(), pager,
+    from, h("p", {}, "Who needs more memory, and does it fit: each program as a compiler made it for a device, without running it. Each number is a sum over buffers", DATA.memory.length ? "; the last table has the largest ones at the peak, for the pairs of the study memory. " : "; single buffers are not recorded. ", apart(rows)), noTpuTime(), pager,
     compiledTable(`${rows.length} of ${own.length} compilations`, rows, shown), memoryTable(),
   ];
 }
@@ -139,9 +139,12 @@ function compiled(at) {
 // Why the memory of two frontends' programs differs: the operations that close the difference if the larger program takes the other's form.
 const memoryTable = () => (DATA.memory.length ? table("What makes the memory of two programs differ", [
   "Workload", ["Larger", (row) => title(row.subject)], ["Smaller", (row) => title(row.baseline)], "Device", "Compiler", ["Larger, MiB", (row) => mib(row.subject_bytes), "number"],
-  ["Smaller, MiB", (row) => mib(row.baseline_bytes), "number"], ["Verdict", verdictOf], ["Where", "places"], ["Share closed", closedShare], ["In the larger program", "subject_operations", "wide"],
-  ["In the smaller program", "baseline_operations", "wide"], ["Lines", (row) => beginning(row.lines), "wide"],
+  ["Smaller, MiB", (row) => mib(row.baseline_bytes), "number"], ["Verdict", verdictOf], ["Where", "places"], ["Share closed", closedShare], ["In the larger program", (row) => beginning(row.subject_operations), "wide"],
+  ["In the smaller program", (row) => beginning(row.baseline_operations), "wide"], ["Lines", (row) => beginning(row.lines), "wide"],
+  ["Largest buffers at the peak, larger", (row) => peakText(row, row.subject), "wide"], ["Largest buffers at the peak, smaller", (row) => peakText(row, row.baseline), "wide"],
 ], DATA.memory) : null);
+
+const peakText = (row, framework) => (row.peaks[framework] || []).map((one) => `${mib(one.bytes)} MiB ${one.shape}: ${one.operation}${one.line ? ` (${one.line})` : ""}`).join("; ");
 
 const factor = (value) => (none(value) ? "" : `${number(value)}\u00d7`);
 
