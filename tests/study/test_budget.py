@@ -36,7 +36,7 @@ def test_every_cell_and_replay_of_a_run_has_a_cost():
     known |= {("replay", one.device, one.compiler, one.workload) for one in programs.replays(WHOLE)}
     known |= {("lower", "", one.framework, one.workload) for one in programs.base_programs(WHOLE)}
     known |= {("check", "", compiler, workload) for compiler, workload, _ in programs.checks(WHOLE)}
-    known |= {budget.ONCE, *((rule, "", "", "") for rule in ("ahead", "largest_batch"))} | {
+    known |= {budget.ONCE, *((rule, "", "", "") for rule in ("ahead", "largest_batch", "memory"))} | {
         ("expected", "", "", workload) for workload in WHOLE.workloads
     }
     assert set(budget.costs()) <= known, "a row of something that no run has"
