@@ -26,7 +26,7 @@ _NO_NAME = re.compile(
     r"|v\d+|main|part|f\d+|(?:mhlo|stablehlo|chlo|func|builtin)(?:\.[\w.]+)?|lapack_\w+"
     r"|0x[0-9A-Fa-f]*|\w+\[[\d,]*\](?:\{[\d,]*\})?"
 )
-"""What may follow a sigil or stand in quotes in an anonymous program."""
+"""Matches what follows a sigil or stands in quotes in an anonymous program."""
 _DIGITS = re.compile(r"0x[0-9a-f]+|[0-9a-f]{64}")
 
 
