@@ -45,8 +45,8 @@ MOST_INPUTS, MOST_BYTES = 64 << 20, 512 << 20
 """Bytes of inputs that are packed, and of an archive's files that are read."""
 FIXED, STILL, DIFFERENT, NOT_DECIDED = "fixed", "still there", "different", "not decided"
 GAP, LONG = "gap", "long compilation"
-ORIGINAL, TOO_LARGE = "those of the search", "drawn by a seed, because those of the search are too large"
-REDRAWN = "drawn with the moments of those of the search"
+ORIGINAL, TOO_LARGE = "from the search", "drawn by a seed, because the inputs of the search are too large"
+REDRAWN = "drawn with the moments of the search's inputs"
 FACTS = ("kind", "verdict", "compiler", "operations", "versions", "ratio", "closed", "a_ms", "b_ms", "ask")
 """Fields of a fault or a cause that have no names."""
 _SHOWN = re.compile(r"FAULT: |without JAX$|ratio |result \d|compiled in |[\w-]+ \d[\w.]*$|[\d.e+-]+ ms ")

@@ -38,7 +38,7 @@ from stackwars.explain.task import Settings, plain_arguments
 MOST = 8
 """Modules that are timed: those with the most operations times calls."""
 FOLDER = "captured"
-"""Folder of the timed modules in that of an answer."""
+"""Folder of the timed modules, inside the folder of an answer."""
 DUMPED = ".before_optimizations.hlo.pb"
 """Ends the name of a module that XLA dumped as a proto, before it changed it."""
 _COMPILED, _EXECUTED = (
