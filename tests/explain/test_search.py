@@ -26,6 +26,7 @@ from stackwars.explain.bench import (
     robust_time,
     share,
 )
+from stackwars.explain.costs import CostSearch
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids
 from stackwars.explain.kept import Kept
 from stackwars.explain.matching import AxisMap
@@ -151,9 +152,9 @@ def chain(count):
     return Hybrids((a, b), [weight, *rest])
 
 
-def run(hybrids, cost, alone):
+def run(hybrids, cost, alone, search=None):
     """Search with times by class: cost in hybrids, alone in regions."""
-    search = searched(Model(cost), hybrids)
+    search = search or searched(Model(cost), hybrids)
     kinds = {kind.classes[0]: kind for kind in hybrids.kinds}
     rows = [KindTime(kinds[c], 10, 10 - ms, ms) for c, ms in alone.items()]
     result = Findings(alone=sorted(rows, key=lambda row: -row.difference))
@@ -183,6 +184,20 @@ def test_the_fewest_kinds_that_close_the_gap_are_the_cause(count, cost, alone, c
     assert found.classes == classes
     assert all(choice.kind.is_layout == (classes == [0]) for choice in found.choices)
     assert len(classes) != 2 or list(found.curve) == [1, 2]
+
+
+def test_a_region_that_makes_up_for_another_belongs_to_the_cause_of_a_cost():
+    cost = {2: 20.0, 3: -10.0, 4: 0.1}
+
+    class Bytes(CostSearch):
+        def cost(self, program):
+            return 10.1 - sum(cost.get(c, 0.0) for c in json.loads(program.text))
+
+    hybrids = chain(4)
+    plain = searched(None, hybrids)
+    search = Bytes(None, hybrids, 0.0, plain.end, plain.say, ends=(10.1, 0.0))
+    found = run(hybrids, cost, {2: 20.0, 4: 5.0, 3: 1.0}, search)
+    assert found.classes == [2, 3] and search.closed(found.choices).value == pytest.approx(10 / 10.1)
 
 
 def test_layouts_alone_are_tried_before_operations():

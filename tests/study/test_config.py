@@ -10,7 +10,8 @@ import pytest
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
 from stackwars.study import programs
-from stackwars.study.config import ConfigError, load, read, validate
+from stackwars.study.config import CONFIG as FILE
+from stackwars.study.config import ConfigError, load, ordered, read, validate
 from stackwars.study.config_page import PAGE, page
 from stackwars.study.keys import read_step
 
@@ -225,3 +226,12 @@ def test_the_page_of_keys_is_current():
     )
     for key in ("settings.seed", "presets.<name>.sizes", "growth.series[].values"):
         assert f"`{key}`" in page()
+
+
+def test_a_study_of_a_merged_file_does_not_become_the_original_s():
+    merged = {"studies": {"matrix": {}, "added": {}, **load().studies}}
+    assert next(iter(merged["studies"])) == "matrix"
+    names = [*ordered(merged, FILE)["studies"]]
+    assert names == [*load().studies, "added"]
+    # What is wrong is left to the validation.
+    assert ordered({"studies": 3}, FILE) == {"studies": 3}

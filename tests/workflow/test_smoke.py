@@ -24,9 +24,7 @@ WHOLE = load()
 ODD = WHOLE.odd_sizes.document() | {"programs": ["jax", "torch_xla"], "compilers": ["jaxlib-0.10.2"]}
 ODD["workloads"]["layernorm"] = [{"batch": 3, "sequence": 5, "features": 1025}]
 # A framework of each kind, and one compiler of each module: every session and compiler has tests of its own.
-# The first study of a file that is merged stays the first: it is that of the original's tables.
 STUDIES = {
-    "tables": {},
     "stacks": {"frameworks": ["jax", "torch_xla", "tensorflow_xla", "torch_inductor", "numpy"]},
     "matrix": {"compilers": ["jaxlib-0.7.1", "jaxlib-0.10.2", "iree-3.13"]},
 }

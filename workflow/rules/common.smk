@@ -4,7 +4,7 @@ from snakemake.exceptions import WorkflowError
 
 from stackwars.study.claims import definitions
 from stackwars.study.results.folder import FIGURES, TABLES
-from stackwars.study.config import ConfigError, overridden, validate
+from stackwars.study.config import ConfigError, ordered, overridden, validate
 from stackwars.study.imports import digest
 from stackwars.study.workflow import audit_jobs, explain, kinds, radar
 from stackwars.study.workflow.claim_jobs import ClaimJobs
@@ -13,7 +13,8 @@ from stackwars.study.workflow.jobs import KINDS, Jobs, step_digest
 from stackwars.measure.workloads import sized
 
 try:
-    config = validate(overridden(config, workflow.config_settings.config))
+    config = ordered(overridden(config, workflow.config_settings.config), Path(workflow.configfiles[-1]))
+    config = validate(config)
     CLAIMS = definitions.load()
     GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
 except (ConfigError, definitions.ClaimError) as error:

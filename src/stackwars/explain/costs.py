@@ -59,6 +59,10 @@ class CostSearch(Search):
         a, b = self.ends
         return ClosedShare((a - self.cost(hybrid)) / (a - b), self.error)
 
+    def is_closed(self, found: ClosedShare) -> bool:
+        # A region that costs less in A makes up for another: the gap is closed by both, not by the other alone.
+        return super().is_closed(found) and found.value - found.error <= MOST_SHARE
+
 
 class CostRegions(CauseRegions):
     """The regions of a cause of a difference in cost. The share of one is what it closes alone."""
@@ -83,7 +87,7 @@ class CostFinder(Finder):
 
     inconsistent = (
         NOT_DECIDED,
-        "not decided: values matched only on these inputs: a program of both sides needs less than either",
+        "not decided: a program of both sides needs less than either",
     )
 
     def _decide(self, search: Search, findings: Findings, retimed: Retimed | None) -> tuple[str, str]:

@@ -134,7 +134,7 @@ class Search:
         if found is None:
             return []
         self.say(f"closed by the layouts of all arguments: {_format(found)}")
-        return choices if is_enough(found) else []
+        return choices if self.is_closed(found) else []
 
     def confirm(self, result: Findings) -> list[Choice]:
         """Return the first kinds, with the layouts that they read, that close enough; fill the curve.
@@ -155,7 +155,7 @@ class Search:
                 continue
             result.curve[number] = found.value
             self.say(f"closed by the {number} first of {len(rows)} kinds: {_format(found)}")
-            if is_enough(found):
+            if self.is_closed(found):
                 return choices
             result.is_uncertain |= found.value + 2 * found.error >= ENOUGH
             if self.out_of_time():
@@ -178,6 +178,10 @@ class Search:
         """
         key = digest("share", self.bench.identity, _identities([hybrid]), seconds)
         return ClosedShare(*self.kept.once(key, lambda: self.bench.hybrid_share(hybrid, seconds)))
+
+    def is_closed(self, found: ClosedShare) -> bool:
+        """Return whether a hybrid closes the gap."""
+        return is_enough(found)
 
     def _note(self, what: str, error: CyclicChoiceError | Failed) -> None:
         """Say why a program cannot be timed; A and B have to be loaded again if the process ended."""
@@ -226,7 +230,7 @@ class Search:
             return
         names = ", ".join(f"kind {choice.kind.number} x{len(choice.classes)}" for choice in gone)
         self.say(f"closed without {names}: {_format(found)}")
-        if is_enough(found):
+        if self.is_closed(found):
             result.choices = rest
             result.dropped.append(gone)
 

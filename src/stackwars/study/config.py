@@ -104,6 +104,17 @@ def overridden(config: Any, overrides: Any) -> Any:
         return overrides
 
 
+def ordered(config: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return a configuration with the studies of a file first, because the first study has the original's tables.
+
+    Snakemake puts the keys of --configfile before those of the file.
+    """
+    first, merged = read(path).get("studies"), config.get("studies")
+    if not (isinstance(first, dict) and isinstance(merged, dict)):
+        return config
+    return {**config, "studies": {name: merged[name] for name in [*first, *merged] if name in merged}}
+
+
 def load(path: Path = CONFIG, **changes: object) -> Config:
     """Return the configuration of a file, validated.
 
