@@ -162,7 +162,7 @@ RELEASES = [
     Release("0", Status.WRONG, "1 of 3 elements wrong"),
 ]
 CHANGES = [
-    Change("2", "1", "slower", "", Interval(2.0, 1.8, 2.2), 0, ""),
+    Change("2", "1", "slower", "", Interval(2.0, 1.8, 2.2), 0, "", True),
     Change("1", "0", "fixed", "1 of 3", None, 0, ""),
 ]
 KNOWN = Releases(
@@ -184,6 +184,7 @@ def test_a_row_has_the_outcome_the_time_and_the_change():
     assert frame.loc["2", "change"] == "slower" and frame.loc["2", "previous"] == "1"
     assert frame.loc["2", "change_low"] == 1.8 and frame.loc["1", "ratio"] == 0.5
     assert frame.loc["2", "compile_s"] == 2.0
+    assert list(frame["same_program"]) == ["", "yes", "", ""]
     assert frame.loc["1", "change"] == "fixed" and frame.loc["0", "change"] == ""
     assert frame["title"].eq("MHA").all()
 

@@ -205,5 +205,6 @@ def _release_rows(document: dict) -> Iterator[Row]:
         if change := changes.get(release["version"]):
             ratio = change["ratio"] or {}
             row |= {"change": change["kind"], "previous": change["older"]}
+            row["same_program"] = {True: "yes", False: "no"}.get(change.get("same_hlo"), "")
             row |= {f"change_{name}": ratio.get(end) for name, end in _ENDS.items()}
         yield row
