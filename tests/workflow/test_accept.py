@@ -109,8 +109,11 @@ def test_the_programs_that_the_paper_lists_are_kept_with_the_run(tmp_path):
 
 def test_measured_files_are_replaced_by_those_of_a_run_with_the_first_study(tmp_path):
     reference = accepted(tmp_path, "old", *CELLS, OTHER)
-    assert accept.replace_measured(full(tmp_path / "part", CELLS[:1]), reference) == 0
-    assert text(reference, CELLS[0]) == "old"
+    part, counted = full(tmp_path / "part", CELLS[:1]), Path("memory/tpu-v6e/mha/memory.json")
+    (part / counted).parent.mkdir(parents=True)
+    (part / counted).write_text("{}")
+    assert accept.replace_measured(part, reference) == 1
+    assert text(reference, CELLS[0]) == "old" and (reference / counted).read_text() == "{}"
     whole = full(tmp_path / "all")
     (whole / CELLS[0]).with_name(printed.OPTIMISED).write_text("HLO")
     assert accept.accept(whole, reference) == (IDENTITY, 3)

@@ -28,13 +28,14 @@ from stackwars.study.results.tables import NOT_MEASURED
 from stackwars.study.studies import of_tables
 from stackwars.study.workflow import damage
 
+MEMORY = "memory.json"
 REFERENCE_FILES = (
     printed.OPTIMISED,
     *("cell.json", "stablehlo.mlir.gz", "output.npy", "peak.json", "peaks/*.json", "devices.json"),
     *("program.mlir.gz", "arguments.json", "ahead.json", "largest_batch.json", "replay.json"),
     *("profile.json", MEASURED["audits"], f"{FORMS}/*.txt.gz", "growth/*/*/*/process.json"),
     "sharded/*/*/*/process.json",
-    *("checks/*/*/*/check.json", "causes/*/*/causes.json", "memory/*/*/memory.json"),
+    *("checks/*/*/*/check.json", "causes/*/*/causes.json", f"memory/*/*/{MEMORY}"),
 )
 """The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
 large, and counted in ahead.json."""
@@ -134,7 +135,7 @@ def _sources(full: Path) -> dict[Path, list[dict]]:
         "causes.json",
         "ahead.json",
         "process.json",
-        "memory.json",
+        MEMORY,
     )
     for path in sorted(_measured(full, names)):
         result = documents.read(full / path)
@@ -169,14 +170,15 @@ def add_run(full: Path, reference: Path, context: dict, revisions: set[str]) -> 
 
 
 def replace_measured(full: Path, reference: Path) -> int:
-    """Replace the measured files by those of this run, if it has the first study; return their number.
+    """Replace the measured files by those of this run; return their number.
 
-    What this run did not measure stays: other stacks' cells, replays in other compilers, audits, compilations.
+    A run without the first study replaces those in which nothing is timed. What this run did not measure stays: other
+    stacks' cells, replays in other compilers, audits, compilations.
     """
     files = _measured(full, REFERENCE_FILES)
     first_study = {cell.path / "cell.json" for cell in cells.asked(load(measure=[of_tables(load()).name]))}
     if not first_study & _measured(reference, ["cell.json"]) <= files:
-        return 0
+        files = {path for path in files if path.name == MEMORY}
     for path in files:
         _copy(full / path, reference / path)
     return len(files)

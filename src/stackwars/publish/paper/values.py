@@ -27,7 +27,7 @@ import pandas as pd
 
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
-from stackwars.explain.answer import CAUSE, LAYOUT
+from stackwars.explain.answer import CAUSE, LAYOUT, NO_GAP
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper import latex
 from stackwars.publish.paper.tables.compilers import PRODUCTS, predicted
@@ -526,20 +526,50 @@ def _memory(data: Dataset) -> Counted:
 
 
 def _memory_causes(data: Dataset) -> Counted:
-    """Yield which operations make up each difference in memory that is explained on the original's device."""
+    """Yield which operations make up each difference in memory that is explained on the original's device, the
+    largest difference on the CPU, and the models of which no pair differs.
+    """
     rows = data.table("causes")
-    rows = rows[(rows["device"] == names.TARGET) & (rows["verdict"] == CAUSE) & (rows["what"] != "")]
-    yield "memory/causes", latex.series(map(_operations, rows.to_dict("records"))) if len(rows) else "none"
+    rows = rows[rows["subject_bytes"].notna()]
+    found = rows[(rows["verdict"] == CAUSE) & (rows["what"] != "")]
+    target = found[found["device"] == names.TARGET].to_dict("records")
+    yield "memory/causes", latex.series(map(_operations, target)) if target else "none"
+    cpu = found[found["device"] == CPU].nlargest(1, "ratio").to_dict("records")
+    for row in cpu:
+        yield "memory/cpu", latex.number(row["ratio"])
+        yield "memory/cpu/compiler", latex.escape(names.compiler_title(row["compiler"]))
+        yield "memory/cpu/cause", latex.escape(_operations(row))
+    same = (rows["verdict"] == NO_GAP).groupby(rows["title"], sort=False).all()
+    yield "memory/same/names", latex.series(title.partition(" (")[0] for title in same.index[same]) or "none"
+
+
+_FORMS = {
+    "add",
+    "broadcast_in_dim",
+    "constant",
+    "convert",
+    "divide",
+    "maximum",
+    "multiply",
+    "reshape",
+    "transpose",
+}
+"""Operations of which every program has many: another of a region tells more about it."""
+
+
+def _model(row: dict) -> str:
+    return row["title"].partition(" (")[0]
 
 
 def _operations(row: dict) -> str:
-    last = dict.fromkeys(part.split(", ")[-1].split()[0] for part in row["subject_operations"].split("; "))
-    count, share, workload = (
-        f"{row['count']:.0f}",
-        f"{100 * row['closed']:.0f} %",
-        row["title"].partition(" (")[0],
+    last = {}
+    for part in row["subject_operations"].split("; "):
+        names_ = [text.split()[0] for text in part.split(", ")]
+        last[next((name for name in reversed(names_) if name not in _FORMS), names_[-1])] = None
+    return (
+        f"{row['count']:.0f} {' and '.join(last)} of {title(row['subject'])} on {_model(row)} "
+        f"({100 * row['closed']:.0f} %)"
     )
-    return f"{count} {' and '.join(last)} of {title(row['subject'])} on {workload} ({share})"
 
 
 def _audits(data: Dataset) -> Counted:
