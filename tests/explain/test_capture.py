@@ -71,6 +71,31 @@ def test_modules_of_torch_xla_are_read_from_the_dump_of_xla(tmp_path, script, ca
 
 
 @pytest.mark.env
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_graphs_of_inductor_are_counted_and_not_captured(tmp_path, capfd, is_alone, torch_xla_python):
+    """With options Inductor's function calls itself; the second function has two graphs, the last none of Inductor."""
+    text = (
+        "import torch\nx = torch.ones(4)\ntorch.compile(lambda x: x + 1, options={'max_autotune': False})(x)\n"
+    )
+    text += "torch.compile(lambda x: (torch._dynamo.graph_break(), x * 2)[1] if x.sum() else x)(x)\n"
+    text += "torch.compile(lambda x: x - 1, backend='eager')(x)\n"
+    if not is_alone:
+        text += "import torch_xla\ny = torch.ones(4, device='xla') + 1\ntorch_xla.sync()\nprint(y)\n"
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    script, expected = (
+        Script(path, (), str(torch_xla_python)),
+        "3 graphs compiled by TorchInductor, seen and not captured",
+    )
+    if is_alone:
+        with pytest.raises(BadInput, match=expected):
+            capture.run(script, tmp_path)
+    else:
+        assert capture.run(script, tmp_path)
+        assert f"{path}: {expected}; fix: " in capfd.readouterr().err
+
+
+@pytest.mark.env
 def test_the_hottest_module_of_a_script_is_explained(tmp_path):
     done = run(tmp_path, "--run", str(SCRIPTS / "jax_train.py"), "30")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -254,7 +254,14 @@ def run(script: Script, folder: Path, stdout: Any = None, values: str = "") -> l
             "above what is wrong"
         )
     modules = list(recorded(folder))
-    if not modules:
+    graphs = sum(documents.read(path)["inductor_graphs"] for path in folder.glob("*.json"))
+    seen = f"{graphs} graph{'s' * (graphs != 1)} compiled by TorchInductor, seen and not captured"
+    fix = 'torch.compile(backend="openxla"), or a program file with FRONTENDS=torch_inductor'
+    if graphs and modules:
+        print(f"{script.path}: {seen}; fix: {fix}", file=sys.stderr)
+    elif graphs:
+        raise BadInput(f"{script.path}: expected at least one module of XLA, got {seen}; fix: {fix}")
+    elif not modules:
         raise BadInput(
             f"{script.path}: expected at least one compiled module, found none; fix: compile with jax.jit or "
             "torch_xla, and let the script end by itself"

@@ -2,8 +2,9 @@
 
 `capture.py` starts the process with a copy of this file as sitecustomize, so it runs in the user's Python and imports
 nothing of this package. A process writes each module of JAX when it compiles it, and `<pid>.json` when it ends:
-{"modules": [{"name", "file", "calls", "arguments"}], "is_exact": whether all calls are counted}. A module
-of PyTorch/XLA is dumped by XLA into `xla-<pid>`, and PyTorch/XLA writes its executions into `xla-<pid>.txt`.
+{"modules": [{"name", "file", "calls", "arguments"}], "is_exact": whether all calls are counted, "inductor_graphs":
+graphs that TorchInductor compiled, which are not captured}. A module of PyTorch/XLA is dumped by XLA into `xla-<pid>`,
+and PyTorch/XLA writes its executions into `xla-<pid>.txt`.
 """
 
 import atexit
@@ -37,7 +38,7 @@ class Recorder:
     """The modules of this process. is_exact: whether every call was counted for its module."""
 
     def __init__(self, folder):
-        self.folder, self.modules, self.is_exact = folder, {}, True
+        self.folder, self.modules, self.is_exact, self.inductor_graphs = folder, {}, True, 0
         atexit.register(self.write)
 
     def add(self, name, text):
@@ -58,7 +59,11 @@ class Recorder:
                 save(self.folder / "values.npz", arrays)
 
     def write(self):
-        document = {"modules": [vars(one) for one in self.modules.values()], "is_exact": self.is_exact}
+        document = {
+            "modules": [vars(one) for one in self.modules.values()],
+            "is_exact": self.is_exact,
+            "inductor_graphs": self.inductor_graphs,
+        }
         (self.folder / f"{os.getpid()}.json").write_text(json.dumps(document))
 
 
@@ -102,9 +107,13 @@ def save(path, arrays):
 
 
 class State(threading.local):
-    """module: that this thread ran last. inner: the function by which JAX calls a jaxpr that it did not trace now."""
+    """module: that this thread ran last. inner: the function by which JAX calls a jaxpr that it did not trace now.
+
+    is_compiling: whether this thread is in TorchInductor.
+    """
 
     module = inner = None
+    is_compiling = False
 
 
 class Fast:
@@ -246,11 +255,34 @@ def watch_torch_xla(folder):
     os.environ.update(PT_XLA_DEBUG_LEVEL="2", PT_XLA_DEBUG_FILE=f"{path}.txt")
 
 
+def watch_inductor(recorder):
+    """Count the graphs that TorchInductor compiles in this process."""
+    module, state = sys.modules["torch._inductor.compile_fx"], State()
+    compile_graph = module.compile_fx
+
+    def compile_fx(*arguments, **options):
+        # With options it calls itself.
+        if state.is_compiling:
+            return compile_graph(*arguments, **options)
+        recorder.inductor_graphs += 1
+        state.is_compiling = True
+        try:
+            return compile_graph(*arguments, **options)
+        finally:
+            state.is_compiling = False
+
+    module.compile_fx = compile_fx
+
+
+WATCHERS = {"jax._src.api": watch_jax, "torch._inductor.compile_fx": watch_inductor}
+"""{module: what runs after it is imported}."""
+
+
 class Finder:
     """Prepares the capture when a framework is first imported."""
 
     def __init__(self, folder):
-        self._folder, self._seen = folder, set()
+        self._folder, self._seen, self._recorder = folder, set(), None
 
     def find_spec(self, name, path=None, target=None):
         if name in self._seen:
@@ -258,19 +290,21 @@ class Finder:
         if name == "torch_xla":
             self._seen.add(name)
             watch_torch_xla(self._folder)
-        if name != "jax._src.api":
+        if name not in WATCHERS:
             return None
         self._seen.add(name)
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is not None:
-            execute, folder = spec.loader.exec_module, self._folder
+            execute = spec.loader.exec_module
 
             def exec_module(module):
                 execute(module)
+                self._recorder = self._recorder or Recorder(self._folder)
                 try:
-                    watch_jax(Recorder(folder))
+                    WATCHERS[name](self._recorder)
                 except (AttributeError, ImportError) as error:
-                    print(f"stackwars: this release of JAX is not captured: {error}", file=sys.stderr)
+                    package = name.partition(".")[0]
+                    print(f"stackwars: this release of {package} is not captured: {error}", file=sys.stderr)
 
             spec.loader.exec_module = exec_module
         return spec
