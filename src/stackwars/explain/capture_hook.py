@@ -2,8 +2,8 @@
 
 `capture.py` starts the process with a copy of this file as sitecustomize, so it runs in the user's Python and imports
 nothing of this package. A process writes each module of JAX when it compiles it, and `<pid>.json` when it ends:
-{"modules": [{"name", "file", "calls", "arguments"}], "is_exact": whether all calls are counted}. A module
-of PyTorch/XLA is dumped by XLA into `xla-<pid>`, and PyTorch/XLA writes its executions into `xla-<pid>.txt`.
+[{"name", "file", "calls", "arguments"}]. A module of PyTorch/XLA is dumped by XLA into `xla-<pid>`, and PyTorch/XLA
+writes its executions into `xla-<pid>.txt`.
 """
 
 import atexit
@@ -14,30 +14,23 @@ import importlib.util
 import json
 import os
 import sys
-import threading
 from pathlib import Path
 
 FOLDER = "STACKWARS_CAPTURE"
 """Environment variable with the folder to write into."""
 VALUES = "STACKWARS_CAPTURE_VALUES"
-"""Environment variable with the digest of the module whose arguments are saved, with their values, as values.npz."""
+"""Environment variable that is not empty if the values of each module's arguments are saved, as .npz beside it."""
 FEW = 16
 """Arrays with at most so many elements are recorded with their values: they may be a step, a rate or a key."""
 SAMPLE = 1 << 22
 """Elements from which the moments of a floating-point array are computed."""
 
 
-class Module:
-    def __init__(self, name, file):
-        self.name, self.file = name, file
-        self.calls, self.arguments = 0, None
-
-
 class Recorder:
-    """The modules of this process. is_exact: whether every call was counted for its module."""
+    """The modules of this process, by the digest of their text."""
 
     def __init__(self, folder):
-        self.folder, self.modules, self.is_exact = folder, {}, True
+        self.folder, self.modules = folder, {}
         atexit.register(self.write)
 
     def add(self, name, text):
@@ -46,20 +39,21 @@ class Recorder:
         if key not in self.modules:
             file = f"{os.getpid()}-{key}.mlir"
             (self.folder / file).write_text(text)
-            self.modules[key] = Module(name, file)
+            self.modules[key] = {"name": name, "file": file, "calls": 0, "arguments": []}
         return self.modules[key]
 
-    def record_arguments(self, module, arrays):
-        module.arguments = []
+    def count(self, module, arrays):
+        """Count a call, and record the arguments of the first one."""
+        module["calls"] += 1
         # A record that fails must not end the user's process.
         with contextlib.suppress(Exception):
-            module.arguments = [facts(array) for array in arrays]
-            if os.environ.get(VALUES) and os.environ[VALUES] in module.file:
-                save(self.folder / "values.npz", arrays)
+            if module["calls"] == 1:
+                module["arguments"] = [facts(array) for array in arrays]
+                if os.environ.get(VALUES):
+                    save((self.folder / module["file"]).with_suffix(".npz"), arrays)
 
     def write(self):
-        document = {"modules": [vars(one) for one in self.modules.values()], "is_exact": self.is_exact}
-        (self.folder / f"{os.getpid()}.json").write_text(json.dumps(document))
+        (self.folder / f"{os.getpid()}.json").write_text(json.dumps(list(self.modules.values())))
 
 
 def facts(array):
@@ -101,45 +95,15 @@ def save(path, arrays):
     np.savez(path, **{f"arg{number}": one for number, one in enumerate(wide)})
 
 
-class State(threading.local):
-    """module: that this thread ran last. inner: the function by which JAX calls a jaxpr that it did not trace now."""
-
-    module = inner = None
-
-
-class Fast:
-    """Modules of a jitted function, by the signature of its arguments, for calls that JAX makes in C++."""
-
-    def __init__(self):
-        self.modules, self.by_signature = set(), {}
-
-
 def watch_jax(recorder):
-    """Count the calls of modules in this process. JAX calls `hook` after a call in C++, and Python for any other."""
+    """Record what this process compiles, and count each call: JAX makes none in C++, where it could not be seen."""
     from jax._src import api, compiler, pjit, source_info_util
     from jax._src.interpreters import pxla
-    from jax._src.lib import jax_jit
 
     # No operation is of a line of this file.
     source_info_util.register_exclusion(__file__)
-    state, executables, functions = State(), {}, {}
+    executables = {}
     compile_module, execute = compiler.compile_or_get_cached, pxla.ExecuteReplicated.__call__
-    create_cpp_call, as_function = pxla.MeshExecutable.create_cpp_call, pjit._get_jaxpr_as_fun
-
-    def signatures(arguments):
-        """Return two keys of arguments: with the values of Python's scalars, which may be static, and without."""
-        leaves = api.tree_flatten(arguments)[0]
-        kinds = [getattr(leaf, "aval", None) or getattr(leaf, "shape", None) for leaf in leaves]
-        plain = [leaf if isinstance(leaf, (bool, int, float, str)) else type(leaf) for leaf in leaves]
-        exact = [one if kind is None else kind for kind, one in zip(kinds, plain, strict=True)]
-        loose = [type(leaf) if kind is None else kind for kind, leaf in zip(kinds, leaves, strict=True)]
-        return (True, *exact), (False, *loose)
-
-    def associate(function, arguments=()):
-        if state.module is not None:
-            fast = functions.setdefault(id(function), Fast())
-            fast.modules.add(state.module)
-            fast.by_signature.update(dict.fromkeys(signatures(arguments), state.module))
 
     def compile_or_get_cached(backend, computation, *arguments, **options):
         text = computation.operation.get_asm(enable_debug_info=True)
@@ -153,89 +117,22 @@ def watch_jax(recorder):
         module = executables.get(id(self.xla_executable))
         if module is not None:
             # Before the call, which may take over the arguments' memory.
-            if module.arguments is None:
-                kept = [one for place, one in enumerate(arguments) if place in self.kept_var_idx]
-                recorder.record_arguments(module, kept)
-            module.calls += 1
-            state.module = module
+            recorder.count(module, [one for place, one in enumerate(arguments) if place in self.kept_var_idx])
         return execute(self, *arguments)
 
-    def in_python(original, called):
-        """Wrap what a jitted function runs if JAX cannot call it in C++. called: its function and arguments."""
+    # What C++ needs to make later calls itself: those of jit, of compile(), and of pmap before 0.8.
+    for owner, name in ((pjit, "_get_fastpath_data"), (pxla.MeshExecutable, "create_cpp_call")):
+        getattr(owner, name)  # raises AttributeError if this release has another way
+        setattr(owner, name, lambda *_, **__: None)
+    if hasattr(api, "pmap_lib"):
+        pmap = api.pmap_lib.pmap
 
-        def run(*arguments, **options):
-            state.module = state.inner = None
-            result = original(*arguments, **options)
-            if pjit.core.trace_state_clean():
-                associate(*called(*arguments, **options))
-            return result
+        def pmap_in_python(function, first_call, *others, **options):
+            return pmap(function, lambda *a, **k: (first_call(*a, **k)[0], None), *others, **options)
 
-        return run
-
-    def call_jaxpr(*arguments, **options):
-        inner, state.inner = state.inner, None
-        result = call_jaxpr_in_python(*arguments, **options)
-        if inner is not None:
-            associate(inner)
-        return result
-
-    def jaxpr_as_function(*arguments, **options):
-        state.inner = as_function(*arguments, **options)
-        return state.inner
-
-    def ahead_of_time(self, *arguments, **options):
-        result = create_cpp_call(self, *arguments, **options)
-        state.module = executables.get(id(self.xla_executable))
-        if result is not None:
-            ahead.append(result)  # its address must not become another function's
-            associate(result)
-        return result
-
-    def hook(function, arguments, options, results):
-        known = getattr(function, "_fun", None)
-        if known is None:
-            known, state.inner = state.inner or function, None
-        fast = functions.get(id(known))
-        if fast is None:
-            recorder.is_exact = False
-            return
-        if len(fast.modules) == 1:
-            (module,) = fast.modules
-        else:
-            exact, loose = signatures((arguments, options))
-            module = fast.by_signature.get(exact) or fast.by_signature.get(loose)
-        if module is None:
-            recorder.is_exact = False
-        else:
-            module.calls += 1
-            state.module = module
-
-    ahead = []
+        api.pmap_lib.pmap = pmap_in_python
     compiler.compile_or_get_cached = compile_or_get_cached
     pxla.ExecuteReplicated.__call__ = call
-    pxla.MeshExecutable.create_cpp_call = ahead_of_time
-    pjit._get_jaxpr_as_fun = jaxpr_as_function
-    call_jaxpr_in_python, pjit._pjit_call_impl_python = pjit._pjit_call_impl_python, call_jaxpr
-    if hasattr(pjit, "_run_python_pjit"):
-        pjit._run_python_pjit = in_python(
-            pjit._run_python_pjit, lambda _, __, function, args, kwargs: (function, (args, kwargs))
-        )
-    else:
-        pjit._python_pjit_helper = in_python(
-            pjit._python_pjit_helper, lambda function, _, *args, **kwargs: (function, (args, kwargs))
-        )
-    if hasattr(api, "_post_hook_state"):
-        api._post_hook_state.set_global(hook)
-    else:
-        jax_jit.global_state().post_hook = hook
-
-    def note_other_hooks():
-        from jax import config
-
-        # A check for NaN takes the place of `hook`.
-        recorder.is_exact &= not (config.jax_debug_nans or config.jax_debug_infs)
-
-    atexit.register(note_other_hooks)
 
 
 def watch_torch_xla(folder):
@@ -250,17 +147,15 @@ class Finder:
     """Prepares the capture when a framework is first imported."""
 
     def __init__(self, folder):
-        self._folder, self._seen = folder, set()
+        self._folder, self._awaited = folder, {"torch_xla", "jax._src.api"}
 
     def find_spec(self, name, path=None, target=None):
-        if name in self._seen:
+        if name not in self._awaited:
             return None
+        self._awaited.remove(name)
         if name == "torch_xla":
-            self._seen.add(name)
             watch_torch_xla(self._folder)
-        if name != "jax._src.api":
             return None
-        self._seen.add(name)
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is not None:
             execute, folder = spec.loader.exec_module, self._folder

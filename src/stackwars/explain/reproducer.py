@@ -11,6 +11,7 @@ import inspect
 import math
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -322,6 +323,19 @@ def _checks(case: Case) -> list[dict[str, Any]]:
 def _short(value: Any, limit: float) -> Any:
     """Return a number with no more digits than a comparison within the limit needs."""
     return float(f"{value:.9g}") if isinstance(value, float) and limit > 1e-8 else value
+
+
+def show(case: Case, folder: Path, python: Path | str = "") -> tuple[int, str]:
+    """Write a reproducer into a folder and run it; return (exit status, what it printed), 2 if it has no end.
+
+    python: of an environment with the compiler; by default this one.
+    """
+    path = write(case, folder)
+    try:
+        processes = standalone.PROCESSES if case.other else 3
+        return run(path, python or sys.executable, processes * (case.timeout_s + 10))
+    except (subprocess.TimeoutExpired, OSError) as error:
+        return 2, f"it did not run: {error}"
 
 
 def run(path: Path, python: Path | str, timeout_s: float) -> tuple[int, str]:

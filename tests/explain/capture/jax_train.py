@@ -47,4 +47,10 @@ for power in (2, 3, 3, 2, 3):
     norm(x, power=power)
 for _ in range(4):
     jax.grad(evaluate)(weights, x, y)
+with jax.debug_nans(True):
+    norm(x)
+    norm(x)
+mapped = jax.pmap(jnp.negative)
+for _ in range(3):
+    mapped(x[None])
 print("trained", float(evaluate(weights, x, y)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 from contextlib import ExitStack
 from dataclasses import replace
@@ -238,9 +239,10 @@ def script_python(config: Config, script: Path) -> str:
 
     :raises BadInput: if it imports none, or there is no environment.
     """
-    imported = capture.imported_packages(script)
-    if framework := next((PACKAGES[name] for name in PACKAGES if name in imported), ""):
-        return environment(programs.lower_pins(config, framework))
+    text = script.read_text(errors="replace")
+    for package, framework in PACKAGES.items():
+        if re.search(rf"^\s*(?:import|from) {package}\b", text, re.MULTILINE):
+            return environment(programs.lower_pins(config, framework))
     expected = f"a script that imports one of {', '.join(PACKAGES)}"
     raise BadInput(f"{script}: expected {expected}, found none; fix: RUN_PYTHON=<the interpreter that runs it>")
 
