@@ -151,14 +151,16 @@ def test_a_folder_without_programs_says_what_to_set(tmp_path):
         capture.read_dump(tmp_path)
 
 
-@pytest.mark.parametrize(("peak", "expected"), [(200, "50 % of"), (20_000, "less than 1 % of"), (10, "")])
+@pytest.mark.parametrize(
+    ("peak", "expected"), [(200, "50 % of the peak"), (2_000, "5 % of the peak"), (10, "")]
+)
 def test_products_are_compared_with_the_rate_of_the_machine(monkeypatch, peak, expected):
     """A rate beyond the peak is a wrong count, of the work or of the time, and is not shown."""
     monkeypatch.setattr(capture, "peak_gflops", lambda worker: peak)
     graph = Graph(types={0: "tensor<4x4xf32>"})
     graph.ops.append(Op(0, "stablehlo.dot_general", (), (0,), (), work=50_000_000))
     one = capture.Module("f", Path("f.mlir"), program=Program("f"), graph=graph, ms=1.0)
-    assert capture.speed(one, None).partition("100 GFLOP/s, ")[2].startswith(expected)
+    assert capture.speed(one, None).partition("100 GFLOP/s (")[2].startswith(expected)
     assert bool(capture.speed(one, None)) == bool(expected)
     graph.ops.append(Op(1, "stablehlo.while", (), (), ()))
     assert capture.speed(one, None) == ""
@@ -211,7 +213,7 @@ def test_values_of_narrow_floats_and_infinities_are_recorded():
     array[:50] = 2
     assert capture_hook.facts(array)["mean"] == 2
     assert set(capture_hook.facts(np.full(100, np.nan, np.float32))) == {"digest"}
-    assert capture_hook.facts(np.zeros(0, np.float32)).keys() == {"digest"}
+    assert capture_hook.facts(np.zeros(0, np.float32))["values"] == []
 
 
 @pytest.mark.env

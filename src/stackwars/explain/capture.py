@@ -32,7 +32,7 @@ from stackwars.core.types import element
 from stackwars.explain import capture_hook, console, files
 from stackwars.explain.answer import Rate
 from stackwars.explain.files import SUFFIXES, BadInput
-from stackwars.explain.regions import flops, peak_gflops, with_peak
+from stackwars.explain.regions import flops, peak_gflops, ran, with_peak
 from stackwars.explain.task import Settings, plain_arguments
 
 MOST = 8
@@ -371,11 +371,9 @@ def speed(module: Module, worker: Worker) -> str:
     is_plain = all(element(types[op.results[0]]) == "f32" for op in products)
     if not products or not is_plain or any(op.name == "stablehlo.while" for op in ops):
         return ""
-    gflops = sum(map(flops, products)) / (module.ms * 1e6)
+    found = Rate(module.ms, None, sum(map(flops, products)) / (module.ms * 1e6), 0.0)
     # On a busy machine one measurement may be far too low.
-    of_peak = with_peak(Rate(module.ms, None, gflops, 0.0), max(peak_gflops(worker) for _ in range(3))).of_peak
-    if of_peak is None:
-        return ""
-    share = percent(of_peak) if of_peak >= 0.01 else "less than 1 %"
-    rate = f"{module.name} computes its products at {digits(gflops)} GFLOP/s"
-    return f"{rate}, {share} of the rate of a large product on this machine."
+    found = with_peak(found, max(peak_gflops(worker) for _ in range(3)))
+    return (
+        f"By its products {module.name} {ran(found)}, a large product on this machine." if found.of_peak else ""
+    )

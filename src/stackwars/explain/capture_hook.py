@@ -65,22 +65,14 @@ def facts(array):
     data.update(f"{array.dtype.name}{array.shape}".encode())
     data.update(flat.view(np.uint8))
     found = {"digest": data.hexdigest()}
-    is_float = "float" in array.dtype.name
-    if array.size and array.dtype.kind != "c":
-        if array.size <= FEW:
-            kind = float if is_float else bool if array.dtype == bool else int
-            found["values"] = flat.astype(kind).tolist()
-        elif is_float:
-            sample = flat[:: max(1, flat.size // SAMPLE)].astype(np.float64)
-            sample = sample[np.isfinite(sample)]
-            if sample.size:
-                moments = {"mean": sample.mean(), "std": sample.std(), "min": sample.min(), "max": sample.max()}
-                found.update((name, float(value)) for name, value in moments.items())
-        elif array.dtype == bool:
-            found["mean"] = float(flat.mean())
-        else:
-            found.update(min=int(flat.min()), max=int(flat.max()))
-    return found
+    if array.dtype.kind == "c":
+        return found
+    if "float" in array.dtype.name:
+        flat = flat[:: max(1, flat.size // SAMPLE)].astype(np.float64)
+    if array.size <= FEW:
+        return found | {"values": flat.tolist()}
+    flat = flat[np.isfinite(flat)]
+    return found | {name: getattr(flat, name)().item() for name in ("mean", "std", "min", "max") if flat.size}
 
 
 def save(path, arrays):

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ def look(config: Config, names: Sequence[str]) -> dict[str, Any]:
             versions[project] += [] if why else [version]
             rows.append([package, pin, version, why or "tried"])
         if versions[project]:
-            versions[project] += [one for one in listed if not unavailable(project, one)][:1]
+            versions[project] += islice((one for one in listed if not unavailable(project, one)), 1)
     for package, environment in FRONTENDS.items():
         pins = (REPOSITORY / "envs" / f"{environment}.txt").read_text()
         [pin] = re.findall(rf"^{package.replace('_', '-')}==(\S+)", pins, re.MULTILINE)
