@@ -197,9 +197,10 @@ def _anonymous(case: Case, found: Fault | Cause, spec: CompilerSpec, evaluator: 
             trials = Trials(suspect, reader, reader.graph(program), arrays)
             whole = trials.subsets.whole()
             trial = trials.try_subset(whole, emitted=program)
-        if trial.status in (Status.OK, Status.NOT_JUDGED, Status.ERROR):
-            changed = "without names, and with other constants and inputs"
-            raise BundleError(f"{changed}, it is {trial.status}: {trial.outcome.detail}; fix: BUNDLE={PLAIN}")
+        if trial.status in (Status.NOT_JUDGED, Status.ERROR):
+            raise BundleError(
+                f"without names, it is {trial.status}: {trial.outcome.detail}; fix: BUNDLE={PLAIN}"
+            )
         expected = trial.expected or trials.expected(whole, trials.arguments(whole))
         right = None if expected.reason else expected
         return replace(case, checks=None, expected=right, results=trial.results)
@@ -213,7 +214,8 @@ def _shown(case: Case, folder: Path, spec: CompilerSpec, is_anonymous: bool) -> 
     status, printed = reproducer.show(case, folder, spec.python)
     lines = printed.splitlines()
     if status != 1 or not _fault(lines):
-        raise BundleError(f"its reproducer does not show it in a fresh process: {' '.join(lines[-2:])}")
+        fix = f"; fix: BUNDLE={PLAIN}" if is_anonymous else ""
+        raise BundleError(f"its reproducer does not show it in a fresh process: {' '.join(lines[-2:])}{fix}")
     return [line for line in lines if _SHOWN.match(line)] if is_anonymous else lines
 
 

@@ -165,8 +165,13 @@ def programs(
             say(f"running {script} in {python}")
             modules = run([python, *command], Path(captured), stdout, options.values and not number)
             path, module = hottest(modules, spec, settings, folder, say)
-            if options.values and not number:
-                inputs = saved_values(module, folder)
+            saved = module.path.with_suffix(".npz")
+            if saved.exists():
+                inputs = str(shutil.copy(saved, folder / "values.npz"))
+            elif options.values and not number:
+                raise BadInput(
+                    f"--values: expected a module of JAX, got {module.name} of PyTorch/XLA; fix: leave it out"
+                )
         found.append(str(path))
     return found, inputs
 
@@ -246,20 +251,6 @@ def read_dump(folder: Path) -> list[Module]:
     return modules
 
 
-def saved_values(module: Module, output: Path) -> str:
-    """Return the file in a folder with the values of a module's arguments.
-
-    :raises BadInput: if PyTorch/XLA compiled it.
-    """
-    saved, path = module.path.with_suffix(".npz"), output / "values.npz"
-    if not saved.exists():
-        raise BadInput(
-            f"--values: expected a module of JAX, got {module.name} of PyTorch/XLA; fix: leave it out"
-        )
-    shutil.copy(saved, path)
-    return str(path)
-
-
 # The hottest module
 
 
@@ -310,13 +301,9 @@ def unique_names(names: Sequence[str]) -> list[str]:
     >>> unique_names(["jit_f", "jit_<lambda>", "jit_f"])
     ['jit_f', 'jit_lambda_', 'jit_f-2']
     """
-    seen: Counter[str] = Counter()
-    result = []
-    for name in names:
-        plain = _UNSAFE.sub("_", name.replace("<", ""))[: files.MOST_NAME // 2]
-        seen[plain] += 1
-        result.append(f"{plain}-{seen[plain]}" if seen[plain] > 1 else plain)
-    return result
+    plain = [_UNSAFE.sub("_", name.replace("<", ""))[: files.MOST_NAME // 2] for name in names]
+    counts = [plain[: number + 1].count(name) for number, name in enumerate(plain)]
+    return [f"{name}-{count}" if count > 1 else name for name, count in zip(plain, counts, strict=True)]
 
 
 def read(worker: Worker, output: Path, module: Module) -> Module:
