@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from explain.test_cli import ADD, run
 from stackwars.core.client import CompilerSpec
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Graph, Op, Program
+from stackwars.core.types import DTYPES
 from stackwars.explain import capture, capture_hook, files
 from stackwars.explain.__main__ import CANNOT, parser
 from stackwars.explain.files import BadInput
@@ -214,6 +214,11 @@ def test_values_of_narrow_floats_and_infinities_are_recorded():
     assert capture_hook.facts(array)["mean"] == 2
     assert set(capture_hook.facts(np.full(100, np.nan, np.float32))) == {"digest"}
     assert capture_hook.facts(np.zeros(0, np.float32))["values"] == []
+    # A .npz file has no name for narrow types.
+    assert [capture_hook.plain(np.ones(3, DTYPES[kind])).dtype for kind in ("bf16", "i4")] == [
+        "float32",
+        "int8",
+    ]
 
 
 @pytest.mark.env
@@ -231,8 +236,3 @@ def test_a_python_that_does_not_exist_is_refused(tmp_path):
     options = parser().parse_args(["explain", "--python", "/none", "--run", str(tmp_path / "x.py")])
     with pytest.raises(BadInput, match="--python: expected an interpreter, got /none"):
         capture.programs(options, lambda _: sys.executable, None, Settings(), tmp_path, print)
-
-
-def test_an_answer_is_named_by_its_scripts():
-    options = Namespace(run=["a/train.py", "3"], against="b/old.py -v", hlo_dump=None, ask="time")
-    assert capture.name_of(options) == "train-old"

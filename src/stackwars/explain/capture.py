@@ -165,13 +165,12 @@ def programs(
             say(f"running {script} in {python}")
             modules = run([python, *command], Path(captured), stdout, options.values and not number)
             path, module = hottest(modules, spec, settings, folder, say)
-            saved = module.path.with_suffix(".npz")
-            if saved.exists():
+            if options.values and not number:
+                saved = module.path.with_suffix(".npz")
+                if not saved.exists():
+                    got = f"{module.name} of PyTorch/XLA; fix: leave it out"
+                    raise BadInput(f"--values: expected a module of JAX, got {got}")
                 inputs = str(shutil.copy(saved, folder / "values.npz"))
-            elif options.values and not number:
-                raise BadInput(
-                    f"--values: expected a module of JAX, got {module.name} of PyTorch/XLA; fix: leave it out"
-                )
         found.append(str(path))
     return found, inputs
 
@@ -361,6 +360,5 @@ def speed(module: Module, worker: Worker) -> str:
     found = Rate(module.ms, None, sum(map(flops, products)) / (module.ms * 1e6), 0.0)
     # On a busy machine one measurement may be far too low.
     found = with_peak(found, max(peak_gflops(worker) for _ in range(3)))
-    return (
-        f"By its products {module.name} {ran(found)}, a large product on this machine." if found.of_peak else ""
-    )
+    peak = "counting products; the peak is the rate of a large product on this machine"
+    return f"{module.name} {ran(found)}, {peak}." if found.of_peak else ""

@@ -50,41 +50,46 @@ class Recorder:
             if module["calls"] == 1:
                 module["arguments"] = [facts(array) for array in arrays]
                 if os.environ.get(VALUES):
-                    save((self.folder / module["file"]).with_suffix(".npz"), arrays)
+                    self.save(module, arrays)
+
+    def save(self, module, arrays):
+        import numpy as np
+
+        path = (self.folder / module["file"]).with_suffix(".npz")
+        np.savez(path, **{f"arg{number}": plain(array) for number, array in enumerate(arrays)})
 
     def write(self):
         (self.folder / f"{os.getpid()}.json").write_text(json.dumps(list(self.modules.values())))
+
+
+def plain(array):
+    """Return an array with a type that NumPy itself has: narrow floats in float32, narrow integers in int8."""
+    import numpy as np
+
+    array = np.ascontiguousarray(getattr(array, "_base_array", array))
+    if array.dtype.isbuiltin == 1:
+        return array
+    return array.astype(np.float32 if "float" in array.dtype.name else np.int8)
 
 
 def facts(array):
     """Return an array's digest, and what values like its own are drawn from."""
     import numpy as np
 
-    array = np.ascontiguousarray(getattr(array, "_base_array", array))
-    data, flat = hashlib.blake2b(digest_size=16), array.reshape(-1)
-    data.update(f"{array.dtype.name}{array.shape}".encode())
-    data.update(flat.view(np.uint8))
-    found = {"digest": data.hexdigest()}
-    if array.dtype.kind == "c":
+    array = plain(array)
+    values = array.reshape(-1)
+    content = hashlib.blake2b(f"{array.dtype}{array.shape}".encode(), digest_size=16)
+    content.update(values.view(np.uint8))
+    found = {"digest": content.hexdigest()}
+    if values.dtype.kind == "c":
         return found
-    if "float" in array.dtype.name:
-        flat = flat[:: max(1, flat.size // SAMPLE)].astype(np.float64)
-    if array.size <= FEW:
-        return found | {"values": flat.tolist()}
-    flat = flat[np.isfinite(flat)]
-    return found | {name: getattr(flat, name)().item() for name in ("mean", "std", "min", "max") if flat.size}
-
-
-def save(path, arrays):
-    """Write the values of a module's arguments; NumPy itself has no narrow types."""
-    import numpy as np
-
-    values = [np.asarray(getattr(array, "_base_array", array)) for array in arrays]
-    wide = [
-        one if one.dtype.isbuiltin == 1 else one.astype(np.float32 if "float" in one.dtype.name else np.int8)
-        for one in values
-    ]
-    np.savez(path, **{f"arg{number}": one for number, one in enumerate(wide)})
+    if values.size <= FEW:
+        return found | {"values": values.tolist()}
+    if values.dtype.kind == "f":
+        values = values[:: max(1, values.size // SAMPLE)].astype(np.float64)
+    values = values[np.isfinite(values)]
+    names = ("mean", "std", "min", "max") if values.size else ()
+    return found | {name: getattr(values, name)().item() for name in names}
 
 
 def watch_jax(recorder):

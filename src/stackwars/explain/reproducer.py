@@ -315,7 +315,7 @@ def _short(value: Any, limit: float) -> Any:
 
 
 def show(case: Case, folder: Path, python: Path | str = "") -> tuple[int, str]:
-    """Write a reproducer into a folder and run it; return (exit status, what it printed), 2 if it has no end.
+    """Write a reproducer into a folder and run it; return (exit status, what it printed), 2 if it does not end.
 
     python: of an environment with the compiler; by default this one.
     """
