@@ -33,7 +33,6 @@ StableHLO files: if the first is slower), or a framework compiles in more than o
 answer."""
 RERUN = {bundle.FIXED: 0, bundle.STILL: 1, bundle.DIFFERENT: 2, bundle.NOT_DECIDED: CANNOT}
 RERUN_STATUSES = f"Exit status: {', '.join(f'{status} if it is {word}' for word, status in RERUN.items())}."
-BUNDLE_HELP = "write bundle.zip, which `stackwars rerun` takes: yes, or anonymous without names and weights"
 LOADERS = "stackwars.program_files"
 """Entry points that explain a program file: functions of (options, say) that return an answer."""
 
@@ -85,18 +84,9 @@ def parser() -> argparse.ArgumentParser:
         "--bound", type=not_negative, default=0.1, help="the gap that is worth explaining (default 0.1: 10 %%)"
     )
     explain.add_argument(
-        "--ask",
-        type=objective,
-        default=TIME,
-        help="time: of a call (default); memory: bytes that XLA assigns; compile: seconds of compiling",
-    )
-    explain.add_argument(
         "--json", action="store_true", help="print explain.json, and all else to standard error"
     )
-    explain.add_argument("--output", type=Path, help="folder to write into (default explain/<name>)")
-    explain.add_argument("--name", help="of the answer (default: the files' names)")
-    explain.add_argument("--bundle", choices=(bundle.PLAIN, bundle.ANONYMOUS), default="", help=BUNDLE_HELP)
-    capture.add_options(explain)
+    add_options(explain)
     rerun = commands.add_parser(
         "rerun",
         help="whether what a bundle shows is fixed",
@@ -105,6 +95,25 @@ def parser() -> argparse.ArgumentParser:
     rerun.add_argument("a", type=Path, metavar="BUNDLE", help="a bundle.zip that `explain --bundle` wrote")
     rerun.add_argument("--python", default=sys.executable, help="of an environment with the compiler and NumPy")
     return result
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `stackwars explain` and `make explain` have in common."""
+    parser.add_argument(
+        "--ask",
+        type=objective,
+        default=TIME,
+        help="time: of a call (default); memory: bytes that XLA assigns; compile: seconds of compiling",
+    )
+    parser.add_argument("--output", type=Path, help="folder to write into (default explain/<name>)")
+    parser.add_argument("--name", default="", help="of the answer (default: the files' names)")
+    parser.add_argument(
+        "--bundle",
+        choices=(bundle.PLAIN, bundle.ANONYMOUS),
+        default="",
+        help="write bundle.zip, which `stackwars rerun` takes: yes, or anonymous without names and weights",
+    )
+    capture.add_options(parser)
 
 
 def explain_files(options: argparse.Namespace, say: Callable[[str], None], command: str = "") -> Answer:

@@ -49,12 +49,9 @@ def names(answer: Answer, programs: Sequence[Program], folder: Path) -> set[str]
 
 def public_words(modules: Iterable[ModuleType], programs: str, *others: str) -> set[str]:
     """Return words that tell nothing: of this package's modules, of StableHLO's operations, and of other texts."""
-    texts = [
-        *map(inspect.getsource, modules),
-        *re.findall(r"\b(?:stablehlo|chlo|mhlo)\.(\w+)", programs),
-        *others,
-    ]
-    return {word.lower() for text in (*texts, _SYNTAX) for word in _WORD.findall(text)}
+    operations = re.findall(r"\b(?:stablehlo|chlo|mhlo)\.(\w+)", programs)
+    text = " ".join([*map(inspect.getsource, modules), *operations, *others, _SYNTAX])
+    return set(_WORD.findall(text.lower()))
 
 
 def names_left(folder: Path, names: Iterable[str], public: Iterable[str]) -> str:
@@ -72,15 +69,17 @@ def names_left(folder: Path, names: Iterable[str], public: Iterable[str]) -> str
                     return f"{path.name}: {name}"
             continue
         text = path.read_text()
-        if path.suffix == ".mlir":
-            for match in _NAMED.finditer(text):
-                if not _NO_NAME.fullmatch(next(filter(None, match.groups()), "")):
-                    return f"{path.name}: {match[0]}"
-        text = text.lower()
-        words = {word for word in re.findall(r"\w+", text) if not _DIGITS.fullmatch(word)} - public
+        for match in _NAMED.finditer(text) if path.suffix == ".mlir" else ():
+            if not _NO_NAME.fullmatch(next(filter(None, match.groups()), "")):
+                return f"{path.name}: {match[0]}"
+        words = {word for word in re.findall(r"\w+", text.lower()) if not _DIGITS.fullmatch(word)} - public
         for name in wanted:
-            if name in words or (not name.isidentifier() and name in text):
-                return f"{path.name}: {name}"
-            if inside := next((word for word in words if len(name) > SHORT and name in word), ""):
-                return f"{path.name}: {name} in {inside}"
+            if name.isidentifier():
+                found = next(
+                    (word for word in words if name == word or (len(name) > SHORT and name in word)), ""
+                )
+            else:
+                found = name if name in text.lower() else ""
+            if found:
+                return f"{path.name}: {found}"
     return ""

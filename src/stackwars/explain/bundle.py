@@ -7,10 +7,8 @@ programs and the arrays, and this version writes the reproducer again.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-import subprocess
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -32,7 +30,7 @@ from stackwars.core.types import as_type, redrawn
 from stackwars.explain import answer as answers
 from stackwars.explain import reproducer, standalone
 from stackwars.explain.anonymous import names, names_left, public_words
-from stackwars.explain.answer import CAUSE, SPREAD, Answer, Cause, Fault, Interval
+from stackwars.explain.answer import CAUSE, SPREAD, Answer, Cause, Fault
 from stackwars.explain.bench import arguments_of
 from stackwars.explain.reproducer import CASE, INPUTS, OTHER, PROGRAM, REPRODUCER, Case
 from stackwars.explain.task import TIME
@@ -40,24 +38,15 @@ from stackwars.explain.trials import Trials
 
 PLAIN, ANONYMOUS = "yes", "anonymous"
 BUNDLE, MANIFEST, ANSWER, REPORT = "bundle.zip", "manifest.json", "answer.json", "report.md"
-NEEDED = {MANIFEST, ANSWER, REPORT, CASE, INPUTS, PROGRAM, REPRODUCER}
 MOST_INPUTS, MOST_BYTES = 64 << 20, 512 << 20
 """Bytes of inputs that are packed, and of an archive's files that are read."""
 FIXED, STILL, DIFFERENT, NOT_DECIDED = "fixed", "still there", "different", "not decided"
-GAP, LONG = "gap", "long compilation"
-ORIGINAL, TOO_LARGE = "from the search", "drawn by a seed, because the inputs of the search are too large"
-REDRAWN = "drawn with the moments of the search's inputs"
 FACTS = ("kind", "verdict", "compiler", "operations", "versions", "ratio", "closed", "a_ms", "b_ms", "ask")
 """Fields of a fault or a cause that have no names."""
-_SHOWN = re.compile(r"FAULT: |without JAX$|ratio |result \d|compiled in |[\w-]+ \d[\w.]*$|[\d.e+-]+ ms ")
+_SHOWN = re.compile(r"FAULT: |ratio |result \d|compiled in |[\w-]+ \d[\w.]*$|[\d.e+-]+ ms ")
 """Lines of a reproducer that have no names: a compiler's message may have any."""
 _OPTION = re.compile(r"[\w,+-]*(?:\.\w[\w,+-]*)*")
 _FLAG = re.compile(rf"--iree-[\w-]+(?:={_OPTION.pattern})?")
-_RATIO = re.compile(r"ratio (\d+\.\d+) \(")
-_MS = re.compile(r"^([\d.e+-]+) ms and ([\d.e+-]+) ms", re.MULTILINE)
-ALONE, SHORT_MS = "without JAX", 1.0
-"""A line of a reproducer, and ms of a call below which its ratio then includes the cost of a call."""
-_PLACE = re.compile(r"result \d+, element [^:]*")
 
 
 class BundleError(ValueError):
@@ -68,22 +57,16 @@ class BundleError(ValueError):
 class Manifest:
     """The content of manifest.json.
 
-    kind: how the program ended, GAP or LONG. ratio: of a gap, as explain measured it. flags: XLA's options, or IREE's.
-    machine: its kind. values: where the inputs are from. shown: the lines that reproduce.py printed. files: the SHA-256
-    of each other file.
+    flags: XLA's options, or IREE's. machine: its kind. values: where the inputs are from. shown: the lines that
+    reproduce.py printed.
     """
 
-    kind: str
     compiler: str
     versions: dict[str, str]
     flags: dict[str, str | bool | int | float] | list[str]
     machine: dict[str, str | int]
-    is_anonymous: bool
     values: str
     shown: list[str]
-    files: dict[str, str]
-    ratio: Interval | None = None
-    schema: int = 1
 
 
 def pack(
@@ -105,19 +88,28 @@ def pack(
             case = _saved(folder / ("faults" if isinstance(found, Fault) else "causes") / found.name)
         else:
             case = _gap(found, (known[found.a], known[found.b]), spec, evaluator, answer.table)
-        values = TOO_LARGE if case.arguments is None and not found.script else ORIGINAL
+        values = "drawn by a seed" if case.arguments is None else "from the search"
         if is_anonymous:
-            values = values if case.arguments is None else REDRAWN
+            values = values if case.arguments is None else "drawn with the moments of the search's inputs"
             case = _anonymous(case, found, spec, evaluator)
         with tempfile.TemporaryDirectory(prefix="stackwars-") as temporary:
-            _write(Path(temporary), case, found, spec, answer, folder, values, is_anonymous)
+            files = Path(temporary)
+            shown = _shown(case, files, spec, is_anonymous)
+            if is_anonymous:
+                _describe(case, found, shown, files)
+            else:
+                shutil.copy(folder / "explain.json", files / ANSWER)
+                shutil.copy(folder / "explain.md", files / REPORT)
+            versions = answer.table.versions.get(spec.name, {})
+            manifest = Manifest(spec.name, versions, case.options, _machine(), values, shown)
+            documents.write(files / MANIFEST, asdict(manifest))
             if is_anonymous:
                 modules = (standalone, reproducer, answers, sys.modules[__name__])
                 public = public_words(modules, case.program + case.other, spec.name, str(_machine()))
-                if left := names_left(Path(temporary), names(answer, programs, folder), public):
+                if left := names_left(files, names(answer, programs, folder), public):
                     raise BundleError(f"expected no name in an anonymous bundle, got {left}; fix: rename it")
-            zip_files(Path(temporary), path)
-    except (ValueError, Failed, subprocess.TimeoutExpired) as error:
+            shutil.make_archive(str(path.with_suffix("")), "zip", files)
+    except (ValueError, OSError, Failed) as error:
         return f"no {path}: {' '.join(str(error).split())[:500]}"
     return f"wrote {path}: stackwars rerun {path} tells whether it is fixed"
 
@@ -137,10 +129,6 @@ def _reproducible(answer: Answer) -> Fault | Cause:
 
 def _saved(folder: Path) -> Case:
     """Return the case that a search wrote."""
-    if not (folder / CASE).exists():
-        raise BundleError(
-            f"expected {folder / CASE}, got none; fix: delete this answer's folder, and explain again"
-        )
     case = reproducer.read(folder)
     if (count := _bytes(case.arguments)) > MOST_INPUTS:
         raise BundleError(
@@ -156,6 +144,7 @@ def _gap(
     evaluator: CompilerSpec,
     table: answers.Table,
 ) -> Case:
+    """Return the case of a gap between two programs. Its inputs are left out if they are too large."""
     texts, types, values = [], [], []
     with Worker(evaluator) as reader:
         for program in pair:
@@ -166,20 +155,19 @@ def _gap(
             types.append(reproducer.array_types(kinds))
             gets = arguments_of(program, graph).values()
             values.append([as_type(get(0), kind) for get, kind in zip(gets, kinds, strict=True)])
-    kept = (None, None) if sum(map(_bytes, values)) > MOST_INPUTS else values
-    doc = f"{spec.name}: {found.a} takes longer than {found.b}: {found.detail}\n{_packages(table.versions, spec.name)}"
+    if sum(map(_bytes, values)) > MOST_INPUTS:
+        values = [None, None]
+    packages = (f"{name}=={version}" for name, version in table.versions.get(spec.name, {}).items())
     return Case(
-        *(doc, spec.module, spec.options if spec.is_xla else iree.flags(spec.options)),
-        *(texts[0], types[0], kept[0]),
+        f"{spec.name}: {found.a} takes longer than {found.b}: {found.detail}\n"
+        f"Seen with: pip install {' '.join(packages)}",
+        *(spec.module, spec.options if spec.is_xla else iree.flags(spec.options)),
+        *(texts[0], types[0], values[0]),
         other=texts[1],
         other_types=types[1],
-        other_arguments=kept[1],
+        other_arguments=values[1],
         bound=table.bound,
     )
-
-
-def _packages(versions: dict[str, dict[str, str]], name: str) -> str:
-    return f"Seen with: pip install {' '.join(f'{one}=={version}' for one, version in versions.get(name, {}).items())}"
 
 
 def _bytes(arrays: Iterable[np.ndarray] | None) -> int:
@@ -209,78 +197,42 @@ def _anonymous(case: Case, found: Fault | Cause, spec: CompilerSpec, evaluator: 
             trials = Trials(suspect, reader, reader.graph(program), arrays)
             whole = trials.subsets.whole()
             trial = trials.try_subset(whole, emitted=program)
-        if trial.status in (Status.OK, Status.NOT_JUDGED, Status.ERROR):
-            changed = "without names, and with other constants and inputs"
-            raise BundleError(f"{changed}, it is {trial.status}: {trial.outcome.detail}; fix: BUNDLE={PLAIN}")
+        if trial.status in (Status.NOT_JUDGED, Status.ERROR):
+            raise BundleError(
+                f"without names, it is {trial.status}: {trial.outcome.detail}; fix: BUNDLE={PLAIN}"
+            )
         expected = trial.expected or trials.expected(whole, trials.arguments(whole))
         right = None if expected.reason else expected
         return replace(case, checks=None, expected=right, results=trial.results)
 
 
-def _write(
-    folder: Path,
-    case: Case,
-    found: Fault | Cause,
-    spec: CompilerSpec,
-    answer: Answer,
-    output: Path,
-    values: str,
-    is_anonymous: bool,
-) -> None:
-    """Write the files of a bundle.
+def _shown(case: Case, folder: Path, spec: CompilerSpec, is_anonymous: bool) -> list[str]:
+    """Write a case into a folder and return the lines that its reproducer prints, without names if it is anonymous.
 
-    :raises BundleError: if its reproducer does not show the finding.
+    :raises BundleError: if the reproducer does not show the finding.
     """
-    status, shown = _run(case, folder, spec.python)
-    if status != 1 or not _fault(shown):
-        raise BundleError(f"its reproducer does not show it in a fresh process: {' '.join(shown[-2:])}")
-    if is_anonymous:
-        shown = [line for line in shown if _SHOWN.match(line)]
-        documents.write(folder / ANSWER, {key: value for key, value in asdict(found).items() if key in FACTS})
-        listing = ["```", *shown, "```", "", "```mlir", case.program.strip(), "```"]
-        (folder / REPORT).write_text(
-            "\n".join([f"# {case.doc}", "", f"`python {REPRODUCER}`:", "", *listing, ""])
-        )
-    else:
-        for name, source in ((ANSWER, "explain.json"), (REPORT, "explain.md")):
-            (folder / name).write_bytes((output / source).read_bytes())
-    manifest = Manifest(
-        *(_kind(found), spec.name, answer.table.versions.get(spec.name, {}), case.options),
-        *(_machine(), is_anonymous, values, shown),
-        {file.name: _digest(file.read_bytes()) for file in sorted(folder.iterdir())},
-        ratio=getattr(found, "ratio", None),
-    )
-    documents.write(folder / MANIFEST, asdict(manifest))
+    status, printed = reproducer.show(case, folder, spec.python)
+    lines = printed.splitlines()
+    if status != 1 or not _fault(lines):
+        fix = f"; fix: BUNDLE={PLAIN}" if is_anonymous else ""
+        raise BundleError(f"its reproducer does not show it in a fresh process: {' '.join(lines[-2:])}{fix}")
+    return [line for line in lines if _SHOWN.match(line)] if is_anonymous else lines
 
 
-def zip_files(folder: Path, path: Path) -> None:
-    """Write the files of a folder into an archive, whose bytes depend on them alone."""
-    part = path.with_name(f"{path.name}.part")
-    with zipfile.ZipFile(part, "w") as archive:
-        for file in sorted(folder.iterdir()):
-            archive.writestr(zipfile.ZipInfo(file.name), file.read_bytes(), zipfile.ZIP_DEFLATED)
-    part.replace(path)
+def _describe(case: Case, found: Fault | Cause, shown: Sequence[str], folder: Path) -> None:
+    """Write the answer and the draft of a report without names."""
+    documents.write(folder / ANSWER, {key: value for key, value in asdict(found).items() if key in FACTS})
+    lines = [f"# {case.doc}", "", f"`python {REPRODUCER}`:", "", "```", *shown, "```", ""]
+    (folder / REPORT).write_text("\n".join([*lines, "```mlir", case.program.strip(), "```", ""]))
 
 
 def _kind(found: Fault | Cause) -> str:
-    return str(found.kind) if isinstance(found, Fault) else GAP if found.b else LONG
+    return str(found.kind) if isinstance(found, Fault) else "gap" if found.b else "long compilation"
 
 
 def _machine() -> dict[str, str | int]:
     """Return the kind of this machine, without its name."""
     return {key: value for key, value in machine.record().items() if key in ("cpu_model", "cores", "os")}
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _run(case: Case, folder: Path, python: Path | str) -> tuple[int, list[str]]:
-    """Write a reproducer into a folder and run it; return its exit status and the lines that it printed."""
-    processes = standalone.PROCESSES if case.other else 3
-    script = reproducer.write(case, folder)
-    status, printed = reproducer.run(script, python or sys.executable, processes * (case.timeout_s + 10))
-    return status, printed.splitlines()
 
 
 # Again
@@ -295,43 +247,32 @@ def rerun(path: Path, python: Path | str = "") -> tuple[str, str]:
     """
     with tempfile.TemporaryDirectory(prefix="stackwars-") as temporary:
         manifest, case = read(path, Path(temporary) / "read")
-        try:
-            status, lines = _run(replace(case, doc=BUNDLE), Path(temporary) / "run", python)
-        except (subprocess.TimeoutExpired, OSError) as error:
-            return NOT_DECIDED, f"it did not run: {error}"
-    return verdict(manifest, status, lines)
+        status, printed = reproducer.show(replace(case, doc=BUNDLE), Path(temporary) / "run", python)
+    return verdict(manifest, status, printed.splitlines())
 
 
 def verdict(manifest: Manifest, status: int, lines: Sequence[str]) -> tuple[str, str]:
     """Return the verdict on what a reproducer prints now, and both results in words."""
     both = printable(f"{_described(lines)}; recorded: {_described(manifest.shown)}")
-    word = _verdict(manifest, status, lines)
-    times = [float(ms) for pair in _MS.findall("\n".join(lines)) for ms in pair]
-    if (
-        word in (FIXED, DIFFERENT)
-        and (ALONE in lines) != (ALONE in manifest.shown)
-        and min(times, default=2) < SHORT_MS
-    ):
-        return NOT_DECIDED, f"{both}; without JAX a call takes longer: install it in that environment"
-    is_same = status == 0 and word == NOT_DECIDED
-    return word, f"{both}; it is the same release" if is_same else both
+    if status not in (0, 1) or (status == 1 and not _fault(lines)):
+        return NOT_DECIDED, both
+    # Nothing was repaired in a release that had the fault.
+    if status == 0 and any(f"{name} {version}" in lines for name, version in manifest.versions.items()):
+        return NOT_DECIDED, f"{both}; it is the same release"
+    if status == 1 and _is_alike(lines, manifest.shown):
+        return STILL, both
+    return FIXED if status == 0 else DIFFERENT, both
 
 
-def _verdict(manifest: Manifest, status: int, lines: Sequence[str]) -> str:
-    if status == 0:
-        # Nothing was repaired in a release that had the fault.
-        is_same = any(f"{name} {version}" in lines for name, version in manifest.versions.items())
-        return NOT_DECIDED if is_same else FIXED
-    if status != 1 or not _fault(lines):
-        return NOT_DECIDED
-    (now, then), (places, recorded) = (
-        [pattern.findall("\n".join(shown)) for shown in (lines, manifest.shown)] for pattern in (_RATIO, _PLACE)
-    )
-    faults = {re.sub(r"\d+", "N", _fault(shown)) for shown in (lines, manifest.shown)}
+def _is_alike(lines: Sequence[str], shown: Sequence[str]) -> bool:
+    """Return whether two runs show one fault, at one of the same places, or gaps of about the same size."""
+    texts = ["\n".join(lines), "\n".join(shown)]
+    faults = {re.sub(r"\d+", "N", _fault(one)) for one in (lines, shown)}
+    now, then = (set(re.findall(r"result \d+, element [^:]*", text)) for text in texts)
+    ratios = [float(one[1]) for text in texts if (one := re.search(r"ratio (\d+\.\d+) \(", text))]
     # By their logarithms, half to twice as large.
-    is_near = not (now and then) or float(then[0]) ** 0.5 <= float(now[0]) <= float(then[0]) ** 2
-    is_alike = not (places and recorded) or bool(set(places) & set(recorded))
-    return STILL if len(faults) == 1 and is_near and is_alike else DIFFERENT
+    is_near = len(ratios) < 2 or ratios[1] ** 0.5 <= ratios[0] <= ratios[1] ** 2
+    return len(faults) == 1 and is_near and (not now or not then or bool(now & then))
 
 
 def _fault(lines: Sequence[str]) -> str:
@@ -348,22 +289,19 @@ def _described(lines: Sequence[str]) -> str:
 
 
 def read(path: Path, folder: Path) -> tuple[Manifest, Case]:
-    """Return the manifest and the case of an archive. Its files are written into a folder, but not its code.
+    """Return the manifest and the case of an archive, whose data alone are written into a folder.
 
-    :raises BundleError: for other files, one that is missing or has another digest, and a case that could write files
-        or call back into Python.
+    :raises BundleError: for other files, and for a case that could write files or call back into Python.
     """
     try:
-        data = _files(path)
-        manifest = answers.parse(Manifest, json.loads(data.pop(MANIFEST)))
-        digests = {name: _digest(content) for name, content in data.items()}
-        if changed := [
-            name for name in digests | manifest.files if digests.get(name) != manifest.files.get(name)
-        ]:
-            raise ValueError(f"{changed[0]}: expected the digest of the manifest, got another")
-        folder.mkdir(parents=True)
-        for name in data.keys() & {CASE, INPUTS, PROGRAM, OTHER}:
-            (folder / name).write_bytes(data[name])
+        with zipfile.ZipFile(path) as archive:
+            data = [
+                one for one in archive.infolist() if one.filename in (MANIFEST, CASE, INPUTS, PROGRAM, OTHER)
+            ]
+            if (size := sum(one.file_size for one in data)) > MOST_BYTES:
+                raise ValueError(f"expected at most {MOST_BYTES >> 20} MiB, got {size >> 20}")
+            archive.extractall(folder, data)
+        manifest = answers.parse(Manifest, documents.read(folder / MANIFEST))
         case = reproducer.read(folder)
         is_flags = isinstance(case.options, list)
         options = case.options if is_flags else [*case.options, *case.options.values()]
@@ -375,19 +313,3 @@ def read(path: Path, folder: Path) -> tuple[Manifest, Case]:
     except (OSError, ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         raise BundleError(f"{path}: not run: {' '.join(str(error).split())[:500]}") from None
     return manifest, case
-
-
-def _files(path: Path) -> dict[str, bytes]:
-    """Return the content of an archive's files.
-
-    :raises ValueError: for files of other names, and for too many bytes.
-    """
-    with zipfile.ZipFile(path) as archive:
-        sizes = {info.filename: info.file_size for info in archive.infolist()}
-        if strange := sizes.keys() - NEEDED - {OTHER}:
-            raise ValueError(f"expected the files of a bundle, got {min(strange)}")
-        if missing := NEEDED - sizes.keys():
-            raise ValueError(f"expected the file {min(missing)}, got none")
-        if sum(sizes.values()) > MOST_BYTES:
-            raise ValueError(f"expected at most {MOST_BYTES >> 20} MiB, got {sum(sizes.values()) >> 20}")
-        return {name: archive.read(name) for name in sizes}

@@ -21,7 +21,7 @@ from pathlib import Path
 FOLDER = "STACKWARS_CAPTURE"
 """Environment variable with the folder to write into."""
 VALUES = "STACKWARS_CAPTURE_VALUES"
-"""Environment variable with the digest of the module whose arguments are saved, with their values, as values.npz."""
+"""Environment variable that is not empty if the values of each module's arguments are saved, as .npz beside it."""
 FEW = 16
 """Arrays with at most so many elements are recorded with their values: they may be a step, a rate or a key."""
 SAMPLE = 1 << 22
@@ -55,8 +55,14 @@ class Recorder:
         # A record that fails must not end the user's process.
         with contextlib.suppress(Exception):
             module.arguments = [facts(array) for array in arrays]
-            if os.environ.get(VALUES) and os.environ[VALUES] in module.file:
-                save(self.folder / "values.npz", arrays)
+            if os.environ.get(VALUES):
+                self.save(module, arrays)
+
+    def save(self, module, arrays):
+        import numpy as np
+
+        path = (self.folder / module.file).with_suffix(".npz")
+        np.savez(path, **{f"arg{number}": plain(array) for number, array in enumerate(arrays)})
 
     def write(self):
         document = {
@@ -67,43 +73,34 @@ class Recorder:
         (self.folder / f"{os.getpid()}.json").write_text(json.dumps(document))
 
 
+def plain(array):
+    """Return an array with a type that NumPy itself has: narrow floats in float32, narrow integers in int8."""
+    import numpy as np
+
+    array = np.ascontiguousarray(getattr(array, "_base_array", array))
+    if array.dtype.isbuiltin == 1:
+        return array
+    return array.astype(np.float32 if "float" in array.dtype.name else np.int8)
+
+
 def facts(array):
     """Return an array's digest, and what values like its own are drawn from."""
     import numpy as np
 
-    array = np.ascontiguousarray(getattr(array, "_base_array", array))
-    data, flat = hashlib.blake2b(digest_size=16), array.reshape(-1)
-    data.update(f"{array.dtype.name}{array.shape}".encode())
-    data.update(flat.view(np.uint8))
-    found = {"digest": data.hexdigest()}
-    is_float = "float" in array.dtype.name
-    if array.size and array.dtype.kind != "c":
-        if array.size <= FEW:
-            kind = float if is_float else bool if array.dtype == bool else int
-            found["values"] = flat.astype(kind).tolist()
-        elif is_float:
-            sample = flat[:: max(1, flat.size // SAMPLE)].astype(np.float64)
-            sample = sample[np.isfinite(sample)]
-            if sample.size:
-                moments = {"mean": sample.mean(), "std": sample.std(), "min": sample.min(), "max": sample.max()}
-                found.update((name, float(value)) for name, value in moments.items())
-        elif array.dtype == bool:
-            found["mean"] = float(flat.mean())
-        else:
-            found.update(min=int(flat.min()), max=int(flat.max()))
-    return found
-
-
-def save(path, arrays):
-    """Write the values of a module's arguments; NumPy itself has no narrow types."""
-    import numpy as np
-
-    values = [np.asarray(getattr(array, "_base_array", array)) for array in arrays]
-    wide = [
-        one if one.dtype.isbuiltin == 1 else one.astype(np.float32 if "float" in one.dtype.name else np.int8)
-        for one in values
-    ]
-    np.savez(path, **{f"arg{number}": one for number, one in enumerate(wide)})
+    array = plain(array)
+    values = array.reshape(-1)
+    content = hashlib.blake2b(f"{array.dtype}{array.shape}".encode(), digest_size=16)
+    content.update(values.view(np.uint8))
+    found = {"digest": content.hexdigest()}
+    if values.dtype.kind == "c":
+        return found
+    if values.size <= FEW:
+        return found | {"values": values.tolist()}
+    if values.dtype.kind == "f":
+        values = values[:: max(1, values.size // SAMPLE)].astype(np.float64)
+    values = values[np.isfinite(values)]
+    names = ("mean", "std", "min", "max") if values.size else ()
+    return found | {name: getattr(values, name)().item() for name in names}
 
 
 class State(threading.local):

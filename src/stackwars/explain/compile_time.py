@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -436,13 +434,13 @@ class LongFinder(Finder):
             seconds=least / 2e9,
         )
         with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
-            path = reproducer.write(case, self.kept.folder or Path(folder))
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                status, printed = reproducer.run(path, spec.python or sys.executable, 2 * case.timeout_s)
-                self.say(printed)
-                if status == 1 and "FAULT: it compiles long" in printed:
-                    self.cause = replace(self.cause, reduced=case.program, script=path.read_text())
-                    return f"; {count} operations alone compile as long"
+            place = self.kept.folder or Path(folder)
+            status, printed = reproducer.show(case, place, spec.python)
+            self.say(printed)
+            if status == 1 and "FAULT: it compiles long" in printed:
+                script = (place / reproducer.REPRODUCER).read_text()
+                self.cause = replace(self.cause, reduced=case.program, script=script)
+                return f"; {count} operations alone compile as long"
         return ""
 
 

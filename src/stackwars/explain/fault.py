@@ -8,8 +8,6 @@ process.
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -300,14 +298,11 @@ def _reproduced(task: Task, fault: Fault, part: FaultyPart, text: str, folder: P
         results=part.trial.results,
         timeout_s=timeout_s,
     )
-    path = reproducer.write(case, folder)
-    try:
-        status, printed = reproducer.run(path, spec.python or sys.executable, 3 * timeout_s)
-    except subprocess.TimeoutExpired as error:
-        status, printed = 2, str(error)
+    status, printed = reproducer.show(case, folder, spec.python)
     (folder / reproducer.LOG).write_text(f"{printed}\n")
     is_reproduced = status == 1 and "FAULT: " in printed
-    return replace(fault, reproduced=is_reproduced, reduced=case.program, script=path.read_text())
+    script = (folder / reproducer.REPRODUCER).read_text()
+    return replace(fault, reproduced=is_reproduced, reduced=case.program, script=script)
 
 
 def _doc(fault: Fault) -> str:

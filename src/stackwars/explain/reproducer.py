@@ -11,6 +11,7 @@ import inspect
 import math
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -134,7 +135,7 @@ def write(case: Case, folder: Path) -> Path:
     sides = [("ARGUMENTS", "a", case.types, case.arguments)]
     entry = {"program": "PROGRAM", "options": repr(case.options), "arguments": "ARGUMENTS"}
     compile_program = getattr(standalone, f"compile_{case.module}")
-    used = [compile_program, *([standalone.compile_jaxlib] if case.module == "xla" else [])]
+    used = [compile_program]
     if case.other:
         sides.append(("OTHERS", "b", case.other_types, case.other_arguments))
         entry |= {"other": "OTHER", "others": "OTHERS", "bound": repr(case.bound)}
@@ -234,54 +235,43 @@ def read(folder: Path) -> Case:
     :raises ValueError: if the files hold something else.
     """
     record = answer.parse(Record, documents.read(folder / CASE))
-    arrays = read_npz(folder / INPUTS)
-    types, others = (
-        [(tuple(at), _known(name)) for at, name in one] for one in (record.types, record.other_types)
-    )
-    values = {}
-    for prefix, kinds in (("a", types), ("b", others)):
-        values[prefix] = None if record.is_seeded else [
-            _argument(arrays, f"{prefix}{number}", *kind) for number, kind in enumerate(kinds)
-        ]  # fmt: skip
-    checks = [
-        {"at": _numeric(arrays, f"at{number}").tolist(), "values": _numeric(arrays, f"right{number}").tolist()}
-        | asdict(check)
-        for number, check in enumerate(record.checks)
-    ]
     if record.module not in ("xla", "iree") or isinstance(record.options, list) != (record.module == "iree"):
         raise ValueError(f"{folder / CASE}: expected xla with options or iree with flags, got {record.module}")
-    if not (math.isfinite(record.timeout_s) and math.isfinite(record.seconds) and math.isfinite(record.bound)):
+    if not all(map(math.isfinite, (record.timeout_s, record.seconds, record.bound))):
         raise ValueError(f"{folder / CASE}: expected finite numbers, got another one")
+    arrays = read_npz(folder / INPUTS)
+
+    def numbers(name: str) -> np.ndarray:
+        if name not in arrays:
+            raise ValueError(f"{INPUTS}: expected numbers as {name}, got none; fix: pack it again")
+        return arrays[name]
+
+    def side(prefix: str, recorded: Sequence[tuple[list[int], str]]) -> tuple[list, list[np.ndarray] | None]:
+        if strange := {name for _, name in recorded} - TYPES.keys():
+            raise ValueError(f"expected an element type of {', '.join(TYPES)}, got {min(strange)}")
+        types = [(tuple(extents), TYPES[name]) for extents, name in recorded]
+        if record.is_seeded:
+            return types, None
+        return types, [
+            numbers(f"{prefix}{number}").view(kind).reshape(at) for number, (at, kind) in enumerate(types)
+        ]
+
+    (types, values), (others, other_values) = side("a", record.types), side("b", record.other_types)
+    checks = [
+        {"at": numbers(f"at{number}").tolist(), "values": numbers(f"right{number}").tolist()} | asdict(check)
+        for number, check in enumerate(record.checks)
+    ]
     return Case(
-        *(record.doc, record.module, record.options, (folder / PROGRAM).read_text(), types, values["a"]),
+        *(record.doc, record.module, record.options, (folder / PROGRAM).read_text(), types, values),
         timeout_s=min(record.timeout_s, MOST_S),
         first=record.first,
         seconds=record.seconds,
         other=(folder / OTHER).read_text() if (folder / OTHER).exists() else "",
         other_types=others,
-        other_arguments=values["b"],
+        other_arguments=other_values,
         bound=record.bound,
         checks=checks,
     )
-
-
-def _known(name: str) -> np.dtype:
-    if name not in TYPES:
-        raise ValueError(f"expected an element type of {', '.join(TYPES)}, got {name}")
-    return TYPES[name]
-
-
-def _numeric(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
-    if name not in arrays or arrays[name].dtype.kind not in "biufc":
-        raise ValueError(f"{INPUTS}: expected numbers as {name}, got none; fix: pack it again")
-    return arrays[name]
-
-
-def _argument(arrays: dict[str, np.ndarray], name: str, extents: tuple[int, ...], kind: np.dtype) -> np.ndarray:
-    array = _numeric(arrays, name)
-    if array.shape != extents or array.dtype.itemsize != kind.itemsize:
-        raise ValueError(f"{INPUTS}: expected {name} of shape {extents}, got {array.shape}; fix: pack it again")
-    return array if array.dtype == kind else array.view(kind)
 
 
 def _numbers(array: np.ndarray) -> str:
@@ -322,6 +312,19 @@ def _checks(case: Case) -> list[dict[str, Any]]:
 def _short(value: Any, limit: float) -> Any:
     """Return a number with no more digits than a comparison within the limit needs."""
     return float(f"{value:.9g}") if isinstance(value, float) and limit > 1e-8 else value
+
+
+def show(case: Case, folder: Path, python: Path | str = "") -> tuple[int, str]:
+    """Write a reproducer into a folder and run it; return (exit status, what it printed), 2 if it does not end.
+
+    python: of an environment with the compiler; by default this one.
+    """
+    path = write(case, folder)
+    try:
+        processes = standalone.PROCESSES if case.other else 3
+        return run(path, python or sys.executable, processes * (case.timeout_s + 10))
+    except (subprocess.TimeoutExpired, OSError) as error:
+        return 2, f"it did not run: {error}"
 
 
 def run(path: Path, python: Path | str, timeout_s: float) -> tuple[int, str]:

@@ -23,53 +23,10 @@ PROCESSES, STUDENT, SECONDS = (
 )  # of a gap: fresh processes, their t of 95 %, and the timing in each
 
 
-def compile_jaxlib(program, options):
-    """Compile with jaxlib's XLA for the CPU, where JAX is not installed: 0.7.1 and 0.10.2 were tried."""
-    from importlib import metadata
-    from types import SimpleNamespace
-
-    from jaxlib import xla_client
-
-    print("jaxlib", metadata.version("jaxlib"), flush=True)
-    print("without JAX", flush=True)
-    # Later releases look for JAX in every call. This ends the search early: it takes 0.04 ms in place of 0.1.
-    sys.modules["jax"] = None
-    client = xla_client.make_cpu_client()
-    device = client.local_devices()[0]
-    chosen = xla_client.CompileOptions()
-    chosen.env_option_overrides = list(options.items())
-    if "@lapack_" in program:
-        from jaxlib import lapack
-
-        lapack._lapack.initialize()
-    loaded = client.compile_and_load(program, xla_client.DeviceList((device,)), chosen)
-
-    class OneDevice(xla_client.SingleDeviceSharding):
-        memory_kind = None
-
-        def _to_xla_hlo_sharding(self, _):
-            return xla_client.HloSharding.replicate()
-
-    def put(array):
-        if hasattr(client, "buffer_from_pyval"):
-            return client.buffer_from_pyval(array, device)
-        kind = SimpleNamespace(shape=array.shape, dtype=array.dtype, weak_type=False)
-        return xla_client.batched_device_put(kind, OneDevice(device), [array], [device], enable_x64=True)
-
-    def bind(arrays):
-        buffers = [put(array) for array in arrays]
-        return lambda: [one._single_device_array_to_np_array_did_copy()[0] for one in loaded.execute(buffers)]
-
-    return bind
-
-
 def compile_xla(program, options):
     """Compile with XLA for the CPU, as jax.jit does."""
-    import importlib.util
     import os
 
-    if not importlib.util.find_spec("jax"):
-        return compile_jaxlib(program, options)
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
     from jax._src import compiler
@@ -190,7 +147,7 @@ def main(case, compile_program, timeout_s):
         sys.exit("FAULT: it compiles long")
     if status in (WRONG, REFUSED):
         sys.exit("FAULT: wrong values" if status == WRONG else "FAULT: the compiler or its runtime refuses it")
-    print("no fault" if status == 0 else "expected jaxlib or IREE, and NumPy; fix: install them")
+    print("no fault" if status == 0 else "expected JAX or IREE, and NumPy; fix: install them")
     sys.exit(2 if status else 0)
 
 
@@ -227,7 +184,7 @@ def compare(case, compile_program, timeout_s):
             sys.exit(2)
         print(done.stdout, end="", flush=True)
         if done.returncode:
-            print("expected two programs that run, in jaxlib or IREE with NumPy")
+            print("expected two programs that run, in JAX or IREE with NumPy")
             sys.exit(2)
         ratios.append(float(done.stdout.split()[-1]))
     logs = np.log(ratios)

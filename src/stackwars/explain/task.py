@@ -94,7 +94,7 @@ def plain_arguments(
         array = inputs.get(f"arg{number}", inputs.get(f"arr_{number}"))
         if array is not None:
             result.append(fixed(array.astype(dtype(kind), copy=False), f"{number} {kind}"))
-        elif facts.keys() & {"values", "mean", "min"}:
+        elif facts.keys() & {"values", "mean"}:
             # Equal arrays of the call stay equal.
             draw = partial(drawn_like, facts, shape(kind), dtype(kind), seed)
             result.append(Argument(f"{facts['digest']} {kind}", draw))
@@ -109,16 +109,15 @@ def drawn_like(
 ) -> np.ndarray:
     """Return random values like those of an array in a set of inputs.
 
-    facts: {"digest"}, and {"values"}, which are the same in all sets, or {"mean", "std", "min", "max"} of floats,
-    {"min", "max"} of integers, or {"mean"} of truth values.
+    facts: {"digest"}, and {"values"}, which are the same in all sets, or {"mean", "std", "min", "max"}.
     """
     if "values" in facts:
         return np.array(facts["values"]).astype(kind).reshape(extents)
     rng = np.random.default_rng([seed + which, int(facts["digest"], 16)])
-    if "min" not in facts:
+    if kind == np.bool_:
         return rng.random(extents) < facts["mean"]
     low, high = facts["min"], facts["max"]
-    if "std" in facts:
+    if is_float(kind):
         return np.clip(rng.normal(facts["mean"], facts["std"], extents), low, high).astype(kind)
     of = np.int64 if low < 0 else np.uint64
     return rng.integers(low, high, extents, dtype=of, endpoint=True).astype(kind)

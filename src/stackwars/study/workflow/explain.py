@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,8 +18,8 @@ from typing import Any, NoReturn
 from stackwars.core.client import CompilerSpec
 from stackwars.core.compilers import XLA
 from stackwars.core.launch import REPOSITORY, RUNNER
-from stackwars.explain import bundle, capture, driver, files, recompilation
-from stackwars.explain.__main__ import BUNDLE_HELP, STATUSES, Parser, end_with, not_negative, objective
+from stackwars.explain import capture, driver, files, recompilation
+from stackwars.explain.__main__ import STATUSES, Parser, add_options, end_with, not_negative
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import SUFFIXES, BadInput
 from stackwars.explain.task import TIME, Settings
@@ -238,9 +239,10 @@ def script_python(config: Config, script: Path) -> str:
 
     :raises BadInput: if it imports none, or there is no environment.
     """
-    imported = capture.imported_packages(script)
-    if framework := next((PACKAGES[name] for name in PACKAGES if name in imported), ""):
-        return environment(programs.lower_pins(config, framework))
+    text = script.read_text(errors="replace")
+    for package, framework in PACKAGES.items():
+        if re.search(rf"^\s*(?:import|from) {package}\b", text, re.MULTILINE):
+            return environment(programs.lower_pins(config, framework))
     expected = f"a script that imports one of {', '.join(PACKAGES)}"
     raise BadInput(f"{script}: expected {expected}, found none; fix: RUN_PYTHON=<the interpreter that runs it>")
 
@@ -262,7 +264,7 @@ def explain_program_file(options: argparse.Namespace, say: Say) -> Answer:
     :raises BadInput: for a file that cannot be explained.
     """
     defaults = vars(parser().parse_args(["--", str(options.a)]))
-    chosen = {"bound": options.bound, "ask": options.ask, "name": options.name or "", "output": options.output}
+    chosen = {"bound": options.bound, "ask": options.ask, "name": options.name, "output": options.output}
     chosen |= {"b": str(options.b or ""), "inputs": str(options.inputs or ""), "bundle": options.bundle}
     ask = ["--ask", options.ask] if options.ask != TIME else []
     command = shlex.join(["stackwars", "explain", *ask, str(options.a)])
@@ -284,13 +286,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--compilers", default="", help="of config/config.yaml, with commas")
     result.add_argument("--frontends", default="", help="likewise")
     result.add_argument("--bound", type=not_negative, help="the gap that is worth explaining")
-    result.add_argument("--ask", type=objective, default=TIME, help="time (default), memory or compile")
-    result.add_argument("--bundle", choices=(bundle.PLAIN, bundle.ANONYMOUS), default="", help=BUNDLE_HELP)
     result.add_argument("--inputs", default="", help="an .npz with the values of a StableHLO file's arguments")
     result.add_argument("--preset", default="", help="whose sizes a workload has")
-    result.add_argument("--name", default="", help="of the answer")
-    result.add_argument("--output", type=Path, help="folder to write into (default explain/<name>)")
-    capture.add_options(result)
+    add_options(result)
     return result
 
 

@@ -11,10 +11,10 @@ import argparse
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from stackwars.core.lines import fold
 from stackwars.core.numbers import ratio_interval
 from stackwars.core.outcome import Status
 from stackwars.core.program import Program
-from stackwars.core.ratio import SLOWER
+from stackwars.core.ratio import SLOWER, is_within
 from stackwars.explain import driver
 from stackwars.explain.__main__ import refused
 from stackwars.explain.files import BadInput
@@ -51,6 +51,8 @@ NOTHING = (
     f"Nothing on the package index is newer than the pins of {', '.join([*PROJECTS.values(), *FRONTENDS])}."
 )
 NOT_DECIDED, SAME = "not decided", "same"
+BY = {True: "code generation, library or runtime", False: "compiler or runtime", None: "not known"}
+"""What may have changed a program, by whether both releases compile it to the same HLO; None if that is unknown."""
 REPORTED = (SLOWER, Status.WRONG, Status.CRASH, Status.TIMEOUT, Status.OOM, Status.INVALID)
 """Outcomes of which a report is drafted."""
 
@@ -87,15 +89,11 @@ def look(config: Config, names: Sequence[str]) -> dict[str, Any]:
             versions[project] += [] if why else [version]
             rows.append([package, pin, version, why or "tried"])
         if versions[project]:
-            versions[project] += [one for one in listed if not unavailable(project, one)][:1]
+            versions[project] += islice((one for one in listed if not unavailable(project, one)), 1)
     for package, environment in FRONTENDS.items():
         pins = (REPOSITORY / "envs" / f"{environment}.txt").read_text()
         [pin] = re.findall(rf"^{package.replace('_', '-')}==(\S+)", pins, re.MULTILINE)
-        users = [name for name, row in config.frameworks.items() if f'"{environment}"' in row.model_dump_json()]
-        here = (
-            f"not tried: programs of {', '.join(users)} need a new environment; another pin in envs/{environment}.in "
-            "measures their cells and programs again"
-        )
+        here = f"not tried: another pin in envs/{environment}.in measures the cells of its frameworks again"
         rows += [[package, pin, version, here] for version in newer(package, pin)]
     chosen = (names or list(zoo(config))) if any(versions.values()) else []
     return {"new": rows, "versions": versions, "programs": chosen}
@@ -207,39 +205,35 @@ def outcomes(document: Releases) -> Iterator[Row]:
     known = [one for one in document.releases if one.status not in (Status.NOT_RUN, Status.UNSUPPORTED)]
     before = {newer.version: older for newer, older in pairwise(known)}
     for one in document.releases[:-1]:
-        row = Row(document.label, one.version, "", one.status, "", document.reason or one.status_detail)
         older, change = before.get(one.version), changes.get(one.version)
+        outcome, by, detail = str(one.status), "", document.reason or one.status_detail
         if change:
-            digests = {one.hlo, older.hlo}
-            by = "code generation, library or runtime" if len(digests) == 1 else "compiler or runtime"
-            by = "not known" if "" in digests else by
-            row = replace(row, outcome=change.kind, by=by, detail=change.sentence)
+            is_same_hlo = one.hlo == older.hlo if one.hlo and older.hlo else None
+            outcome, by, detail = change.kind, BY[is_same_hlo], change.sentence
         elif one.ran:
             ratio = log.estimate() if older and (log := log_ratio(one, older)) else None
             is_known = ratio is not None and ratio.low is not None
-            is_same = is_known and max(ratio.high, 1 / ratio.low) <= 1 + document.settings.bound
-            why = f"{ratio_interval(*ratio)} times as long" if ratio else "not timed with an older release"
-            row = replace(row, outcome=SAME if is_same else NOT_DECIDED, detail=why)
+            is_same = is_known and is_within(ratio.low, ratio.high, document.settings.bound)
+            outcome = SAME if is_same else NOT_DECIDED
+            detail = f"{ratio_interval(*ratio)} times as long" if ratio else "not timed with an older release"
         elif older:
-            row = replace(row, outcome=f"still {one.status}")
-        yield replace(row, than=older.version if older else "")
+            outcome = f"still {one.status}"
+        yield Row(document.label, one.version, older.version if older else "", outcome, by, detail)
 
 
 def table(found: dict[str, Any], rows: Sequence[Row]) -> str:
     """Return the text of TABLE: the new versions, then the programs in them, changes first."""
 
-    def lines(head: Sequence[str], texts: Sequence[Sequence[str]]) -> list[str]:
-        joined = [
-            " | ".join(" ".join(text.split()).replace("|", "/") for text in row) for row in (head, *texts)
-        ]
-        return [f"| {line} |" for line in (joined[0], " | ".join("---" for _ in head), *joined[1:])]
+    def lines(head: Iterable[str], texts: Iterable[Iterable[str]]) -> list[str]:
+        cells = [[" ".join(text.split()).replace("|", "/") for text in row] for row in (head, *texts)]
+        return [f"| {' | '.join(row)} |" for row in (cells[0], ["---"] * len(cells[0]), *cells[1:])]
 
     listed = lines(["package", "pinned", "new", "here"], found["new"]) if found["new"] else [NOTHING]
     below = ["No release of jaxlib or IREE was tried."]
     if rows:
         ordered = sorted(rows, key=lambda row: (row.outcome in (SAME, NOT_DECIDED), row.outcome, row.program))
         below = ["The releases read one artifact of a program, so no frontend is the cause of a change.", ""]
-        below += lines(list(asdict(rows[0])), [list(asdict(row).values()) for row in ordered])
+        below += lines(asdict(rows[0]), [asdict(row).values() for row in ordered])
     return "\n".join(["# Radar", "", *listed, "", *below]) + "\n"
 
 
