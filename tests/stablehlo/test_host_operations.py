@@ -49,8 +49,12 @@ def lowered(tmp_path_factory):
 def test_program_that_runs_in_part_on_the_host_is_none(name, lowered):
     why = PROGRAMS[name][2]
     text = gzip.decompress((lowered / name / "program.mlir.gz").read_bytes()).decode()
-    entries = arguments.load(lowered / name / "arguments.json")[1]
+    document, entries = arguments.load(lowered / name / "arguments.json")
     if why:
         assert text.startswith(f"// no program: {why}") and not entries
     else:
         assert "func.func @main" in text and [entry.kind for entry in entries] == ["input"]
+        # Tracing records the lazy graph; both are parts of the whole.
+        stages = document["stages"]
+        assert stages.keys() == {"tracing", "lowering"} and min(stages.values()) > 0
+        assert sum(stages.values()) <= document["lower_s"] + 0.001

@@ -49,9 +49,11 @@ LEAST_ROUNDS, MOST_ROUNDS = 3, 6
 PASS_SHARE, MOST_PASSES, MOST_TOLD = 0.25, 3, 20
 """A pass that takes this share of the time by XLA's clock is left out; how many are, and how many are recorded."""
 MOST_COPIES = 8
-"""Equal operations of one group that need no loop."""
+"""Operations of one group that differ in numbers alone and need no loop."""
 SEARCH_SHARE, REDUCE_SHARE, MOST_REDUCED = 0.5, 0.8, 32
 """Shares of the budget for taking operations out, and for reducing; operations of a program that is reduced at most."""
+LEVEL = "xla_backend_optimization_level"
+"""The option that says how much LLVM optimises, which is in no pass of XLA's."""
 TELL = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "hlo_pass_pipeline=1"}
 """Variables with which XLA prints the beginning and the time of each pass."""
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -149,19 +151,27 @@ class Compilations:
         return self._kept.once(digest("passes", self._spec, text), measure) if self._spec.is_xla else {}
 
     def without_passes(self, text: Text, other: Text) -> dict[str, Variant]:
-        """Return the program without each pass that makes it compile longer than another, by the flag that does so."""
+        """Return the program without each pass that makes it compile longer than another, by the flag that does so.
+
+        If no pass takes long and the other program compiles in a moment, code generation does: without fusion, which
+        decides how large the kernels are, and without LLVM's optimisations.
+        """
         a, b = self.told(text), self.told(other)
         least, before = PASS_SHARE * (self.cpu(text) - self.cpu(other)), self._spec.options.get(DISABLE, "")
         names = (
             [name for name in a if 1e9 * (a[name] - b.get(name, 0.0)) >= least] if a else ["constant_folding"]
         )
+        is_code = not names and other == FIRST
+        tried = ["fusion"] if is_code else names[:MOST_PASSES]
+        flags = [(f"{DISABLE}={name}", {DISABLE: f"{before},{name}".strip(",")}) for name in tried]
+        if is_code:
+            flags.append((f"{LEVEL}=0", {LEVEL: "0"}))
         result = {}
-        for name in names[: MOST_PASSES if self._spec.is_xla else 0]:
-            options = {DISABLE: f"{before},{name}".strip(",")}
+        for flag, options in flags if self._spec.is_xla else ():
             # Some programs do not compile without a pass.
             with contextlib.suppress(Failed):
                 if self.cpu(text) - self.cpu(text, options) >= least:
-                    result[f"{DISABLE}={name}"] = (text, options)
+                    result[flag] = (text, options)
         return result
 
 
@@ -250,7 +260,7 @@ class CompileFinder(CostFinder):
 
 
 def groups(program: Program, graph: Graph) -> list[list[Op]]:
-    """Return the operations of a program by source line, or equal ones of a program without source lines.
+    """Return the operations of a program by source line, or those that differ in numbers alone if they have no line.
 
     Those computed from constants alone are groups of their own. Large constants come first, because what comes first is
     left in the program if other groups are enough; small ones belong to none.
@@ -263,9 +273,14 @@ def groups(program: Program, graph: Graph) -> list[list[Op]]:
         if op.name.endswith(".iota") or (is_literal and size(graph.types[op.results[0]]) <= LITERAL):
             continue
         place = program.place(op.place) if program.sources and op.place else unknown
-        key = op.form() if place.startswith(unknown) else place
+        key = _without_numbers(op) if place.startswith(unknown) else place
         found.setdefault((not is_literal, subsets.is_constant(op), key), []).append(op)
     return [found[key] for key in sorted(found, key=lambda key: key[0])]
+
+
+def _without_numbers(op: Op) -> str:
+    """Return a text that copies of an operation share: those in an unrolled loop may differ in places and sizes."""
+    return re.sub(r"\d+", "", op.form())
 
 
 def without(graph: Graph, taken: Iterable[Sequence[Op]]) -> str:
@@ -359,8 +374,9 @@ class LongFinder(Finder):
 
     def _region(self, ops: Sequence[Op], kinds: int, left: float) -> answer.Region:
         """Return a group as a region of the answer. left: the ns of compiling without any of so many kinds."""
-        copies, what = Counter(op.form() for op in ops), answer.OPERATIONS
-        ordered = by_cost(CutProgram("", (), tuple((A, op) for op in {op.form(): op for op in ops}.values())))
+        copies, what = Counter(map(_without_numbers, ops)), answer.OPERATIONS
+        alike = {_without_numbers(op): op for op in sorted(ops, key=lambda op: op.work)}
+        ordered = by_cost(CutProgram("", (), tuple((A, op) for op in alike.values())))
         if self._subsets.is_constant(ops[0]) and any(op.operands for op in ops):
             what = answer.COMPUTED
         elif max(copies.values()) >= MOST_COPIES:
@@ -370,7 +386,7 @@ class LongFinder(Finder):
         line = self.task.a.place(ordered[0].place) if ordered[0].place else ""
         texts = [shorten(op) for op in ordered[:MOST_OPS]]
         return answer.Region(
-            *(max(copies.values()), what, round(share, 4), line, line, texts, texts),
+            *(copies[_without_numbers(ordered[0])], what, round(share, 4), line, line, texts, texts),
             reason=answer.Reason(sentence=f"with their results as arguments it compiles in {in_seconds(left)}"),
             differs=special(ordered[0]),
         )

@@ -10,8 +10,8 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -147,12 +147,14 @@ class Lowered:
     """A program with its arguments and its results, in its own order.
 
     located: the same text with the source location of each operation; empty if the frontend does not record them.
+    stages: seconds of the frontend's tracing and lowering; empty if only JAX's events or the sum are known.
     """
 
     text: str
     arguments: list[Entry]
     results: tuple[Result, ...] = (Result(OUTPUT),)
     located: str = ""
+    stages: Mapping[str, float] = field(default_factory=dict)
 
 
 def of_array(array: np.ndarray) -> Entry:

@@ -73,10 +73,9 @@ def lower(job: LowerJob, *, has_values: bool = False) -> tuple[str, dict]:
     stages = _stages()
     lowered, versions = _lowered(job, has_values)
     seconds = time.perf_counter() - start
-    # JAX alone tells them apart; elsewhere lowering includes the tracing.
-    document = {
-        "stages": {name: round(one, 4) for name, one in stages.items()} or {"lowering": round(seconds, 4)}
-    }
+    # A frontend that does not separate them has its tracing in the lowering.
+    stages = lowered.stages or stages or {"lowering": seconds}
+    document = {"stages": {name: round(one, 4) for name, one in stages.items()}}
     return lowered.text, _document(job, lowered, versions, seconds) | document
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import numpy as np
@@ -76,11 +77,14 @@ def lower(source: ProgramSource) -> Lowered:
     names = {_XLAC._xla_get_tensor_id(leaf): name for name, leaf in getattr(module, "leaves", dict)().items()}
     metrics.clear_all()
     torch.autograd.set_multithreading_enabled(False)  # see frameworks.torch_xla
+    start = time.perf_counter()
     with gradient_mode(torch, module)():
         output = module(*tensors.values())
     leaves = getattr(module, "leaves", dict)()
     results = [*each(output), *leaves.values()]
+    traced = time.perf_counter()
     text = unnumbered(xm.get_stablehlo(results))
+    stages = {"tracing": traced - start, "lowering": time.perf_counter() - traced}
     if outside := host_operations(metrics):
         raise NotImplementedError(f"torch_xla computes {', '.join(outside)} on the host")
     if source.has_values and metrics.metric_data("TransferFromDeviceTime"):
@@ -101,4 +105,4 @@ def lower(source: ProgramSource) -> Lowered:
             for number in numbers
         ]
         text = marked(text, axes, [number in names for number in numbers], division.devices)
-    return Lowered(text, used, (*arguments.outputs(len(each(output))), *map(Result, leaves)))
+    return Lowered(text, used, (*arguments.outputs(len(each(output))), *map(Result, leaves)), stages=stages)
