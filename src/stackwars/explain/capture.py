@@ -54,7 +54,8 @@ class Module:
     """A captured module.
 
     path: StableHLO, or XLA's dump. calls: None if they are not known, the least if not is_exact. arguments: of the
-    first call, see `capture_hook.facts`; [] if they are not known. program, graph: once it was read. ms: of a call, once it was timed.
+    first call, see `capture_hook.facts`; [] if they are not known. program, graph: once it was read. ms: of a call,
+    once it was timed.
     """
 
     name: str
