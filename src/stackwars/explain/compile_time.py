@@ -46,7 +46,7 @@ FIRST = "module @first {\nfunc.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\
 """A program that compiles in a moment: what a compiler does once in a process is not counted."""
 LEAST_ROUNDS, MOST_ROUNDS = 3, 6
 """Rounds of fresh processes that decide a question: at least, and at most."""
-PASS_SHARE, MOST_PASSES, MOST_TOLD = 0.25, 3, 20
+PASS_SHARE, MOST_PASSES, MOST_RECORDED = 0.25, 3, 20
 """A pass that takes this share of the time by XLA's clock is left out; how many are, and how many are recorded."""
 MOST_COPIES = 8
 """Operations of one group that differ in numbers alone and need no loop."""
@@ -93,7 +93,7 @@ def pass_seconds(printed: str) -> dict[str, float]:
         result[name] += max(0.0, seconds - (inside.pop() if inside else 0.0))
         if inside:
             inside[-1] += seconds
-    return dict(result.most_common(MOST_TOLD))
+    return dict(result.most_common(MOST_RECORDED))
 
 
 class Compilations:
@@ -140,7 +140,7 @@ class Compilations:
         options = [Option(self._spec.name, flag, ratios[flag], shares[flag]) for flag in passes]
         return found, sorted(options, key=lambda option: -option.share)
 
-    def told(self, text: Text) -> dict[str, float]:
+    def pass_times(self, text: Text) -> dict[str, float]:
         """Return the seconds of the longest passes by XLA's clock; empty if this compiler does not tell them."""
 
         def measure() -> dict[str, float]:
@@ -156,7 +156,7 @@ class Compilations:
         If no pass takes long and the other program compiles in a moment, code generation does: without fusion, which
         decides how large the kernels are, and without LLVM's optimisations.
         """
-        a, b = self.told(text), self.told(other)
+        a, b = self.pass_times(text), self.pass_times(other)
         least, before = PASS_SHARE * (self.cpu(text) - self.cpu(other)), self._spec.options.get(DISABLE, "")
         names = (
             [name for name in a if 1e9 * (a[name] - b.get(name, 0.0)) >= least] if a else ["constant_folding"]
@@ -249,7 +249,7 @@ class CompileFinder(CostFinder):
         texts = [program.text for program in self.programs]
         passes = self._compilations.without_passes(*texts)
         found, options = self._compilations.confirmed(*texts, (hybrid.text, {}), passes)
-        self.cause = replace(self.cause, passes=self._compilations.told(texts[0]), options=options)
+        self.cause = replace(self.cause, passes=self._compilations.pass_times(texts[0]), options=options)
         return found.closed("cause")
 
     def _difference(self) -> str:
@@ -313,7 +313,7 @@ class LongFinder(Finder):
                 raise Verdict(NOT_DECIDED, f"not decided: {what}, with {LONG_S:g} s in the interval")
             if self._a < 1e9 * LONG_S:
                 raise Verdict(NO_CAUSE, f"no cause: {what}, less than {LONG_S:g} s")
-            self.cause = replace(self.cause, passes=self._compilations.told(text))
+            self.cause = replace(self.cause, passes=self._compilations.pass_times(text))
             taken = self._fewest(groups(task.a, self._graph))
             detail = self._confirmed(taken)
             self.cause = replace(self.cause, growth=self._growth())

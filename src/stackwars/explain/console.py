@@ -235,17 +235,17 @@ def compiling_text(cause: Cause) -> list[str]:
     if cause.ask != COMPILE:
         return []
     longest = [f"{name} {significant(seconds)} s" for name, seconds in cause.passes.items()][:MOST_NAMES]
-    told = "Times of passes are not told."
+    passes = "This compiler does not print the times of its passes."
     if longest:
-        told = f"Longest passes by XLA's clock: {', '.join(longest)}"
+        passes = f"Longest passes by XLA's clock: {', '.join(longest)}"
         if cause.a_ms and sum(cause.passes.values()) < cause.a_ms / 2000:
-            told += f"; the rest of {significant(cause.a_ms / 1000)} s lies outside of passes, as code generation does"
-        told += "."
+            passes += f"; the rest of {significant(cause.a_ms / 1000)} s lies outside of passes, as code generation does"
+        passes += "."
     powers = [
         f"The time grows with {name} to the power of {one.value:.1f} ({one.low:.1f} to {one.high:.1f})."
         for name, one in cause.growth.items()
     ]
-    return [told, *powers]
+    return [passes, *powers]
 
 
 def verb(cause: Cause) -> str:
