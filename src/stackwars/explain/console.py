@@ -239,7 +239,9 @@ def compiling_text(cause: Cause) -> list[str]:
     if longest:
         passes = f"Longest passes by XLA's clock: {', '.join(longest)}"
         if cause.a_ms and sum(cause.passes.values()) < cause.a_ms / 2000:
-            passes += f"; the rest of {significant(cause.a_ms / 1000)} s is outside of passes, as code generation is"
+            passes += (
+                f"; the rest of {significant(cause.a_ms / 1000)} s is outside of passes, as code generation is"
+            )
         passes += "."
     powers = [
         f"The time grows with {name} to the power of {one.value:.1f} ({one.low:.1f} to {one.high:.1f})."
