@@ -204,7 +204,7 @@ def test_the_answer_at_80_columns_and_its_headline():
     text = console.wrapped([*console.lines(shown), console.paragraph(found), headline(answer)])
     assert max(map(len, text.splitlines())) <= console.WIDTH
     assert_snapshot("compile.txt", text)
-    assert "lies outside" not in text
+    assert "is outside of passes" not in text
     assert "the rest of 3.21 s is outside" in console.paragraph(replace(found, passes={"cse": 0.1}))
     assert page.exit_status(replace(shown, programs=["jax"]), [found], is_pair=False) == page.SLOWER
     shown_page = page.html(answer)
