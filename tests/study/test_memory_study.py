@@ -31,6 +31,12 @@ def row(monkeypatch, tmp_path, uses, cause=None, place=NEW) -> dict:
     return found
 
 
+def test_a_workload_with_a_label_needs_the_one_at_whose_sizes_values_are_matched():
+    with pytest.raises(ConfigError, match=r"workloads: expected vit_b16 too, at whose sizes .* vit_b16@b64"):
+        load(measure=["memory"], workloads=["vit_b16@b64"])
+    assert memory.asked(load(measure=["memory"], workloads=["vit_b16", "vit_b16@b64"]))
+
+
 def test_a_job_compares_at_the_sizes_of_the_label_and_matches_at_the_presets():
     job = memory.job(CONFIG, Point(OLD, "vit_b16@b64"))
     assert [*job.programs["vit_b16@b64"]] == ["torch_xla", "jax"]
