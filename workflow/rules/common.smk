@@ -13,7 +13,9 @@ from stackwars.study.workflow.jobs import KINDS, Jobs, step_digest
 from stackwars.measure.workloads import sized
 
 try:
-    config = ordered(overridden(config, workflow.config_settings.config), Path(workflow.configfiles[-1]))
+    config = ordered(
+        overridden(config, workflow.config_settings.config), Path(workflow.configfiles[-1])
+    )
     config = validate(config)
     CLAIMS = definitions.load()
     GRID = Grid(config, lambda: checkpoints.devices.get().output[0])
