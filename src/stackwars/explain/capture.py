@@ -177,7 +177,7 @@ def programs(
     return found, inputs
 
 
-# What was compiled
+# Captured modules
 
 
 def run(command: Sequence[str], folder: Path, stdout: Any = None, with_values: bool = False) -> list[Module]:
@@ -365,7 +365,7 @@ def calls_text(module: Module) -> str:
 
 
 def speed(module: Module, worker: Worker) -> str:
-    """Return a sentence on the rate of a module's products; "" if it has none, or others than those of float32.
+    """Return a sentence on the rate of a module's products; "" if it has none, or one that is not of float32.
 
     How often a loop runs is not known.
     """
