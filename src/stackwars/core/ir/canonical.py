@@ -24,7 +24,17 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from stackwars.core.mlir import ProgramError, block, callee, element, entry, functions, name, operations
+from stackwars.core.mlir import (
+    ProgramError,
+    attribute_names,
+    block,
+    callee,
+    element,
+    entry,
+    functions,
+    name,
+    operations,
+)
 
 BUDGET = 200  # refinements; a program without interchangeable arguments needs one
 
@@ -143,7 +153,6 @@ def _upwards(graph: Dataflow, does: list[str]) -> tuple[dict[int, list[str]], li
 
 
 COMMUTATIVE = {f"stablehlo.{kind}" for kind in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
-_NOTES = {"result_layout", "xla_shape"}  # with every attribute of a dialect, such as mhlo.x
 _DEFAULTS = {
     **dict.fromkeys(
         ("window_strides", "base_dilations", "window_dilations", "lhs_dilation", "rhs_dilation"), "1"
@@ -151,9 +160,6 @@ _DEFAULTS = {
     "padding": "0",
     **dict.fromkeys(("window_reversal", "indices_are_sorted", "unique_indices", "has_side_effect"), "false"),
 }
-_PADDED = "stablehlo.pad"  # spells its padding with other attributes, always in full
-_COMPARED = {"f": "FLOAT", "b": "FLOAT", "i": "SIGNED", "u": "UNSIGNED"}
-_SWAPPED = {"GT": "LT", "GE": "LE"}
 
 
 def digest(*parts: object) -> str:
@@ -166,15 +172,13 @@ def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
     `a > b` is written as `b < a`. Values that a region reads from outside follow the operands, in
     the order in which the region's text reads them first.
     """
-    attributes = _attributes(op)
+    attributes = {key: str(op.attributes[key]) for key in attribute_names(op) if not _is_note(op, key)}
     operands, free = list(op.operands), op.name in COMMUTATIVE
     if op.name == "stablehlo.compare":
         direction = re.search(r"\b(EQ|NE|LT|LE|GT|GE)\b", attributes["comparison_direction"])[1]
-        if direction in _SWAPPED:
+        if direction.startswith("G"):
             operands.reverse()
-            attributes["comparison_direction"] = _SWAPPED[direction]
-        else:
-            attributes["comparison_direction"] = direction
+        attributes["comparison_direction"] = direction.replace("G", "L")
         free = direction in ("EQ", "NE")
     captured: list[ir.Value] = []
     regions = [_region(region, captured) for region in op.regions]
@@ -182,25 +186,19 @@ def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
     return digest(op.name, sorted(attributes.items()), types, regions), operands + captured, free
 
 
-def _attributes(op: ir.Operation) -> dict[str, str]:
-    result = {}
-    for attribute in op.attributes:
-        # Iteration gives pairs in older bindings, names in newer ones.
-        name = getattr(attribute, "name", attribute)
-        value = str(op.attributes[name])
-        if "." in name or name in _NOTES or _is_default(op, name, value):
-            continue
-        result[name] = value
-    return result
-
-
-def _is_default(op: ir.Operation, name: str, value: str) -> bool:
+def _is_note(op: ir.Operation, name: str) -> bool:
+    """Return whether an attribute has no effect on the result: an extractor's note, a layout or a default value."""
+    value = str(op.attributes[name])
+    if "." in name or name in ("result_layout", "xla_shape"):
+        return True
     if name == "precision_config":
         return not re.search(r"HIGH", value)
     if name == "compare_type":
         kind = element(op.operands[0])
-        return re.search(r"[A-Z]{2,}", value)[0] == ("UNSIGNED" if kind == "i1" else _COMPARED[kind[0]])
-    if name not in _DEFAULTS or op.name == _PADDED:
+        usual = {"f": "FLOAT", "b": "FLOAT", "i": "SIGNED", "u": "UNSIGNED"}[kind[0]]
+        return re.search(r"[A-Z]{2,}", value)[0] == ("UNSIGNED" if kind == "i1" else usual)
+    # A pad spells its padding with other attributes, always in full.
+    if name not in _DEFAULTS or op.name == "stablehlo.pad":
         return False
     numbers = value.split(":")[1] if value.startswith("array<") else value.split(":")[0]
     return set(re.findall(r"-?\d+|true|false", numbers)) <= {_DEFAULTS[name]}

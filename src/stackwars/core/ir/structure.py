@@ -44,10 +44,6 @@ NO_PROGRAM = "no program"
 
 # These change where a value lies, not what it is; convert changes its type alone.
 MOVES = {RESHAPE, TRANSPOSE, BROADCAST, "stablehlo.convert"}
-# Beyond these, a value is no longer the result of a projection, scaled, rotated or laid out anew.
-_BOUNDARY = {f"stablehlo.{kind}" for kind in ("convolution", "gather", "batch_norm_training")}
-_WEIGHT_MOVES = MOVES | {"stablehlo.concatenate", "stablehlo.slice"}
-_ROOTS = {"stablehlo.rsqrt", "stablehlo.sqrt"}
 # Between the sums and the root: division by the count, epsilon, the guard against a negative.
 _STEPS = MOVES | {
     f"stablehlo.{kind}" for kind in ("add", "subtract", "multiply", "divide", "maximum", "select", "power")
@@ -72,19 +68,49 @@ def _flattening(dots: list[ir.Operation]) -> str:
     1, that are not contracted. Batched products (the scores of attention) do not count: they merge batch and heads.
     """
     flat = [dot for dot in dots if not is_batched(dot) and merges(dot)]
-    preserved = [dot for dot in dots if dot not in flat and _keeps(dot)]
+    preserved = [
+        dot
+        for dot in dots
+        if dot not in flat
+        and not is_batched(dot)
+        and any(
+            sum(extent > 1 for axis, extent in enumerate(shape(operand)) if axis not in contracted) > 1
+            for operand, contracted in _contracted(dot)
+        )
+    ]
     return _either(len(preserved), PRESERVED, len(flat), FLATTENED)
 
 
 def _layernorm(main: ir.Operation) -> str:
-    """Decide whether normalisation over the last axis is batch_norm_training or arithmetic."""
-    high_level, arithmetic = norms(main)
-    return _either(arithmetic, FINE_GRAINED, high_level, HIGH_LEVEL)
+    """Decide whether normalisation over the last axis is batch_norm_training or arithmetic.
+
+    The first scales by 1 and shifts by 0, over another axis than the feature's. The second is a root of a variance,
+    from the sum of a value and the sum of its squares over the last axis. A root of a mean of squares without a mean
+    that is taken off is neither.
+    """
+    every = list(walk(main))
+    high_level = [op for op in every if op.name == "stablehlo.batch_norm_training"]
+    plain = sum(splat(op.operands[1]) == 1 and splat(op.operands[2]) == 0 for op in high_level)
+    arithmetic = sum(op.name in ("stablehlo.rsqrt", "stablehlo.sqrt") and _is_of_variance(op) for op in every)
+    return _either(arithmetic, FINE_GRAINED, plain, HIGH_LEVEL)
 
 
 def _qkv(main: ir.Operation) -> str:
-    """Decide how many projections the queries, keys and values of an attention come from."""
-    sizes = [len(block) for block in attentions(main)]
+    """Decide how many projections the queries, keys and values of an attention come from.
+
+    An attention is a product with batching dimensions whose result reaches, without passing another product, an
+    exponential and then a second product with batching dimensions. Queries and keys are the first one's operands,
+    values the second one's other operand. A projection is the next product above one of them that reads an argument of
+    rank 2 or more as its weight. A product is a dot_general that contracts something: a mask of heads may be applied by
+    one that does not.
+    """
+    sizes = []
+    for dot in walk(main):
+        if not is_product(dot) or not is_batched(dot):
+            continue
+        reached = {dot} | after(dot.results, _passes)
+        if any(op.name == "stablehlo.exponential" for op in reached) and (values := _values(reached)):
+            sizes.append(_projections([*dot.operands, *values]))
     return _either(sizes.count(1), COMBINED, sum(size > 1 for size in sizes), SEPARATE)
 
 
@@ -94,7 +120,12 @@ def _contraction(dots: list[ir.Operation]) -> str:
     Moved: directly the result of a transpose, or of a reshape that merged leading dimensions (also
     batch and heads). Splitting the features into heads, or joining them again, is neither.
     """
-    moved = [dot for dot in dots if reads(dot, TRANSPOSE) or merges(dot)]
+    moved = [
+        dot
+        for dot in dots
+        if merges(dot)
+        or any((op := producer(one)) is not None and op.name == TRANSPOSE for one in dot.operands)
+    ]
     rest = [dot for dot in dots if dot not in moved]
     explicit = [dot for dot in rest if max(len(shape(operand)) for operand in dot.operands) > 2]
     return _either(len(explicit), EXPLICIT, len(moved), PREPARED)
@@ -109,13 +140,6 @@ def _either(first: int, one: str, second: int, other: str) -> str:
     return one if first > second else other
 
 
-def _keeps(dot: ir.Operation) -> bool:
-    return not is_batched(dot) and any(
-        sum(extent > 1 for axis, extent in enumerate(shape(operand)) if axis not in contracted) > 1
-        for operand, contracted in _contracted(dot)
-    )
-
-
 def _contracted(dot: ir.Operation) -> Iterator[tuple[ir.Value, list[int]]]:
     """Yield the operands of a dot, each with its contracted axes."""
     numbers = dimensions(dot)
@@ -123,29 +147,10 @@ def _contracted(dot: ir.Operation) -> Iterator[tuple[ir.Value, list[int]]]:
     return zip(dot.operands, axes, strict=True)
 
 
-def attentions(function: ir.Operation) -> list[list[ir.Operation]]:
-    """Return the projections of every attention of a function.
-
-    An attention is a product with batching dimensions whose result reaches, without passing another product, an
-    exponential and then a second product with batching dimensions. Queries and keys are the first one's operands,
-    values the second one's other operand. A projection is the next product above one of them that reads an argument of
-    rank 2 or more as its weight. A product is a dot_general that contracts something: a mask of heads may be applied by
-    one that does not.
-    """
-    matches = []
-    for dot in walk(function):
-        if not is_product(dot) or not is_batched(dot):
-            continue
-        reached = {dot} | after(dot.results, _passes)
-        if any(op.name == "stablehlo.exponential" for op in reached):
-            values = _values(reached)
-            if values:
-                matches.append(_projections([*dot.operands, *values]))
-    return matches
-
-
 def _passes(op: ir.Operation) -> bool:
-    return op.name not in _BOUNDARY and not is_product(op)
+    # Beyond these, a value is no longer the result of a projection, scaled, rotated or laid out anew.
+    boundary = ("stablehlo.convolution", "stablehlo.gather", "stablehlo.batch_norm_training")
+    return op.name not in boundary and not is_product(op)
 
 
 def _values(reached: set[ir.Operation]) -> list[ir.Value]:
@@ -155,36 +160,19 @@ def _values(reached: set[ir.Operation]) -> list[ir.Value]:
     return [value for op in products for value in op.operands if producer(value) not in reached]
 
 
-def _projections(values: list[ir.Value]) -> list[ir.Operation]:
+def _projections(values: list[ir.Value]) -> int:
+    """Return how many projections these values come from."""
     makers = {made_by for value in made_from(values, _passes) if (made_by := producer(value)) is not None}
-    return [op for op in makers if is_product(op) and not is_batched(op) and any(map(_is_weight, op.operands))]
+    return sum(is_product(op) and not is_batched(op) and any(map(_is_weight, op.operands)) for op in makers)
 
 
 def _is_weight(value: ir.Value) -> bool:
     """Return whether it is an argument of rank 2 or more, moved, or several of these joined."""
+    moves = MOVES | {"stablehlo.concatenate", "stablehlo.slice"}
     return all(
-        len(shape(source)) >= 2 if (made_by := producer(source)) is None else made_by.name in _WEIGHT_MOVES
-        for source in made_from([value], lambda op: op.name in _WEIGHT_MOVES)
+        len(shape(source)) >= 2 if (made_by := producer(source)) is None else made_by.name in moves
+        for source in made_from([value], lambda op: op.name in moves)
     )
-
-
-def norms(function: ir.Operation) -> tuple[int, int]:
-    """Return how many layer normalisations of a function are one operation, and how many are arithmetic.
-
-    The first: batch_norm_training that scales by 1 and shifts by 0, over another axis than the feature's. The second:
-    a root of a variance, from the sum of a value and the sum of its squares over the last axis. A root of a mean
-    of squares without a mean that is taken off is neither.
-    """
-    every = list(walk(function))
-    return (
-        sum(op.name == "stablehlo.batch_norm_training" and _plain(op) for op in every),
-        sum(op.name in _ROOTS and _is_of_variance(op) for op in every),
-    )
-
-
-def _plain(op: ir.Operation) -> bool:
-    _, scale, shift = op.operands
-    return splat(scale) == 1 and splat(shift) == 0
 
 
 def _is_of_variance(op: ir.Operation) -> bool:
@@ -272,12 +260,6 @@ def after(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -
     return reached
 
 
-def reads(op: ir.Operation, kind: str) -> bool:
-    """Return whether an operand is, directly, the result of an operation of this kind."""
-    made_by = [producer(operand) for operand in op.operands]
-    return any(maker is not None and maker.name == kind for maker in made_by)
-
-
 def is_product(op: ir.Operation) -> bool:
     """Return whether it is a dot_general that contracts something; otherwise it only multiplies elements."""
     return op.name == DOT and bool(dimensions(op).lhs_contracting_dimensions)
@@ -307,15 +289,6 @@ def _merges_leading(op: ir.Operation | None) -> bool:
     )
 
 
-# These move, repeat or leave out elements of their operands. A reshape keeps the row-major order of all elements:
-# it is counted, but writes nothing.
-LAYOUT = {
-    TRANSPOSE,
-    BROADCAST,
-    *(f"stablehlo.{kind}" for kind in ("concatenate", "slice", "pad", "reverse", "dynamic_slice")),
-}
-
-
 def metrics(module: ir.Module) -> dict[str, object]:
     """Return the numbers of a raw or normalised program, by the names that columns.yaml describes.
 
@@ -339,17 +312,17 @@ def metrics(module: ir.Module) -> dict[str, object]:
 
 
 def _written(op: ir.Operation) -> int:
-    if op.name not in LAYOUT or (op.name == BROADCAST and only_adds_ones(op)):
+    """Return the bytes of an operation that moves, repeats or leaves out elements; 0 for any other.
+
+    Types of less than a byte take one. A reshape keeps the row-major order of all elements and writes nothing.
+    """
+    moves = ("concatenate", "slice", "pad", "reverse", "dynamic_slice", "transpose", "broadcast_in_dim")
+    if op.name.removeprefix("stablehlo.") not in moves or (op.name == BROADCAST and only_adds_ones(op)):
         return 0
-    return sum(_size(result) for result in op.results)
-
-
-def _size(value: ir.Value) -> int:
-    """Return the bytes of a dense array of the value's type; types of less than a byte take one."""
-    kind = element(value)
+    kind = element(op.results[0])
     bits = re.search(r"\d+", kind)
     parts = 2 if kind.startswith("complex") else 1
-    return math.prod(shape(value)) * parts * max(8, int(bits[0]) if bits else 8) // 8
+    return math.prod(shape(op.results[0])) * parts * max(8, int(bits[0]) if bits else 8) // 8
 
 
 def _depth(module: ir.Module, region: ir.Region, outer: dict[ir.Value, int], called: dict[str, int]) -> int:
