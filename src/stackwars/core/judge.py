@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import prod
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +90,9 @@ class Expected:
     reason: str = ""
     limits: dict[str, float] = field(default_factory=dict)
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
+    rounding: dict[str, float] = field(default_factory=dict)
     disputed: bool = False
     certain: dict[str, np.ndarray] = field(default_factory=dict)
-    rounding: dict[str, float] = field(default_factory=dict)
     odd: dict[str, str] = field(default_factory=dict)
     difference: str = ""
     left_open: str = ""
@@ -105,9 +104,9 @@ class Expected:
         return agreement(values, right, self.limits[key])
 
     def document(self) -> dict[str, Any]:
-        """Return the content of expected.json: all fields but the values."""
-        names = ("judge", "reason", "limits", "rounding", "disputed", "odd", "difference", "left_open")
-        return {"schema": 1, **{name: getattr(self, name) for name in names}}
+        """Return the content of expected.json: all fields but the arrays."""
+        arrays = ("values", "certain")
+        return {"schema": 1, **{name: value for name, value in vars(self).items() if name not in arrays}}
 
 
 def write(folder: Path, values: Mapping[str, np.ndarray], document: dict[str, Any]) -> None:
@@ -116,29 +115,20 @@ def write(folder: Path, values: Mapping[str, np.ndarray], document: dict[str, An
     Values in float64 are written in float32 if its rounding is far below their limit.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    half = 2.0**-25
-    small = {
-        key: value.astype(np.float32)
-        if value.dtype == np.float64 and document["limits"][key] > 8 * half and _fits_float32(value)
-        else value
-        for key, value in values.items()
-    }
+    small = {}
+    for key, value in values.items():
+        largest = np.abs(value[np.isfinite(value)]).max(initial=0.0) if value.dtype == np.float64 else np.inf
+        is_fine = document["limits"].get(key, 0.0) > 8 * 2.0**-25 and largest < np.finfo(np.float32).max
+        small[key] = value.astype(np.float32) if is_fine else value
     np.savez(folder / ARRAYS, **small)
     documents.write(folder / DOCUMENT, document)
 
 
-def _fits_float32(values: np.ndarray) -> bool:
-    size = np.abs(values[np.isfinite(values)])
-    return not size.size or bool(size.max() < np.finfo(np.float32).max)
-
-
 def read(folder: Path) -> Expected:
     document = documents.read(folder / DOCUMENT)
+    names = {one.name for one in fields(Expected)} & document.keys()
     values = {} if document["reason"] else np.load(folder / ARRAYS)
-    further = {
-        name: document[name] for name in ("disputed", "odd", "difference", "left_open") if name in document
-    }
-    return Expected(document["judge"], document["reason"], document["limits"], values, **further)
+    return Expected(values=values, **{name: document[name] for name in names})
 
 
 def least_limit(roundoff: float, terms: int) -> float:
@@ -411,7 +401,7 @@ def describe(wrong: np.ndarray) -> str:
     if places[0].size == wrong.size:
         return "all"
     chosen = [np.unique(axis) for axis in places]
-    if prod(len(one) for one in chosen) == places[0].size:
+    if math.prod(len(one) for one in chosen) == places[0].size:
         parts = (
             _of_axis(axis, one, extent)
             for axis, (one, extent) in enumerate(zip(chosen, wrong.shape, strict=True))
