@@ -79,10 +79,15 @@ class Builder:
     def type(self) -> str:
         return tensor(self.shape, self.kind)
 
-    def write(self, text: str, value: str | None = None) -> str:
+    def write(self, text: str) -> str:
         self.count += 1
         self.lines.append(f"%v{self.count} = {text}")
-        return value or f"%v{self.count}"
+        return f"%v{self.count}"
+
+    def become(self, text: str, shape: tuple[int, ...], *more: str) -> None:
+        """Write an operation on the value and on operands of more types; its result, of this shape, is the value."""
+        kinds = ", ".join((self.type, *more))
+        self.value, self.shape = self.write(f"{text} : ({kinds}) -> {tensor(shape, self.kind)}"), shape
 
     def scalar(self, number: int) -> str:
         floats = {"b": "true" if number else "false", "c": f"({number}.0, 0.0)", "f": f"{number}.0"}
@@ -103,10 +108,10 @@ class Builder:
     def transpose(self) -> None:
         order = [int(one) for one in self.rng.permutation(len(self.shape))]
         shape = tuple(self.shape[axis] for axis in order)
-        self.reshaped(f"stablehlo.transpose {self.value}, dims = {order}", shape)
+        self.become(f"stablehlo.transpose {self.value}, dims = {order}", shape)
 
     def flatten(self) -> None:
-        self.reshaped(f"stablehlo.reshape {self.value}", (int(np.prod(self.shape)),))
+        self.become(f"stablehlo.reshape {self.value}", (int(np.prod(self.shape)),))
 
     def reverse(self) -> None:
         axis = int(self.rng.integers(len(self.shape)))
@@ -118,22 +123,18 @@ class Builder:
         ranges = [(int(self.rng.integers(0, extent - 1)), extent) for extent in self.shape]
         shape = tuple(high - low for low, high in ranges)
         text = ", ".join(f"{low}:{high}" for low, high in ranges)
-        self.reshaped(f"stablehlo.slice {self.value} [{text}]", shape)
+        self.become(f"stablehlo.slice {self.value} [{text}]", shape)
 
     def concatenate(self) -> None:
         shape = (2 * self.shape[0], *self.shape[1:])
-        text = f"stablehlo.concatenate {self.value}, {self.value}, dim = 0 : ({self.type}, {self.type}) -> "
-        self.value, self.shape = self.write(text + tensor(shape, self.kind)), shape
+        self.become(f"stablehlo.concatenate {self.value}, {self.value}, dim = 0", shape, self.type)
 
     def pad(self) -> None:
         low = [int(one) for one in self.rng.integers(0, 3, len(self.shape))]
         zero, none = self.scalar(0), [0] * len(self.shape)
         shape = tuple(extent + one for extent, one in zip(self.shape, low, strict=True))
         text = f"stablehlo.pad {self.value}, {zero}, low = {low}, high = {none}, interior = {none}"
-        self.value = self.write(
-            f"{text} : ({self.type}, {tensor((), self.kind)}) -> {tensor(shape, self.kind)}"
-        )
-        self.shape = shape
+        self.become(text, shape, tensor((), self.kind))
 
     def reduce(self) -> None:
         axis = int(self.rng.integers(len(self.shape)))
@@ -142,17 +143,15 @@ class Builder:
         # The start must be the neutral element: StableHLO lets a compiler use it any number of times.
         name, start = "or" if self.group == "b" else "add", self.scalar(0)
         shape = self.shape[:axis] + self.shape[axis + 1 :]
-        text = f"stablehlo.reduce({self.value} init: {start}) applies stablehlo.{name} across dimensions = [{axis}] : "
-        self.value = self.write(f"{text}({self.type}, {tensor((), self.kind)}) -> {tensor(shape, self.kind)}")
-        self.shape = shape
+        text = f"stablehlo.reduce({self.value} init: {start}) applies stablehlo.{name} across dimensions = [{axis}]"
+        self.become(text, shape, tensor((), self.kind))
 
     def product(self) -> None:
         if len(self.shape) != 2 or self.group == "b":
             return
         shape = (self.shape[0], self.shape[0])
-        text = f"stablehlo.dot_general {self.value}, {self.value}, contracting_dims = [1] x [1] : "
-        self.value = self.write(f"{text}({self.type}, {self.type}) -> {tensor(shape, self.kind)}")
-        self.shape = shape
+        text = f"stablehlo.dot_general {self.value}, {self.value}, contracting_dims = [1] x [1]"
+        self.become(text, shape, self.type)
 
     def select(self) -> None:
         if self.group == "c":
@@ -164,10 +163,6 @@ class Builder:
         compared = f"{self.value}, {other}, {kind} : ({self.type}, {self.type}) -> {mask}"
         chosen = self.write(f"stablehlo.compare GT, {compared}")
         self.value = self.write(f"stablehlo.select {chosen}, {self.value}, {other} : {mask}, {self.type}")
-
-    def reshaped(self, text: str, shape: tuple[int, ...]) -> None:
-        self.value = self.write(f"{text} : ({self.type}) -> {tensor(shape, self.kind)}")
-        self.shape = shape
 
     def made(self, name: str) -> Made:
         return Made(name, self.kind, tuple(self.arguments), tuple(self.lines), self.value, self.shape)

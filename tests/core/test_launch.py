@@ -117,10 +117,8 @@ def test_thinning_keeps_the_peak_and_the_order():
     samples = [(at / 10, 1000 + at % 7) for at in range(9000)]
     samples[4321] = (432.1, 5000)
     found = launch.thinned(samples, launch.MAX_SAMPLES)
-    assert len(found) <= launch.MAX_SAMPLES
-    assert (432.1, 5000) in found
-    assert found == sorted(found)
-    assert set(found) <= set(samples)
+    assert len(found) <= launch.MAX_SAMPLES and (432.1, 5000) in found
+    assert found == sorted(found) and set(found) <= set(samples)
     assert launch.thinned(samples[:3], 200) == samples[:3]
 
 
@@ -148,12 +146,14 @@ def test_of_a_long_log_the_end_is_kept_and_less_where_all_went_well(tmp_path):
         found = launch.portable_log(log, PYTHON, ok)
         assert len(found) == most
         assert log.read_text().strip().endswith(found)
-    log.write_text("\n".join(map(str, range(100))))
-    assert launch.portable_log(log, PYTHON, ok=True).split() == [str(n) for n in range(80, 100)]
-    log.write_bytes(b"\xff\xfe\n")
-    assert launch.portable_log(log, PYTHON, ok=True) == "\N{REPLACEMENT CHARACTER}" * 2
-    log.write_text("")
-    assert launch.portable_log(log, PYTHON, ok=True) == ""
+    lines = "\n".join(map(str, range(100))).encode()
+    for data, end in (
+        (lines, lines.decode()[-59:]),
+        (b"\xff\xfe\n", "\N{REPLACEMENT CHARACTER}" * 2),
+        (b"", ""),
+    ):
+        log.write_bytes(data)
+        assert launch.portable_log(log, PYTHON, ok=True) == end
 
 
 @pytest.fixture
