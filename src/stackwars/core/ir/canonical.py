@@ -24,17 +24,8 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from stackwars.core.mlir import (
-    ProgramError,
-    attribute_names,
-    block,
-    callee,
-    element,
-    entry,
-    functions,
-    name,
-    operations,
-)
+from stackwars.core import mlir
+from stackwars.core.mlir import ProgramError
 
 BUDGET = 200  # refinements; a program without interchangeable arguments needs one
 
@@ -69,7 +60,7 @@ def canonical_hash(module: ir.Module) -> str:
 
     Raises ProgramError for a module without an entry, or with regions of several blocks.
     """
-    graph = _graph(module, entry(module), {})
+    graph = _graph(module, mlir.entry(module), {})
     start = [digest("argument", kind) for kind in graph.arguments]
     try:
         return _search(graph, start, [BUDGET])
@@ -78,13 +69,13 @@ def canonical_hash(module: ir.Module) -> str:
 
 
 def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) -> Dataflow:
-    arguments = list(block(function).arguments)
+    arguments = list(mlir.block(function).arguments)
     number = {argument: place for place, argument in enumerate(arguments)}
     nodes = []
-    for op in operations(function):
+    for op in mlir.operations(function):
         does, reads, free = signature(op)
         if op.name == "func.call":
-            does = _called(module, callee(op), called)
+            does = _called(module, mlir.callee(op), called)
         number |= {result: len(number) + place for place, result in enumerate(op.results)}
         makes = [number[result] for result in op.results]
         nodes.append(Node(does, [number[value] for value in reads], free, makes))
@@ -94,7 +85,7 @@ def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) ->
 def _called(module: ir.Module, wanted: str, called: dict[str, str]) -> str:
     """Return a hash of a called function, whose arguments are known by their position."""
     if wanted not in called:
-        function = next(f for f in functions(module) if name(f) == wanted)
+        function = next(f for f in mlir.functions(module) if mlir.name(f) == wanted)
         graph = _graph(module, function, called)
         start = [digest("argument", kind, index) for index, kind in enumerate(graph.arguments)]
         called[wanted] = digest("call", _refined(graph, start)[1])
@@ -172,7 +163,7 @@ def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
     `a > b` is written as `b < a`. Values that a region reads from outside follow the operands, in
     the order in which the region's text reads them first.
     """
-    attributes = {key: str(op.attributes[key]) for key in attribute_names(op) if not _is_note(op, key)}
+    attributes = {key: str(op.attributes[key]) for key in mlir.attribute_names(op) if not _is_note(op, key)}
     operands, free = list(op.operands), op.name in COMMUTATIVE
     if op.name == "stablehlo.compare":
         direction = re.search(r"\b(EQ|NE|LT|LE|GT|GE)\b", attributes["comparison_direction"])[1]
@@ -194,7 +185,7 @@ def _is_note(op: ir.Operation, name: str) -> bool:
     if name == "precision_config":
         return not re.search(r"HIGH", value)
     if name == "compare_type":
-        kind = element(op.operands[0])
+        kind = mlir.element(op.operands[0])
         usual = {"f": "FLOAT", "b": "FLOAT", "i": "SIGNED", "u": "UNSIGNED"}[kind[0]]
         return re.search(r"[A-Z]{2,}", value)[0] == ("UNSIGNED" if kind == "i1" else usual)
     # A pad spells its padding with other attributes, always in full.
