@@ -26,18 +26,6 @@ ADD = """module {
 }
 """
 REFUSED = of_x('%r = "stablehlo.nothing"(%x) : (T) -> T', "tensor<8x4xf32>")
-ENDLESS = """func.func public @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  %t = stablehlo.constant dense<true> : tensor<i1>
-  %0:2 = stablehlo.while(%a = %arg0, %b = %t) : tensor<8x4xf32>, tensor<i1>
-  cond {
-    stablehlo.return %b : tensor<i1>
-  } do {
-    %c = stablehlo.cosine %a : tensor<8x4xf32>
-    stablehlo.return %c, %b : tensor<8x4xf32>, tensor<i1>
-  }
-  return %0#0 : tensor<8x4xf32>
-}
-"""
 MESH = """module @m attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
   func.func public @main(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
@@ -68,6 +56,7 @@ func.func private @step(%x: tensor<4x8xf32>, %b: tensor<8x8xf32>) -> tensor<4x8x
   return %0 : tensor<4x8xf32>
 }
 """
+LOOP_ARGUMENTS = (fixed(np.ones((4, 8), np.float32), "ones"), fixed(np.eye(8, dtype=np.float32), "eye"))
 
 
 SLEEPER = (
@@ -113,7 +102,8 @@ def test_what_does_not_run_says_why(worker: Worker) -> None:
 def test_a_process_that_hangs_or_crashes_is_replaced(worker: Worker) -> None:
     with Worker(worker.spec, timeout_s=20) as other:
         other.timeout_s = 2
-        found = check.check(other, program(ENDLESS), expected())
+        endless = Program("endless", LOOP.replace("add %i, %one", "add %i, %zero"), LOOP_ARGUMENTS)
+        found = check.check(other, endless, expected())
         assert found.outcome.status is Status.TIMEOUT
         other.timeout_s = 60
         assert check.check(other, program(), expected()).outcome.status is Status.OK
@@ -167,13 +157,13 @@ def test_a_loop_that_the_interpreter_takes_long_for_is_evaluated_by_single_opera
     """jax-ml/jax 40101: a value written into a long array in each of many steps."""
     monkeypatch.setattr(evaluate, "INTERPRETED_S", 1)
     patience, text = worker.timeout_s, LOOP.replace("dense<3>", "dense<1000000>")
-    arguments = [fixed(np.ones((4, 8), np.float32)), fixed(np.eye(8, dtype=np.float32))]
-    found, how = evaluate.results(worker, worker.graph(text), arguments, double=True, sets=1, text=text)
+    chosen = {"sets": 1, "text": text}
+    found, how = evaluate.results(worker, worker.graph(text), LOOP_ARGUMENTS, double=True, **chosen)
     assert how == "operation by operation" and found[0][0].sum() == 32
     assert worker.timeout_s == patience
     # It is not asked again.
     monkeypatch.setattr(worker, "interpret", None)
-    assert evaluate.results(worker, worker.graph(text), arguments, double=False, sets=1, text=text)[1] == how
+    assert evaluate.results(worker, worker.graph(text), LOOP_ARGUMENTS, double=False, **chosen)[1] == how
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ on are further results), and `state/<name>`, the state after the first call of a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,13 +175,11 @@ def expected_values(
     values: evaluate.Values,
     *,
     text: str = "",
-    names: Sequence[str] = (),
     sets: int = INPUT_SETS,
 ) -> Expected:
     """Return the expected values of a program, evaluated in float64 by an XLA that is not under test.
 
-    values: its arguments. text: the emitted text; "" for a part of a program. names: its results' names, OUTPUT and so
-    on by default.
+    values: its arguments. text: the emitted text; "" for a part of a program.
 
     :raises GraphError: for a program with a result that is not a tensor of known extents.
     :raises Failed: if it cannot be evaluated.
@@ -199,7 +197,7 @@ def expected_values(
     if any(map(overflows, rounded, exact[0])):
         # Operations keep the range of their types only if they are evaluated alone.
         exact, by = evaluate.results(worker, graph, values, double=True, sets=sets, text=text, alone=True)
-    names = names or output_names(len(graph.results))
+    names = output_names(len(graph.results))
     roundoff = evaluate.unit_roundoff(text or graph.module())
     least = least_limit(roundoff, graph.accumulation)
     left_open = evaluate.left_open(worker, graph, values, sets)
