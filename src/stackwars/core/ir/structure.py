@@ -53,16 +53,7 @@ def _flattening(dots: list[ir.Operation]) -> str:
     1, that are not contracted. Batched products (the scores of attention) do not count: they merge batch and heads.
     """
     flat = [dot for dot in dots if not is_batched(dot) and merges(dot)]
-    preserved = [
-        dot
-        for dot in dots
-        if dot not in flat
-        and not is_batched(dot)
-        and any(
-            sum(extent > 1 for axis, extent in enumerate(mlir.shape(operand)) if axis not in contracted) > 1
-            for operand, contracted in _contracted(dot)
-        )
-    ]
+    preserved = [dot for dot in dots if dot not in flat and _keeps(dot)]
     return _either(len(preserved), PRESERVED, len(flat), FLATTENED)
 
 
@@ -105,12 +96,7 @@ def _contraction(dots: list[ir.Operation]) -> str:
     Moved: directly the result of a transpose, or of a reshape that merged leading dimensions (also
     batch and heads). Splitting the features into heads, or joining them again, is neither.
     """
-    moved = [
-        dot
-        for dot in dots
-        if merges(dot)
-        or any((op := mlir.producer(one)) is not None and op.name == TRANSPOSE for one in dot.operands)
-    ]
+    moved = [dot for dot in dots if reads(dot, TRANSPOSE) or merges(dot)]
     rest = [dot for dot in dots if dot not in moved]
     explicit = [dot for dot in rest if max(len(mlir.shape(operand)) for operand in dot.operands) > 2]
     return _either(len(explicit), EXPLICIT, len(moved), PREPARED)
@@ -123,6 +109,13 @@ def _either(first: int, one: str, second: int, other: str) -> str:
     if first == second:
         return BOTH
     return one if first > second else other
+
+
+def _keeps(dot: ir.Operation) -> bool:
+    return not is_batched(dot) and any(
+        sum(extent > 1 for axis, extent in enumerate(mlir.shape(operand)) if axis not in contracted) > 1
+        for operand, contracted in _contracted(dot)
+    )
 
 
 def _contracted(dot: ir.Operation) -> Iterator[tuple[ir.Value, list[int]]]:
@@ -243,6 +236,12 @@ def after(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -
                 reached.add(reader)
                 waiting.extend(reader.results)
     return reached
+
+
+def reads(op: ir.Operation, kind: str) -> bool:
+    """Return whether an operand is, directly, the result of an operation of this kind."""
+    made_by = [mlir.producer(operand) for operand in op.operands]
+    return any(maker is not None and maker.name == kind for maker in made_by)
 
 
 def is_product(op: ir.Operation) -> bool:
