@@ -206,20 +206,15 @@ def _one_wrong(made: Made, rng: np.random.Generator) -> Made | None:
     size = int(np.prod(made.shape))
     if size < 3:
         return None
-    result, flat, numbers = tensor(made.shape, made.kind), tensor((size,), made.kind), tensor((size,), "i32")
-    mask, at = tensor((size,), "i1"), int(rng.integers(1, size))
-    tail, head = tensor((size - 1,), made.kind), tensor((1,), made.kind)
-    lines = (
-        f"%flat = stablehlo.reshape {made.value} : ({result}) -> {flat}",
-        f"%tail = stablehlo.slice %flat [0:{size - 1}] : ({flat}) -> {tail}",
-        f"%head = stablehlo.slice %flat [{size - 1}:{size}] : ({flat}) -> {head}",
-        f"%moved = stablehlo.concatenate %head, %tail, dim = 0 : ({head}, {tail}) -> {flat}",
-        f"%places = stablehlo.iota dim = 0 : {numbers}",
-        f"%place = stablehlo.constant dense<{at}> : {numbers}",
-        f"%chosen = stablehlo.compare EQ, %places, %place, SIGNED : ({numbers}, {numbers}) -> {mask}",
-        f"%mixed = stablehlo.select %chosen, %moved, %flat : {mask}, {flat}",
-        f"%wrong = stablehlo.reshape %mixed : ({flat}) -> {result}",
-    )
+    result, flat, at = tensor(made.shape, made.kind), tensor((size,), made.kind), int(rng.integers(1, size))
+    ranges = [(low, high) for low, high in ((0, at), (at - 1, at), (at + 1, size)) if low < high]
+    kinds = [tensor((high - low,), made.kind) for low, high in ranges]
+    lines = [f"%flat = stablehlo.reshape {made.value} : ({result}) -> {flat}"]
+    parts = [f"%part{number}" for number in range(len(ranges))]
+    for part, (low, high), kind in zip(parts, ranges, kinds, strict=True):
+        lines.append(f"{part} = stablehlo.slice %flat [{low}:{high}] : ({flat}) -> {kind}")
+    lines.append(f"%mixed = stablehlo.concatenate {', '.join(parts)}, dim = 0 : ({', '.join(kinds)}) -> {flat}")
+    lines.append(f"%wrong = stablehlo.reshape %mixed : ({flat}) -> {result}")
     return replace(made, lines=(*made.lines, *lines), value="%wrong")
 
 
