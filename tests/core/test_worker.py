@@ -101,7 +101,8 @@ def test_what_does_not_run_says_why(worker: Worker) -> None:
 
 def test_a_process_that_hangs_or_crashes_is_replaced(worker: Worker) -> None:
     with Worker(worker.spec, timeout_s=20) as other:
-        other.timeout_s = 2
+        other.versions()
+        other.timeout_s = 1
         endless = Program("endless", LOOP.replace("add %i, %one", "add %i, %zero"), LOOP_ARGUMENTS)
         found = check.check(other, endless, expected())
         assert found.outcome.status is Status.TIMEOUT
