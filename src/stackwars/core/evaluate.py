@@ -57,7 +57,6 @@ Values = Sequence[Argument]
 """The arguments of a program, in order."""
 _TOO_LONG: set[int] = set()
 """Hashes of the programs that the interpreter took too long for."""
-_NOTHING = "func.func @main() { return }"
 _LAYOUT = re.compile(r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>)')
 _HEXADECIMAL = re.compile(r'dense<("?)0x([0-9A-Fa-f]+)"?> : tensor<((?:\d+x)*(?:complex<)?)(f32|f16|bf16)>')
 _LIST = re.compile(r"dense<(\[[^>\"]*0x[^>\"]*)> : tensor<((?:\d+x)*(?:complex<)?)(f32|f16|bf16)>")
@@ -310,18 +309,11 @@ class Evaluator:
 
     def __init__(self, compiler: Callable[[dict[str, Any]], Any]) -> None:
         """compiler: returns an XLA with these options."""
-        self._compiler = self._working(compiler)
-        self._single: dict[str, Any] = {}
-
-    @staticmethod
-    def _working(compiler: Callable[[dict[str, Any]], Any]) -> Any:
-        """Return the compiler of single operations; a release without YNN refuses its option."""
-        result = compiler(ALONE)
+        self._compiler, self._single = compiler(ALONE), {}
         try:
-            result.compile(_NOTHING)
-        except Exception:
-            return compiler({name: value for name, value in ALONE.items() if "ynn" not in name})
-        return result
+            self._compiler.compile("func.func @main() { return }")
+        except Exception:  # a release without YNN refuses its option
+            self._compiler = compiler({name: value for name, value in ALONE.items() if "ynn" not in name})
 
     def run(self, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Evaluate a program; return {value: its fingerprint in the first set of inputs}.

@@ -233,18 +233,17 @@ def left_to_rounding(worker: Worker, graph: Graph, values: evaluate.Values, text
             worker, graph, values, double=True, sets=1, text=text, alone=True, shaken=shaken
         )[0][0]
 
+    def apart(moved: np.ndarray, right: np.ndarray) -> float:
+        """Return the error of a result; for integers, few of which may turn, the share that differs."""
+        return worst_error(moved, right) if _have_rounding(moved, right) else agreement(moved, right, np.inf).l2
+
     try:
-        error = max(map(_apart, alone(True), alone(False)), default=0.0)
+        error = max(map(apart, alone(True), alone(False)), default=0.0)
     except Failed:  # an operation that XLA does not take alone
         return ""
     if error <= max(MOST, least_limit(evaluate.unit_roundoff(text), graph.accumulation)):
         return ""
     return f"rounding decides the result: moved by one roundoff, its numbers give another (error {error:.1g})"
-
-
-def _apart(moved: np.ndarray, right: np.ndarray) -> float:
-    """Return the error of a result; for integers, few of which may turn, the share that differs."""
-    return worst_error(moved, right) if _have_rounding(moved, right) else agreement(moved, right, np.inf).l2
 
 
 def overflows(rounded: np.ndarray, exact: np.ndarray) -> bool:
@@ -351,7 +350,9 @@ def agreement(values: np.ndarray, reference: np.ndarray, limit: float) -> Agreem
     wrong, l2, largest = errors(values, reference, limit)
     where = describe(wrong)
     if not _have_rounding(values, reference):
-        where += _order(np.atleast_1d(values)[wrong], np.atleast_1d(reference)[wrong])
+        got, right = (np.sort(np.atleast_1d(array)[wrong]) for array in (values, reference))
+        if got.size > 1 and np.array_equal(got, right):
+            where += "; the right values in another order, as of equal keys in a sort"
     return Agreement(int(wrong.sum()), wrong.size, l2, largest, where)
 
 
@@ -383,12 +384,6 @@ def _have_rounding(*arrays: np.ndarray) -> bool:
 
 def _long(shape: tuple[int, ...]) -> list[int]:
     return [extent for extent in shape if extent != 1]
-
-
-def _order(values: np.ndarray, reference: np.ndarray) -> str:
-    """Return whether the wrong elements are the right ones in another order, in words; "" if they are not."""
-    same = values.size > 1 and np.array_equal(np.sort(values), np.sort(reference))
-    return "; the right values in another order, as of equal keys in a sort" if same else ""
 
 
 def describe(wrong: np.ndarray) -> str:

@@ -60,7 +60,16 @@ def read(data: bytes) -> ir.Module:
 
     :raises ProgramError: see `parse`.
     """
-    module = _parsed(data)
+    if not data.startswith(ARTIFACT):
+        module = parse(data.decode(errors="replace"))
+    else:
+        try:
+            if b"StableHLO_v" in data[:64]:
+                module = stablehlo.deserialize_portable_artifact(_context(), data)
+            else:
+                module = ir.Module.parse(data, _context())
+        except Exception as error:
+            raise ProgramError(f"expected bytecode of StableHLO, the parser stopped with: {error}") from None
     if any(op.operation.name == "vhlo.func_v1" for op in module.body.operations):
         newest = stablehlo.get_current_version()
         run_passes(module, f"builtin.module(vhlo-to-version{{target={newest}}},vhlo-legalize-to-stablehlo)")
@@ -75,17 +84,6 @@ def read(data: bytes) -> ir.Module:
             ir.SymbolTable.replace_all_symbol_uses(name(public[0]), "main", module.operation)
             ir.SymbolTable.set_symbol_name(public[0], "main")
     return module
-
-
-def _parsed(data: bytes) -> ir.Module:
-    if not data.startswith(ARTIFACT):
-        return parse(data.decode(errors="replace"))
-    try:
-        if b"StableHLO_v" in data[:64]:
-            return stablehlo.deserialize_portable_artifact(_context(), data)
-        return ir.Module.parse(data, _context())
-    except Exception as error:
-        raise ProgramError(f"expected bytecode of StableHLO, the parser stopped with: {error}") from None
 
 
 def parse(text: str) -> ir.Module:
