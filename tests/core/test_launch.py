@@ -137,15 +137,6 @@ def test_kill_in_the_own_control_group_is_evidence_and_elsewhere_on_the_machine_
     assert kills.in_group()
 
 
-def test_thinning_keeps_the_peak_and_the_order():
-    samples = [(at / 10, 1000 + at % 7) for at in range(9000)]
-    samples[4321] = (432.1, 5000)
-    found = launch.thinned(samples, launch.MAX_SAMPLES)
-    assert len(found) <= launch.MAX_SAMPLES and (432.1, 5000) in found
-    assert found == sorted(found) and set(found) <= set(samples)
-    assert launch.thinned(samples[:3], 200) == samples[:3]
-
-
 def test_the_end_of_a_log_is_text_without_the_folders_of_the_machine(tmp_path):
     log = tmp_path / "log.txt"
     lines = [

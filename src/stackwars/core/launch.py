@@ -50,8 +50,6 @@ PASSED_PREFIXES = ("LC_", "STACKWARS_", "UV_")
 POLL_S = 0.1
 RUNNER = "STACKWARS_RUNNER_PID"
 """Environment variable with the process number of the workflow; the child must not outlive it."""
-MAX_SAMPLES = 200
-"""Samples of a child's memory in its report."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +192,7 @@ class Child:
         _, wait_status, usage = os.wait4(pid, 0)
         _running.remove(self)
         self.process.returncode = os.waitstatus_to_exitcode(wait_status)
-        samples, kernel_oom = thinned(self._samples, MAX_SAMPLES), self._kills.in_group()
+        samples, kernel_oom = thinned(self._samples, 200), self._kills.in_group()
         self._report = ExitReport(
             self.process.returncode,
             tail(self._log) if self._log.exists() else "",
