@@ -21,12 +21,6 @@ def random():
     return np.random.default_rng(11)
 
 
-def test_code_against_itself_differs_in_one_trial_of_twenty(random):
-    trials = [compared(random).estimate() for _ in range(2000)]
-    # Five standard deviations of a binomial rate either way.
-    assert np.mean([trial.low <= 1 <= trial.high for trial in trials]) == pytest.approx(0.95, abs=0.025)
-
-
 def test_detectable_difference_is_found_four_times_of_five(random):
     # Of two processes with 2 % noise each, the log-ratio has sqrt(2) times as much.
     error = 0.02 * math.sqrt(2) / math.sqrt(10)
