@@ -17,7 +17,7 @@ from stackwars.core.contention import GATE, Meter, wait_share
 pytestmark = pytest.mark.alone
 
 CORE = max(os.sched_getaffinity(0))
-SPIN = f"import os; os.sched_setaffinity(0, {{{CORE}}})\nwhile True: pass"
+SPIN = f"import os, time; os.sched_setaffinity(0, {{{CORE}}})\nwhile time.process_time() < 2: pass"
 
 
 @pytest.fixture
