@@ -40,17 +40,6 @@ class Node:
     makes: list[int]
 
 
-@dataclass(frozen=True)
-class Dataflow:
-    """A function: types of its arguments, which are values 0, 1, ..., and its operations in order.
-
-    The last operation is the return.
-    """
-
-    arguments: list[str]
-    nodes: list[Node]
-
-
 class _OverBudget(Exception):
     pass
 
@@ -60,15 +49,21 @@ def canonical_hash(module: ir.Module) -> str:
 
     Raises ProgramError for a module without an entry, or with regions of several blocks.
     """
-    graph = _graph(module, mlir.entry(module), {})
-    start = [digest("argument", kind) for kind in graph.arguments]
+    kinds, nodes = _dataflow(module, mlir.entry(module), {})
+    start = [digest("argument", kind) for kind in kinds]
     try:
-        return _search(graph, start, [BUDGET])
+        return _search(nodes, start, [BUDGET])
     except _OverBudget:
-        return digest("unresolved", _refined(graph, start)[1])
+        return digest("unresolved", _refined(nodes, start)[1])
 
 
-def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) -> Dataflow:
+def _dataflow(
+    module: ir.Module, function: ir.Operation, called: dict[str, str]
+) -> tuple[list[str], list[Node]]:
+    """Return the types of a function's arguments, which are values 0, 1, ..., and its operations in order.
+
+    The last operation is the return.
+    """
     arguments = list(mlir.block(function).arguments)
     number = {argument: place for place, argument in enumerate(arguments)}
     nodes = []
@@ -79,50 +74,50 @@ def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) ->
         number |= {result: len(number) + place for place, result in enumerate(op.results)}
         makes = [number[result] for result in op.results]
         nodes.append(Node(does, [number[value] for value in reads], free, makes))
-    return Dataflow([str(argument.type) for argument in arguments], nodes)
+    return [str(argument.type) for argument in arguments], nodes
 
 
 def _called(module: ir.Module, wanted: str, called: dict[str, str]) -> str:
     """Return a hash of a called function, whose arguments are known by their position."""
     if wanted not in called:
         function = next(f for f in mlir.functions(module) if mlir.name(f) == wanted)
-        graph = _graph(module, function, called)
-        start = [digest("argument", kind, index) for index, kind in enumerate(graph.arguments)]
-        called[wanted] = digest("call", _refined(graph, start)[1])
+        kinds, nodes = _dataflow(module, function, called)
+        start = [digest("argument", kind, index) for index, kind in enumerate(kinds)]
+        called[wanted] = digest("call", _refined(nodes, start)[1])
     return called[wanted]
 
 
-def _search(graph: Dataflow, colours: list[str], left: list[int]) -> str:
+def _search(nodes: list[Node], colours: list[str], left: list[int]) -> str:
     """Return the minimum hash over the ways to single out arguments that refinement leaves alike."""
     if left[0] == 0:
         raise _OverBudget
     left[0] -= 1
-    colours, hashed = _refined(graph, colours)
+    colours, hashed = _refined(nodes, colours)
     alike = [colour for colour, count in Counter(colours).items() if count > 1]
     if not alike:
         return hashed
     members = [index for index, colour in enumerate(colours) if colour == min(alike)]
     singled = ([*colours[:at], digest("chosen", colours[at]), *colours[at + 1 :]] for at in members)
-    return min(_search(graph, single, left) for single in singled)
+    return min(_search(nodes, single, left) for single in singled)
 
 
-def _refined(graph: Dataflow, colours: list[str]) -> tuple[list[str], str]:
+def _refined(nodes: list[Node], colours: list[str]) -> tuple[list[str], str]:
     """Refine the colours of the arguments as far as they differ; return them and their hash."""
     while True:
-        values, does = _downwards(graph, colours)
-        uses, works = _upwards(graph, does)
+        values, does = _downwards(nodes, colours)
+        uses, works = _upwards(nodes, does)
         finer = [digest("argument", colour, sorted(uses[index])) for index, colour in enumerate(colours)]
         if len(set(finer)) == len(set(colours)):
-            results = [values[index] for index in graph.nodes[-1].reads]
+            results = [values[index] for index in nodes[-1].reads]
             return colours, digest(results, sorted(works), sorted(finer))
         colours = finer
 
 
-def _downwards(graph: Dataflow, colours: list[str]) -> tuple[dict[int, str], list[str]]:
+def _downwards(nodes: list[Node], colours: list[str]) -> tuple[dict[int, str], list[str]]:
     """Return the colour of every value and of every operation, from the values that they are computed from."""
     values = dict(enumerate(colours))
     does = []
-    for node in graph.nodes:
+    for node in nodes:
         read = [values[index] for index in node.reads]
         colour = digest(node.does, sorted(read) if node.free else read)
         does.append(colour)
@@ -131,11 +126,11 @@ def _downwards(graph: Dataflow, colours: list[str]) -> tuple[dict[int, str], lis
     return values, does
 
 
-def _upwards(graph: Dataflow, does: list[str]) -> tuple[dict[int, list[str]], list[str]]:
+def _upwards(nodes: list[Node], does: list[str]) -> tuple[dict[int, list[str]], list[str]]:
     """Return the colour of the uses of every value, and of every operation with all its uses."""
     uses: dict[int, list[str]] = defaultdict(list)
     works = []
-    for node, colour in zip(reversed(graph.nodes), reversed(does), strict=True):
+    for node, colour in zip(reversed(nodes), reversed(does), strict=True):
         work = digest(colour, [sorted(uses[index]) for index in node.makes])
         works.append(work)
         for place, index in enumerate(node.reads):
