@@ -28,22 +28,17 @@ CPUINFO = "model name\t: A CPU\ncpu family\t: 25\nmodel\t\t: 1\nstepping\t: 0\nf
 
 def recorded(monkeypatch, tmp_path, flags: str) -> dict:
     """Return the record of a machine of two sockets with two cores of two threads each."""
-    system = tmp_path / "system"
+    texts = {"cpuinfo": CPUINFO.format(flags), "node/node0/x": "", "node/node1/x": ""}
     for thread in range(8):
-        topology = system / "cpu" / f"cpu{thread}" / "topology"
-        topology.mkdir(parents=True, exist_ok=True)
-        (topology / "physical_package_id").write_text(f"{thread // 4}\n")
-        (topology / "core_id").write_text(f"{thread // 2 % 2}\n")
-    caches = ("Data 1 32K", "Instruction 1 64K", "Unified 2 512K", "Unified 3 16384K")
-    for index, values in enumerate(caches):
-        cache = system / "cpu" / "cpu0" / "cache" / f"index{index}"
-        cache.mkdir(parents=True, exist_ok=True)
+        texts[f"cpu/cpu{thread}/topology/physical_package_id"] = f"{thread // 4}\n"
+        texts[f"cpu/cpu{thread}/topology/core_id"] = f"{thread // 2 % 2}\n"
+    for index, values in enumerate(("Data 1 32K", "Instruction 1 64K", "Unified 2 512K", "Unified 3 16384K")):
         for name, value in zip(("type", "level", "size"), values.split(), strict=True):
-            (cache / name).write_text(f"{value}\n")
-    for number in range(2):
-        (system / "node" / f"node{number}").mkdir(parents=True, exist_ok=True)
-    (tmp_path / "cpuinfo").write_text(CPUINFO.format(flags))
-    monkeypatch.setattr(machine, "SYSTEM", system)
+            texts[f"cpu/cpu0/cache/index{index}/{name}"] = f"{value}\n"
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(machine, "SYSTEM", tmp_path)
     monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
     return machine.record.__wrapped__()
 
