@@ -115,12 +115,13 @@ def write(folder: Path, values: Mapping[str, np.ndarray], document: dict[str, An
     Values in float64 are written in float32 if its rounding is far below their limit.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    small = {}
+    written = dict(values)
     for key, value in values.items():
-        largest = np.abs(value[np.isfinite(value)]).max(initial=0.0) if value.dtype == np.float64 else np.inf
-        is_fine = document["limits"].get(key, 0.0) > 8 * 2.0**-25 and largest < np.finfo(np.float32).max
-        small[key] = value.astype(np.float32) if is_fine else value
-    np.savez(folder / ARRAYS, **small)
+        if value.dtype == np.float64 and document["limits"][key] > 8 * 2.0**-25:
+            largest = np.abs(value[np.isfinite(value)]).max(initial=0.0)
+            if largest < np.finfo(np.float32).max:
+                written[key] = value.astype(np.float32)
+    np.savez(folder / ARRAYS, **written)
     documents.write(folder / DOCUMENT, document)
 
 
