@@ -22,7 +22,7 @@ from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Program
 from stackwars.core.types import tensor
-from stackwars.explain.task import plain_arguments
+from stackwars.explain.files import plain_arguments
 from stackwars.setup.environments import ensure
 
 EXTENTS = (1, 2, 3, 5, 7, 9, 13, 17, 31, 33, 65)

@@ -14,7 +14,7 @@ from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Argument, Program, fixed
 from stackwars.core.program_text import refusal
 from stackwars.core.types import DTYPES
-from stackwars.explain.task import drawn, plain_arguments
+from stackwars.explain.files import drawn, plain_arguments
 from stackwars.setup.environments import ensure
 
 LOG_EXP = of_x("%0 = exponential %x : T; %r = log %0 : T", "tensor<6xf32>")

@@ -21,7 +21,8 @@ from stackwars.core.types import element, shape, tensor
 from stackwars.explain import console
 from stackwars.explain.answer import CAUSE, LAYOUT, NO_GAP, NOT_SEPARABLE, Cause
 from stackwars.explain.cause import find
-from stackwars.explain.task import Settings, Task, plain_arguments
+from stackwars.explain.files import plain_arguments
+from stackwars.explain.task import Settings, Task
 from stackwars.setup.environments import ensure
 
 COMPILER = "jaxlib-0.7.1"

@@ -15,8 +15,8 @@ from stackwars.core.program import Graph, Op, Program
 from stackwars.core.types import DTYPES
 from stackwars.explain import capture, capture_hook, files
 from stackwars.explain.__main__ import CANNOT, parser
-from stackwars.explain.files import BadInput
-from stackwars.explain.task import Settings, drawn_like
+from stackwars.explain.files import BadInput, drawn_like
+from stackwars.explain.task import Settings
 from stackwars.setup.environments import ensure
 from stackwars.study.config import load
 from stackwars.study.workflow.explain import script_python

@@ -12,8 +12,7 @@ from stackwars.core.program import Argument, Program
 from stackwars.explain.bench import Arrays, Bench
 from stackwars.explain.cause import find, pair
 from stackwars.explain.hybrids import A, B
-from stackwars.explain.kept import Kept
-from stackwars.explain.task import Settings, Task
+from stackwars.explain.task import Kept, Settings, Task
 
 pytestmark = pytest.mark.env
 X, S, W = "tensor<128x256xf32>", "tensor<128x128xf32>", {"T": "tensor<768x256xf32>", "U": "tensor<256x768xf32>"}

@@ -12,8 +12,7 @@ from stackwars.core.program import Graph, Program
 from stackwars.explain import compiler_gap
 from stackwars.explain.answer import Share
 from stackwars.explain.cause import find
-from stackwars.explain.kept import Kept
-from stackwars.explain.task import Settings, Task
+from stackwars.explain.task import Kept, Settings, Task
 
 F = "4x4xf32"
 

@@ -13,7 +13,8 @@ from stackwars.core.judge import expected_values
 from stackwars.core.program import Argument, Program, fixed
 from stackwars.core.types import dtype, shape
 from stackwars.explain import ablation, fault, reproducer, trials
-from stackwars.explain.task import Task, drawn
+from stackwars.explain.files import drawn
+from stackwars.explain.task import Task
 
 pytestmark = pytest.mark.env
 SQUARES = spellings.program(

@@ -17,11 +17,10 @@ from stackwars.explain.answer import Interval, Rate, Share
 from stackwars.explain.bench import moved_gap
 from stackwars.explain.cause import find
 from stackwars.explain.hybrids import Hybrids
-from stackwars.explain.kept import Kept
 from stackwars.explain.matching import without_coincidences
 from stackwars.explain.page import exit_status
 from stackwars.explain.regions import Peak, differs, shorten, special, texts, with_peak
-from stackwars.explain.task import Settings, Task
+from stackwars.explain.task import Kept, Settings, Task
 
 # What differs inside an operation
 

@@ -11,9 +11,9 @@ from ir import spellings
 from stackwars.core.client import Worker
 from stackwars.core.judge import Expected
 from stackwars.core.program import Program
-from stackwars.explain.kept import Kept
+from stackwars.explain.files import plain_arguments
 from stackwars.explain.releases import ALL, Releases, ReleaseSettings, releases
-from stackwars.explain.task import plain_arguments
+from stackwars.explain.task import Kept
 from stackwars.study.releases import evaluator, spec_of
 
 pytestmark = pytest.mark.env

@@ -26,11 +26,20 @@ from stackwars.explain.bench import (
     robust_time,
     share,
 )
-from stackwars.explain.costs import CostSearch
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids
-from stackwars.explain.kept import Kept
 from stackwars.explain.matching import AxisMap
-from stackwars.explain.search import Choice, Findings, KindTime, Retimed, Search, is_enough, merged, retime
+from stackwars.explain.search import (
+    Choice,
+    CostSearch,
+    Findings,
+    KindTime,
+    Retimed,
+    Search,
+    is_enough,
+    merged,
+    retime,
+)
+from stackwars.explain.task import Kept
 
 
 def times(*ms, cpu=1.0):

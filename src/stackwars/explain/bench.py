@@ -24,8 +24,8 @@ from stackwars.core.ratio import LEVEL, Estimate, is_within
 from stackwars.core.types import as_type
 from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Interval, Share
 from stackwars.explain.hybrids import CutProgram, Node
-from stackwars.explain.kept import digest
 from stackwars.explain.matching import Class, match
+from stackwars.explain.task import digest
 
 WALL, CPU = "wall", "cpu"
 LEAST_ROUNDS = 6

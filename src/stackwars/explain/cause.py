@@ -23,7 +23,18 @@ from stackwars.core.program import Graph, GraphError, Program
 from stackwars.core.types import ElementTypeError
 from stackwars.explain import answer as answers
 from stackwars.explain import compiler_gap, matching
-from stackwars.explain.answer import CAUSE, DIFFERENT, FAILED, NOT_SEPARABLE, SPREAD, Cause, Share
+from stackwars.explain.answer import (
+    CAUSE,
+    DIFFERENT,
+    FAILED,
+    LAYOUT,
+    NOT_DECIDED,
+    NOT_SEPARABLE,
+    OPERATIONS,
+    SPREAD,
+    Cause,
+    Share,
+)
 from stackwars.explain.bench import (
     CPU,
     Arrays,
@@ -38,10 +49,20 @@ from stackwars.explain.bench import (
     robust_time,
 )
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.regions import CauseRegions
-from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE, Findings, Retimed, Search, merged, retime
-from stackwars.explain.task import Task
+from stackwars.explain.search import (
+    ENOUGH,
+    MOST_KINDS,
+    MOST_SHARE,
+    Choice,
+    CostSearch,
+    Findings,
+    Retimed,
+    Search,
+    merged,
+    retime,
+)
+from stackwars.explain.task import Kept, Task, digest
 
 Say = Callable[[str], None]
 
@@ -312,3 +333,59 @@ class Finder:
         if findings.most < ENOUGH:
             detail += f"; all matched values from {self.programs[B].label} close {percent(findings.most)}"
         return SPREAD, detail
+
+
+# A difference in a cost that a compilation has: bytes of memory, or seconds of the processor. No call is timed.
+
+
+class CostRegions(CauseRegions):
+    """The regions of a cause of a difference in cost. The share of one is what it closes alone."""
+
+    def _of_choice(self, choice: Choice, *_: object) -> answers.Region:
+        found = self._search.closed([choice])
+        what = LAYOUT if choice.kind.is_layout else OPERATIONS
+        return self._region(choice, what, None, found and found.value)
+
+
+class CostFinder(Finder):
+    """One search between two programs, of which the first has the larger cost."""
+
+    searches: type[CostSearch]
+    _ends: tuple[float, float]
+    """Costs of the programs that hybrids are compared with."""
+    _error = 0.0
+    inconsistent = NOT_DECIDED, "not decided: a program of both sides needs less than either"
+
+    def _search_among(self, bench: Bench, hybrids: Hybrids) -> Search:
+        end = self.start + 0.8 * self.settings.budget_s
+        return self.searches(bench, hybrids, 0.0, end, self.say, self.kept, self._ends, self._error)
+
+    def _decide(self, search: Search, findings: Findings, retimed: Retimed | None) -> tuple[str, str]:
+        if not findings.choices:
+            what, most = f"all regions from {self.programs[B].label} close", findings.most
+            if findings.most >= ENOUGH:
+                what = "the regions that were tried close at most"
+                most = max(findings.curve.values(), default=0.0)
+            return NOT_DECIDED, f"not decided: {what} {percent(most)}"
+        families = {search.hybrids.family(choice.kind) for choice in findings.choices}
+        if len(families) > MOST_KINDS:
+            return SPREAD, f"no single region: the difference is spread over {findings.kinds} kinds"
+        hybrid = search.hybrids.hybrid(findings.classes)
+        self._check_hybrid(search.bench, hybrid)
+        closed = self._confirmed(search, findings, hybrid)
+        if (closed.share if closed.low is None else closed.low) > MOST_SHARE:
+            return self.inconsistent
+        regions = CostRegions(search, self.programs).regions(findings, 0)
+        self.cause = replace(self.cause, closed=closed, regions=regions)
+        return CAUSE, f"{format_share(closed)} of the difference of {self._difference()}"
+
+    def _confirmed(self, search: Search, findings: Findings, hybrid: CutProgram) -> Share:
+        """Return the share that the cause closes.
+
+        :raises Verdict: if that is not decided.
+        """
+        return Share(search.closed(findings.choices).value)
+
+    def _difference(self) -> str:
+        """Return the difference of the costs in words."""
+        raise NotImplementedError

@@ -32,15 +32,13 @@ from stackwars.explain import answer, cause, reproducer
 from stackwars.explain.ablation import DISABLE
 from stackwars.explain.answer import CAUSE, NO_CAUSE, NO_GAP, NOT_DECIDED, NOT_SEPARABLE, SPREAD, Option, Share
 from stackwars.explain.bench import CPU, Bench, CallTime, format_share, gap_detail, gap_verdict
-from stackwars.explain.cause import Finder, Say, Verdict, check_results
-from stackwars.explain.costs import CostFinder, CostSearch
+from stackwars.explain.cause import CostFinder, Finder, Say, Verdict, check_results
 from stackwars.explain.hybrids import A, CutProgram, Hybrids, RegionKind
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.reduction import LITERAL, Reduction, Subset, Subsets, shrink
 from stackwars.explain.regions import MOST_OPS, by_cost, shorten, special
-from stackwars.explain.search import ENOUGH, MOST_KINDS, Findings, Retimed, Search
+from stackwars.explain.search import ENOUGH, MOST_KINDS, CostSearch, Findings, Retimed, Search
 from stackwars.explain.table import COMPILE_S, LONG_S
-from stackwars.explain.task import Task
+from stackwars.explain.task import Kept, Task, digest
 
 FIRST = "module @first {\nfunc.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n}\n"
 """A program that compiles in a moment: what a compiler does once in a process is not counted."""

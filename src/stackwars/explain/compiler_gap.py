@@ -28,11 +28,10 @@ from stackwars.core.types import as_type
 from stackwars.explain import answer, bench
 from stackwars.explain.ablation import LOOSENING, YNN, ablate
 from stackwars.explain.hybrids import CutProgram
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.regions import MOST_OPS, Peak, noun, peak_gflops, ran, rate, sentence, special, texts
 from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE
 from stackwars.explain.table import CALL_MS
-from stackwars.explain.task import Task
+from stackwars.explain.task import Kept, Task, digest
 
 ANCHORS = {
     f"stablehlo.{name}"

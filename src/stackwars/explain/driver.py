@@ -40,8 +40,7 @@ from stackwars.explain.answer import (
     Table,
 )
 from stackwars.explain.headline import headline
-from stackwars.explain.kept import Kept, digest
-from stackwars.explain.task import COMPILE, MEMORY, TIME, Lower, Settings, Task
+from stackwars.explain.task import COMPILE, MEMORY, TIME, Kept, Lower, Settings, Task, digest
 
 VERSION = 2
 """Number of the protocol by which steps are done; another one redoes all of them."""

@@ -21,14 +21,12 @@ from stackwars.core.program_text import not_donated, short_path
 from stackwars.explain import answer, cause
 from stackwars.explain.answer import CAUSE, NO_GAP, NOT_DECIDED, Buffer, Memory, Share
 from stackwars.explain.bench import Arrays, Bench, arguments_of
-from stackwars.explain.cause import Say, Verdict, check_results
+from stackwars.explain.cause import CostFinder, Say, Verdict, check_results
 from stackwars.explain.console import MOST_NAMES, operations
-from stackwars.explain.costs import CostFinder, CostSearch
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, RegionKind
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.matching import resized
-from stackwars.explain.search import ENOUGH, Retimed
-from stackwars.explain.task import Assign, Task
+from stackwars.explain.search import ENOUGH, CostSearch, Retimed
+from stackwars.explain.task import Assign, Kept, Task, digest
 
 _LINE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
 _FRAME = re.compile(r"stack_frame_id=(\d+)")

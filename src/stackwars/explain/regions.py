@@ -23,8 +23,8 @@ from stackwars.core.types import dtype, element, size
 from stackwars.explain.answer import LAYOUT, OPERATIONS, Rate, Reason, Region
 from stackwars.explain.bench import CallTime
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, Node, RegionKind
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.search import MOST_SHARE, Choice, Findings, KindTime, Search
+from stackwars.explain.task import Kept, digest
 
 MOST_OPS = 12
 """Operations of a region that are shown."""

@@ -35,7 +35,7 @@ from stackwars.core.program_text import not_donated, readable, with_custom_erf
 from stackwars.core.ratio import FASTER, SLOWER, LogRatio, direction
 from stackwars.explain.answer import Interval
 from stackwars.explain.bench import arguments_of
-from stackwars.explain.kept import Kept, digest
+from stackwars.explain.task import Kept, digest
 
 SCHEMA = 2
 """Schema 1 had `ok` for what is `not judged` now, and lists for the ratios of changes."""

@@ -28,9 +28,8 @@ from stackwars.core.types import is_float, is_scalar
 from stackwars.explain import files
 from stackwars.explain.driver import VERSION, file_digest, kept_expected
 from stackwars.explain.files import SUFFIXES, BadInput
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.recompilation import Calls
-from stackwars.explain.task import Settings
+from stackwars.explain.task import Kept, Settings, digest
 from stackwars.measure import call_sequence, frameworks, workloads
 from stackwars.measure.frameworks import mapped
 from stackwars.measure.native import NativeWorker

@@ -16,9 +16,8 @@ from stackwars.core.program import Program
 from stackwars.explain import files
 from stackwars.explain.__main__ import refused
 from stackwars.explain.files import BadInput
-from stackwars.explain.kept import Kept
 from stackwars.explain.releases import ALL, ORDERS, Releases, releases
-from stackwars.explain.task import Settings
+from stackwars.explain.task import Kept, Settings
 from stackwars.study import cells
 from stackwars.study.config import ConfigError, load
 from stackwars.study.keys import Config
