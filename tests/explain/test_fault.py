@@ -12,7 +12,7 @@ from ir import spellings
 from stackwars.core.judge import expected_values
 from stackwars.core.program import Argument, Program, fixed
 from stackwars.core.types import dtype, shape
-from stackwars.explain import ablation, fault, reproducer, trials
+from stackwars.explain import ablation, fault, reduction, reproducer
 from stackwars.explain.files import drawn
 from stackwars.explain.task import Task
 
@@ -173,7 +173,7 @@ def test_the_interpreter_finds_what_an_xla_computes_wrongly_alone(tmp_path, monk
             found.values["output0"] = found.values["output0"] + 1
         return found
 
-    monkeypatch.setattr(trials, "expected_values", expected)
+    monkeypatch.setattr(reduction, "expected_values", expected)
     text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %y = stablehlo.negate %x : tensor<4xf32>\n"
     text += "  %z = stablehlo.abs %y : tensor<4xf32>\n  return %z : tensor<4xf32>\n}"
     found = fault.find(task(text, "xla-0.7.1"), tmp_path)

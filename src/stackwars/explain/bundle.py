@@ -32,9 +32,9 @@ from stackwars.explain import reproducer, standalone
 from stackwars.explain.anonymous import names, names_left, public_words
 from stackwars.explain.answer import CAUSE, SPREAD, Answer, Cause, Fault
 from stackwars.explain.bench import arguments_of
+from stackwars.explain.reduction import Trials
 from stackwars.explain.reproducer import CASE, INPUTS, OTHER, PROGRAM, REPRODUCER, Case
 from stackwars.explain.task import TIME
-from stackwars.explain.trials import Trials
 
 PLAIN, ANONYMOUS = "yes", "anonymous"
 BUNDLE, MANIFEST, ANSWER, REPORT = "bundle.zip", "manifest.json", "answer.json", "report.md"

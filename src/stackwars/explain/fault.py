@@ -25,10 +25,9 @@ from stackwars.explain import reproducer
 from stackwars.explain.ablation import DISABLE, ablate, cures
 from stackwars.explain.answer import NOT_REDUCED, REDUCED, RIGHT, Fault, failed
 from stackwars.explain.bench import arguments_of
-from stackwars.explain.reduction import WHILE, Reduction, Subset, smallest_sizes
+from stackwars.explain.reduction import WHILE, Reduction, Subset, Trial, Trials, smallest_sizes
 from stackwars.explain.regions import MOVES
 from stackwars.explain.task import Task
-from stackwars.explain.trials import Trial, Trials
 
 CONTRACTED = "multiplications contracted into fused multiply-adds"
 HANG_S = 20.0

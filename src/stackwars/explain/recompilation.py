@@ -25,8 +25,8 @@ from stackwars.explain import answer as answers
 from stackwars.explain import console, page
 from stackwars.explain.answer import SCALAR, SHAPE, TYPE, VALUES, WEAK_TYPE, Answer, Call, CallSequence
 from stackwars.explain.headline import headline
+from stackwars.explain.reduction import judged
 from stackwars.explain.task import Kept, digest
-from stackwars.explain.trials import judged
 
 VERSION = 1
 """Number of the protocol; another one makes all calls again."""
