@@ -16,7 +16,7 @@ from stackwars.core.program import Graph, Program
 from stackwars.explain import compile_time, console, page, table
 from stackwars.explain.answer import COMPUTED, REPEATED, Answer, Cause, Interval, Option, Share
 from stackwars.explain.compile_time import groups, pass_seconds, without
-from stackwars.explain.headline import headline
+from stackwars.explain.page import headline
 from stackwars.explain.task import COMPILE, Settings, Task
 from stackwars.study.workflow import explain
 

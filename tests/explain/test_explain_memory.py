@@ -18,7 +18,7 @@ from stackwars.explain import __main__ as command
 from stackwars.explain import console, memory, page
 from stackwars.explain.answer import Answer, Buffer, Cause, Interval, Memory, Share
 from stackwars.explain.bench import ClosedShare
-from stackwars.explain.headline import headline
+from stackwars.explain.page import headline
 from stackwars.explain.task import MEMORY, Assign, Settings, Task
 from stackwars.study.workflow import explain
 

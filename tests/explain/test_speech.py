@@ -28,7 +28,7 @@ from stackwars.explain import __main__ as stand_alone
 from stackwars.explain import files, page
 from stackwars.explain.answer import NATIVE, RIGHT, SPREAD, Answer, Cell, Interval
 from stackwars.explain.files import BadInput
-from stackwars.explain.headline import headline
+from stackwars.explain.page import headline
 from stackwars.measure.workloads import program_inputs
 from stackwars.study.workflow import explain
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.lines import fold
@@ -30,7 +29,7 @@ from stackwars.explain.answer import (
     Table,
 )
 from stackwars.explain.search import MOST_SHARE
-from stackwars.explain.table import native_gaps as gaps_of_natives
+from stackwars.explain.table import native_gaps
 from stackwars.explain.task import COMPILE, MEMORY, TIME
 
 WIDTH = 76
@@ -59,34 +58,19 @@ def grids(table: Table) -> list[str]:
 def below(table: Table) -> list[str]:
     """Return the sentences that stand below the table."""
     differ = [f"{table.differ}."] if table.differ else []
+    natives = [f"{native_text(*pair)}." for pair in native_gaps(table.cells, table.bound)]
     return [
-        *(judged(table), *busy(table), *differ, *slow_everywhere(table)),
+        *(judged(table), *busy(table), *differ, *natives),
         *(*peaks(table), *notes(table), *not_tried(table)),
     ]
 
 
-class NativeGap(NamedTuple):
-    """A framework without StableHLO that is faster than every compiler. ratio: of the best compiler's time."""
-
-    ratio: float
-    sentence: str
-
-
-def native_gaps(table: Table) -> list[NativeGap]:
-    """Return the frameworks that are faster than every program in every compiler by more than the bound."""
-    return [
-        NativeGap(
-            best.ms / native.ms,
-            f"Slow in every StableHLO compiler tried: the fastest takes {ratio(best.ms / native.ms)} times as long as "
-            f"{display_name(native.program)} ({milliseconds(best.ms)} and {milliseconds(native.ms)} ms)",
-        )
-        for best, native in gaps_of_natives(table.cells, table.bound)
-    ]
-
-
-def slow_everywhere(table: Table) -> list[str]:
-    """Return a sentence about each framework without StableHLO that is faster than every compiler."""
-    return [f"{gap.sentence}." for gap in native_gaps(table)]
+def native_text(best: Cell, native: Cell) -> str:
+    """Return that a framework without StableHLO is faster than every program in every compiler."""
+    return (
+        f"Slow in every StableHLO compiler tried: the fastest takes {ratio(best.ms / native.ms)} times as long as "
+        f"{display_name(native.program)} ({milliseconds(best.ms)} and {milliseconds(native.ms)} ms)"
+    )
 
 
 def display_name(label: str) -> str:

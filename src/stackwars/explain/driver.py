@@ -39,7 +39,7 @@ from stackwars.explain.answer import (
     Question,
     Table,
 )
-from stackwars.explain.headline import headline
+from stackwars.explain.page import headline
 from stackwars.explain.task import COMPILE, MEMORY, TIME, Kept, Lower, Settings, Task, digest
 
 VERSION = 2

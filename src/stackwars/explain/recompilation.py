@@ -24,7 +24,7 @@ from stackwars.core.types import is_scalar
 from stackwars.explain import answer as answers
 from stackwars.explain import console, page
 from stackwars.explain.answer import SCALAR, SHAPE, TYPE, VALUES, WEAK_TYPE, Answer, Call, CallSequence
-from stackwars.explain.headline import headline
+from stackwars.explain.page import headline
 from stackwars.explain.reduction import judged
 from stackwars.explain.task import Kept, digest
 
