@@ -235,13 +235,12 @@ class Bench:
     programs: dict[str, CutProgram] = field(default_factory=dict)
     """A and B."""
 
-    def load(self, name: str, program: CutProgram) -> str:
-        """Compile a program and give it its arguments; return its name."""
+    def load(self, name: str, program: CutProgram) -> None:
+        """Compile a program and give it its arguments."""
         if name in ("A", "B"):
             self.programs[name] = program
         self.worker.load(name, program.text)
         self.worker.bind(name, self.arrays.place(self.worker, program.arguments))
-        return name
 
     def restore(self) -> None:
         """Load A and B again, in a process that replaces one that crashed or hung."""
@@ -273,26 +272,19 @@ class Bench:
         seconds = sum(float(rounds.wall_ns[0]) for rounds in times.values()) / 1e9
         self.least = max(1, min(LEAST_ROUNDS, int(3.0 / seconds)))
 
-    def measure_share(self, name: str, seconds: float) -> ClosedShare:
-        """Return the share of the gap that a program closes; A and B are timed beside it."""
-        names = ["A", "B", name]
-        times = self.time(names, seconds)
-        for attempt in range(3):
-            found = share(*(times[program] for program in names), self.clock)
-            # An uncertain share is timed again, twice at most.
-            if attempt == 2 or found.error <= 0.1:
-                break
-            again = self.time(names, seconds)
-            times = {
-                program: Times(*map(np.concatenate, zip(times[program], again[program], strict=True)))
-                for program in names
-            }
-        return found
-
     def hybrid_share(self, hybrid: CutProgram, seconds: float) -> ClosedShare:
-        """Return the share of the gap that a hybrid closes; the program is dropped."""
+        """Return the share of the gap that a hybrid closes, timed beside A and B; the program is dropped."""
         self.load("hybrid", hybrid)
-        found = self.measure_share("hybrid", seconds)
+        rounds: list[dict[str, Times]] = []
+        # An uncertain share is timed again, twice at most.
+        for _ in range(3):
+            rounds.append(self.time(["A", "B", "hybrid"], seconds))
+            programs = ([times[name] for times in rounds] for name in ("A", "B", "hybrid"))
+            found = share(
+                *(Times(*map(np.concatenate, zip(*times, strict=True))) for times in programs), self.clock
+            )
+            if found.error <= 0.1:
+                break
         self.worker.drop("hybrid")
         return found
 

@@ -215,8 +215,8 @@ class Explanation:
         shared = (self.settings.seconds, self.settings.timeout_s, self.settings.memory_cap_gib)
         if self.settings.ask != TIME:
             shared = (*shared, self.settings.ask)
+        programs = [(self._keys[program.label], judged_by[program.label]) for program in self.programs]
         for spec in self.compilers:
-            programs = [(self._keys[program.label], judged_by[program.label]) for program in self.programs]
             key = digest(VERSION, spec, programs, shared)
             yield spec.name, self._kept.answer(Column, key, partial(self._column, spec, expected), _has_error)
         for name, worker in self.natives.items():

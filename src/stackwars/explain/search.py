@@ -355,8 +355,9 @@ def retime(
     def measure() -> list[CallTime]:
         with Worker(bench.worker.spec, **limits) as worker:
             fresh = Bench(worker, bench.arrays, bench.clock, bench.least)
-            names = [fresh.load(name, program) for name, program in programs.items()]
-            return [CallTime.of(times) for times in fresh.time(names, seconds).values()]
+            for name, program in programs.items():
+                fresh.load(name, program)
+            return [CallTime.of(times) for times in fresh.time([*programs], seconds).values()]
 
     for number in count():
         key = digest("fresh", bench.identity, _identities([*programs.values()]), seconds, number)
