@@ -59,7 +59,7 @@ FAST = program(
     "X",
     **TYPES,
 )
-SETTINGS = Settings(seconds=0.1, budget_s=300, memory_cap_gib=8)
+SETTINGS = Settings(seconds=0.05, budget_s=300, memory_cap_gib=8)
 
 
 @pytest.fixture(scope="module")

@@ -68,9 +68,13 @@ def program(text, sizes=None):
     return Program("it", text, tuple(arguments), file="program.mlir", sizes=sizes or {})
 
 
+PASSES = ablation.passes
+
+
 @pytest.fixture(autouse=True)
 def few_flags(monkeypatch):
-    """Try four flags: each with which a program crashes starts a process again."""
+    """Try four flags and no pass: each with which a program crashes starts a process again."""
+    monkeypatch.setattr(ablation, "passes", lambda *_: [])
     flags = [(ablation.YNN, ""), (ablation.YNN, "LIBRARY_FUSION_TYPE_REDUCE")]
     flags += [("xla_backend_optimization_level", "0"), ("xla_cpu_enable_fast_math", True)]
     monkeypatch.setattr(ablation, "XLA_FLAGS", flags)
@@ -130,7 +134,9 @@ def test_a_contracted_product_is_named_and_fast_math_is_no_cure(tmp_path):
     assert not any("fast_math" in cure for cure in found.cures)
 
 
-def test_sizes_are_the_smallest_with_the_fault(tmp_path):
+def test_sizes_are_the_smallest_with_the_fault_and_passes_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(ablation, "passes", PASSES)
+
     def lower(sizes):
         rows = sizes["rows"]
         return program(SHIFT.format(n=rows, m=rows - 1)) if rows > 1 else None
