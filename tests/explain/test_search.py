@@ -36,7 +36,6 @@ from stackwars.explain.search import (
     KindTime,
     Retimed,
     Search,
-    is_enough,
     merged,
     retime,
 )
@@ -65,7 +64,7 @@ def test_a_share_has_the_error_of_its_blocks():
     assert disturbed.value == pytest.approx(0.75) and disturbed.error < 0.01
     assert len(blocks(a, WALL)) == 5
     without = share(a, a, a, WALL)
-    assert math.isnan(without.value) and not is_enough(without)
+    assert math.isnan(without.value) and not Search.is_closed(None, without)
 
 
 def test_the_interval_of_a_share_widens_with_the_processes_scatter():

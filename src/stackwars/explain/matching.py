@@ -110,20 +110,14 @@ class MapFinder:
         """Return the map that turns source into target, verified on all elements; None if there is none."""
         if source.size != target.size or source.dtype.kind != target.dtype.kind:
             return None
-        for guess in self._guesses(source.shape, target.shape):
-            if self._is_right(guess, source, target):
-                return self._remember(source, target, guess)
+        tried = self._guesses(source.shape, target.shape)
+        found = next((guess for guess in tried if self._is_right(guess, source, target)), None)
         # More elements take minutes to sort.
-        if not 1 < source.size <= 1 << 25:
-            return None
-        found = map_by_order(source, target)
-        if found is None or not self._is_right(found, source, target):
-            return None
-        return self._remember(source, target, found)
-
-    def _remember(self, source: np.ndarray, target: np.ndarray, found: AxisMap) -> AxisMap:
+        if found is None and 1 < source.size <= 1 << 25:
+            found = map_by_order(source, target)
+            found = found if found is not None and self._is_right(found, source, target) else None
         known = self._known[source.shape, target.shape]
-        if found not in known:
+        if found is not None and found not in known:
             known.append(found)
         return found
 

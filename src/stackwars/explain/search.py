@@ -180,8 +180,8 @@ class Search:
         return ClosedShare(*self.kept.once(key, lambda: self.bench.hybrid_share(hybrid, seconds)))
 
     def is_closed(self, found: ClosedShare) -> bool:
-        """Return whether a hybrid closes the gap."""
-        return is_enough(found)
+        """Return whether a hybrid closes enough of the gap, allowing for the error of the timing."""
+        return found.value >= ENOUGH and found.value - found.error >= ENOUGH - 0.1
 
     def _note(self, what: str, error: CyclicChoiceError | Failed) -> None:
         """Say why a program cannot be timed; A and B have to be loaded again if the process ended."""
@@ -300,11 +300,6 @@ def merged(choices: Sequence[Choice]) -> list[Choice]:
     for choice in choices:
         classes.setdefault(choice.kind.number, (choice.kind, []))[1].extend(choice.classes)
     return [Choice(kind, tuple(members)) for kind, members in classes.values()]
-
-
-def is_enough(found: ClosedShare) -> bool:
-    """Return whether a program closes enough of the gap, allowing for the error of the timing."""
-    return found.value >= ENOUGH and found.value - found.error >= ENOUGH - 0.1
 
 
 def _format(found: ClosedShare) -> str:
