@@ -123,7 +123,7 @@ def html(answer: Answer) -> str:
         lstrip_blocks=True,
     )
     formats = {"ms": milliseconds, "ratio": ratio, "percent": percent, "size": size, "significant": significant}
-    jinja.filters |= formats
+    jinja.filters |= formats | {"width": lambda share: min(100, max(0, 100 * share))}
     table = answer.table
     return jinja.get_template(TEMPLATE).render(
         answer=answer,
