@@ -16,27 +16,7 @@ from stackwars.core.outcome import Status
 from stackwars.explain import answer as answers
 from stackwars.explain import console
 from stackwars.explain import table as tables
-from stackwars.explain.answer import (
-    CAUSE,
-    FAILED,
-    LAYOUT,
-    NATIVE,
-    NO_CAUSE,
-    NO_GAP,
-    NOT_SEPARABLE,
-    OPERATIONS,
-    REDUCED,
-    RIGHT,
-    Answer,
-    CallSequence,
-    Cause,
-    Cell,
-    Fault,
-    Parting,
-    Question,
-    Region,
-    Table,
-)
+from stackwars.explain.answer import Answer, CallSequence, Cause, Cell, Fault, Parting, Question, Region, Table
 from stackwars.explain.reproducer import PROGRAM, REPRODUCER
 from stackwars.explain.table import CALL_MS, COMPILE_S, LONG_S, PAGE
 from stackwars.explain.task import COMPILE, MEMORY
@@ -92,22 +72,21 @@ def exit_status(table: Table, causes: Sequence[Cause], is_pair: bool = True) -> 
     is_pair: only a gap counts by which the first of two programs is slower than the second. A program that compiles
     long counts as a gap.
     """
-    cells = [cell for cell in table.cells if cell.compiler != NATIVE]
+    cells = [cell for cell in table.cells if cell.compiler != answers.NATIVE]
     if table.differ or any(cell.status is not Status.OK for cell in cells):
         return NOT_RIGHT
     slower: list[Question | Cause] = gaps(table, causes)
     if is_pair:
         slower = [gap for gap in slower if gap.a == table.programs[0] and gap.b]
-    slower += [
-        one for one in causes if one.ask == COMPILE and not one.b and one.verdict not in (FAILED, NO_CAUSE)
-    ]
+    long = [one for one in causes if one.ask == COMPILE and not one.b]
+    slower += [one for one in long if one.verdict not in (answers.FAILED, answers.NO_CAUSE)]
     return SLOWER if slower or (not is_pair and tables.native_gaps(table.cells, table.bound)) else OK
 
 
 def has_no_gap(cause: Cause) -> bool:
     """Return whether fresh processes showed no difference in time: the cause of a clear one can be uncertain too."""
-    if cause.verdict != NOT_SEPARABLE:
-        return cause.verdict == NO_GAP
+    if cause.verdict != answers.NOT_SEPARABLE:
+        return cause.verdict == answers.NO_GAP
     ratio = cause.ratio
     return ratio is None or ratio.low is None or ratio.low <= 1 <= ratio.high
 
@@ -131,7 +110,7 @@ def html(answer: Answer) -> str:
         columns=console.columns(table),
         cells={(cell.program, cell.compiler): cell for cell in table.cells},
         console=console,
-        native=NATIVE,
+        native=answers.NATIVE,
         most=MOST_OPERATIONS,
         slowest=slowest(table),
         machine=machine.described(table.machine),
@@ -142,7 +121,7 @@ def html(answer: Answer) -> str:
 def slowest(table: Table) -> float:
     """Return the largest cost in a compiler, of which the bars are shares: eager PyTorch's can be far above."""
     timed = [cell for cell in table.cells if cell.cost]
-    compiled = [cell for cell in timed if cell.compiler != NATIVE]
+    compiled = [cell for cell in timed if cell.compiler != answers.NATIVE]
     return max((cell.cost for cell in compiled or timed), default=1.0)
 
 
@@ -206,7 +185,7 @@ def _regions(answer: Cause | Fault | Parting) -> list[str]:
         sides = (
             (answer.a, region.a, region.line_a),
             (answer.b or answer.a, region.b, region.line_b),
-        )[: 1 if answer.other == NATIVE or not (answer.b or answer.other) else 2]
+        )[: 1 if answer.other == answers.NATIVE or not (answer.b or answer.other) else 2]
         for label, operations, line in sides:
             text = "; ".join(" ".join(operation.split()) for operation in operations)
             short = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."
@@ -270,7 +249,7 @@ def _bad(answer: Answer) -> str:
 
     def urgency(cell: Cell) -> tuple[bool, int]:
         fault = fault_of(cell)
-        return not (fault and (fault.reproduced or fault.verdict == REDUCED)), BAD.index(cell.status)
+        return not (fault and (fault.reproduced or fault.verdict == answers.REDUCED)), BAD.index(cell.status)
 
     bad = [
         cell
@@ -278,7 +257,7 @@ def _bad(answer: Answer) -> str:
         if cell.status in BAD
         # A frontend that crashed or ran out of time emitted no program that a compiler could fail.
         and (cell.is_emitted or cell.status is Status.WRONG)
-        and not ((fault := fault_of(cell)) and fault.verdict == RIGHT)
+        and not ((fault := fault_of(cell)) and fault.verdict == answers.RIGHT)
     ]
     if not bad:
         return ""
@@ -287,7 +266,7 @@ def _bad(answer: Answer) -> str:
     more = f"; {others} more outcome{'s' * (others > 1)} below" if others else ""
     fault = fault_of(first)
     reduced = ""
-    if fault and fault.verdict == REDUCED:
+    if fault and fault.verdict == answers.REDUCED:
         reduced = f" ({console.reduced_text(fault)})"
     return f"{_fault(answer, first, STATES[first.status])}{reduced}{more}"
 
@@ -305,12 +284,12 @@ def _fault(answer: Answer, cell: Cell, state: str) -> str:
         what += f" ({cell.where})" if cell.where else ""
     else:
         what = _short(cell.detail)
-    compiler = "" if cell.compiler == NATIVE else f" in {cell.compiler}"
+    compiler = "" if cell.compiler == answers.NATIVE else f" in {cell.compiler}"
     return f"{_subject(answer, cell.program)} {state}{compiler}{f': {what}' if what else ''}"
 
 
 def _seen_once(answer: Answer) -> str:
-    once = {(fault.program, fault.compiler) for fault in answer.faults if fault.verdict == RIGHT}
+    once = {(fault.program, fault.compiler) for fault in answer.faults if fault.verdict == answers.RIGHT}
     for cell in answer.table.cells:
         if cell.status in BAD and (cell.program, cell.compiler) in once:
             fault = _fault(answer, cell, {Status.WRONG: "was wrong"}.get(cell.status, f"had a {cell.status}"))
@@ -324,13 +303,13 @@ def _seen_once(answer: Answer) -> str:
 def _gap(answer: Answer) -> str:
     """Return the largest gap that has a cause, after a larger one against a native; else the largest without."""
     causes = sorted(answer.causes, key=lambda cause: -_ratio(cause))
-    known = [cause for cause in causes if cause.verdict == CAUSE and not has_no_gap(cause)]
-    explained = [cause for cause in known if cause.other != NATIVE]
+    known = [cause for cause in causes if cause.verdict == answers.CAUSE and not has_no_gap(cause)]
+    explained = [cause for cause in known if cause.other != answers.NATIVE]
     texts = [f"{_question(answer, cause)}: {_cause(cause)}" for cause in explained[:1]]
     least = _ratio(explained[0]) if explained else 1.0
     for best, native in tables.native_gaps(answer.table.cells, answer.table.bound):
         if best.ms / native.ms > least:
-            parts = next((f": {_cause(cause)}" for cause in known if cause.other == NATIVE), "")
+            parts = next((f": {_cause(cause)}" for cause in known if cause.other == answers.NATIVE), "")
             texts = [f"{console.native_text(best, native)}{parts}", *texts]
             break
     texts = texts or list(_unexplained(answer))[:1]
@@ -367,8 +346,8 @@ def _cause(cause: Cause) -> str:
 
 def _region(region: Region) -> str:
     names = console.operations(region.a)
-    what = "layout of an argument" if region.what == LAYOUT else region.what
-    return console.place_text(region, names if what == OPERATIONS else f"{what}, {names}")
+    what = "layout of an argument" if region.what == answers.LAYOUT else region.what
+    return console.place_text(region, names if what == answers.OPERATIONS else f"{what}, {names}")
 
 
 def _unexplained(answer: Answer) -> Iterator[str]:
@@ -390,7 +369,7 @@ def _end(answer: Answer) -> str:
     ran = [
         cell
         for cell in table.cells
-        if cell.compiler != NATIVE
+        if cell.compiler != answers.NATIVE
         and (cell.cost or cell.status in (Status.OK, Status.NOT_JUDGED, Status.INVALID))
     ]
     right = [cell for cell in ran if cell.status is Status.OK]
@@ -416,7 +395,7 @@ def _end(answer: Answer) -> str:
 
 def _no_gap(answer: Answer) -> str:
     """Return that there is no gap, or the one that could not be told from noise."""
-    noisy = (cause for cause in answer.causes if cause.verdict == NOT_SEPARABLE and has_no_gap(cause))
+    noisy = (cause for cause in answer.causes if cause.verdict == answers.NOT_SEPARABLE and has_no_gap(cause))
     if (cause := next(noisy, None)) and cause.ratio:
         ratio = ratio_interval(cause.ratio.value, cause.ratio.low, cause.ratio.high)
         return f"; not separable from noise: {_question(answer, cause)}, {ratio}"
@@ -446,7 +425,7 @@ def inputs_text(answer: Answer) -> str:
 
 
 def _subject(answer: Answer, label: str) -> str:
-    is_native = any(cell.program == label and cell.compiler == NATIVE for cell in answer.table.cells)
+    is_native = any(cell.program == label and cell.compiler == answers.NATIVE for cell in answer.table.cells)
     name = console.display_name(label)
     return f"{name}'s program" if answer.workload and not is_native else name
 
