@@ -141,9 +141,10 @@ def test_a_slow_operation_is_named_and_a_search_that_is_kept_is_not_measured_aga
 
 
 @pytest.mark.alone
-def test_a_planted_layout_is_named_and_a_program_against_itself_has_no_cause(task):
+def test_a_planted_layout_is_named_and_a_program_against_itself_has_no_cause_and_both_ratios(task):
     answer = find(task(TURNED, STRAIGHT), print)
     assert answer.verdict == "cause", answer.detail
     assert [row.what for row in answer.regions] == ["argument layout"]
-    answer = find(task(STRAIGHT, STRAIGHT), print)
+    answer = find(replace(task(STRAIGHT, STRAIGHT), gap=3.0), print)
     assert answer.verdict in ("no gap", "not separable") and not answer.regions
+    assert "3.00 in the table, " in answer.detail or answer.ratio.high > 3

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explain.pairs import DOT, drawn_program, one_class, program, xla
+from explain.pairs import DOT, one_class, program, xla
 from explain.planted_pairs import Pair, inside_pairs
 from explain_fixture import TABLE, right
 from ir import spellings
@@ -16,7 +16,6 @@ from stackwars.core.program import Program, fixed
 from stackwars.explain import compiler_gap, console, table
 from stackwars.explain.answer import LAYOUT, OPERATIONS, Interval, Rate, Share
 from stackwars.explain.bench import CallTime, moved_gap
-from stackwars.explain.cause import find
 from stackwars.explain.hybrids import Hybrids
 from stackwars.explain.matching import without_coincidences
 from stackwars.explain.page import exit_status
@@ -348,20 +347,6 @@ def test_both_ratios_of_a_gap_are_shown_if_fresh_processes_moved_it():
     assert text.startswith("1.36 in the table, 1.08 in fresh processes (1.05 to 1.11)")
     assert moved_gap(1.1, Interval(1.08, 1.05, 1.11)) == ""
     assert moved_gap(None, Interval(1.08, 1.05, 1.11)) == moved_gap(1.36, None) == ""
-
-
-SMALL = spellings.of_x("%r = tanh %x : T", "tensor<64x64xf32>")
-
-
-@pytest.mark.env
-@pytest.mark.alone
-def test_a_gap_that_fresh_processes_do_not_show_has_no_cause_and_both_ratios(worker):
-    programs = [drawn_program(worker, SMALL, name) for name in "ab"]
-    spec = worker.spec
-    task = Task("t", programs[0], spec, spec, programs[1], gap=3.0, settings=Settings(seconds=0.05))
-    found = find(task, print)
-    assert found.verdict in ("no gap", "not separable") and not found.regions
-    assert "3.00 in the table, " in found.detail or found.ratio.high > 3
 
 
 def test_times_that_differ_by_the_cost_of_a_call_are_no_gap():
