@@ -184,7 +184,10 @@ def cause_text(cause: Cause) -> str:
         moved,
         *map(region_text, cause.regions[:MOST_REGIONS]),
         f"And {kinds - MOST_REGIONS} more kinds: see the page." * (kinds > MOST_REGIONS),
-        *(option_text(option, cause) for option in cause.options[:1]),
+        *(
+            f"With {one.flag} {one.compiler} takes {ratio(one.ratio)}x the time, {option_share(one, cause)}."
+            for one in cause.options[:1]
+        ),
         *compiling_text(cause),
     ]
     return head + " ".join(filter(None, parts))
@@ -269,12 +272,6 @@ def region_text(region: Region) -> str:
 def _sentence(text: str) -> str:
     """Return a clause as a further sentence, behind a space."""
     return f" {text[0].upper()}{text[1:].rstrip('.')}." if text else ""
-
-
-def option_text(option: Option, cause: Cause) -> str:
-    """Return how much of a gap between compilers, or of a time, an option of one of them closes."""
-    took = f"{ratio(option.ratio)}x the time, {option_share(option, cause)}"
-    return f"With {option.flag} {option.compiler} takes {took}."
 
 
 def option_share(option: Option, cause: Cause) -> str:

@@ -23,9 +23,6 @@ from stackwars.explain.task import COMPILE, MEMORY
 
 OK, NOT_RIGHT, SLOWER = 0, 1, 2
 """Exit statuses of `stackwars explain`."""
-TEMPLATE = "page.html.j2"
-MOST_OPERATIONS = 12
-"""Operations of a region that the page shows."""
 MOST_LINES = 60
 MOST_REGIONS = 2
 MOST_CHARACTERS = 180
@@ -104,14 +101,14 @@ def html(answer: Answer) -> str:
     formats = {"ms": milliseconds, "ratio": ratio, "percent": percent, "size": size, "significant": significant}
     jinja.filters |= formats | {"width": lambda share: min(100, max(0, 100 * share))}
     table = answer.table
-    return jinja.get_template(TEMPLATE).render(
+    return jinja.get_template("page.html.j2").render(
         answer=answer,
         table=table,
         columns=console.columns(table),
         cells={(cell.program, cell.compiler): cell for cell in table.cells},
         console=console,
         native=answers.NATIVE,
-        most=MOST_OPERATIONS,
+        most=12,  # operations of a region
         slowest=slowest(table),
         machine=machine.described(table.machine),
         issue=markdown(answer),
