@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.lines import fold
@@ -366,8 +366,12 @@ def grid(table: Table) -> list[str]:
 
 def blocks(names: Sequence[str], texts: dict[str, list[str]]) -> list[str]:
     """Return columns with the names of their rows, in as many blocks as the width needs, without rows of "-" alone."""
-    first, result = max(map(len, names)), []
-    for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):
+    first, left, result = max(map(len, names)), list(texts), []
+    taken = {column: len(GAP) + max(map(len, rows)) for column, rows in texts.items()}
+    while left:
+        fitting = (n for n in range(1, len(left) + 1) if first + sum(taken[name] for name in left[:n]) <= WIDTH)
+        most = max(fitting, default=1)
+        block, left = left[:most], left[most:]
         rows = [
             row
             for row in zip(names, *(texts[column] for column in block), strict=True)
@@ -428,17 +432,6 @@ def buffer_text(buffer: Buffer) -> str:
     made = f" of {buffer.operation}" if buffer.operation else ""
     line = f" ({buffer.line})" if buffer.line else ""
     return f"{size(buffer.bytes)} {buffer.kind} {buffer.shape}{made}{line}"
-
-
-def _blocks(widths: dict[str, int], first: int) -> Iterator[list[str]]:
-    block: list[str] = []
-    for column, width in widths.items():
-        used = first + sum(len(GAP) + widths[name] for name in block)
-        if block and used + len(GAP) + width > WIDTH:
-            yield block
-            block = []
-        block = [*block, column]
-    yield block
 
 
 def calls_lines(answer: Answer) -> list[str]:
