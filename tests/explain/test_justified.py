@@ -269,7 +269,7 @@ def gap_between(tmp_path, text, times, alone):
     graph, _ = text
     program = Program("p", "", (), file="p.mlir")
     spec = CompilerSpec("slow"), CompilerSpec("fast")
-    found = compiler_gap._Finder(Task("t", program, spec[0], spec[0], other=spec[1]), print, Kept(tmp_path))
+    found = compiler_gap.GapFinder(Task("t", program, spec[0], spec[0], other=spec[1]), print, Kept(tmp_path))
     rows = [
         compiler_gap.TimedKind(kind, np.outer(ns, np.ones(compiler_gap.TURNS)))
         for kind, ns in zip(compiler_gap.kinds(graph), alone, strict=True)

@@ -75,7 +75,7 @@ def find(task: Task, say: Say, kept: Kept | None = None, make: type[Finder] | No
     try:
         if missing := next((p.missing for p in (task.a, task.b) if p and p.missing), ""):
             raise Verdict(answers.FAILED, missing)
-        found = finder.run() if task.b or make else compiler_gap.find(task, say, finder.kept)
+        found = finder.run() if task.b or make else compiler_gap.GapFinder(task, say, finder.kept).run()
     except Verdict as early:
         found = replace(finder.cause, verdict=early.verdict, detail=early.detail)
     except (Failed, GraphError, ElementTypeError) as error:
