@@ -372,8 +372,8 @@ def _end(answer: Answer) -> str:
     right = [cell for cell in ran if cell.status is Status.OK]
     others = _others(cell for cell in table.cells if cell not in ran and cell.status is not Status.OK)
     if not ran:
-        said = next((f" ({_short(cell.detail)})" for cell in table.cells if cell.detail), "")
-        return f"Nothing ran in a compiler: {others}{said}" if others else "Nothing was tried"
+        reason = next((f" ({_short(cell.detail)})" for cell in table.cells if cell.detail), "")
+        return f"Nothing ran in a compiler: {others}{reason}" if others else "Nothing was tried"
     timed = [cell for cell in ran if cell.cost]
     gap = _no_gap(answer) if len(timed) > 1 else ""
     if table.ask == COMPILE and timed and max(cell.cost for cell in timed) < LONG_S:
