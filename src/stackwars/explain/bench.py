@@ -274,19 +274,19 @@ class Bench:
 
     def hybrid_share(self, hybrid: CutProgram, seconds: float) -> ClosedShare:
         """Return the share of the gap that a hybrid closes, timed beside A and B; the program is dropped."""
+        names = ["A", "B", "hybrid"]
+        times: dict[str, list[Times]] = {name: [] for name in names}
         self.load("hybrid", hybrid)
-        rounds: list[dict[str, Times]] = []
         # An uncertain share is timed again, twice at most.
         for _ in range(3):
-            rounds.append(self.time(["A", "B", "hybrid"], seconds))
-            programs = ([times[name] for times in rounds] for name in ("A", "B", "hybrid"))
-            found = share(
-                *(Times(*map(np.concatenate, zip(*times, strict=True))) for times in programs), self.clock
-            )
-            if found.error <= 0.1:
+            for name, found in self.time(names, seconds).items():
+                times[name].append(found)
+            a, b, tried = (Times(*map(np.concatenate, zip(*times[name], strict=True))) for name in names)
+            result = share(a, b, tried, self.clock)
+            if result.error <= 0.1:
                 break
         self.worker.drop("hybrid")
-        return found
+        return result
 
     def alone(self, parts: Sequence[CutProgram], seconds: float) -> list[CallTime | None]:
         """Return the time of a region in A and in B, interleaved; None of a side that does nothing."""
