@@ -179,14 +179,12 @@ def _regions(answer: Cause | Fault | Parting) -> list[str]:
         return []
     result = [""]
     for region in answer.regions[:MOST_REGIONS]:
-        sides = (
-            (answer.a, region.a, region.line_a),
-            (answer.b or answer.a, region.b, region.line_b),
-        )[: 1 if answer.other == answers.NATIVE or not (answer.b or answer.other) else 2]
+        sides = [(answer.a, region.a, region.line_a)]
+        if answer.other != answers.NATIVE and (answer.b or answer.other):
+            sides.append((answer.b or answer.a, region.b, region.line_b))
         for label, operations, line in sides:
-            text = "; ".join(" ".join(operation.split()) for operation in operations)
-            short = text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 2]}.."
-            result.append(f"{label}: {short}{f'  # {line}' if line else ''}")
+            text = _short("; ".join(operations), MOST_CHARACTERS)
+            result.append(f"{label}: {text}{f'  # {line}' if line else ''}")
     more = len(answer.regions) - MOST_REGIONS
     return [*result, *([f"and {more} more kinds, in explain.html"] if more > 0 else [])]
 
@@ -432,6 +430,7 @@ def _other(answer: Answer, label: str | None) -> str:
     return f"{name}'s" if answer.workload and label else name
 
 
-def _short(text: str) -> str:
+def _short(text: str, most: int = MOST_DETAIL) -> str:
+    """Return a text in one line of at most so many characters."""
     line = " ".join(text.split()).rstrip(".")
-    return line if len(line) <= MOST_DETAIL else f"{line[: MOST_DETAIL - 2]}.."
+    return line if len(line) <= most else f"{line[: most - 2]}.."
