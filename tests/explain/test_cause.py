@@ -10,7 +10,7 @@ from ir.spellings import program
 from stackwars.core.client import Worker
 from stackwars.core.program import Argument, Program
 from stackwars.explain.bench import Arrays, Bench
-from stackwars.explain.cause import find, pair
+from stackwars.explain.cause import Finder, find, pair
 from stackwars.explain.hybrids import A, B
 from stackwars.explain.task import Kept, Settings, Task
 
@@ -124,8 +124,9 @@ def test_what_a_compiler_does_is_a_failure_with_its_reason(task):
     assert dead.verdict == "failed" and "Unknown flag" in dead.detail
 
 
-def test_a_slow_operation_is_named_and_a_search_that_is_kept_is_not_measured_again(task, tmp_path):
+def test_a_slow_operation_is_named_and_a_search_that_is_kept_is_not_measured_again(task, tmp_path, monkeypatch):
     """The product as a sum of products is so much slower that a busy machine shows it too."""
+    monkeypatch.setattr(Finder, "processes", 3)
     lines = []
     answer = find(task(FAST, SLOW), print, Kept(tmp_path))
     assert answer.verdict == "cause", answer.detail

@@ -124,6 +124,9 @@ def check_results(bench: Bench, graphs: tuple[Graph, Graph], is_plain: bool) -> 
 class Finder:
     """One search between two programs; `cause` has what is known so far."""
 
+    processes = 5
+    """Fresh processes that decide; twice as many if the share of a cause is near ENOUGH."""
+
     def __init__(self, task: Task, say: Say, kept: Kept) -> None:
         self.task, self.settings, self.say, self.kept = task, task.settings, say, kept
         self.start = time.monotonic()
@@ -229,12 +232,12 @@ class Finder:
         clock, is_noisy = choose_clock(times)
         return clock, is_noisy, *(robust_time(times[name], clock) / 1e6 for name in "AB")
 
-    def _retime(self, bench: Bench, cause: CutProgram | None = None, processes: int = 5) -> Retimed:
+    def _retime(self, bench: Bench, cause: CutProgram | None = None, factor: int = 1) -> Retimed:
         programs = {**bench.programs, **({"cause": cause} if cause else {})}
         # Twice the seconds of other programs: all rounds of a process share its layout of memory.
         seconds = 2 * self.settings.seconds
         times = retime(bench, programs, seconds, self.settings.limits, self.kept)
-        return Retimed(list(islice(times, processes)), bench.clock)
+        return Retimed(list(islice(times, factor * self.processes)), bench.clock)
 
     def _note_times(self, retimed: Retimed) -> None:
         ratio = retimed.ratio()
@@ -271,7 +274,7 @@ class Finder:
             retimed = self._retime(bench, cause)
             closed = self._closed(findings, retimed)
             if closed.low < ENOUGH <= closed.high and not search.out_of_time():
-                retimed = self._retime(bench, cause, processes=10).clearest("cause")
+                retimed = self._retime(bench, cause, factor=2).clearest("cause")
                 closed = self._closed(findings, retimed)
             # Too wide an interval to put anything back for it.
             is_vague = closed.high >= ENOUGH and closed.high - closed.low > 0.4
