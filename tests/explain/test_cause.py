@@ -127,7 +127,6 @@ def test_what_a_compiler_does_is_a_failure_with_its_reason(task):
 def test_a_slow_operation_is_named_and_a_search_that_is_kept_is_not_measured_again(task, tmp_path, monkeypatch):
     """The product as a sum of products is so much slower that a busy machine shows it too."""
     monkeypatch.setattr(Finder, "processes", 3)
-    lines = []
     answer = find(task(FAST, SLOW), print, Kept(tmp_path))
     assert answer.verdict == "cause", answer.detail
     # The slower program is A, whichever was question first.
@@ -137,7 +136,7 @@ def test_a_slow_operation_is_named_and_a_search_that_is_kept_is_not_measured_aga
     assert region.line_a == "b.mlir:7"
     assert answer.closed.share > 0.8
     assert "product" in region.reason.sentence and region.reason.b.gflops > 0
-    again = find(task(FAST, SLOW), lines.append, Kept(tmp_path))
+    again = find(task(FAST, SLOW), print, Kept(tmp_path))
     assert replace(again, seconds=0) == replace(answer, seconds=0)
 
 
