@@ -251,7 +251,10 @@ class Search:
 
 @dataclass
 class CostSearch(Search):
-    """A search by the costs of programs. ends: of A and of B. error: standard error of a share."""
+    """A search by the costs of programs: a hybrid is compiled and its cost is read, and no call is timed.
+
+    ends: costs of A and of B. error: standard error of a share.
+    """
 
     ends: tuple[float, float] = (0, 0)
     error: float = 0.0
