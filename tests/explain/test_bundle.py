@@ -18,10 +18,9 @@ from stackwars.core import documents
 from stackwars.core.client import Worker
 from stackwars.core.types import dtype, redrawn
 from stackwars.explain import ablation, bundle, fault, page, reproducer
-from stackwars.explain.anonymous import names_left
 from stackwars.explain.answer import Interval
 from stackwars.explain.assertions import assert_as_fast, assert_right
-from stackwars.explain.bundle import DIFFERENT, FIXED, NOT_DECIDED, STILL, BundleError, Manifest
+from stackwars.explain.bundle import DIFFERENT, FIXED, NOT_DECIDED, STILL, BundleError, Manifest, names_left
 from stackwars.explain.files import BadInput
 from stackwars.explain.reproducer import Case
 
