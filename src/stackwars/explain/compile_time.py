@@ -102,14 +102,13 @@ class Compilations:
     def __init__(self, spec: CompilerSpec, limits: Mapping[str, Any], kept: Kept) -> None:
         self._spec, self._limits, self._kept = spec, limits, kept
 
-    def cpu(self, text: Text, options: dict[str, Any] | None = None, number: Any = 0) -> float:
-        """Return the processor's ns of compiling a program. Another number measures it again."""
-        return self._time((text, options or {}), number).cpu
-
-    def _time(self, variant: Variant, number: Any) -> CallTime:
-        text, options = variant
-        key = digest("compiled", self._spec, variant, number)
+    def time(self, text: Text, options: dict[str, Any] | None = None, number: Any = 0) -> CallTime:
+        """Return the ns of compiling a program. Another number measures it again."""
+        key = digest("compiled", self._spec, (text, options or {}), number)
         return CallTime(*self._kept.once(key, lambda: compiled(self._spec, text, self._limits, options)))
+
+    def cpu(self, text: Text, options: dict[str, Any] | None = None, number: Any = 0) -> float:
+        return self.time(text, options, number).cpu
 
     def rounds(self, variants: Mapping[str, Variant], is_decided: Callable[[Retimed], bool]) -> Retimed:
         """Return rounds in which each program is compiled, until a question is decided or there are MOST_ROUNDS."""
@@ -118,7 +117,7 @@ class Compilations:
         while len(found) < LEAST_ROUNDS or (len(found) < MOST_ROUNDS and not is_decided(Retimed(found, CPU))):
             # In alternating order, and for this question alone: what disturbs a round disturbs all of it.
             order = [*variants][:: -1 if len(found) % 2 else 1]
-            times = {name: self._time(variants[name], (content, len(found))) for name in order}
+            times = {name: self.time(*variants[name], (content, len(found))) for name in order}
             found.append({name: times[name] for name in variants})
         return Retimed(found, CPU)
 
@@ -295,6 +294,24 @@ def without(graph: Graph, taken: Iterable[Sequence[Op]]) -> str:
     return graph.part(left, [*graph.arguments, *(value for value in needed if value not in known)], results)
 
 
+def region(program: Program, subsets: Subsets, ops: Sequence[Op], share: float, left: float) -> answer.Region:
+    """Return a group as a region of the answer. share: of the time that it takes; left: ns of compiling without it."""
+    copies, what = Counter(map(_without_numbers, ops)), answer.OPERATIONS
+    alike = {_without_numbers(op): op for op in sorted(ops, key=lambda op: op.work)}
+    ordered = by_cost(CutProgram("", (), tuple((A, op) for op in alike.values())))
+    if subsets.is_constant(ops[0]) and any(op.operands for op in ops):
+        what = answer.COMPUTED
+    elif max(copies.values()) >= MOST_COPIES:
+        what = answer.REPEATED
+    line = program.place(ordered[0].place) if ordered[0].place else ""
+    texts = [shorten(op) for op in ordered[:MOST_OPS]]
+    return answer.Region(
+        *(copies[_without_numbers(ordered[0])], what, round(share, 4), line, line, texts, texts),
+        reason=answer.Reason(sentence=f"with their results as arguments it compiles in {in_seconds(left)}"),
+        differs=special(ordered[0]),
+    )
+
+
 class LongFinder(Finder):
     """One search for what makes a program compile long."""
 
@@ -368,28 +385,13 @@ class LongFinder(Finder):
             raise Verdict(NOT_DECIDED, "not decided: without its operations it still compiles long")
         found, options = self._compilations.confirmed(text, FIRST, by, passes)
         closed, left = found.closed("cause"), float(np.mean(found.times("cause")))
-        regions = [] if name else [self._region(ops, len(taken), left) for ops in taken]
+        regions = []
+        for ops in () if name else taken:
+            share = self._saved([ops]) if len(taken) > 1 else 1.0
+            rest = self._a - share * (self._a - self._b) if len(taken) > 1 else left
+            regions.append(region(self.task.a, self._subsets, ops, share, rest))
         self.cause = replace(self.cause, closed=closed, left_ms=left / 1e6, regions=regions, options=options)
         return f"{format_share(closed)} of {in_seconds(self._a)}{f' with {name}' * bool(name)}"
-
-    def _region(self, ops: Sequence[Op], kinds: int, left: float) -> answer.Region:
-        """Return a group as a region of the answer. left: the ns of compiling without any of so many kinds."""
-        copies, what = Counter(map(_without_numbers, ops)), answer.OPERATIONS
-        alike = {_without_numbers(op): op for op in sorted(ops, key=lambda op: op.work)}
-        ordered = by_cost(CutProgram("", (), tuple((A, op) for op in alike.values())))
-        if self._subsets.is_constant(ops[0]) and any(op.operands for op in ops):
-            what = answer.COMPUTED
-        elif max(copies.values()) >= MOST_COPIES:
-            what = answer.REPEATED
-        share = self._saved([ops]) if kinds > 1 else 1.0
-        left = self._a - share * (self._a - self._b) if kinds > 1 else left
-        line = self.task.a.place(ordered[0].place) if ordered[0].place else ""
-        texts = [shorten(op) for op in ordered[:MOST_OPS]]
-        return answer.Region(
-            *(copies[_without_numbers(ordered[0])], what, round(share, 4), line, line, texts, texts),
-            reason=answer.Reason(sentence=f"with their results as arguments it compiles in {in_seconds(left)}"),
-            differs=special(ordered[0]),
-        )
 
     def _growth(self) -> dict[str, answer.Interval]:
         """Return the power of each size with which the time grows, if three sizes take long enough to tell it."""
