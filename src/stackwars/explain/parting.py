@@ -31,6 +31,7 @@ from stackwars.core.types import ElementTypeError, dtype, element, is_float, sha
 from stackwars.explain.answer import CLASSIFIED, FAILED, NOT_CLASSIFIED, NOT_LOCATED, Parting, failed
 from stackwars.explain.bench import arguments_of, matched
 from stackwars.explain.matching import MOVES, AxisMap, Class, is_close, match
+from stackwars.explain.reduction import Subsets
 from stackwars.explain.task import Settings
 
 EPSILON, PADDING, GELU, ACTIVATION = "epsilon", "padding", "form of GELU", "activation"
@@ -164,7 +165,7 @@ class Alignment:
     ) -> None:
         self.graphs, self._worker = graphs, worker
         self._results = (graphs[0].results, graphs[1].results)
-        self._varying = tuple(map(_varying, graphs))
+        self._constant = tuple(Subsets(graph).constant for graph in graphs)
         arguments = tuple(map(arguments_of, programs, graphs))
         self.evaluated, classes = matched(worker, graphs, arguments, folder)
         self.count = len(classes)
@@ -192,7 +193,7 @@ class Alignment:
 
     def is_significant(self, side: int, value: int) -> bool:
         """Return whether a value is a result, or numbers that arguments decide and that can be told from others."""
-        is_decided = value in self._varying[side] and self.is_number(side, value)
+        is_decided = value not in self._constant[side] and self.is_number(side, value)
         return value in self._results[side] or (is_decided and self.evaluated[side].is_informative(value))
 
     def steps(self, side: int, fixed: Iterable[int] = ()) -> list[Op]:
@@ -271,22 +272,9 @@ class Alignment:
 
 def open_values(graph: Graph, closed: Iterable[int], results: Iterable[int]) -> list[int]:
     """Return the values that lead to results and are not closed, in order; the results are among them."""
-    closed, seen, left = set(closed), set(), list(results)
-    while left:
-        value = left.pop()
-        if value not in seen:
-            seen.add(value)
-            op = graph.maker.get(value) if value not in closed else None
-            left += [one for one in (op.reads if op else ()) if one not in closed]
-    return sorted(seen)
-
-
-def _varying(graph: Graph) -> set[int]:
-    result = set(graph.arguments)
-    for op in graph.ops:
-        if result.intersection(op.reads):
-            result.update(op.results)
-    return result
+    closed = set(closed)
+    reads = {value for op in graph.needed(results, closed) for value in op.reads}
+    return sorted((reads - closed).union(results))
 
 
 # Hypotheses
