@@ -4,7 +4,7 @@ import pytest
 
 from stackwars.core import compilers
 from stackwars.measure import workloads
-from stackwars.study import programs, replay_causes
+from stackwars.study import programs, searches
 from stackwars.study.config import load
 from stackwars.study.programs import Program
 from stackwars.study.workflow import measured_jobs
@@ -56,7 +56,7 @@ def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_c
 def test_a_search_has_the_programs_of_the_replay_and_an_evaluator_that_every_compiler_can_read():
     both = CONFIG.changed(measure=["tables", "matrix"])
     replay = next(one for one in programs.searched(both) if one.compiler == "jaxlib-0.10.2-no-ynn")
-    job = replay_causes.job(both, replay)
+    job = searches.causes_job(both, replay)
     assert set(job.programs) == set(measured_jobs.replay_job(both, replay).programs)
     assert job.pair == ["torch_xla", "jax"]
     assert job.compiler["options"] == CONFIG.compilers[replay.compiler].options

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stackwars.core.launch import REPOSITORY, clean_environ
+from stackwars.core.outcome import Outcome, Status
 from stackwars.setup import advice
 
 BORROWED = {"libtpu": "3.12"}
@@ -38,6 +39,11 @@ _WHY_UNAVAILABLE = "STACKWARS_UNAVAILABLE"
 class BuildError(RuntimeError):
     """An environment was not built, or may not be used: the installer's message, and what to do."""
 
+    @property
+    def outcome(self) -> Outcome:
+        """What a program has that needs the environment."""
+        return Outcome(Status.ERROR, " ".join(str(self).split()))
+
 
 class Unavailable(BuildError):
     """This Python cannot have the environment: a pinned package has no build for it."""
@@ -48,6 +54,10 @@ class Unavailable(BuildError):
         if match := _OTHER_PYTHON.search(message):
             return f"{match[3]} needs Python {match[2]}, this is {match[1]}"
         return _NO_WHEEL.search(message)[0]
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome(Status.UNSUPPORTED, self.reason)
 
 
 def root() -> Path:

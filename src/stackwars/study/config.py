@@ -17,7 +17,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks, stablehlo, workloads
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
-from stackwars.study import budget, cells, growth, memory, releases, sharding
+from stackwars.study import budget, cells, growth, releases, searches, sharding
 from stackwars.study.cells import environments, preset_sizes
 from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.keys import Config, Device, plain
@@ -408,6 +408,6 @@ def _compilers(config: Config) -> Iterator[Problem]:
 
 CHECKS = (
     *(_settings, _compared, _dialects, _programs, _preset_sizes, _growth, sharding.problems, releases.problems),
-    *(memory.problems, _odd, _studies, _compilers),
+    *(searches.problems, _odd, _studies, _compilers),
 )
 """Functions that yield what contradicts itself in a configuration."""

@@ -1,7 +1,7 @@
 """causes.csv and profile.csv: why two programs differ in time or memory in one compiler, and where the time goes.
 
-A row of causes.csv is one gap between two replayed programs (`stackwars.study.replay_causes`), with the answer of its
-search; pairs without a gap have no row. Or it compares the memory of two programs (`stackwars.study.memory`).
+A row of causes.csv is one gap between two replayed programs (`stackwars.study.searches`), with the answer of its
+search; pairs without a gap have no row. Or it compares the memory of two programs.
 
 profile.csv has the time of a call of each replayed program, by class of operation. The profiles of two programs say
 which class carries the gap between them (`carried`), but not why. The profiled calls are additional calls, in one

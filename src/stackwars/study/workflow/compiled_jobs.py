@@ -14,10 +14,10 @@ from stackwars.measure.stablehlo.lower import LowerJob
 from stackwars.measure.stablehlo.optimised import OptimiseJob
 from stackwars.measure.workloads import parallel
 from stackwars.setup.device import CPU
-from stackwars.study import cells, memory, programs, sharding
+from stackwars.study import cells, programs, searches, sharding
 from stackwars.study.keys import Config
-from stackwars.study.memory import MemoryJob
 from stackwars.study.programs import Compilation, Program
+from stackwars.study.searches import MemoryJob
 from stackwars.study.workflow import kinds
 from stackwars.study.workflow.grid import Grid, Wildcards
 from stackwars.study.workflow.kinds import ALONE, CELL, COMPILING, PROGRAM, Kind, filled
@@ -26,7 +26,7 @@ EXPECTED = "expected/{workload}/{variant}"
 CHECK = programs.check_path("{compiler}", "{workload}", "{variant}")
 AHEAD = Compilation("{target}", "{compiler}", Program("{framework}", "{workload}", "{variant}")).path
 LARGEST_BATCH = Compilation("{target}", "{compiler}", Program("{framework}", "{workload}")).largest_batch_path
-MEMORY = memory.Point("{place}", "{workload}").path
+MEMORY = searches.Point("{place}", "{workload}").path
 WORKLOAD_GROUP = "compiled-{workload}"
 LAST = -1_000_000_000
 """Priority of a job for which no other job of a round waits."""
@@ -130,8 +130,8 @@ def _code_source(grid: Grid, wildcards: Wildcards) -> str | list:
 
 
 def _memory(grid: Grid, wildcards: Wildcards) -> MemoryJob:
-    point = memory.Point(wildcards.place, wildcards.workload)
-    return memory.job(grid.config, kinds.configured("memory", memory.asked(grid.config), point))
+    point = searches.Point(wildcards.place, wildcards.workload)
+    return searches.memory_job(grid.config, kinds.configured("memory", searches.asked(grid.config), point))
 
 
 def _compared(grid: Grid, wildcards: Wildcards) -> list[str]:
@@ -224,7 +224,7 @@ COMPILED = {
     # A search calls large programs: two of them may not fit the machine's memory.
     "memory": Kind(
         version="1",
-        command="stackwars.study.memory --output {output.result} --answers {output.answers}",
+        command="stackwars.study.searches --output {output.result} --answers {output.answers}",
         outputs={"result": str(MEMORY), "answers": f"{MEMORY.parent}/answers/"},
         pins=lambda grid, w: _memory(grid, w).pins["compiler"],
         make=_memory,

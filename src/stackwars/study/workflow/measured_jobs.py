@@ -11,7 +11,7 @@ from stackwars.measure.stablehlo.replay_cell import ReplayCellJob
 from stackwars.measure.stablehlo.sharded import ShardedJob
 from stackwars.measure.supervisor import ProcessJob
 from stackwars.setup.device import CPU
-from stackwars.study import cells, growth, programs, releases, replay_causes, sharding
+from stackwars.study import cells, growth, programs, releases, searches, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import with_programs
 from stackwars.study.growth import Point as GrowthPoint
@@ -257,11 +257,11 @@ MEASURED = {
     # A replay's gaps are known from its result alone: one job searches all causes, or finds that there is no gap.
     "causes": Kind(
         version="1",
-        command="stackwars.study.replay_causes --replay {input.replay} --output {output.result} "
+        command="stackwars.study.searches --replay {input.replay} --output {output.result} "
         "--answers {output.answers}",
         outputs={"result": str(CAUSES), "answers": f"{CAUSES.parent}/answers/"},
         pins=kinds.compiler_pins,
-        make=lambda grid, w: replay_causes.job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
+        make=lambda grid, w: searches.causes_job(grid.config, ReplayCell(CPU, w.compiler, w.workload)),
         sources=kinds.compiler_sources,
         inputs={
             "replay": f"{ReplayCell(CPU, '{compiler}', '{workload}').path}/replay.json",
