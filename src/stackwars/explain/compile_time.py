@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -96,16 +96,18 @@ def pass_seconds(printed: str) -> dict[str, float]:
     return dict(result.most_common(MOST_RECORDED))
 
 
+@dataclass
 class Compilations:
     """Compilations by one compiler in fresh processes. One that was measured is not repeated."""
 
-    def __init__(self, spec: CompilerSpec, limits: Mapping[str, Any], kept: Kept) -> None:
-        self._spec, self._limits, self._kept = spec, limits, kept
+    spec: CompilerSpec
+    limits: Mapping[str, Any]
+    kept: Kept
 
     def time(self, text: Text, options: dict[str, Any] | None = None, number: Any = 0) -> CallTime:
         """Return the ns of compiling a program. Another number measures it again."""
-        key = digest("compiled", self._spec, (text, options or {}), number)
-        return CallTime(*self._kept.once(key, lambda: compiled(self._spec, text, self._limits, options)))
+        key = digest("compiled", self.spec, (text, options or {}), number)
+        return CallTime(*self.kept.once(key, lambda: compiled(self.spec, text, self.limits, options)))
 
     def cpu(self, text: Text, options: dict[str, Any] | None = None, number: Any = 0) -> float:
         return self.time(text, options, number).cpu
@@ -136,18 +138,18 @@ class Compilations:
             raise Verdict(SPREAD, f"no single region: {words}")
         shares = {flag: found.closed(flag).share for flag in passes}
         ratios = {flag: float(np.mean(found.times(flag)) / np.mean(found.times("A"))) for flag in passes}
-        options = [Option(self._spec.name, flag, ratios[flag], shares[flag]) for flag in passes]
+        options = [Option(self.spec.name, flag, ratios[flag], shares[flag]) for flag in passes]
         return found, sorted(options, key=lambda option: -option.share)
 
     def pass_times(self, text: Text) -> dict[str, float]:
         """Return the seconds of the longest passes by XLA's clock; empty if this compiler does not tell them."""
 
         def measure() -> dict[str, float]:
-            with Worker(self._spec, **self._limits, environ=TELL) as worker:
+            with Worker(self.spec, **self.limits, environ=TELL) as worker:
                 worker.load("program", text)
                 return pass_seconds(worker.log(lines=10_000_000))
 
-        return self._kept.once(digest("passes", self._spec, text), measure) if self._spec.is_xla else {}
+        return self.kept.once(digest("passes", self.spec, text), measure) if self.spec.is_xla else {}
 
     def without_passes(self, text: Text, other: Text) -> dict[str, Variant]:
         """Return the program without each pass that makes it compile longer than another, by the flag that does so.
@@ -156,7 +158,7 @@ class Compilations:
         decides how large the kernels are, and without LLVM's optimisations.
         """
         a, b = self.pass_times(text), self.pass_times(other)
-        least, before = PASS_SHARE * (self.cpu(text) - self.cpu(other)), self._spec.options.get(DISABLE, "")
+        least, before = PASS_SHARE * (self.cpu(text) - self.cpu(other)), self.spec.options.get(DISABLE, "")
         names = (
             [name for name in a if 1e9 * (a[name] - b.get(name, 0.0)) >= least] if a else ["constant_folding"]
         )
@@ -166,7 +168,7 @@ class Compilations:
         if is_code:
             flags.append((f"{LEVEL}=0", {LEVEL: "0"}))
         result = {}
-        for flag, options in flags if self._spec.is_xla else ():
+        for flag, options in flags if self.spec.is_xla else ():
             # Some programs do not compile without a pass.
             with contextlib.suppress(Failed):
                 if self.cpu(text) - self.cpu(text, options) >= least:
