@@ -22,7 +22,7 @@ from stackwars.core import judge, launch, limits, numbers
 from stackwars.core.client import CompilerSpec, Process
 from stackwars.core.judge import Expected
 from stackwars.core.launch import REPOSITORY, ExitReport
-from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.outcome import Failed, Outcome
 from stackwars.core.program import Program
 from stackwars.core.types import is_float, is_scalar
 from stackwars.explain import files
@@ -115,11 +115,9 @@ class Session:
         """Return the Python of an environment; "" if there is none, and note why for this name."""
         try:
             return str(environments.ensure(REPOSITORY / pins))
-        except environments.Unavailable as error:
-            self.unavailable[name] = Outcome(Status.UNSUPPORTED, error.reason)
         except environments.BuildError as error:
-            self.unavailable[name] = Outcome(Status.ERROR, str(error))
-        return ""
+            self.unavailable[name] = error.outcome
+            return ""
 
     def _spec(self, compiler: str) -> CompilerSpec:
         row = self.config.compilers[compiler]

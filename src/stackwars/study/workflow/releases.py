@@ -100,7 +100,7 @@ def measure(
                 document = releases(
                     lowered,
                     versions,
-                    spec_of(project),
+                    spec_of,
                     project=project,
                     evaluator=worker,
                     order=rows.order,

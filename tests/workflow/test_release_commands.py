@@ -1,4 +1,4 @@
-"""`make radar`: versions newer than the pins, what a new release does to a program, the table, and a real fault."""
+"""`make releases PROGRAM=...` of files; `make radar`: newer versions, what a release does to a program, the table."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +8,27 @@ import pytest
 from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
+from stackwars.explain import ablation
 from stackwars.explain.files import BadInput
 from stackwars.explain.releases import ALL, Release, Releases, ReleaseSettings, Search
 from stackwars.study.config import load
 from stackwars.study.workflow import radar
+from stackwars.study.workflow.releases import configured, measure
 
 CONFIG = load()
 SETTINGS = ReleaseSettings(rounds=3)
+NEGATE = """
+func.func public @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %0 = stablehlo.negate %x : tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+"""
+TWICE = '''"""Twice."""
+def inputs(rows=8):
+    return {"x": (rows, 4)}
+def jax(x):
+    return 2 * x
+'''
 
 
 @pytest.fixture
@@ -69,23 +83,12 @@ def timed(version: str, ms: list[float], hlo: str = "") -> Release:
     return Release(version, Status.OK, times=[(1, number, one) for number, one in enumerate(ms)], hlo=hlo)
 
 
-def compared(newer: Release, older: Release, **fields) -> radar.Row:
+def compared(newer: Release, older: Release, reason: str = "") -> radar.Row:
     """Return the row of a new release that was measured with a pinned one."""
     search = Search([newer.version, older.version], SETTINGS, None)
     search.releases = {one.version: one for one in (newer, older)}
-    values = dict(
-        zip(
-            ("label", "project", "order", "settings", "stablehlo", "reason"),
-            ("p", "jaxlib", ALL, SETTINGS, "1", ""),
-            strict=True,
-        )
-    )
     document = Releases(
-        **values | fields,
-        releases=[newer, older],
-        changes=search.changes(),
-        started_utc="",
-        seconds=0,
+        *("p", "jaxlib", ALL, SETTINGS, "1", reason, [newer, older], search.changes(), "", 0),
         machine={},
         source={},
     )
@@ -144,13 +147,44 @@ def test_the_table_has_new_versions_and_changes_before_what_is_the_same():
 def test_a_fault_of_a_release_after_the_pin_gets_a_draft(tmp_path, monkeypatch):
     monkeypatch.setattr(radar, "FOLDER", tmp_path)
     monkeypatch.setattr(radar, "NEW", tmp_path / "new.json")
+    monkeypatch.setattr(ablation, "XLA_FLAGS", [(ablation.YNN, "")])
     monkeypatch.chdir(REPOSITORY)
-    # As if 0.4.30 were the newest pin. Only JAX's program of these rows is wrong in 0.10.2.
-    documents.write(radar.NEW, {"versions": {"jaxlib": ["0.10.2", "0.4.30"], "iree": []}})
-    rows = CONFIG.releases.changed(rounds=2, seconds=0.05)
-    jax, torch_xla = radar.run(CONFIG.changed(releases=rows), "shift_rows")
+    # As if 0.4.30 were the newest pin. What is wrong in two new releases is reported once.
+    newer = "0.10.2 --xla_cpu_enable_fast_math=false"
+    documents.write(radar.NEW, {"versions": {"jaxlib": [newer, "0.10.2", "0.4.30"], "iree": []}})
+    rows = CONFIG.releases.changed(rounds=1, seconds=0.05, programs=["jax"])
+    again, jax = radar.run(CONFIG.changed(releases=rows), "shift_rows")
     assert (jax.program, jax.release, jax.than) == ("shift_rows of jax", "jaxlib 0.10.2", "0.4.30")
-    assert (jax.outcome, jax.by, torch_xla.draft) == ("wrong", "compiler or runtime", "")
+    assert (jax.outcome, jax.by) == ("wrong", "compiler or runtime")
+    assert (again.release, again.outcome, again.draft) == (f"jaxlib {newer}", "still wrong", "")
     draft = Path(jax.draft)
     assert "wrong" in draft.read_text() and "make radar PROGRAMS=shift_rows" in draft.read_text()
     assert "FAULT" in draft.with_name("reproduce.py").read_text()
+
+
+# make releases
+
+
+def test_the_command_chooses_the_order_or_releases_of_jaxlib():
+    assert configured(None, None).releases == CONFIG.releases
+    assert configured("all", None).releases.order == "all"
+    chosen = configured(None, "0.10.2, 0.7.2 --xla_a=1").releases
+    assert chosen.order == "all"
+    assert chosen.versions.document() == {"jaxlib": ["0.10.2", "0.7.2 --xla_a=1"], "iree": []}
+    with pytest.raises(BadInput, match=r"^RELEASES: .* got 0\.3\.0; fix: .*lock_releases.py jaxlib-0\.3\.0$"):
+        configured(None, "0.3.0")
+
+
+@pytest.mark.env
+def test_programs_of_files_are_measured_and_what_a_framework_does_not_lower_says_why(tmp_path, capsys):
+    config = configured(None, "0.10.2")
+    config = config.changed(releases=config.releases.changed(rounds=1, seconds=0.05, programs=["torch_xla"]))
+    for name, text in (("negate.mlir", NEGATE), ("twice.py", TWICE)):
+        (tmp_path / name).write_text(text)
+        measure(config, str(tmp_path / name), tmp_path / name)
+    document = documents.read(tmp_path / "negate.mlir" / "releases" / "jaxlib.negate.mlir.json")
+    [row] = document["releases"]
+    assert (row["status"], row["wrong"], document["label"]) == ("ok", 0, "negate.mlir") and row["ms"]
+    assert "jaxlib round 1 of 1: 0.10.2" in capsys.readouterr().out
+    document = documents.read(tmp_path / "twice.py" / "releases" / "jaxlib.torch_xla.json")
+    assert "no function torch" in document["reason"] and document["releases"][0]["status"] == "not run"
