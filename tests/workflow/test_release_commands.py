@@ -8,7 +8,7 @@ import pytest
 from stackwars.core import documents
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.outcome import Status
-from stackwars.explain import ablation
+from stackwars.explain import ablation, files
 from stackwars.explain.files import BadInput
 from stackwars.explain.releases import ALL, Release, Releases, ReleaseSettings, Search
 from stackwars.study.config import load
@@ -181,10 +181,10 @@ def test_programs_of_files_are_measured_and_what_a_framework_does_not_lower_says
     config = config.changed(releases=config.releases.changed(rounds=1, seconds=0.05, programs=["torch_xla"]))
     for name, text in (("negate.mlir", NEGATE), ("twice.py", TWICE)):
         (tmp_path / name).write_text(text)
-        measure(config, str(tmp_path / name), tmp_path / name)
-    document = documents.read(tmp_path / "negate.mlir" / "releases" / "jaxlib.negate.mlir.json")
+        measure(config, str(tmp_path / name), tmp_path / files.stem(name))
+    document = documents.read(tmp_path / "negate" / "releases" / "jaxlib.negate.json")
     [row] = document["releases"]
-    assert (row["status"], row["wrong"], document["label"]) == ("ok", 0, "negate.mlir") and row["ms"]
+    assert (row["status"], row["wrong"], document["label"]) == ("ok", 0, "negate") and row["ms"]
     assert "jaxlib round 1 of 1: 0.10.2" in capsys.readouterr().out
-    document = documents.read(tmp_path / "twice.py" / "releases" / "jaxlib.torch_xla.json")
+    document = documents.read(tmp_path / "twice" / "releases" / "jaxlib.torch_xla.json")
     assert "no function torch" in document["reason"] and document["releases"][0]["status"] == "not run"
