@@ -21,44 +21,33 @@ from stackwars.study.searches import CausesJob, Point, explain_gaps
 PAIR = ["torch_xla", "jax"]
 
 
-def found(medians: dict[str, tuple], bound: float = 0.1) -> dict[tuple[str, str], bool]:
-    every = searches.gaps(measured_replay(medians), medians, PAIR, bound)
-    return {(one["subject"], one["baseline"]): one["is_gap"] for one in every}
-
-
-def test_the_main_pair_and_the_slowest_against_the_fastest_program_are_looked_at():
-    medians = {
-        "jax": (2.0, 2.0, 2.1),
-        "torch_xla": (3.0, 3.1, 3.0),
-        "torchax": (1.0, 1.0, 1.1),
-        "torch_tpu": (2.5,) * 3,
-    }
-    assert found(medians) == {("torch_xla", "jax"): True, ("torch_xla", "torchax"): True}
-
-
-def test_the_slower_program_stands_first_and_a_pair_once():
-    medians = {"jax": (3.0, 3.1, 3.0), "torch_xla": (2.0, 2.0, 2.1)}
-    assert found(medians) == {("jax", "torch_xla"): True}
-
-
 @pytest.mark.parametrize(
-    ("times", "is_gap"),
+    ("medians", "gaps"),
     [
-        ((1.2, 1.21, 1.2), True),
-        ((1.09, 1.09, 1.09), False),
-        ((1.0, 1.6, 1.3), False),
-        ((1.3,), True),
-        ((1.05,), False),
+        # The main pair, and the slowest against the fastest; the slower program stands first.
+        (
+            {
+                "jax": (2.0, 2.0, 2.1),
+                "torch_xla": (3.0, 3.1, 3.0),
+                "torchax": (1.0, 1.0, 1.1),
+                "torch_tpu": (2.5,) * 3,
+            },
+            {("torch_xla", "jax"): True, ("torch_xla", "torchax"): True},
+        ),
+        ({"jax": (3.0, 3.1, 3.0), "torch_xla": (2.0, 2.0, 2.1)}, {("jax", "torch_xla"): True}),
+        ({"jax": (1.0,) * 2, "torch_xla": (2.0,) * 2, "not asked": (9.0,) * 2}, {("torch_xla", "jax"): True}),
+        # The bound of a gap, 10 %, is outside of its interval, or below its only round.
+        ({"jax": (1.0,) * 3, "torch_xla": (1.2, 1.21, 1.2)}, {("torch_xla", "jax"): True}),
+        ({"jax": (1.0,) * 3, "torch_xla": (1.09, 1.09, 1.09)}, {("torch_xla", "jax"): False}),
+        ({"jax": (1.0,) * 3, "torch_xla": (1.0, 1.6, 1.3)}, {("torch_xla", "jax"): False}),
+        ({"jax": (1.0,), "torch_xla": (1.3,)}, {("torch_xla", "jax"): True}),
+        ({"jax": (1.0,), "torch_xla": (1.05,)}, {("torch_xla", "jax"): False}),
     ],
 )
-def test_a_gap_excludes_the_bound_with_its_interval_or_by_its_only_round(times, is_gap):
-    assert found({"jax": (1.0,) * len(times), "torch_xla": times}) == {("torch_xla", "jax"): is_gap}
-
-
-def test_a_program_that_is_not_asked_for_is_not_compared():
-    replay = measured_replay({"jax": (1.0, 1.0), "torch_xla": (2.0, 2.0), "another": (9.0, 9.0)})
-    [one] = searches.gaps(replay, PAIR, PAIR, 0.1)
-    assert (one["subject"], one["baseline"]) == ("torch_xla", "jax")
+def test_the_pairs_of_a_replay_that_are_examined_and_whether_they_have_a_gap(medians, gaps):
+    names = [name for name in medians if name != "not asked"]
+    rows = searches.gaps(measured_replay(medians), names, PAIR, 0.1)
+    assert {(one["subject"], one["baseline"]): one["is_gap"] for one in rows} == gaps
 
 
 def test_a_program_that_is_not_right_is_not_compared():
@@ -69,7 +58,9 @@ def test_a_program_that_is_not_right_is_not_compared():
 
 
 @pytest.fixture
-def job(tmp_path):
+def job(tmp_path, monkeypatch):
+    monkeypatch.setattr(searches, "ensure", lambda pins: pins)
+    monkeypatch.setattr(searches, "load_program", lambda label, *_: Program(label))
     names = ("jax", "torch_xla")
     return CausesJob(
         workload="gemm", device="cpu", compiler={"name": OLD, "module": "xla", "options": {"an_option": ""}},
@@ -90,8 +81,6 @@ def test_a_gap_is_searched_and_its_answer_is_written(job, tmp_path, monkeypatch)
         searched.append(task)
         return Cause(task.name, OLD, "torch_xla", "jax", None, "spread", "over 5 kinds")
 
-    monkeypatch.setattr(searches, "ensure", lambda pins: pins)
-    monkeypatch.setattr(searches, "load_program", lambda label, *_: Program(label))
     monkeypatch.setattr(driver.cause, "find", find)
     document = explain_gaps(job, REPLAY, tmp_path)
     [task] = searched
@@ -111,8 +100,6 @@ def test_a_search_that_fails_is_an_answer(job, tmp_path, monkeypatch):
     def find(task, say, kept):
         raise RuntimeError("no idea")
 
-    monkeypatch.setattr(searches, "ensure", lambda pins: pins)
-    monkeypatch.setattr(searches, "load_program", lambda label, *_: Program(label))
     monkeypatch.setattr(driver.cause, "find", find)
     [gap] = explain_gaps(job, REPLAY, tmp_path)["gaps"]
     assert gap["cause"]["verdict"] == "failed" and "no idea" in gap["cause"]["detail"]
