@@ -248,13 +248,8 @@ def test_one_compilation_is_no_finding_and_a_wrong_call_comes_first(explained):
 
 
 def test_arguments_are_described_by_type_and_scalars_by_value():
-    assert [described(one) for one in (X, np.array(1, np.int32), np.float64(2), 2.0, True)] == [
-        "float32[3]",
-        "int32[]",
-        "float64[]",
-        "2.0 (float)",
-        "True (bool)",
-    ]
+    shown = ["float32[3]", "int32[]", "float64[]", "2.0 (float)", "True (bool)"]
+    assert list(map(described, (X, np.array(1, np.int32), np.float64(2), 2.0, True))) == shown
 
 
 @pytest.mark.slow
