@@ -246,17 +246,12 @@ class Session:
             if outcome := self.unavailable.get(self.evaluator.name):
                 return Expected(reason=outcome.detail), True
             request.say("expected values")
-            places = {program.label: request.output / "programs" / program.label for program in sides}
+            files = {"program": "program.mlir.gz", "arguments": "arguments.json"}
+            folder = request.output / "programs"
             job = ExpectedJob(
                 *(self.name, programs.BASE, self.sizes, self.seed),
                 *(request.settings.memory_cap_gib, request.settings.budget_s),
-                {
-                    label: {
-                        "program": str(place / "program.mlir.gz"),
-                        "arguments": str(place / "arguments.json"),
-                    }
-                    for label, place in places.items()
-                },
+                {one.label: {key: str(folder / one.label / files[key]) for key in files} for one in sides},
             )
             values = expected_of(job, self.evaluator)
             return values, "evaluation failed" in values.reason
