@@ -51,8 +51,6 @@ _SHOWN = re.compile(r"FAULT: |ratio |result \d|compiled in |[\w-]+ \d[\w.]*$|[\d
 """Lines of a reproducer that have no names: a compiler's message may have any."""
 _OPTION = re.compile(r"[\w,+-]*(?:\.\w[\w,+-]*)*")
 _FLAG = re.compile(rf"--iree-[\w-]+(?:={_OPTION.pattern})?")
-
-
 SHORT = 5
 """A name of at most so many letters is searched as a word; a longer one is found in longer words too."""
 _SYNTAX = """module func public private main tensor dense array dims dim sizes init across dimensions applies cond
