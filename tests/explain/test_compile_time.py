@@ -24,7 +24,7 @@ from stackwars.study.workflow import explain
 
 LONG_S = 0.4
 """Seconds in place of those of `table`: programs that compile so long leave less of a test to wait for."""
-SIDE = 56
+SIDE = 40
 KIND = f"tensor<{SIDE}x{SIDE}xf32>"
 WEIGHTS = np.linspace(0, 1, SIDE * SIDE, dtype=np.float32)
 

@@ -258,7 +258,7 @@ def test_arguments_are_described_by_type_and_scalars_by_value():
     ("program", "framework", "compiled", "causes"),
     [
         ("read_back", "torch_xla", [2, 0, 1, 0], ["", "", VALUES, ""]),
-        ("python_float", "torch_inductor", [1, 1, 0], ["", FIRST_VALUE, ""]),
+        ("growing", "torch_inductor", [1, 1, 0, 0], ["", SHAPE, "", ""]),
         ("first_integer", "jax", [1, 1, 0], ["", WEAK_TYPE, ""]),
     ],
 )
