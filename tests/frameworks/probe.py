@@ -12,7 +12,6 @@ import numpy as np
 
 from stackwars.measure import frameworks, workloads
 from stackwars.measure.child import surroundings
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 
 SIZES = {
     "small": {"batch": 4, "sequence": 8, "features": 32, "hidden": 64},
@@ -20,6 +19,7 @@ SIZES = {
     "memory": {"batch": 64, "sequence": 64, "features": 512, "hidden": 4096},
 }
 SEED = 5
+ffn = workloads.load("ffn")
 IN_MEMORY = ("jax", "numpy", "tensorflow_xla", "torch_eager", "torchax")
 """Frameworks whose arrays have an address."""
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frameworks.probe import IN_MEMORY, SEED, SIZES
+from frameworks.probe import IN_MEMORY, SEED, SIZES, ffn
 from frameworks.probed import pins, probe, run_code
 from stackwars.core.program_text import readback
 from stackwars.measure.checks import relative_l2
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 from stackwars.study.config import load
 
 pytestmark = pytest.mark.env
@@ -74,7 +73,7 @@ CACHED = """
 import sys
 from stackwars.measure import workloads
 from stackwars.measure.frameworks.jax import DIALECT, Session
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
+ffn = workloads.load("ffn")
 session = Session("cpu", "highest")
 import jax
 jax.config.update("jax_compilation_cache_dir", sys.argv[1])

@@ -8,8 +8,8 @@ import pytest
 
 from made_tables import only, values_of
 from measured import PEAK, config, process, write_cell, write_results
+from stackwars.measure import workloads
 from stackwars.measure.workloads import values
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
@@ -80,7 +80,7 @@ def test_oom_row_has_its_detail_and_no_number(results):
 
 def ffn_output(change: float) -> np.ndarray:
     """The smoke FFN's output with one of its weights changed."""
-    sizes = cells.sizes(config(), "ffn")
+    ffn, sizes = workloads.load("ffn"), cells.sizes(config(), "ffn")
     weights = {n: values.leaf(n, shape, 1) for n, shape in ffn.parameters(sizes).items()}
     weights["up.weight"][0, 0] += change
     [output], _ = ffn.reference(sizes, weights, [ffn.inputs(sizes, 1)], {})

@@ -107,11 +107,11 @@ def test_lines_of_a_program_name_their_source_in_the_workload(lowered, tmp_path)
     found = load_sources(document["sources"])
     lines = text.splitlines()
     products = [place for place, line in enumerate(lines) if " stablehlo.dot_general " in line]
-    source = (REPOSITORY / "src/stackwars/measure/workloads/mha.py").read_text().splitlines()
+    source = (REPOSITORY / "src/stackwars/measure/workloads/attention.py").read_text().splitlines()
     assert products
     for place in products:
         file, number = found[place].split(":")
-        assert file == "workloads/mha.py"
+        assert file == "workloads/attention.py"
         assert "@" in source[int(number) - 1] or "einsum" in source[int(number) - 1], found[place]
 
 

@@ -9,7 +9,7 @@ from stackwars.measure import workloads
 from workloads.presets import FULL, SMALL
 
 pytestmark = pytest.mark.env
-STATELESS = {n: s for n, s in FULL.items() if not hasattr(workloads.load(n), "STATE")}
+STATELESS = {n: s for n, s in FULL.items() if not workloads.load(n).STATE}
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ def test_a_framework_leaves_out_only_what_says_that_it_has_no_form(called, frame
 @pytest.mark.parametrize("framework", ["jax", "torch_xla", "tensorflow_xla"])
 def test_a_workload_is_compiled_in_its_first_call_and_torch_xla_executes_it_once_a_call(called, framework):
     for name, found in called(framework).items():
-        if framework == "torch_xla" and getattr(workloads.load(name), "GRAPH_BREAKS", False):
+        if framework == "torch_xla" and workloads.load(name).GRAPH_BREAKS:
             # What it reads back decides what is compiled, and ends a program: of both there are several.
             assert found["compiles"][0] > 1 and found["executions"][0] > 1, name
             continue

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from stackwars.measure import checks
+from stackwars.measure import checks, workloads
 from stackwars.measure.workloads import values
 from stackwars.measure.workloads.elementwise_chain import SCALE, SHIFT
 from stackwars.measure.workloads.elementwise_chain import WORKLOAD as chain
-from stackwars.measure.workloads.moe import WORKLOAD as moe
 from workloads.presets import CONFIG, FULL, ODD, SMALL
 
 SEEDS = sorted({0, CONFIG.settings.seed})
+moe = workloads.load("moe")
 
 # The bound on the elementwise chain's sum.
 

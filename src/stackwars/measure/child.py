@@ -41,7 +41,7 @@ def keep_memory(workload: str) -> None:
     library nothing is done. A cell and the replay of its program do the same.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None and hasattr(workloads.load(workload), "STATE"):
+    if mallopt is not None and workloads.load(workload).STATE:
         mallopt(-1, -1)
         mallopt(-4, 0)
 
@@ -103,19 +103,19 @@ def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stre
     def keep(which: int, output: Any) -> None:
         """Keep values of one of the first two calls."""
         refuse_outside_compiler(session, workload)
-        if which == 0 or hasattr(workload, "STATE"):
+        if which == 0 or workload.STATE:
             values = fetched(session, output, ("first", "second")[which], spec)
         if which == 0:
             judged.update(
                 {f"first/{key}": np.array(one) for key, one in judge.output_values(values, 0).items()}
             )
-        if hasattr(workload, "STATE"):
+        if workload.STATE:
             # The results of later calls depend on the number of earlier ones.
             state = session.state()
             samples.append(np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)]))
             if which == 0:
                 judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
-        if which == 1 and hasattr(workload, "losses_rel") and spec["writes_files"] and not spec["repetition"]:
+        if which == 1 and workload.TRAINS and spec["writes_files"] and not spec["repetition"]:
             follow_losses(session, events, stream.outputs)
 
     stream = Stream(session, events, settings, after=keep)

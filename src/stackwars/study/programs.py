@@ -345,7 +345,7 @@ def compiler_module(config: Config, compiler: str) -> str:
 def replay_sources(config: Config, compiler: str, workload: str) -> list[str]:
     """Return the files of the compiler that replays and of the workload's declaration, relative to the repository."""
     compiler_files = imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
-    return sorted({*compiler_files, sized.source(workload)})
+    return sorted({*compiler_files, workloads.file_of(workload)})
 
 
 def lower_pins(config: Config, framework: str) -> str:

@@ -261,7 +261,7 @@ def _evaluated(
     job: ExpectedJob, evaluation: Evaluation, by_numpy: Values | None, *, double: bool
 ) -> tuple[Values, dict[str, Any]]:
     """Return (a program's values, the judge and the limits that follow from the program, or a reason for none)."""
-    sets = 1 if by_numpy or hasattr(workloads.load(job.workload), "STATE") else INPUT_SETS
+    sets = 1 if by_numpy or workloads.load(job.workload).STATE else INPUT_SETS
     exact, judged_by = evaluation.outputs(double, sets)
     rounding = {}
     if double:

@@ -28,7 +28,7 @@ class Training(Workload):
     """
 
     TABLE = "beyond"
-    BUILDER = "training"
+    TRAINS = True
     STATE = "weights, and both moments of their gradients"
     FLAT = ("tensorflow", "numpy")
     APART: float

@@ -161,10 +161,9 @@ def _judge_without_expected(config: Config, raw: Raw, measured: dict[Cell, Row])
 def _compare_losses(config: Config, raw: Raw, measured: dict[Cell, Row]) -> None:
     """Write how far each ok cell's losses are from most frameworks' losses; nothing without training."""
     workload = next((cell.workload for cell in measured), None)
-    rel = getattr(workloads.load(workload), "losses_rel", None) if workload else None
-    if rel is None:
+    if workload is None or not workloads.load(workload).TRAINS:
         return
-    bound = rel(cells.sizes(config, workload))
+    bound = workloads.load(workload).losses_rel(cells.sizes(config, workload))
     series = {
         cell: event(raw.cells[cell]["processes"][0], "losses").get("values", [])
         for cell, row in measured.items()

@@ -225,7 +225,7 @@ def _forms(native: pd.DataFrame) -> Iterator[Row]:
     """Yield first and steady time of a workload over its function's plain form, in each framework."""
     ok = native[(native["device"] == CPU) & (native["status"] == Status.OK)]
     cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
-    plain_forms = {name: getattr(workloads.load(name), "FORM_OF", None) for name in ok["workload"].unique()}
+    plain_forms = {name: workloads.load(name).FORM_OF for name in ok["workload"].unique()}
     for (workload, framework), cell in cells.items():
         plain = plain_forms[workload]
         other = cells.get((plain, framework))

@@ -101,7 +101,7 @@ def _joint_results(grid: Grid, cell: Cell | None) -> str | list:
 
 
 def replay_job(config: Config, replay: ReplayCell) -> ReplayJob:
-    has_state = hasattr(workloads.load(replay.workload), "STATE")
+    has_state = bool(workloads.load(replay.workload).STATE)
     return filled(
         ReplayJob,
         config,

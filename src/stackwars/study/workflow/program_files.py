@@ -37,7 +37,6 @@ from stackwars.measure.native import NativeWorker
 from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.measure.stablehlo.expected import NO_PROGRAM, NUMPY, ExpectedJob, expected_of
 from stackwars.measure.stablehlo.lower import Lowering, LowerJob
-from stackwars.measure.workloads import sized
 from stackwars.measure.workloads.base import ProgramFileError, Workload
 from stackwars.measure.workloads.values import native
 from stackwars.setup import environments
@@ -78,7 +77,7 @@ def source(program: str) -> Path:
     """Return the file that a program, or a workload, is declared in."""
     if program.endswith((".py", *SUFFIXES)):
         return Path(program)
-    return REPOSITORY / sized.source(program)
+    return REPOSITORY / workloads.file_of(program)
 
 
 class Session:

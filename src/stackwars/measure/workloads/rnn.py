@@ -1,7 +1,8 @@
-"""An Elman recurrence over a sequence, as a loop: h <- tanh(x_t W + h U + b), from h = 0 (Elman, 1990).
+"""An Elman recurrence over a sequence: h <- tanh(x_t W + h U + b), from h = 0 (Elman, 1990).
 
 Both products are in the step, because the loop is measured; a compiler may move x_t W out of it. The
-output is every hidden state. `unrolled_rnn` computes the same by a loop in Python, which tracing unrolls.
+output is every hidden state. `scan_rnn` is a loop; `unrolled_rnn` computes the same by a loop in Python, which tracing
+unrolls.
 
 The recurrent weight is drawn with half the standard deviation of any other matrix (values.FACTORS):
 its spectral radius is about 1/2, and its largest singular value about 1, so that a rounding error of one step
@@ -138,4 +139,38 @@ def next_state(parameters, hidden, row, xp):
     return xp.tanh(from_input + hidden @ parameters["recurrent"]["kernel"])
 
 
-WORKLOAD = Recurrence()
+class Unrolled(Recurrence):
+    """The compiler sees all steps at once, and its program grows with the sequence."""
+
+    TITLE, ORDER, FORM_OF = "RNN, unrolled", 410, "scan_rnn"
+    DEVICE_LOOP = False
+
+    def in_jax(self, sizes, jax, parameters, x):
+        jnp = jax.numpy
+        return jnp.stack(states(parameters, x, x, jnp))
+
+    def in_tensorflow(self, sizes, tf, parameters, x):
+        # A loop over the tensor itself would be converted to tf.while_loop.
+        return tf.stack(states(parameters, x, tf.unstack(x), tf))
+
+    def in_torch(self, sizes, torch):
+        def states(hidden, x, next_state, weights):
+            result = []
+            for row in x:
+                hidden = next_state(hidden, row, *weights)
+                result.append(hidden)
+            return torch.stack(result)
+
+        return self.module_in_torch(sizes, torch, states)
+
+
+def states(parameters, x, rows, xp):
+    """Return every hidden state; rows: those of x."""
+    hidden, result = start(parameters, x, xp), []
+    for row in rows:
+        hidden = next_state(parameters, hidden, row, xp)
+        result.append(hidden)
+    return result
+
+
+WORKLOADS = {"scan_rnn": Recurrence(), "unrolled_rnn": Unrolled()}
