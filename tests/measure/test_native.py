@@ -33,9 +33,7 @@ def expected(workload: str) -> Expected:
     return Expected("NumPy", limits=dict.fromkeys(values, 1e-4), values=values)
 
 
-@pytest.mark.parametrize(
-    ("framework", "workload"), [("torch_inductor", "gemm"), ("numpy", "gemm"), ("torch_eager", "train_mlp")]
-)
+@pytest.mark.parametrize(("framework", "workload"), [("numpy", "gemm"), ("torch_eager", "train_mlp")])
 def test_a_framework_is_checked_and_timed_and_a_wrong_state_is_wrong(framework, workload):
     right = expected(workload)
     with worker(framework, workload) as native:
@@ -45,9 +43,8 @@ def test_a_framework_is_checked_and_timed_and_a_wrong_state_is_wrong(framework, 
         assert native.versions()
         timing = check.time_together(native, [native.program], 0.05)[framework]
         assert timing.ms > 0 and timing.rounds > 1
-    for name in [name for name in right.values if name.startswith("state/")][:1]:
-        wrong = replace(right, values={**right.values, name: right.values[name] + 1})
-        with worker(framework, workload) as native:
+        for name in [name for name in right.values if name.startswith("state/")][:1]:
+            wrong = replace(right, values={**right.values, name: right.values[name] + 1})
             assert check.check(native, native.program, wrong).outcome.status is Status.WRONG
 
 

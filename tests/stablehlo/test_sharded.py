@@ -45,7 +45,7 @@ def process(python, folder, *point, module=sharded.__name__):
 @pytest.mark.parametrize(
     ("frontend", "way"),
     # test_marked_program_is_what_torch_xla_marks divides by tensor.
-    [("jax", "tensor"), ("jax_shard_map", "data"), ("jax_shard_map", "tensor"), ("torch_xla", "data")],
+    [("jax", "data"), ("jax_shard_map", "tensor"), ("torch_xla", "data")],
 )
 def test_a_training_step_that_is_divided_is_the_same_step(frontend, way, request, tmp_path):
     python = python_of(frontend, request)

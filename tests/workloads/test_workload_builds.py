@@ -18,7 +18,7 @@ def built(in_dialect):
     given = json.dumps({"small": SMALL, "full": STATELESS, "rope": FULL["llama3_8b"]})
     return {
         dialect: json.loads(in_dialect(dialect, "-m", "workloads.built", dialect, input=given).splitlines()[-1])
-        for dialect in ("jax", "torch", "tensorflow")
+        for dialect in ("jax", "torch")
     }
 
 

@@ -32,7 +32,7 @@ def terms() -> list[np.ndarray]:
     return [np.tanh(SCALE * x + SHIFT) / (1 + np.exp(-x)) + np.exp(-x * x) for x in numbers]
 
 
-@pytest.mark.parametrize("accumulators", [8, 16, 32, 64])
+@pytest.mark.parametrize("accumulators", [8, 32])
 def test_the_sum_of_a_vectorised_loop_is_within_the_bound(terms, accumulators):
     errors = [error(one, accumulators) for one in terms]
     assert max(errors) > COMMON

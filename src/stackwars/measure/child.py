@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ import numpy as np
 
 from stackwars.core import documents, judge, program_text, worker
 from stackwars.core.documents import EVENTS, Events
-from stackwars.measure import FORMS, pages, workloads
+from stackwars.measure import FORMS, workloads
 from stackwars.measure.calls import ALONE, Measurement, Stream, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
 from stackwars.measure.frameworks import each
@@ -130,7 +131,7 @@ def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stre
     events.write(
         "timed",
         subnormals=sum(subnormals(one) for values in last for one in values),
-        huge_page_bytes=pages.huge_page_bytes(),
+        huge_page_bytes=_huge_page_bytes(),
         **(session.generated() if hasattr(session, "generated") else {}),
         **surroundings(),
     )
@@ -173,6 +174,16 @@ def _forms(session: Any) -> dict[str, str]:
         return session.forms()
     except Exception as error:
         return {"problem": f"{type(error).__name__}: {error}\n"}
+
+
+def _huge_page_bytes() -> int | None:
+    """Return the bytes of anonymous memory in huge pages; None if the kernel does not say."""
+    try:
+        status = Path("/proc/self/smaps_rollup").read_text()
+    except OSError:
+        return None
+    match = re.search(r"^AnonHugePages: +(\d+) kB$", status, re.MULTILINE)
+    return int(match[1]) * 1024 if match else None
 
 
 def surroundings() -> dict[str, Any]:

@@ -11,7 +11,7 @@ which the test needs too, and X (2 I - A X).
 eigenvalues are between 1 and about 5, and as n grows they settle, as does the residual of each step. Each
 step squares I - A X, so the last residual above the tolerance and the first below it are far apart: of the
 sizes of the study and of the tests and of both sets of inputs, none is within a factor 1.5 of the
-tolerance (tests/workloads/test_workload_rounding.py checks that, and that float32 and float64 count the same).
+tolerance, and float32 and float64 count the same.
 In float32 the residual is off by about 1e-6, a thousandth of the tolerance.
 
 **The expected values** are results of the same iteration in float64, not of the exact inverse: it stops with a residual
