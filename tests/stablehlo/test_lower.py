@@ -14,7 +14,7 @@ import pytest
 from lowerings import Lowerings, file_job
 from running import run
 from stackwars.core.documents import event
-from stackwars.core.launch import REPOSITORY
+from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.core.outcome import Failed
 from stackwars.core.program_text import load_sources, readback
 from stackwars.measure.checks import relative_l2
@@ -126,7 +126,10 @@ def in_cells(request, tmp_path_factory):
             [lower_job(SMOKE, Program(name, w)) for w in IN_CELLS[name]],
         )
         sizes = json.dumps({job.workload: job.sizes for job in jobs})
-        run(request.getfixturevalue(f"{name}_python"), "-c", CELL, name, jobs[0].dialect, folder, sizes)
+        # Compiled as fast as possible: what counts is the program.
+        environ = clean_environ({"XLA_FLAGS": "--xla_backend_optimization_level=0"})
+        python = request.getfixturevalue(f"{name}_python")
+        run(python, "-c", CELL, name, jobs[0].dialect, folder, sizes, env=environ)
         return folder
 
     return of

@@ -31,7 +31,7 @@ FRAMEWORKS = {
 """For each framework, a dialect in whose environment it runs."""
 CHOSEN = {
     "torchax": ("train_mlp", "decode", "newton", "scan_rnn", "per_example_grad", "moe_sorted"),
-    "torch_xla_dynamo": ("train_mlp", "decode"),
+    "torch_xla_dynamo": ("train_mlp", "decode", "newton"),
     "tensorflow_graph": ("train_mlp", "moe_sorted"),
 }
 """Frameworks that are tried with some workloads only, to save time: another one calls the others in their dialect."""

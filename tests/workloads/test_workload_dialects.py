@@ -10,7 +10,9 @@ from workloads.conftest import AT_ODD_SIZES, CHOSEN, FRAMEWORKS
 from workloads.presets import BASIC, LIMIT, ODD, SEED, SMALL, UPDATING, differ, expected
 
 pytestmark = pytest.mark.env
-REFUSING = {"tensorflow_xla": "SIZES_FROM_VALUES", "torchax": "GRAPH_BREAKS"}
+REFUSING = {
+    "tensorflow_xla": "SIZES_FROM_VALUES", "torchax": "GRAPH_BREAKS", "torch_xla_dynamo": "DEVICE_LOOP",
+}  # fmt: skip
 """Frameworks without a form of what has this attribute; which it is, is in `frameworks`."""
 
 

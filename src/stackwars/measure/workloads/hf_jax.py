@@ -20,13 +20,10 @@ COLLECTIONS = ("params.", "batch_stats.")
 
 
 def build(workload, sizes, seed, put):
-    """Return the weights on the device, and the function of them and the inputs.
-
-    A workload may have `patched_in_jax(config, sizes, jax)`, a context in which the model is made and traced.
-    """
+    """Return the weights on the device, and the function of them and the inputs."""
     config_class, model_class = workload.classes("jax")
     config = config_class(**workload.hf_config(sizes))
-    patched = getattr(workload, "patched_in_jax", None)
+    patched = workload.patched_in_jax
     with patched(config, sizes, jax) if patched else nullcontext():
         model = model_class(config, _do_init=False, **workload.MODEL_KEYWORDS)
         leaves = weights(model, workload.parameters(sizes), seed, put)
