@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from stackwars.core.compilers import XLA, names
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks, stablehlo, workloads
-from stackwars.measure.stablehlo import sharded
+from stackwars.measure.stablehlo.sharded_frontends import FRONTENDS
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
 from stackwars.study import budget, cells, growth, memory, releases, sharding
@@ -169,7 +169,7 @@ def _names(document: Any) -> dict[str, list[str]]:
         "environment": sorted(path.stem for path in REPOSITORY.glob("envs/*.txt")),
         "gpu": sorted(path.name for path in REPOSITORY.glob("src/stackwars/measure/stablehlo/*.txtpb")),
         "module": names(),
-        "frontend": list(sharded.FRONTENDS),
+        "frontend": list(FRONTENDS),
         "dividing": stablehlo.dividing(),
         "asked": keys("frameworks"),
         "compiler": keys("compilers"),

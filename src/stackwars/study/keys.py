@@ -290,7 +290,7 @@ class ShardingRow(Model):
     study: StudyName
     """A run of this study measures these programs too."""
     frontends: Annotated[list[Frontend], Unique]
-    """Ways to write such a program, FRONTENDS of src/stackwars/measure/stablehlo/sharded.py."""
+    """Ways to write such a program, FRONTENDS of src/stackwars/measure/stablehlo/sharded_frontends.py."""
     devices: Annotated[list[Annotated[int, Field(ge=2, le=64)]], Unique]
     """Numbers of devices of this machine among which a program is divided."""
     batch: dict[Batched, Count] = {}

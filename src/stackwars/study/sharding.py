@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwars.measure import frameworks, workloads
-from stackwars.measure.stablehlo import sharded
-from stackwars.measure.stablehlo.sharded import FRONTENDS
+from stackwars.measure.stablehlo import sharded_frontends
+from stackwars.measure.stablehlo.sharded_frontends import FRONTENDS
 from stackwars.measure.workloads.parallel import Division
 from stackwars.study import imports
 from stackwars.study.keys import Config
@@ -76,7 +76,7 @@ def slices(config: Config) -> list[Compilation]:
 
 def sources(config: Config, point: Point) -> list[str]:
     dialect = frameworks.load(point.framework).DIALECT
-    return imports.measured_sources(*workloads.sources(point.workload, dialect), sharded.__name__)
+    return imports.measured_sources(*workloads.sources(point.workload, dialect), sharded_frontends.__name__)
 
 
 def problems(config: Config) -> Iterator[tuple[str, str, object]]:
