@@ -50,8 +50,8 @@ def test_a_framework_is_checked_and_timed_and_a_wrong_state_is_wrong(framework, 
 
 def test_what_a_framework_raises_against_a_program_is_a_refusal():
     unsupported = type("Unsupported", (Exception,), {"__module__": "torch._dynamo.exc"})
-    with pytest.raises(NotImplementedError, match="Unsupported: Tensor.item"), refusals():
-        raise unsupported("Tensor.item")
+    with pytest.raises(NotImplementedError, match="Unsupported: read back"), refusals():
+        raise unsupported("read back")
     with pytest.raises(ValueError, match="of the program"), refusals():
         raise ValueError("of the program")
 
