@@ -14,12 +14,12 @@ from snapshots import assert_snapshot
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
 from stackwars.publish.paper.figures import of_cells, of_compilers, ratios
-from stackwars.study.comparisons import Comparison
 from stackwars.study.config import load
 from stackwars.study.keys import Config
 from stackwars.study.results import dataset
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.runs import REFERENCE
+from stackwars.study.studies import Comparison
 
 PAIR = Comparison("torch_xla", "jax")
 NO_YNN, IREE = "jaxlib-0.10.2-no-ynn", "iree-3.13"

@@ -14,9 +14,9 @@ from stackwars.study import cells, printed
 from stackwars.study.audits.paired import PairJob
 from stackwars.study.cells import Cell
 from stackwars.study.claims import definitions
-from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program
+from stackwars.study.studies import with_programs
 from stackwars.study.workflow import job_files
 from stackwars.study.workflow.audit_jobs import AuditJobs
 from stackwars.study.workflow.claim_jobs import ClaimJobs

@@ -19,10 +19,9 @@ from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
 from stackwars.study import budget, cells, growth, memory, releases, sharding
 from stackwars.study.cells import environments, preset_sizes
-from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
 from stackwars.study.keys import Config, Device, plain
 from stackwars.study.programs import resized
-from stackwars.study.studies import studies
+from stackwars.study.studies import CELLS, PROGRAMS, comparisons, studies, with_programs
 
 Problem = tuple[str, str, object]
 """A key, what it should have, what it has."""

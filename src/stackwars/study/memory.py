@@ -28,9 +28,8 @@ from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
 from stackwars.setup.environments import Unavailable
 from stackwars.study import cells, programs, replay_causes
-from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.keys import Config
-from stackwars.study.studies import workloads_of
+from stackwars.study.studies import PROGRAMS, comparisons, workloads_of
 
 SCHEMA = 1
 SHOWN = 5

@@ -11,9 +11,8 @@ from stackwars.measure import frameworks, workloads
 from stackwars.measure.workloads import parallel, sized
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports
-from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
-from stackwars.study.studies import folder, studies, workloads_of
+from stackwars.study.studies import folder, studies, with_programs, workloads_of
 
 BASE = "base"
 """The variant of the preset's sizes."""

@@ -17,10 +17,9 @@ from stackwars.explain.releases import ALL, Release, Releases, ReleaseSettings, 
 from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.setup import environments
 from stackwars.study import cells, programs
-from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
 from stackwars.study.programs import Program
-from stackwars.study.studies import workloads_of
+from stackwars.study.studies import with_programs, workloads_of
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from stackwars.measure import loops
 from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.setup.environments import Unavailable, ensure
 from stackwars.study import cells, programs
-from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
+from stackwars.study.studies import PROGRAMS, comparisons
 
 SCHEMA = 1
 

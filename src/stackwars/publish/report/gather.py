@@ -27,7 +27,6 @@ from stackwars.study.audits import audit_entries
 from stackwars.study.claims import confirm, definitions
 from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
 from stackwars.study.claims.votes import votes_for
-from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.printed import OPTIMISED
 from stackwars.study.programs import BASE, native_compiler
@@ -36,8 +35,8 @@ from stackwars.study.results.comparisons import LARGE
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import REFERENCE, Folder
 from stackwars.study.results.names import base_compiler, compiler_title
+from stackwars.study.studies import CELLS, PROGRAMS, comparisons, measured_studies
 from stackwars.study.studies import folder as folder_name
-from stackwars.study.studies import measured_studies
 
 CLAIM = ("id", "origin", "sentence", "verdict", "confirmed", "margin", "evidence")
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"

@@ -25,13 +25,13 @@ from stackwars.core.ratio import Estimate, is_gap
 from stackwars.explain.answer import LAYOUT, NO_GAP, OPERATIONS
 from stackwars.measure import workloads
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, of_study
 from stackwars.study.results.raw import Raw
 from stackwars.study.results.schema import is_missing
+from stackwars.study.studies import PROGRAMS, comparisons
 
 BOTH = f"{LAYOUT} and {OPERATIONS}"
 """Difference of a cause whose regions differ in more than one way."""

@@ -28,11 +28,11 @@ from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
 from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import PROGRAMS, baseline, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema, verdicts
 from stackwars.study.results.raw import Raw, errors
+from stackwars.study.studies import PROGRAMS, baseline, comparisons
 
 _RATES = ("items_per_s", "slow_runs", "returned_share", "returned_over_steady")
 """Columns that follow from times; a wrong or invalid cell has none of them."""

@@ -19,14 +19,13 @@ from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL
 from stackwars.measure import frameworks
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
 from stackwars.study.results import pooling, schema
 from stackwars.study.results.pooling import RunTable
 from stackwars.study.results.rounds import INTERLEAVED
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
-from stackwars.study.studies import studies
+from stackwars.study.studies import studies, with_programs
 
 STUDY = "matrix"
 EVERY = "all"

@@ -26,13 +26,12 @@ from stackwars.core.ratio import LEVEL, growth
 from stackwars.measure import loops, workloads
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema
 from stackwars.study.results.raw import Raw
 from stackwars.study.results.schema import is_missing
-from stackwars.study.studies import full_study
+from stackwars.study.studies import PROGRAMS, comparisons, full_study
 
 MATRIX = "matrix"
 """The study that compares compilers."""

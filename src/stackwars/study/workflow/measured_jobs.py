@@ -13,13 +13,12 @@ from stackwars.measure.supervisor import ProcessJob
 from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs, releases, replay_causes, sharding
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import with_programs
 from stackwars.study.growth import Point as GrowthPoint
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.releases import Point as ReleasesPoint
 from stackwars.study.sharding import Point as ShardingPoint
-from stackwars.study.studies import folder
+from stackwars.study.studies import folder, with_programs
 from stackwars.study.workflow import job_files, kinds
 from stackwars.study.workflow.grid import Grid, Wildcards
 from stackwars.study.workflow.kinds import ALONE, BASE_PROGRAM, CELL, Kind, filled

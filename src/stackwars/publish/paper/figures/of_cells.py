@@ -21,12 +21,12 @@ from stackwars.publish.paper.figures.ratios import draw_ratios
 from stackwars.publish.paper.figures.style import PAGE, RC, line_look, panels, round_ticks, save
 from stackwars.setup.device import CPU
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import CELLS, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, sources
 from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.names import compiler_title
+from stackwars.study.studies import CELLS, comparisons
 
 FOLDER = "cell_figures"
 SHORT = {Status.UNSUPPORTED: "\N{EN DASH}", Status.NOT_RUN: "", "": ""}

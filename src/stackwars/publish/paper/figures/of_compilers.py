@@ -27,13 +27,13 @@ from stackwars.publish.paper.figures.style import (
 from stackwars.publish.paper.tables.compilers import PRODUCTS, layer
 from stackwars.setup.device import CPU
 from stackwars.study import cells
-from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset, sources
 from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.names import compiler_title
+from stackwars.study.studies import PROGRAMS, Comparison, comparisons
 
 FOLDER = "compiler_figures"
 SIZES = "sizes"

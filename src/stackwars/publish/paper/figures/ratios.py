@@ -20,7 +20,6 @@ from stackwars.core.numbers import percent
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.figures.style import COLUMN, RC, label_rows, line_look, set_log_scale
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.config import load
 from stackwars.study.results import runs, schema
 from stackwars.study.results.comparisons import EACH_KIND, LARGE
@@ -28,6 +27,7 @@ from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.names import compiler_title
 from stackwars.study.results.runs import REFERENCE
 from stackwars.study.results.verdicts import DECIDED, OPPOSITE
+from stackwars.study.studies import PROGRAMS, Comparison, comparisons
 
 MATRIX, TABLES = "matrix", "tables"
 REACH = 1.5

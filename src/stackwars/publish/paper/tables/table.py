@@ -17,11 +17,11 @@ import pandas as pd
 from stackwars.core.numbers import significant
 from stackwars.core.ratio import NEGLIGIBLE
 from stackwars.publish.paper.latex import Latex, escape, percent, significant_percent
-from stackwars.study.comparisons import CELLS, Comparison, comparisons
 from stackwars.study.results import runs, verdicts
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources
 from stackwars.study.results.schema import is_missing
+from stackwars.study.studies import CELLS, Comparison, comparisons
 
 WORST = 48
 """Characters of a status that are shown."""
