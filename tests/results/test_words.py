@@ -5,7 +5,7 @@ import math
 import pytest
 
 from stackwars.core.ratio import NO_DATA, SLOWER
-from stackwars.study.results import names, verdicts
+from stackwars.study.results import programs, verdicts
 from stackwars.study.results.verdicts import agreement, amount, largest_batch, runs_by_times, shape
 
 NAN = math.nan
@@ -36,9 +36,9 @@ def test_words(rule, given, word):
 def test_names_of_compilers_targets_and_variants():
     compilers = ["iree-3.13", "jaxlib-0.10.2-no-ynn", "jaxlib-0.10.2", "jaxlib-0.7.1"]
     titles = ["IREE 3.13", "jaxlib 0.10.2 without YNN", "jaxlib 0.10.2", "jaxlib 0.7.1"]
-    assert [names.compiler_title(name) for name in compilers] == titles
-    assert names.base_compiler(compilers[1]) == names.base_compiler(compilers[2]) == compilers[2]
+    assert [programs.compiler_title(name) for name in compilers] == titles
+    assert programs.base_compiler(compilers[1]) == programs.base_compiler(compilers[2]) == compilers[2]
     row = {"batch": 8.0, "sequence": 512.0}
-    assert names.variant_title(row) == "8\u00d7512"
-    assert names.variant_title(row | {"sequence": NAN}) == "8"
-    assert names.variant_title(row | {"batch": NAN}) == "not recorded"
+    assert programs.variant_title(row) == "8\u00d7512"
+    assert programs.variant_title(row | {"sequence": NAN}) == "8"
+    assert programs.variant_title(row | {"batch": NAN}) == "not recorded"

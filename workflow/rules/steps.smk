@@ -20,7 +20,7 @@ REPORTED = GRID.result_paths("reproduction", "report_programs")
 STEPS = {
     # Every program of the run, or of one claim, is analysed.
     "program_forms": dict(
-        runs="stackwars.study.results.program_forms",
+        runs="stackwars.study.results.programs",
         reads=CLAIM_JOBS.programs,
         writes="{results}/program_forms.json",
         folders=f"{ROOT}|{CLAIM_JOBS.folder}/[a-z][a-z0-9_]*",

@@ -23,8 +23,8 @@ from stackwars.setup.environments import Unavailable
 from stackwars.study import printed
 from stackwars.study.cells import Cell
 from stackwars.study.keys import Config
-from stackwars.study.results import program_forms
 from stackwars.study.results.folder import REFERENCE, Folder, command, form
+from stackwars.study.results.programs import ask
 
 CHARACTERS = 76  # in a line: about 6.3 pt in half the width of IEEEtran's page
 NOTE = "StableHLO as each framework emits it, from the programs of {}. A comment marks what is left out."
@@ -243,7 +243,7 @@ def drawings(config: Config, measured: Path) -> dict[str, str]:
         drawn[workload] = {name: str(path) for name, path in paths.items() if path.exists()}
     drawn = {workload: paths for workload, paths in drawn.items() if paths}
     try:
-        return dict(zip(drawn, program_forms.ask("drawn", list(drawn.values())), strict=True))
+        return dict(zip(drawn, ask("drawn", list(drawn.values())), strict=True))
     except Unavailable:
         return {}
 

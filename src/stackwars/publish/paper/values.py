@@ -38,10 +38,11 @@ from stackwars.study.claims.confirm import Confirmations
 from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.study.config import CONFIG
 from stackwars.study.programs import native_compiler
-from stackwars.study.results import causes, effects, names, published, runs, schema, variance
+from stackwars.study.results import causes, effects, published, runs, schema, variance
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources
 from stackwars.study.results.folder import MEASURED
+from stackwars.study.results.programs import TARGET, compiler_title, of_newest_compiler
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import (
     AGREES,
@@ -513,14 +514,14 @@ def _memory(data: Dataset) -> Counted:
     """Yield how many of torch_xla's programs need more, less or the same memory, and temporaries, on the
     original's device, and which models that failed there under PyTorch fit at every size."""
     for name, quantity in (("memory", schema.HBM), ("temporaries", schema.TEMPORARIES)):
-        rows = data.comparisons("targets", quantity=quantity, subject="torch_xla", device=names.TARGET)
-        newest = names.of_newest_compiler(rows)
+        rows = data.comparisons("targets", quantity=quantity, subject="torch_xla", device=TARGET)
+        newest = of_newest_compiler(rows)
         yield from ((f"{name}/{verdict}", count) for verdict, count in newest["verdict"].value_counts().items())
         yield f"{name}/compared", (newest["verdict"] != NO_DATA).sum()
     failed = data.rows("programs", "targets")
     failed = failed[(failed["framework"] == SUBJECT) & (failed["published_status"] == Status.OOM)]
-    failed = failed[(failed["target"] == names.TARGET) & (failed["verdict"] != "")]
-    failed = names.of_newest_compiler(failed)
+    failed = failed[(failed["target"] == TARGET) & (failed["verdict"] != "")]
+    failed = of_newest_compiler(failed)
     fits = (failed["verdict"] == FITS).groupby(failed["title"], sort=False).all()
     yield "memory/fits/names", latex.series(fits.index[fits])
 
@@ -532,12 +533,12 @@ def _memory_causes(data: Dataset) -> Counted:
     rows = data.table("causes")
     rows = rows[rows["subject_bytes"].notna()]
     found = rows[(rows["verdict"] == CAUSE) & (rows["what"] != "")]
-    target = found[found["device"] == names.TARGET].to_dict("records")
+    target = found[found["device"] == TARGET].to_dict("records")
     yield "memory/causes", latex.series(map(_operations, target)) if target else "none"
     cpu = found[found["device"] == CPU].nlargest(1, "ratio").to_dict("records")
     for row in cpu:
         yield "memory/cpu", latex.number(row["ratio"])
-        yield "memory/cpu/compiler", latex.escape(names.compiler_title(row["compiler"]))
+        yield "memory/cpu/compiler", latex.escape(compiler_title(row["compiler"]))
         yield "memory/cpu/cause", latex.escape(_operations(row))
     same = (rows["verdict"] == NO_GAP).groupby(rows["title"], sort=False).all()
     yield "memory/same/names", latex.series(title.partition(" (")[0] for title in same.index[same]) or "none"

@@ -34,7 +34,7 @@ from stackwars.study.results import runs, schema
 from stackwars.study.results.comparisons import LARGE
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import REFERENCE, Folder
-from stackwars.study.results.names import base_compiler, compiler_title
+from stackwars.study.results.programs import base_compiler, compiler_title
 from stackwars.study.studies import CELLS, PROGRAMS, comparisons, measured_studies
 from stackwars.study.studies import folder as folder_name
 

@@ -15,8 +15,8 @@ from stackwars.setup.environments import Unavailable
 from stackwars.study import printed
 from stackwars.study.keys import Config
 from stackwars.study.programs import BASE, Program
-from stackwars.study.results import program_forms
 from stackwars.study.results.folder import ACCEPTED, Folder, command
+from stackwars.study.results.programs import ask
 
 MOST_CHARACTERS = 500_000
 """The length of a program's text: LLaMA's has 410,000; one with its constants written out may have ten million."""
@@ -107,7 +107,7 @@ def compiled(
 def normalised(texts: dict[str, str]) -> dict[str, str]:
     """Return programs in the one form for all their spellings; for one that has none, a line that says why."""
     try:
-        return dict(zip(texts, program_forms.ask("normalised", list(texts.values())), strict=True))
+        return dict(zip(texts, ask("normalised", list(texts.values())), strict=True))
     except Unavailable as error:
         return dict.fromkeys(texts, f"// not normalised: {error}")
 

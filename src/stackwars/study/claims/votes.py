@@ -34,7 +34,7 @@ from stackwars.study.claims.verdicts import (
 from stackwars.study.results import effects, schema, verdicts
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import SIDES, Dataset, newest_runs, of_study
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, DECIDED, FRONTEND, NO_DATA, NO_INTERVAL, NOT_DECIDED
 

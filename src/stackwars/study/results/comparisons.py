@@ -23,7 +23,7 @@ from stackwars.setup.device import CPU, CPUS
 from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import exact, pooling, published, runs, schema, verdicts
-from stackwars.study.results.names import base_compiler
+from stackwars.study.results.programs import base_compiler
 from stackwars.study.results.rounds import APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
 from stackwars.study.results.schema import is_missing, key_of
 from stackwars.study.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED

@@ -18,7 +18,7 @@ from stackwars.setup.device import CPU
 from stackwars.study.keys import Config
 from stackwars.study.programs import BASE
 from stackwars.study.results import schema, verdicts
-from stackwars.study.results.names import TARGET, of_newest_compiler
+from stackwars.study.results.programs import TARGET, of_newest_compiler
 from stackwars.study.results.schema import is_missing
 from stackwars.study.studies import PROGRAMS, Comparison, comparisons
 

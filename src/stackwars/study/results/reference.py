@@ -14,8 +14,8 @@ from stackwars.core.outcome import Status
 from stackwars.study.keys import Config
 from stackwars.study.results import comparisons, effects, exact, pooling, runs, schema
 from stackwars.study.results.folder import Folder, command
-from stackwars.study.results.names import TARGET
 from stackwars.study.results.pooling import RunTable
+from stackwars.study.results.programs import TARGET
 from stackwars.study.results.runs import Run
 from stackwars.study.studies import of_tables
 

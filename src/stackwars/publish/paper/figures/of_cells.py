@@ -25,7 +25,7 @@ from stackwars.study.keys import Config
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, sources
 from stackwars.study.results.folder import Folder, command
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
 from stackwars.study.studies import CELLS, comparisons
 
 FOLDER = "cell_figures"

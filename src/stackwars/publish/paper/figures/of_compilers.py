@@ -32,7 +32,7 @@ from stackwars.study.programs import native_compiler
 from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset, sources
 from stackwars.study.results.folder import Folder, command
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
 from stackwars.study.studies import PROGRAMS, Comparison, comparisons
 
 FOLDER = "compiler_figures"

@@ -24,7 +24,7 @@ from stackwars.study.config import load
 from stackwars.study.results import runs, schema
 from stackwars.study.results.comparisons import EACH_KIND, LARGE
 from stackwars.study.results.dataset import Dataset
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
 from stackwars.study.results.runs import REFERENCE
 from stackwars.study.results.verdicts import DECIDED, OPPOSITE
 from stackwars.study.studies import PROGRAMS, Comparison, comparisons

@@ -20,8 +20,7 @@ from stackwars.publish.paper.tables.table import RAGGED, Column, Ratio, Table, f
 from stackwars.setup.device import CPU
 from stackwars.study.results import causes, effects, runs
 from stackwars.study.results.dataset import Dataset, Sources
-from stackwars.study.results.names import compiler_title
-from stackwars.study.results.programs import is_fault
+from stackwars.study.results.programs import compiler_title, is_fault
 from stackwars.study.results.published import read_faults
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, SLOWER

@@ -31,7 +31,7 @@ from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Dataset, Sources, of_study
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, NOT_SEPARATED
 

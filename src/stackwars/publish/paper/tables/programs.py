@@ -17,7 +17,7 @@ from stackwars.study import cells
 from stackwars.study.programs import BASE
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Sources, newest_runs
-from stackwars.study.results.names import TARGET, compiler_title, of_newest_compiler, variant_title
+from stackwars.study.results.programs import TARGET, compiler_title, of_newest_compiler, variant_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import FITS, TOO_LARGE
 
