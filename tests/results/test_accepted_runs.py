@@ -8,7 +8,7 @@ import pytest
 from made_tables import accepted, cell, checked
 from measured import config
 from stackwars.measure import PROTOCOL
-from stackwars.study.results import reference, runs
+from stackwars.study.results import runs, tables
 from stackwars.study.results.runs import DamagedRunError
 
 
@@ -114,7 +114,7 @@ def test_values_are_the_newest_of_each_program_compiler_and_size(tmp_path):
     older = [checked("jax", "wrong"), checked("torch_xla", "crash"), checked("jax", variant="odd1")]
     newer = [checked("jax"), checked("jax", "wrong", variant="odd2")]
     every = [accepted(tmp_path / name, values=rows) for name, rows in (("a", older), ("b", newer))]
-    table = reference.tables(config(), every)["values"]
+    table = tables.reference_tables(config(), every)["values"]
     assert [tuple(row) for row in table[["framework", "variant", "status", "run"]].to_numpy()] == [
         ("torch_xla", "base", "crash", "a"), ("jax", "odd1", "ok", "a"),
         ("jax", "base", "ok", "b"), ("jax", "odd2", "wrong", "b"),
@@ -124,8 +124,8 @@ def test_values_are_the_newest_of_each_program_compiler_and_size(tmp_path):
 def test_context_is_of_the_newest_run_of_the_first_study_and_lists_all(tmp_path):
     studies = {"a": ("tables",), "b": ("tables", "matrix"), "c": ("matrix",)}
     every = [accepted(tmp_path / name, name, measured) for name, measured in studies.items()]
-    found = reference.context(config(), every)
+    found = tables.reference_context(config(), every)
     assert (found["origin"], found["run"], found["machine"]["cpu_model"]) == ("reference", "b", "b")
     assert [(one["run"], one["machine"]) for one in found["runs"]] == [(name, name) for name in "abc"]
     assert {tuple(one["devices"]) for one in found["runs"]} == {("cpu",)}
-    assert reference.context(config(), every[2:])["run"] == "c"
+    assert tables.reference_context(config(), every[2:])["run"] == "c"

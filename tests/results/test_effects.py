@@ -9,7 +9,7 @@ import pytest
 from made_tables import accepted, replay
 from measured import config
 from stackwars.study.config import load
-from stackwars.study.results import effects, reference, schema
+from stackwars.study.results import effects, schema, tables
 from stackwars.study.results.effects import decompose, largest, with_ends
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, NOT_SEPARATED
 
@@ -95,7 +95,7 @@ def two_runs(folder, first, second):
 
 
 def of_reference(*runs, column="share"):
-    table = reference.tables(load(source="reference"), list(runs))["effects"]
+    table = tables.reference_tables(load(source="reference"), list(runs))["effects"]
     return table[table["subset"] == "all"].set_index(["effect", "workload"])[column]
 
 

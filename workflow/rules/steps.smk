@@ -71,7 +71,7 @@ STEPS = {
         group=None,
     ),
     "reference_tables": dict(
-        runs="stackwars.study.results.reference",
+        runs="stackwars.study.results.tables",
         reads=[COLUMNS, GRID.accepted()],
         writes=[as_table(path) for path in GRID.reference_paths(*MEASURED_TABLES)],
         step=GRID.reference_args,

@@ -10,6 +10,7 @@ compiler and interaction).
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -151,3 +152,22 @@ def write(frame: pd.DataFrame, path: Path) -> None:
 
 def empty(name: str) -> pd.DataFrame:
     return table(name, [])
+
+
+class Tables:
+    """A folder with the tables of results and their context; each is read on first use."""
+
+    folder: Path
+
+    def table(self, name: str) -> pd.DataFrame:
+        if name not in self._tables:
+            self._tables[name] = read(self.folder / f"{name}.csv")
+        return self._tables[name]
+
+    @cached_property
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    @cached_property
+    def context(self) -> dict:
+        return documents.read(self.folder / "context.json")
