@@ -8,7 +8,7 @@ import pytest
 
 from measured import honest_process
 from stackwars.measure.supervisor import ProcessJob
-from stackwars.study.audits import independent, mutant, subjects
+from stackwars.study.audits import mutant, subjects
 from stackwars.study.audits.subjects import CellSubject, SubjectJob
 
 CHILD = "stackwars.measure.child"
@@ -75,7 +75,7 @@ def cell(folder: Path, dialect: str = "jax") -> CellSubject:
 
 
 def test_medians_are_of_each_process(started, tmp_path):
-    found = independent.audit_independent(cell(tmp_path, "torch"), {"ffn": {"batch": 1}}, 3)
+    found = subjects.audit_independent(cell(tmp_path, "torch"), {"ffn": {"batch": 1}}, 3)
     assert [j.repetition for j in started] == [0, 1, 2]
     (row,) = found["workloads"]
     assert row["ours_ms"] == pytest.approx([10.0, 10.1, 10.2])
@@ -86,7 +86,7 @@ def test_medians_are_of_each_process(started, tmp_path):
 @pytest.mark.parametrize(("ratio", "ok"), [(1.0, True), (1.04, True), (1.06, False), (0.9, False)])
 def test_medians_must_agree(ratio, ok):
     row = {"ours_ms": [10 * ratio, 11 * ratio, 30.0], "third_party_ms": [10.0, 11.0, 12.0]}
-    assert independent.judged(row)["ok"] == ok
+    assert subjects.judged(row)["ok"] == ok
 
 
 def test_dead_output_is_that_of_the_main_function():

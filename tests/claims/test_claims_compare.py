@@ -11,10 +11,9 @@ from made_tables import accepted, cell, comparison
 from snapshots import assert_snapshot
 from stackwars.core import documents, machine
 from stackwars.publish.paper.tables import claims as tables
-from stackwars.study.claims import compare, confirm, definitions
+from stackwars.study.claims import compare, decide, definitions
 from stackwars.study.claims.compare import Stability, between_runs
-from stackwars.study.claims.confirm import Confirmations
-from stackwars.study.claims.decide import decide_all
+from stackwars.study.claims.decide import Confirmations, decide_all
 from stackwars.study.claims.definitions import Claims
 from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset
@@ -201,7 +200,7 @@ def commit(tmp_path, monkeypatch):
         results(repository / "results" / "reference", ratios)
         row["sentence"] = sentence
         (repository / "config").mkdir(exist_ok=True)
-        (repository / confirm.DEFINITIONS).write_text(yaml.safe_dump(document))
+        (repository / compare.DEFINITIONS).write_text(yaml.safe_dump(document))
         machine.git("add", ".")
         machine.git(*AUTHOR, "commit", "--quiet", "--message", "x")
         return machine.git("rev-parse", "--short=12", "HEAD")
@@ -300,4 +299,4 @@ def test_runs_count_for_and_against_a_claim_as_it_is_defined(tmp_path):
 )
 def test_what_is_printed_beside_a_verdict(counts, text, mark):
     row = {"verdict": "supported", **dict(zip(("confirmed", "refuted"), counts, strict=True))}
-    assert (confirm.label(row), tables.confirmed(row)) == (text, mark)
+    assert (decide.label(row), tables.confirmed(row)) == (text, mark)

@@ -10,7 +10,7 @@ from stackwars.measure import workloads
 from stackwars.study.claims import decide, pages
 from stackwars.study.claims.decide import decide as decided
 from stackwars.study.claims.definitions import Claim, is_counted, listed, study_of
-from stackwars.study.claims.verdicts import Tally, counts, margin, quantified
+from stackwars.study.claims.votes import Tally, counts, margin, quantified
 from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE, Folder

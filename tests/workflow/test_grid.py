@@ -255,13 +255,13 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
     assert jobs.pins(wildcards) == "envs/iree.txt"
     assert jobs.lower_pins(wildcards) == "envs/jax.txt"
     command = jobs.command(wildcards, SimpleNamespace(pins="envs/iree.txt", peak="peak.json")).split()
-    assert command[0] == "stackwars.study.audits.mutants"
+    assert command[:3] == ["stackwars.study.audits.subjects", "--audit", "mutants"]
     assert command[-2:] == ["--folder", "results/smoke/audits/kept/mutants-cpu-jax-iree-3.13"]
     job = content(command[command.index("--job") + 1])
     assert (job["module"], job["dialect"], job["lower_pins"]) == ("iree", "jax", "envs/jax.txt")
     files = jobs.sources(wildcards)
     names = (
-        "study/audits/mutants",
+        "study/audits/subjects",
         "core/compilers/iree",
         "measure/stablehlo/lower_jax",
         "measure/workloads/gemm",

@@ -3,7 +3,7 @@
 
 
 # subject: a framework, whose cells are audited, <framework>-<compiler>: replays of its programs, or the name of a pair
-# (stackwars.study.audits.pairs) whose rounds are measured.
+# (stackwars.study.audits.paired) whose rounds are measured.
 rule audit:
     input:
         pins=AUDIT_JOBS.pins,

@@ -1,7 +1,7 @@
 """Checks that a measured process must pass: its times, its outputs, and their parity with a baseline's outputs.
 
 Pure functions of a process's result; tried on processes that are broken on purpose by
-`stackwars.study.audits.mutants`.
+`stackwars.study.audits.subjects`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stackwars.core.launch import REPOSITORY
-from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
+from stackwars.study.claims.votes import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.study.results import verdicts
 
 PAPER = REPOSITORY / "paper"

@@ -25,7 +25,7 @@ from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.publish.paper.values import BASELINE, SUBJECT, listed, values, verdicts
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study import budget
-from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.study.claims.votes import CONTRADICTED, SUPPORTED
 from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema
 from stackwars.study.results.comparisons import EACH_KIND

@@ -34,8 +34,8 @@ from stackwars.publish.paper.tables.compilers import PRODUCTS, predicted
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import compare, definitions
-from stackwars.study.claims.confirm import Confirmations
-from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
+from stackwars.study.claims.decide import Confirmations
+from stackwars.study.claims.votes import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.study.config import CONFIG
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import causes, effects, published, runs, schema, variance

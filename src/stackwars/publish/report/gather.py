@@ -24,9 +24,9 @@ from stackwars.publish.report import raw, tables
 from stackwars.setup.device import CPU
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
-from stackwars.study.claims import confirm, definitions
-from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
-from stackwars.study.claims.votes import votes_for
+from stackwars.study.claims import definitions
+from stackwars.study.claims.decide import label
+from stackwars.study.claims.votes import NOT_TESTABLE, counts, votes_for
 from stackwars.study.keys import Config
 from stackwars.study.printed import OPTIMISED
 from stackwars.study.programs import BASE, native_compiler
@@ -115,7 +115,7 @@ def claims(run: Dataset) -> list[Row]:
     """Return the claims of a run: what confirms each, its votes, and the columns that identify a vote's row."""
     defined = {claim.id: claim for claim in definitions.load().claims}
     table = run.table("claims")
-    labels = [confirm.label(row) for row in table.to_dict("records")]
+    labels = [label(row) for row in table.to_dict("records")]
     rows = tables.records(table.assign(confirmed=labels), CLAIM)
     for row in rows:
         if row["verdict"] != NOT_TESTABLE:  # the votes have the numbers

@@ -17,7 +17,7 @@ from stackwars.study import cells
 from stackwars.study.audits import audit_entries, trials
 from stackwars.study.audits.audit_entries import FAIL, PASS, Audits, Entry, entry, not_run_entry
 from stackwars.study.audits.mutant import HONEST
-from stackwars.study.audits.pairs import KINDS
+from stackwars.study.audits.paired import KINDS
 from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema
 from stackwars.study.results.folder import chosen, parser
@@ -115,7 +115,7 @@ def judge_fences(results: list[dict]) -> Entry:
 
 
 def judge_mutants(results: list[dict]) -> Entry:
-    """Judge what `mutants.audit_mutants` returns of each framework and replay."""
+    """Judge what `subjects.audit_mutants` returns of each framework and replay."""
     if not results:
         return not_run_entry("mutants")
     rows = [(one, row) for one in results for row in one["processes"]]
@@ -136,7 +136,7 @@ def judge_mutants(results: list[dict]) -> Entry:
 
 
 def judge_independent(results: list[dict]) -> Entry:
-    """Judge what `independent.audit_independent` returns of each framework."""
+    """Judge what `subjects.audit_independent` returns of each framework."""
     rows = [(one, row) for one in results for row in one["workloads"]]
     if not rows:
         return not_run_entry("independent")

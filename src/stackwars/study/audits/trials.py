@@ -22,7 +22,7 @@ from scipy import stats
 
 from stackwars.core.ratio import ALPHA, INCONCLUSIVE, LEVEL, POWER, LogRatio, direction
 from stackwars.study.audits.audit_entries import FAIL, PASS, WORST, Entry, entry, label, not_run_entry, percent
-from stackwars.study.audits.pairs import MIXED, SAME
+from stackwars.study.audits.paired import MIXED, SAME
 from stackwars.study.results import pooling
 from stackwars.study.results.verdicts import DECIDED
 

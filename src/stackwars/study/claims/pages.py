@@ -20,8 +20,8 @@ from stackwars.study import config
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import compare, decide, definitions
 from stackwars.study.claims.compare import Stability
-from stackwars.study.claims.confirm import Confirmations, label
-from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
+from stackwars.study.claims.decide import Confirmations, label
+from stackwars.study.claims.votes import NOT_TESTABLE, counts
 from stackwars.study.results import pooling, runs, schema, tables, variance
 from stackwars.study.results.folder import MEASURED, REFERENCE, Folder
 

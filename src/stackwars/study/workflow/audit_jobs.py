@@ -12,9 +12,8 @@ from stackwars.core import compilers
 from stackwars.measure import frameworks, workloads
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study import cells, imports, programs
-from stackwars.study.audits import pairs
-from stackwars.study.audits.paired import PairJob
-from stackwars.study.audits.pairs import Pair
+from stackwars.study.audits import paired
+from stackwars.study.audits.paired import Pair, PairJob
 from stackwars.study.audits.subjects import ReplaySubjectJob, SubjectJob
 from stackwars.study.audits.third_party import HARNESSES
 from stackwars.study.results.folder import Folder
@@ -31,7 +30,6 @@ TIMED_TWICE = ("ffn", "mha", "conv")
 """Basic operations of more than a millisecond, timed at the full sizes in every preset."""
 OF_REPLAYS = ("mutants",)
 """The audits that a replay has too."""
-PAIRED = "stackwars.study.audits.paired"
 PEAKS = ("fences", "mutants")
 """The audits that compare with the machine's peak."""
 
@@ -48,7 +46,8 @@ class Audit:
 
     @property
     def module(self) -> str:
-        return PAIRED if self.pair else f"stackwars.study.audits.{self.name}"
+        name = "paired" if self.pair else "fences" if self.name == "fences" else "subjects"
+        return f"stackwars.study.audits.{name}"
 
     @property
     def dialect(self) -> str:
@@ -62,7 +61,7 @@ class AuditJobs:
         devices = self._config.devices
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
         """Where broken processes run: on the quiet instrument, if there is one."""
-        self._pairs = {(pair.kind, pair.device, pair.name): pair for pair in pairs.all_pairs(self._config)}
+        self._pairs = {(pair.kind, pair.device, pair.name): pair for pair in paired.all_pairs(self._config)}
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config.workloads]
 
     @staticmethod
@@ -80,7 +79,7 @@ class AuditJobs:
 
         :raises WorkflowError: if the configuration does not have its framework, its compiler or the device.
         """
-        if wildcards.audit in pairs.KINDS:
+        if wildcards.audit in paired.KINDS:
             return self._pair(wildcards)
         framework, _, compiler = wildcards.subject.partition("-")
         result = Audit(wildcards.audit, wildcards.device, framework, compiler or None)
@@ -157,8 +156,8 @@ class AuditJobs:
                 f"--precision {self._grid.settings.matmul_precision} {peak}"
             )
         return (
-            f"{audit.module} --job {job_files.planned('audit', self._subject_job(audit))} --pins {input.pins} {peak} "
-            f"{self._numbers(audit)} {folder}"
+            f"{audit.module} --audit {audit.name} --job {job_files.planned('audit', self._subject_job(audit))} "
+            f"--pins {input.pins} {peak} {self._numbers(audit)} {folder}"
         )
 
     def _pair_job(self, pair: Pair) -> PairJob:
