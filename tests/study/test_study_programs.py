@@ -116,4 +116,4 @@ def test_without_a_frontend_or_an_xla_compiler_nobody_judges():
 
 def test_the_judge_is_no_compiler_of_a_cell():
     assert programs.judge_compiler(CONFIG) != programs.native_compiler(CONFIG)
-    assert programs.compiler_module(CONFIG, programs.judge_compiler(CONFIG)) == compilers.XLA
+    assert CONFIG.compilers[programs.judge_compiler(CONFIG)].module == compilers.XLA

@@ -82,7 +82,7 @@ def compilers_of(config: Config, compiler: str, target: str | None = None) -> di
     names = {"compiler": compiler, "evaluator": programs.evaluator(config)}
     options = {"compiler": config.compilers[compiler].options, "evaluator": {}}
     rows = {
-        role: {"name": name, "module": programs.compiler_module(config, name), "options": options[role]}
+        role: {"name": name, "module": config.compilers[name].module, "options": options[role]}
         for role, name in names.items()
     }
     pins = {role: programs.compiler_pins(config, name) for role, name in names.items()}

@@ -133,7 +133,7 @@ class AuditJobs:
             # The independent audit, above, has its own programs.
             modules += workloads.sources("gemm", audit.dialect)
         if audit.compiler:
-            compiler = programs.compiler_module(self._config, audit.compiler)
+            compiler = self._config.compilers[audit.compiler].module
             modules += [
                 f"stackwars.measure.stablehlo.lower_{audit.framework}",
                 f"{compilers.__name__}.{compiler}",
