@@ -8,7 +8,7 @@ import pytest
 from made_tables import pair, pairs
 from stackwars.core.ratio import LogRatio
 from stackwars.study.audits.audit_entries import resolution
-from stackwars.study.audits.trials import aa, mixed, mixed_entry, power, power_entry, rate, trials, unlikely
+from stackwars.study.audits.report import aa, mixed, mixed_entry, power, power_entry, rate, trials, unlikely
 
 
 def test_trials_are_disjoint_rounds_in_the_order_of_time():

@@ -233,20 +233,13 @@ def over_all(table: pd.DataFrame) -> pd.DataFrame:
     """
     by_workload = table[table["workload"] != EVERY]
     means = []
-    for subset, rows in by_workload.groupby("subset", sort=False):
-        for effect, some in rows.groupby("effect", sort=False):
-            if len(some) < 2:
-                continue
-            half = float(stdtrit(len(some) - 1, (1 + LEVEL) / 2) * some["share"].sem())
-            share, names = float(some["share"].mean()), {"subset": subset, "workload": EVERY, "effect": effect}
-            factor = math.exp(math.sqrt(np.mean(np.log(some["factor"]) ** 2)))
-            means.append(
-                {
-                    **names,
-                    "share": share,
-                    "factor": factor,
-                    "share_low": share - half,
-                    "share_high": share + half,
-                }
-            )
+    for (subset, effect), some in by_workload.groupby(["subset", "effect"], sort=False):
+        if len(some) < 2:
+            continue
+        share, half = some["share"].mean(), stdtrit(len(some) - 1, (1 + LEVEL) / 2) * some["share"].sem()
+        means.append({
+            **{"subset": subset, "workload": EVERY, "effect": effect, "share": share},
+            "factor": math.exp(math.sqrt(np.mean(np.log(some["factor"]) ** 2))),
+            **{"share_low": share - half, "share_high": share + half},
+        })  # fmt: skip
     return pd.concat([by_workload, schema.table("effects", means)], ignore_index=True)

@@ -74,7 +74,7 @@ class Raw:
         totals: Counter[tuple[str, str, int]] = Counter()
         for key, result in (*self.cells.items(), *self.replays.items()):
             for process in result["processes"]:
-                seconds = process.get("round_s", process["wall_s"])
+                seconds = process.get("round_s", process["wall_s"])  # not run again, as a lasting failure
                 totals[key.workload, key.device, process["repetition"]] += seconds
         return totals
 

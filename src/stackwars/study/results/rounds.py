@@ -115,7 +115,7 @@ def _replayed(config: Config, valid: dict[Cell, str], replay: ReplayCell, result
         for name, processes in result["natives"].items()
         if name in programs and Cell(name, replay.workload, replay.device) in valid
     }
-    bases = {process["repetition"]: process.get("basis", INTERLEAVED) for process in result["processes"]}
+    bases = {process["repetition"]: process["basis"] for process in result["processes"]}
     for name, native in natives.items():
         sides = {**names, "subject": name, "baseline": name}
         yield from _of_loops(schema.CONTROL, native, programs[name], bases, **sides)
@@ -194,17 +194,15 @@ def _compilers(config: Config, raw: Raw) -> Iterator[Row]:
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    native = {
+    processes = {
         (cell.workload, cell.device, "", cell.framework): values
         for cell, values in raw.cell_values.items()
         if cell in valid
     }
-    replayed = {
-        (replay.workload, replay.device, replay.compiler, name): values
-        for (replay, name), values in raw.replay_values.items()
-    }
-    for (workload, device, compiler, name), values in (native | replayed).items():
-        names = {"workload": workload, "device": device, "compiler": compiler, "subject": name}
+    for (replay, name), values in raw.replay_values.items():
+        processes[replay.workload, replay.device, replay.compiler, name] = values
+    for key, values in processes.items():
+        names = dict(zip(("workload", "device", "compiler", "subject"), key, strict=True))
         for number, value in values.items():
             if value.loops_ms is not None:
                 yield _row(schema.PROCESS, number, value.loops_ms, None, INTERLEAVED, **names)

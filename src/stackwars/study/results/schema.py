@@ -102,25 +102,15 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _numbers(values: pd.Series) -> list[float]:
-    return [math.nan if _is_empty(value) else float(value) for value in values]
-
-
 def _texts(values: pd.Series) -> pd.Series:
-    texts = ["" if _is_empty(value) else str(value) for value in values]
-    return pd.Series(texts, index=values.index, dtype=object)
-
-
-def _is_empty(value: object) -> bool:
-    # Only a missing number differs from itself; this test is faster than pandas'.
-    return value is None or value is pd.NA or value != value
+    return values.astype(object).where(values.notna(), "").map(str).astype(object)
 
 
 def _flags(values: pd.Series) -> pd.Series:
     return values.map(lambda value: {"True": True, "False": False}.get(str(value))).astype(object)
 
 
-_CONVERTED = {"number": _numbers, "text": _texts, "flag": _flags}
+_CONVERTED = {"number": lambda values: values.astype(float), "text": _texts, "flag": _flags}
 _KINDS = {name: column.kind for columns in TABLES.values() for name, column in columns.items()}
 
 
