@@ -59,12 +59,6 @@ def test_undisturbed_series_on_the_other_side_of_one_prevent_a_claim():
     assert first.undisturbed == pytest.approx(math.log(series[0] * series[1]) / 2)
 
 
-def test_rate_has_the_exact_interval():
-    found = rate(3, 60)
-    assert (found["count"], found["rate"]) == (3, 0.05)
-    assert (found["low"], found["high"]) == pytest.approx((0.0104, 0.1392), abs=1e-4)
-
-
 def test_chance_explains_two_of_ten_and_not_five():
     found = [unlikely(rate(count, 10), 0.05, "greater") for count in (2, 5)]
     assert found == [False, True]

@@ -1,7 +1,7 @@
 """The accepted runs, and the tables of the reference that are made from all of them."""
 
 import json
-import shutil
+from pathlib import Path
 
 import pytest
 
@@ -64,49 +64,37 @@ def test_runs_of_an_earlier_protocol_are_not_read(folder):
     assert [run.identity for run in runs.read(folder)] == ["2026-01-01T0000", "2026-02-01T0000"]
 
 
-@pytest.mark.parametrize("name", ["cells.csv", "context.json"])
-def test_a_file_that_is_not_the_accepted_one_is_refused_by_name(folder, name):
-    path = folder / "runs" / "2026-01-01T0000" / name
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(
-        DamagedRunError, match=f"{path}: expected .* digest .*; fix: git checkout {path.parent}"
-    ):
-        runs.read(folder)
-    path.unlink()
-    with pytest.raises(DamagedRunError, match=f"{path}: expected .* got no file; fix"):
-        runs.read(folder)
-    path.write_bytes(whole)
+def _without_cells(run: Path) -> None:
+    digests = json.loads((run / runs.MANIFEST).read_text())
+    del digests["cells.csv"]
+    (run / runs.MANIFEST).write_text(json.dumps(digests))
+
+
+def _cut(run: Path) -> None:
+    whole = (run / "cells.csv").read_bytes()
+    (run / "cells.csv").write_bytes(whole[: len(whole) // 2])
+
+
+MANIFEST = runs.MANIFEST
+DAMAGES = [
+    (_cut, "cells.csv: expected .* digest"),
+    (lambda run: (run / "context.json").unlink(), "context.json: expected .* got no file"),
+    (_without_cells, f"{MANIFEST}: expected the digest .* got none of cells.csv"),
+    (lambda run: (run / runs.CONFIRMATION).write_text("{}"), f"{runs.CONFIRMATION}: .* digest no file, got"),
+    (lambda run: (run / MANIFEST).unlink(), f"{MANIFEST}: expected"),
+    *(
+        (lambda run, text=text: (run / MANIFEST).write_text(text), f"{MANIFEST}: expected")
+        for text in ("", "{", "[1, 2]", "7", "null")
+    ),
+]
+
+
+@pytest.mark.parametrize(("damage", "said"), DAMAGES)
+def test_a_damaged_run_is_refused_by_the_name_of_the_file(folder, damage, said):
+    run = folder / "runs" / "2026-01-01T0000"
     assert len(runs.read(folder)) == 2
-
-
-def test_a_file_that_the_manifest_does_not_name_is_refused(folder):
-    manifest = folder / "runs" / "2026-01-01T0000" / runs.MANIFEST
-    digests = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps({name: digest for name, digest in digests.items() if name != "cells.csv"}))
-    with pytest.raises(
-        DamagedRunError, match=r"manifest\.json: expected the digest .* got none of cells\.csv; fix"
-    ):
-        runs.read(folder)
-    manifest.write_text(json.dumps(digests))
-    (manifest.parent / runs.CONFIRMATION).write_text("{}")
-    with pytest.raises(DamagedRunError, match=r"confirmation\.json: .* digest no file, got"):
-        runs.read(folder)
-    shutil.rmtree(manifest.parent)
-    (folder / "runs" / "a_folder_without_a_run").mkdir()
-    with pytest.raises(DamagedRunError, match=r"a_folder_without_a_run/manifest\.json: expected"):
-        runs.read(folder)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "7", "null", None])
-def test_a_manifest_that_is_cut_or_missing_is_named(folder, text):
-    manifest = folder / "runs" / "2026-01-01T0000" / runs.MANIFEST
-    manifest.unlink()
-    if text is not None:
-        manifest.write_text(text)
-    with pytest.raises(
-        DamagedRunError, match=rf"^{manifest}: expected .*; fix: git checkout {manifest.parent}$"
-    ):
+    damage(run)
+    with pytest.raises(DamagedRunError, match=f"^{run}/{said}.*; fix: git checkout {run}$"):
         runs.read(folder)
 
 
