@@ -157,18 +157,12 @@ def _by_key(dataset: Dataset) -> dict[tuple, dict]:
 def _cells(run: Dataset, reference: Dataset) -> list[dict]:
     """Return the status in both of every native cell that both ran: in the newest run, if there are several."""
     keys, sides = ["workload", "framework", "device"], []
-    for dataset in (run, reference):
+    for side, dataset in (("run", run), ("reference", reference)):
         cells = dataset.table("cells")
         cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != Status.NOT_RUN)]
-        cells = cells.sort_values("run", kind="stable")
-        places = cells[keys].itertuples(index=False, name=None)
-        sides.append(dict(zip(places, cells["status"], strict=True)))
-    statuses, others = sides
-    return [
-        {**dict(zip(keys, key, strict=True)), "reference": others[key], "run": status}
-        for key, status in statuses.items()
-        if key in others
-    ]
+        newest = cells.sort_values("run", kind="stable").drop_duplicates(keys, keep="last")
+        sides.append(newest[[*keys, "status"]].rename(columns={"status": side}))
+    return sides[0].merge(sides[1], on=keys)[[*keys, "reference", "run"]].to_dict("records")
 
 
 def summary(document: dict) -> str:
