@@ -30,6 +30,7 @@ from stackwars.study.claims.definitions import Claim, is_counted, study_of
 from stackwars.study.claims.votes import (
     CLAIM_VERDICTS,
     CONTRADICTED,
+    DECISIONS,
     NOT_TESTABLE,
     SUPPORTED,
     Vote,
@@ -57,7 +58,6 @@ NOT_REPRODUCED = "not reproduced"
 NOT_DECIDED_HERE = "not decided here"
 NOT_MEASURED_HERE = "not measured here"
 NOT_DECIDED_THERE = "not decided in the reference"
-_DECIDED = (SUPPORTED, CONTRADICTED)
 OPEN, SPLIT, UNMEASURED = "open", "split", "unmeasured"
 HERE = {
     SUPPORTED: "Supported here",
@@ -91,11 +91,11 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
 
 
 def outcome(reference: str, run: str) -> str:
-    if reference not in _DECIDED:
+    if reference not in DECISIONS:
         return NOT_DECIDED_THERE
     if run == NOT_TESTABLE:
         return NOT_MEASURED_HERE
-    if run not in _DECIDED:
+    if run not in DECISIONS:
         return NOT_DECIDED_HERE
     return REPRODUCED if run == reference else NOT_REPRODUCED
 
@@ -173,7 +173,7 @@ def summary(document: dict) -> str:
     words = (REPRODUCED, NOT_REPRODUCED, NOT_DECIDED_HERE, NOT_MEASURED_HERE)
     outcomes = [claim["outcome"] for claim in claims]
     reproduced, not_reproduced, open_here, not_measured = map(outcomes.count, words)
-    decided = sum(claim["reference"] in _DECIDED for claim in claims)
+    decided = sum(claim["reference"] in DECISIONS for claim in claims)
     inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
     sides = [ratio["same_side"] for ratio in ratios if ratio["same_side"] is not None]
     same = sum(cell["run"] == cell["reference"] for cell in cells)

@@ -23,9 +23,8 @@ from stackwars.core.lines import fold
 from stackwars.study.claims import definitions, needs
 from stackwars.study.claims.definitions import Claim, ClaimError, Claims, study_of
 from stackwars.study.claims.votes import (
-    CONTRADICTED,
+    DECISIONS,
     NOT_TESTABLE,
-    SUPPORTED,
     Vote,
     evidence,
     judge,
@@ -40,8 +39,6 @@ from stackwars.study.results.folder import REFERENCE_TABLES, Folder, chosen, par
 from stackwars.study.results.runs import CONFIRMATION, Run
 from stackwars.study.results.schema import is_missing
 from stackwars.study.studies import measured_studies
-
-DECIDED = {SUPPORTED, CONTRADICTED}
 
 
 @dataclass(frozen=True)
@@ -162,10 +159,10 @@ class Confirmations:
         """Return the verdict before each run that tested a decided claim, and whether it held; None if undecided."""
         digest = definitions.digest(**vars(claim))
         return [
-            (row["reference"], row["run"] == row["reference"] if row["run"] in DECIDED else None)
+            (row["reference"], row["run"] == row["reference"] if row["run"] in DECISIONS else None)
             for document in self._documents
             for row in document["claims"]
-            if row["definition"] == digest and row["reference"] in DECIDED and row["run"] != NOT_TESTABLE
+            if row["definition"] == digest and row["reference"] in DECISIONS and row["run"] != NOT_TESTABLE
         ]
 
     def summary(self, claims: Iterable[Claim]) -> str:
@@ -202,7 +199,7 @@ def label(row: Row) -> str:
 
     Nothing for a claim about counts, or one that is not decided and that no run speaks against.
     """
-    if is_missing(row.get("confirmed")) or (row["verdict"] not in DECIDED and not row["refuted"]):
+    if is_missing(row.get("confirmed")) or (row["verdict"] not in DECISIONS and not row["refuted"]):
         return ""
     parts = [f"confirmed by {row['confirmed']:.0f}"] if row["confirmed"] else []
     parts += [f"{row['refuted']:.0f} against"] if row["refuted"] else []

@@ -32,6 +32,7 @@ from stackwars.study.results.verdicts import COMPILER, DECIDED, FRONTEND, NO_DAT
 SUPPORTED = "supported"
 CONTRADICTED = "contradicted"
 NOT_TESTABLE = "not testable here"
+DECISIONS = (SUPPORTED, CONTRADICTED)
 CLAIM_VERDICTS = (SUPPORTED, CONTRADICTED, NOT_DECIDED, NOT_TESTABLE)
 FOR, AGAINST, OPEN = "for", "against", "open"
 MANY = 7
@@ -304,7 +305,7 @@ def judge(claim: Claim, votes: list[Vote], without: Without) -> tuple[str, str]:
     """
     quantifier, cast = claim.query["quantifier"], tally(votes)
     verdict, count = quantified(quantifier, cast), margin(quantifier, cast)
-    if verdict not in (SUPPORTED, CONTRADICTED):
+    if verdict not in DECISIONS:
         return verdict, count
     winning = 0 if verdict == SUPPORTED else 1
     lost = [
