@@ -89,12 +89,12 @@ DAMAGES = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "said"), DAMAGES)
-def test_a_damaged_run_is_refused_by_the_name_of_the_file(folder, damage, said):
+@pytest.mark.parametrize(("damage", "message"), DAMAGES)
+def test_a_damaged_run_is_refused_by_the_name_of_the_file(folder, damage, message):
     run = folder / "runs" / "2026-01-01T0000"
     assert len(runs.read(folder)) == 2
     damage(run)
-    with pytest.raises(DamagedRunError, match=f"^{run}/{said}.*; fix: git checkout {run}$"):
+    with pytest.raises(DamagedRunError, match=f"^{run}/{message}.*; fix: git checkout {run}$"):
         runs.read(folder)
 
 

@@ -158,7 +158,7 @@ def test_every_workload_of_the_lecture_has_all_three_frameworks():
     assert set(found.device) == {"A100"}
 
 
-def published_beside(workload: str = "gemm", ratio: float = 2.0, **columns):
+def with_published(workload: str = "gemm", ratio: float = 2.0, **columns):
     """The row of a comparison with what is published beside it."""
     table = schema.table("comparisons", [comparison(workload, ratio, **columns)])
     return published.compared(table).iloc[0]
@@ -166,7 +166,7 @@ def published_beside(workload: str = "gemm", ratio: float = 2.0, **columns):
 
 def test_pairs_of_the_lecture_s_frameworks_stand_beside_its_times():
     names = {"subject": "torch_inductor", "baseline": "torch_eager", "quantity": "pairwise"}
-    found = published_beside("elementwise_chain", verdict="faster", **names)
+    found = with_published("elementwise_chain", verdict="faster", **names)
     assert found["published_ratio"] == pytest.approx(1 / 6.7, rel=0.02)
     assert found["agreement"] == "agrees"
 
@@ -176,7 +176,7 @@ def test_pairs_of_the_lecture_s_frameworks_stand_beside_its_times():
     {"subject": "torch_inductor", "baseline": "torch_eager"},
 ])  # fmt: skip
 def test_what_was_not_published_has_nothing_beside_it(columns):
-    found = published_beside(**columns)
+    found = with_published(**columns)
     assert pd.isna(found["published_ratio"]) and found["agreement"] == ""
 
 

@@ -24,7 +24,6 @@ from stackwars.study.results import (
     comparisons,
     effects,
     exact,
-    pooling,
     programs,
     raw,
     rounds,
@@ -32,7 +31,7 @@ from stackwars.study.results import (
     schema,
 )
 from stackwars.study.results.folder import Folder, command
-from stackwars.study.results.pooling import RunTable
+from stackwars.study.results.pooling import RunTable, pool
 from stackwars.study.results.programs import TARGET
 from stackwars.study.results.raw import Raw
 from stackwars.study.results.runs import Run
@@ -149,7 +148,7 @@ def pooled(config: Config, accepted: list[Run]) -> pd.DataFrame:
         parts = (run.table(name) for name in ("rounds", "cells", "programs"))
         table = schema.table("comparisons", comparisons.rows(config, *parts))
         run_tables.append(RunTable(run.identity, run.machine, table))
-    return comparisons.add_verdicts(pooling.pool(run_tables))
+    return comparisons.add_verdicts(pool(run_tables))
 
 
 def _across_runs(config: Config, accepted: list[Run]) -> RunTable:
