@@ -135,7 +135,8 @@ def validate(document: Any) -> Config:
     :raises ConfigError: for the first key or value that cannot be used.
     """
     try:
-        result = Config.model_validate(document, context=_names(document))
+        # First any name is accepted: which there are, the document says itself.
+        result = Config.model_validate(document, context=_names(Config.model_validate(document)))
     except ImportError as error:  # a half-written workload, which it names with its file
         raise UnreadableError(error) from None
     except ValidationError as error:
@@ -146,19 +147,11 @@ def validate(document: Any) -> Config:
     return _fitted(result)
 
 
-def _names(document: Any) -> dict[str, list[str]]:
+def _names(config: Config) -> dict[str, list[str]]:
     """Return the names that values may have: names of this repository's modules, and of the configuration."""
-
-    def keys(key: str) -> list[str]:
-        rows = document.get(key) if isinstance(document, dict) else None
-        return [row for row in rows if isinstance(row, str)] if isinstance(rows, dict) else []
-
     known = workloads.names()
-    studied = document.get("studies") if isinstance(document, dict) else None
-    rows = [*(studied.values() if isinstance(studied, dict) else ()), document]
-    lists = [row.get("workloads") for row in rows if isinstance(row, dict)]
-    named = [name for row in lists if isinstance(row, list) for name in row if isinstance(name, str)]
-    labelled = [name for name in dict.fromkeys(named) if sized.AT in name and sized.base(name) in known]
+    listed = [name for row in (*config.studies.values(), config) for name in row.workloads or ()]
+    labelled = [name for name in dict.fromkeys(listed) if sized.AT in name and sized.base(name) in known]
     return {
         "workload": [*known, *labelled],
         "batched": [name for name in known if "batch" in workloads.load(name).SIZES],
@@ -169,11 +162,11 @@ def _names(document: Any) -> dict[str, list[str]]:
         "module": names(),
         "frontend": stablehlo.frontends(),
         "dividing": stablehlo.dividing(),
-        "asked": keys("frameworks"),
-        "compiler": keys("compilers"),
-        "target": keys("targets"),
-        "preset": keys("presets"),
-        "study": keys("studies"),
+        "asked": list(config.frameworks),
+        "compiler": list(config.compilers),
+        "target": list(config.targets),
+        "preset": list(config.presets),
+        "study": list(config.studies),
     }
 
 
