@@ -159,7 +159,8 @@ def test_fences(broken):
 ])  # fmt: skip
 def test_the_committed_entries_follow_from_their_figures(name, judge, figure):
     [known] = [one for one in audit_entries.read(REFERENCE / "audits.json").entries if one["id"] == name]
-    assert judge(known["figures"][figure]) == known
+    # An audit of trials that failed had its consequence in its entry until `resolution` took it over.
+    assert judge(known["figures"][figure]) == known | {"consequence": ""}
 
 
 HONEST, MUTANT = MUTANTS["processes"]
