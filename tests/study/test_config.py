@@ -180,15 +180,6 @@ def test_half_written_workload_is_named_with_its_file(tmp_path, monkeypatch):
         load()
 
 
-def test_new_workload_goes_to_every_compiler_unless_it_is_excluded():
-    config = load()
-    study = config.studies["tables"].changed(workloads=["gemm", "fresh"])
-    config = config.changed(workloads=["gemm", "fresh"], studies={"tables": study})
-    assert ("fresh", "jaxlib-0.10.2") in {(r.workload, r.compiler) for r in programs.replays(config)}
-    without = config.changed(presets={"full": config.chosen.changed(exclude_programs=["fresh"])})
-    assert {replay.workload for replay in programs.replays(without)} == {"gemm"}
-
-
 @pytest.mark.parametrize(
     ("inputs", "given", "sizes"),
     [
