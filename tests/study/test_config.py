@@ -11,8 +11,8 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
 from stackwars.study import programs
 from stackwars.study.config import CONFIG as FILE
-from stackwars.study.config import ConfigError, load, ordered, read, validate
-from stackwars.study.keys import PAGE, page, read_step
+from stackwars.study.config import PAGE, ConfigError, load, ordered, page, read, validate
+from stackwars.study.keys import read_step
 
 
 def down(config: dict, path: str) -> tuple[Any, Any]:
@@ -211,7 +211,7 @@ def test_a_step_reads_what_was_validated(tmp_path):
 
 def test_the_page_of_keys_is_current():
     is_current = PAGE.read_text(encoding="utf-8") == page()
-    assert is_current, "config/README.md says something else; fix: .venv/bin/python -m stackwars.study.keys"
+    assert is_current, "config/README.md says something else; fix: .venv/bin/python -m stackwars.study.config"
     for key in ("settings.seed", "presets.<name>.sizes", "growth.series[].values"):
         assert f"`{key}`" in page()
 
