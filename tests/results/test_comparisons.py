@@ -16,21 +16,6 @@ from stackwars.study.results import programs, published, schema, verdicts
 from stackwars.study.results.verdicts import agreement, amount, largest_batch, runs_by_times, shape
 
 JAX, TORCH = cell("jax"), cell("torch_xla")
-STEADY = (2.1, 2.0, 1.96)
-REPLAY = (1.8, 1.71, 1.67)
-
-
-def split(calls=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), compiler=OLD, **changes):
-    """comparisons.csv of GEMM: native ratios, and those of both programs in a compiler."""
-    where = {"compiler": compiler}
-    paired = rounds("replay", "torch_xla", program, **where) + rounds("native", "torch_xla", calls, **where)
-    rest = [one / other for one, other in zip(calls, program, strict=False)]
-    paired += rounds("everything else", "torch_xla", tuple(rest), **where)
-    margins = tuple(one / other for one, other in zip(program, rest, strict=False))
-    paired += rounds("margin", "torch_xla", margins, **where)
-    paired += rounds("control", "jax", control, **where, subject_ms=2.0, baseline_ms=0.7)
-    programs = [replay(name, compiler) for name in ("jax", "torch_xla")]
-    return compared([JAX, TORCH, *programs], paired, **changes)
 
 
 def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_here_none():
@@ -45,9 +30,10 @@ def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_her
 
 def test_only_the_native_compiler_has_native_calls_and_a_control():
     own = {"native", "everything else", "margin", "control"}
-    assert not own & set(split(compiler=NEW)["quantity"])
+    cells = [JAX, TORCH, replay("jax", NEW), replay("torch_xla", NEW)]
+    assert not own & set(compared(cells)["quantity"])
     native = {NEW: {"environment": "an-xla", "native": True}}
-    assert own <= set(split(compiler=NEW, compilers=native)["quantity"])
+    assert own <= set(compared(cells, compilers=native)["quantity"])
 
 
 def test_rounds_without_a_ratio_say_why():
@@ -70,13 +56,10 @@ def test_forms_of_two_nodes_are_not_compared():
         assert len(table[table["quantity"] == "form"]) == count
 
 
-def form(*cells, **where):
-    return only(compared(cells), quantity="form", workload="unrolled_rnn", **where)
-
-
 def test_a_form_is_compared_with_the_plain_form_in_the_same_framework():
     scan = [timed("jax", "scan_rnn", 2.0), timed("numpy", "scan_rnn", 7.0)]
-    found = form(*scan, timed("jax", "unrolled_rnn", 1.0))
+    table = compared([*scan, timed("jax", "unrolled_rnn", 1.0)])
+    found = only(table, quantity="form", workload="unrolled_rnn")
     assert tuple(found[["subject", "baseline", "baseline_workload"]]) == ("jax", "jax", "scan_rnn")
     assert (found["variant"], found["ratio"], found["verdict"]) == ("steady", pytest.approx(0.5), "faster")
     # Two equal errors: their root sum of squares, with the degrees of freedom of the fewer processes.
