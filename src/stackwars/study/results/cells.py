@@ -362,7 +362,7 @@ def _of_program(raw: Raw, replay: ReplayCell, result: dict, name: str) -> Row:
 def grown(raw: Raw) -> Iterator[Row]:
     """Yield a row for each value of a growing size, and for each call of a process of several shapes.
 
-    A process of several shapes without a call has one row.
+    A process of several shapes that failed has one row.
     """
     series_nodes: dict[tuple[str, str], set[str]] = {}
     for point, process in raw.growth.items():
