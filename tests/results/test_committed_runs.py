@@ -71,11 +71,11 @@ def again(tmp_path_factory, newest):
     return folder
 
 
-@pytest.mark.parametrize("name", ["cells", "programs", "rounds", "comparisons"])
+@pytest.mark.parametrize("name", ["cells", "programs", "rounds", "comparisons", "profile", "values"])
 def test_tables_follow_from_the_committed_measurements(newest, again, name):
     keys = schema.KEYS[name] + (["round", "basis"] if name == "rounds" else [])
     found = schema.read(again[name])
-    assert len(found) > (40 if name == "programs" else 100)  # its programs without those of targets
+    assert len(found) > (40 if name in ("programs", "values") else 100)  # its programs without those of targets
     assert_rows_known(recorded(found, newest, name), newest.table(name), keys)
 
 
