@@ -18,7 +18,7 @@ import statistics
 from collections.abc import Iterator
 
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 from stackwars.core.documents import Row, event
 from stackwars.core.outcome import Status
@@ -249,7 +249,7 @@ def _logarithm(cell: Row, stage: str) -> tuple[float, float | None, float] | Non
     if is_missing(low) or processes < 2:
         return math.log(value), None, processes
     half = math.log(high / low) / 2
-    return math.log(value), half / float(stats.t.ppf((1 + LEVEL) / 2, processes - 1)), processes
+    return math.log(value), half / float(stdtrit(processes - 1, (1 + LEVEL) / 2)), processes
 
 
 def _scaling(grown: pd.DataFrame) -> Iterator[Row]:
