@@ -26,8 +26,7 @@ from stackwars.study.results import program_forms, programs, tables
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
 from stackwars.study.workflow import devices
-from stackwars.study.workflow.compiled_jobs import check_job, expected_job, lower_job
-from stackwars.study.workflow.measured_jobs import replay_job
+from stackwars.study.workflow.jobs import check_job, expected_job, lower_job, replay_job
 from toy_checkout import SETTINGS
 
 WHY = "libtpu==0.0.21 has no wheels with a matching Python ABI tag"

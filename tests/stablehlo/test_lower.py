@@ -24,8 +24,7 @@ from stackwars.measure.supervisor import supervise
 from stackwars.measure.workloads.train_mlp import WORKLOAD as train_mlp
 from stackwars.study import config, sharding
 from stackwars.study.programs import Program
-from stackwars.study.workflow.compiled_jobs import lower_job
-from stackwars.study.workflow.measured_jobs import sharded_job
+from stackwars.study.workflow.jobs import lower_job, sharded_job
 
 FULL = config.load()
 SMOKE = config.load(preset="smoke")

@@ -17,8 +17,7 @@ from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import ensure
 from stackwars.study import config, programs, sharding
 from stackwars.study.sharding import Point
-from stackwars.study.workflow.compiled_jobs import compile_job, lower_job
-from stackwars.study.workflow.measured_jobs import sharded_job
+from stackwars.study.workflow.jobs import compile_job, lower_job, sharded_job
 
 SMOKE = config.load(preset="smoke")
 WRONG = """

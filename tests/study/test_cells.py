@@ -5,7 +5,7 @@ from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell, asked
 from stackwars.study.config import load
 from stackwars.study.growth import Point
-from stackwars.study.workflow.measured_jobs import sharded_job
+from stackwars.study.workflow.jobs import sharded_job
 
 CONFIG = load()
 TABLES = CONFIG.studies["tables"]

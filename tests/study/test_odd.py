@@ -6,7 +6,7 @@ from stackwars.measure import workloads
 from stackwars.study import programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program
-from stackwars.study.workflow.compiled_jobs import lower_job
+from stackwars.study.workflow.jobs import lower_job
 
 CONFIG = load()
 ROWS = CONFIG.odd_sizes

@@ -7,7 +7,7 @@ from stackwars.measure import workloads
 from stackwars.study import programs, replay_causes
 from stackwars.study.config import load
 from stackwars.study.programs import Program
-from stackwars.study.workflow import measured_jobs
+from stackwars.study.workflow import jobs
 
 CONFIG = load()
 CELLS_ALONE = [row.changed(compare=["cells"]) for row in CONFIG.comparisons]
@@ -27,7 +27,7 @@ def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s(
     study = CONFIG.studies["tables"].changed(programs=frameworks, targets=targets)
     chosen = CONFIG.changed(comparisons=both, workloads=["bert_base"], studies={"tables": study})
     assert len(frameworks) > 2
-    job = measured_jobs.replay_job(chosen, programs.replays(chosen)[0])
+    job = jobs.replay_job(chosen, programs.replays(chosen)[0])
     assert job.baseline == "jax"
     assert list(job.programs)[: len(frameworks)] == frameworks
     compiled = [c.program.framework for c in programs.compilations(chosen)]
@@ -57,7 +57,7 @@ def test_a_search_has_the_programs_of_the_replay_and_an_evaluator_that_every_com
     both = CONFIG.changed(measure=["tables", "matrix"])
     replay = next(one for one in programs.searched(both) if one.compiler == "jaxlib-0.10.2-no-ynn")
     job = replay_causes.job(both, replay)
-    assert set(job.programs) == set(measured_jobs.replay_job(both, replay).programs)
+    assert set(job.programs) == set(jobs.replay_job(both, replay).programs)
     assert job.pair == ["torch_xla", "jax"]
     assert job.compiler["options"] == CONFIG.compilers[replay.compiler].options
     assert (job.evaluator["name"], job.evaluator["options"]) == ("jaxlib-0.7.1", {})

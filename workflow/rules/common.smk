@@ -9,7 +9,8 @@ from stackwars.study.imports import digest
 from stackwars.study.workflow import audit_jobs, explain, kinds, radar
 from stackwars.study.workflow.claim_jobs import ClaimJobs
 from stackwars.study.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
-from stackwars.study.workflow.jobs import KINDS, Jobs, step_digest
+from stackwars.study.workflow.jobs import KINDS
+from stackwars.study.workflow.kinds import step_digest
 from stackwars.measure.workloads import sized
 
 try:
@@ -22,7 +23,6 @@ try:
 except (ConfigError, definitions.ClaimError) as error:
     raise WorkflowError(str(error)) from None
 
-JOBS = Jobs(GRID)
 AUDIT_JOBS = audit_jobs.AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
 

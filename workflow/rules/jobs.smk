@@ -12,11 +12,11 @@ for kind, row in KINDS.items():
         name:
             kind
         input:
-            **JOBS.inputs(kind),
+            **row.rule_inputs(GRID),
         output:
-            **JOBS.outputs(kind),
+            **row.rule_outputs(GRID),
         log:
-            JOBS.log(kind),
+            row.log(GRID),
         priority: row.priority
         group:
             row.group
@@ -24,7 +24,7 @@ for kind, row in KINDS.items():
         resources:
             **MACHINES[row.machine][1],
         params:
-            **JOBS.params(kind),
+            **row.params(GRID, kind),
         # The command is a parameter: this text is read when a job starts, and the loop has ended by then.
         shell:
             "python -m {params.command} {params.job} {params.arguments} >{log} 2>&1"
