@@ -156,4 +156,4 @@ smoke test: NEEDED = all
 
 set-up:
 	@STUDIES='$(NEEDED)' envs/setup.sh
-	$(if $(filter $@,$(MAKECMDGOALS)),@.venv/bin/python -m stackwars.setup.needed $(ASKED_STUDIES))
+	$(if $(filter $@,$(MAKECMDGOALS)),@.venv/bin/python -m stackwars.setup.environments --studies $(ASKED_STUDIES))

@@ -11,7 +11,7 @@ from subprocess import CompletedProcess, check_output
 import pytest
 
 from machine import Debian, available
-from stackwars.setup import needed
+from stackwars.setup import environments
 from stackwars.study.config import load
 
 pytestmark = [pytest.mark.env, pytest.mark.slow]
@@ -70,7 +70,7 @@ def programs() -> dict[str, str]:
         if row.environments:
             code = CODE.format(f"measure.frameworks.{name}", "Session", "'highest'")
             found.setdefault(row.environments["cpu"], code)
-    return {name: code for name, code in found.items() if name in needed.of_studies(["tables"])}
+    return {name: code for name, code in found.items() if name in environments.of_studies(["tables"])}
 
 
 PROGRAMS = programs()
