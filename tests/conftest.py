@@ -17,7 +17,7 @@ from stackwars.study.results.folder import Folder
 
 LONGEST = (
     "workflow/test_smoke.py", "explain/test_compile_time.py", "workloads/test_workload_dialects.py",
-    "workflow/test_endings.py", "workflow/test_failures.py", "workflow/test_minutes.py",
+    "workflow/test_toy_study.py",
 )  # fmt: skip
 """Files whose tests take over a minute together, the longest first."""
 

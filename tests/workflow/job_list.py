@@ -15,14 +15,17 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from checkout import copy_checkout
 from running import run
+from stackwars.study.claims import definitions
 from stackwars.study.config import load
 
 JOBS = Path(__file__).with_name("jobs.txt")
 CONFIG = load()
+CLAIMS = [f"claim_{claim.id}" for claim in definitions.load().claims]
+"""Targets that are planned with every study; the list is without their jobs."""
 COMMANDS = {
     "preset full": ("all",),
     "preset smoke": ("all", "--config", "preset=smoke"),
-    "every study": ("results", "--config", f"measure=[{','.join(CONFIG.studies)}]"),
+    "every study": ("results", *CLAIMS, "--config", f"measure=[{','.join(CONFIG.studies)}]"),
 }
 """{section of the file: arguments of Snakemake}."""
 AXES = (
@@ -51,7 +54,7 @@ def listing(section: str, checkout: Path) -> str:
     lines: Iterable[str] = {
         f"{rule} {output[1]}"
         for rule, block in plan(section, checkout)
-        if (output := re.search(r"^ +output: ([^,\n]+)", block, re.M))
+        if (output := re.search(r"^ +output: ([^,\n]+)", block, re.M)) and "/claims/" not in output[1]
     }
     for names in AXES:
         groups: dict[str, list[str]] = {}
