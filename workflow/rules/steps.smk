@@ -187,6 +187,11 @@ rule results:
         GRID.result_paths("reproduction_text"),
 
 
+rule audits:
+    input:
+        f"{CELLS}/audits.json",
+
+
 # snakemake claim_<id>: what the claim needs, and then its verdict.
 for decided in CLAIMS.claims:
 
