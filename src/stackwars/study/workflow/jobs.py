@@ -68,8 +68,9 @@ LAST = -1_000_000_000
 # Cells
 
 
-def cell_job(grid: Grid, cell: Cell) -> ProcessJob:
-    config, partner = grid.config, grid.partner(cell)
+def _cell(grid: Grid, wildcards: Wildcards) -> ProcessJob:
+    config, cell = grid.config, kinds.named(Cell, wildcards)
+    partner = grid.partner(cell)
     written = {"forms": cell.workload in config.paper.forms, "writes_files": True}
     side = partner and {
         "framework": partner.framework,
@@ -82,7 +83,7 @@ def cell_job(grid: Grid, cell: Cell) -> ProcessJob:
 
 def _cell_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
     """Return the files of the cell, of its partner, and of the replay in its rounds."""
-    cell = kinds.cell_of(wildcards)
+    cell = kinds.named(Cell, wildcards)
     replay = grid.replay_in(cell)
     files = programs.replay_sources(grid.config, replay.compiler, replay.workload) if replay else []
     sides = [side for side in (cell, grid.partner(cell)) if side]
@@ -90,13 +91,13 @@ def _cell_sources(grid: Grid, wildcards: Wildcards) -> list[str]:
 
 
 def _partner_pins(grid: Grid, wildcards: Wildcards) -> str | list:
-    partner = grid.partner(kinds.cell_of(wildcards))
+    partner = grid.partner(kinds.named(Cell, wildcards))
     return cells.pins(grid.config, partner.framework, partner.device) if partner else []
 
 
 def _joined(grid: Grid, wildcards: Wildcards) -> list[str]:
     """Return the files of the replay that takes part in a cell's rounds; [] without one."""
-    replay = grid.replay_in(kinds.cell_of(wildcards))
+    replay = grid.replay_in(kinds.named(Cell, wildcards))
     if replay is None:
         return []
     check = Path(grid.root, programs.check_path(replay.compiler, replay.workload))
@@ -104,13 +105,13 @@ def _joined(grid: Grid, wildcards: Wildcards) -> list[str]:
 
 
 def _joined_pins(grid: Grid, wildcards: Wildcards) -> str | list:
-    replay = grid.replay_in(kinds.cell_of(wildcards))
+    replay = grid.replay_in(kinds.named(Cell, wildcards))
     return programs.compiler_pins(grid.config, replay.compiler) if replay else []
 
 
 def _cell_arguments(grid: Grid, wildcards: Wildcards) -> str:
     """Return the arguments of a cell: its rounds, and the job of that replay."""
-    cell = kinds.cell_of(wildcards)
+    cell = kinds.named(Cell, wildcards)
     result = _rounds(grid, cell.framework, cell.workload, cell.device)
     if replay := grid.replay_in(cell):
         result += f" --replay {job_files.planned('joined', replay_job(grid.config, replay))}"
@@ -156,29 +157,25 @@ def _replayed_cells(grid: Grid, wildcards: Wildcards) -> list[Cell]:
 
 def _replay(grid: Grid, wildcards: Wildcards) -> ReplayCellJob:
     folders = {cell.framework: f"{grid.measured}/{cell.path}" for cell in _replayed_cells(grid, wildcards)}
-    return ReplayCellJob(replay=replay_job(grid.config, kinds.replay_of(wildcards)), cells=folders)
+    return ReplayCellJob(replay=replay_job(grid.config, kinds.named(ReplayCell, wildcards)), cells=folders)
 
 
 # Growing sizes
 
 
-def growth_job(config: Config, point: GrowthPoint) -> ProcessJob:
+def _growth_point(grid: Grid, wildcards: Wildcards) -> GrowthPoint:
+    point = kinds.named(GrowthPoint, wildcards)
+    return kinds.configured("growth", growth.all_points(grid.config), point)
+
+
+def _growth(grid: Grid, wildcards: Wildcards) -> ProcessJob:
+    config, point = grid.config, _growth_point(grid, wildcards)
     settings = cells.measuring(config, point.workload) | growth.SETTINGS
     if shapes := growth.values(config, point):
         settings |= {"size": point.size, "values": shapes}
     names = {"framework": point.framework, "workload": point.workload, "device": CPU}
     sizes = growth.sizes(config, point)
     return filled(ProcessJob, config, **names, sizes=sizes, settings=settings, expected="")
-
-
-def _growth_point(grid: Grid, wildcards: Wildcards) -> GrowthPoint:
-    point = GrowthPoint(wildcards.framework, wildcards.workload, wildcards.size, wildcards.value)
-    return kinds.configured("growth", growth.all_points(grid.config), point)
-
-
-def _growth_cell(grid: Grid, wildcards: Wildcards) -> Cell:
-    point = _growth_point(grid, wildcards)
-    return Cell(point.framework, point.workload, CPU)
 
 
 # Several devices
@@ -226,11 +223,6 @@ def check_job(config: Config, compiler: str, workload: str, variant: str) -> Che
     )
 
 
-def optimise_job(config: Config) -> OptimiseJob:
-    timeout_s = cells.settings(config).compile_timeout_s
-    return filled(OptimiseJob, config, compiler=programs.native_compiler(config), timeout_s=timeout_s)
-
-
 def compile_job(config: Config, compilation: Compilation) -> CompileJob:
     """Return the job that compiles a program for a target.
 
@@ -238,11 +230,6 @@ def compile_job(config: Config, compilation: Compilation) -> CompileJob:
     """
     code = 0 if parallel.is_variant(compilation.program.variant) else None
     return filled(CompileJob, config, **_compiling(config, compilation), assumed_code_bytes=code)
-
-
-def largest_batch_job(config: Config, compilation: Compilation) -> LargestBatchJob:
-    limit = cells.settings(config).largest_batch_compilations
-    return filled(LargestBatchJob, config, **_compiling(config, compilation), limit=limit)
 
 
 def _compiling(config: Config, compilation: Compilation) -> dict[str, Any]:
@@ -304,8 +291,8 @@ def _code_source(grid: Grid, wildcards: Wildcards) -> str | list:
 
 
 def _memory(grid: Grid, wildcards: Wildcards) -> MemoryJob:
-    point = memory.Point(wildcards.place, wildcards.workload)
-    return memory.job(grid.config, kinds.configured("memory", memory.asked(grid.config), point))
+    point = kinds.configured("memory", memory.asked(grid.config), kinds.named(memory.Point, wildcards))
+    return memory.job(grid.config, point)
 
 
 def _compared(grid: Grid, wildcards: Wildcards) -> list[str]:
@@ -337,14 +324,14 @@ MEASURED = {
             "beside": f"{BESIDE}/{CELL}/",
         },
         pins=lambda grid, w: cells.pins(grid.config, w.framework, w.device),
-        make=lambda grid, w: cell_job(grid, kinds.cell_of(w)),
+        make=_cell,
         sources=_cell_sources,
         inputs={
             "partner": _partner_pins,
             "expected": kinds.expected_files,
             "joined": _joined,
             "joined_pins": _joined_pins,
-            "taken": lambda grid, w: _joint_results(grid, grid.measured_with(kinds.cell_of(w))),
+            "taken": lambda grid, w: _joint_results(grid, grid.measured_with(kinds.named(Cell, w))),
         },
         options={"partner-pins": "partner", "replay-pins": "joined_pins", "taken": "taken"},
         arguments=_cell_arguments,
@@ -363,7 +350,7 @@ MEASURED = {
             "check": str(REPLAY_CHECK),
             "executables": str(REPLAY_CHECK.with_name(EXECUTABLES)),
             "expected": kinds.expected_files,
-            "taken": lambda grid, w: _joint_results(grid, grid.cell_of(kinds.replay_of(w))),
+            "taken": lambda grid, w: _joint_results(grid, grid.cell_of(kinds.named(ReplayCell, w))),
             "cells": lambda grid, w: grid.files(_replayed_cells(grid, w), "cell.json"),
             "peak": "{device}/peak.json",
         },
@@ -379,8 +366,8 @@ MEASURED = {
         command="stackwars.measure.supervisor --pins {input.pins} --output {output}",
         outputs={"result": f"{GROWTH}/"},
         pins=lambda grid, w: cells.pins(grid.config, _growth_point(grid, w).framework, CPU),
-        make=lambda grid, w: growth_job(grid.config, _growth_point(grid, w)),
-        sources=lambda grid, w: cells.sources(grid.config, _growth_cell(grid, w)),
+        make=_growth,
+        sources=lambda grid, w: cells.sources(grid.config, Cell(w.framework, w.workload, CPU)),
         priority=1,
         group="grown-{framework}-{workload}",
     ),
@@ -416,7 +403,7 @@ MEASURED = {
         command="stackwars.study.releases --output {output}",
         outputs={"result": str(ReleasesPoint("{project}", "{framework}", "{workload}").path)},
         pins=kinds.judge_pins,
-        make=lambda grid, w: releases.job(grid.config, ReleasesPoint(w.project, w.framework, w.workload)),
+        make=lambda grid, w: releases.job(grid.config, kinds.named(ReleasesPoint, w)),
         sources=lambda grid, w: [f"src/stackwars/core/compilers/{name}.py" for name in ("xla", "iree")],
         inputs={
             "program": f"{BASE_PROGRAM}/program.mlir.gz",
@@ -472,7 +459,12 @@ COMPILED = {
         "--program {input.program} --output {output}",
         outputs={"result": f"{CELL}/optimised_cpu.hlo.gz"},
         pins=lambda grid, w: programs.compiler_pins(grid.config, programs.native_compiler(grid.config)),
-        make=lambda grid, w: optimise_job(grid.config),
+        make=lambda grid, w: filled(
+            OptimiseJob,
+            grid.config,
+            compiler=programs.native_compiler(grid.config),
+            timeout_s=grid.settings.compile_timeout_s,
+        ),
         inputs={"program": f"{CELL}/stablehlo.mlir.gz"},
         machine=COMPILING,
         priority=LAST,
@@ -501,7 +493,12 @@ COMPILED = {
         "--base {input.base} --output {output}",
         outputs={"result": str(LARGEST_BATCH)},
         pins=kinds.compiler_pins,
-        make=lambda grid, w: largest_batch_job(grid.config, kinds.compilation_of(w)),
+        make=lambda grid, w: filled(
+            LargestBatchJob,
+            grid.config,
+            **_compiling(grid.config, kinds.compilation_of(w)),
+            limit=grid.settings.largest_batch_compilations,
+        ),
         sources=_lower_sources,
         inputs={"lower_pins": _lower_pins, "base": f"{LARGEST_BATCH.parent}/base/ahead.json"},
         machine=COMPILING,

@@ -15,11 +15,11 @@ from stackwars.measure import frameworks
 from stackwars.study import cells, imports, programs
 from stackwars.study.cells import Cell
 from stackwars.study.keys import Config
-from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
+from stackwars.study.programs import BASE, Compilation, Program
 from stackwars.study.workflow import job_files
 from stackwars.study.workflow.grid import Grid, Wildcards
 
-Job = TypeVar("Job")
+Job, Named = TypeVar("Job"), TypeVar("Named")
 ALONE, TIMED, COMPILING = "alone", "timed", "compiling"
 """Demands of a job on its machine. No other job runs with one that is alone, nor with a timed one unless the preset
 sets side_by_side. Two compilations may run side by side: nothing about them is timed against anything."""
@@ -135,12 +135,9 @@ def filled(job: type[Job], config: Config, **chosen: Any) -> Job:
     return job(**{name: values[name] for name in names if name in values})
 
 
-def cell_of(wildcards: Wildcards) -> Cell:
-    return Cell(wildcards.framework, wildcards.workload, wildcards.device)
-
-
-def replay_of(wildcards: Wildcards) -> ReplayCell:
-    return ReplayCell(wildcards.device, wildcards.compiler, wildcards.workload)
+def named(kind: type[Named], wildcards: Wildcards) -> Named:
+    """Return the cell, replay or point that a path names: an instance of a dataclass whose fields the path has."""
+    return kind(**{one.name: getattr(wildcards, one.name) for one in fields(kind)})
 
 
 def program_of(wildcards: Wildcards) -> Program:
