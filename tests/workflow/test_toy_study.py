@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.env]
 def made(tmp_path_factory, jax_python):
     """A study with a workload that is one file, named by the study alone."""
     made = study.make(
-        tmp_path_factory.mktemp("toy"), WORKLOADS, **{"rounds": 3, "timeout_s": 8, "memory_cap_gib": 1.0}
+        tmp_path_factory.mktemp("toy"), WORKLOADS, **{"rounds": 3, "timeout_s": 12, "memory_cap_gib": 1.0}
     )
     shutil.copy(
         REPOSITORY / "docs" / "examples" / "softmax.py", made.folder / "src/stackwars/measure/workloads"
