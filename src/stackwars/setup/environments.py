@@ -255,9 +255,9 @@ def main() -> None:
     `--studies NAME ...` in place of PINS it builds what these studies need.
     """
     parser = argparse.ArgumentParser(description=main.__doc__)
-    one = parser.add_mutually_exclusive_group(required=True)
-    one.add_argument("pins", nargs="?", type=Path)
-    one.add_argument("--studies", nargs="*", metavar="NAME")
+    choice = parser.add_mutually_exclusive_group(required=True)
+    choice.add_argument("pins", nargs="?", type=Path)
+    choice.add_argument("--studies", nargs="*", metavar="NAME")
     parser.add_argument("command", nargs="*", help="arguments of that environment's Python")
     arguments = parser.parse_args()
     if arguments.studies is not None:
