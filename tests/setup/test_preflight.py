@@ -73,12 +73,6 @@ def test_python_without_venv_names_debians_package(monkeypatch, debians_python):
     assert preflight.check_venv().packages == (f"python{debians_python}-venv",)
 
 
-def test_tex_is_missing_with_its_packages(monkeypatch):
-    monkeypatch.setattr(preflight, "missing_for_paper", lambda *_: ["latexmk", "IEEEtran.cls"])
-    missing = preflight.check_tex()
-    assert "latexmk, IEEEtran.cls" in missing.what and missing.packages == preflight.PAPER_PACKAGES
-
-
 def test_disk_that_is_too_small_says_how_much_is_needed(tmp_path):
     missing = preflight.check_disk({"jax": 0.9, "torch_xla": 1e9}, tmp_path / "not" / "there")
     assert "jax, torch_xla" in missing.what and "1000000000.9 GB free" in missing.what
@@ -152,14 +146,6 @@ def test_root_is_told_what_stays_missing_and_that_the_installer_failed(monkeypat
     found(monkeypatch, [LIBRARY], after=[LIBRARY])
     with pytest.raises(SystemExit, match=said):
         preflight.main()
-
-
-def test_compiler_is_missing_with_its_packages(monkeypatch, debians_python):
-    monkeypatch.setattr(preflight, "missing_for_inductor", lambda: ["the C++ compiler g++"])
-    (missing,) = preflight.optional_on_machine()
-    assert missing.packages == ("g++", f"libpython{debians_python}-dev")
-    monkeypatch.setattr(preflight, "missing_for_inductor", list)
-    assert preflight.optional_on_machine() == []
 
 
 def test_set_up_goes_on_without_a_compiler_and_says_what_installs_it(monkeypatch, apt, capsys):
@@ -243,17 +229,22 @@ def install(tmp_path, monkeypatch):
 def test_commands_and_styles_are_missing_by_name(install, styles, commands, wanted, missing):
     install(styles, commands)
     assert preflight.missing_for_paper(**wanted) == missing
+    found = preflight.check_tex(**wanted)
+    packages = preflight.PAPER_PACKAGES
+    assert found == (Missing(f"TeX and Graphviz: {', '.join(missing)}", packages) if missing else None)
 
 
-def test_compiler_and_header_are_missing_by_name(monkeypatch, tmp_path):
+def test_compiler_and_header_are_missing_by_name_with_their_packages(monkeypatch, tmp_path, debians_python):
     monkeypatch.setenv("CXX", "a-compiler-nobody-has")
     monkeypatch.setattr(sysconfig, "get_path", lambda name, scheme: str(tmp_path))
-    assert preflight.missing_for_inductor() == [
-        "the C++ compiler a-compiler-nobody-has",
-        f"{tmp_path}/Python.h",
-    ]
+    lacking = ["the C++ compiler a-compiler-nobody-has", f"{tmp_path}/Python.h"]
+    assert preflight.missing_for_inductor() == lacking
+    (missing,) = preflight.optional_on_machine()
+    assert missing.packages == ("g++", f"libpython{debians_python}-dev") and ", ".join(lacking) in missing.what
     (tmp_path / "Python.h").touch()
-    assert preflight.missing_for_inductor() == ["the C++ compiler a-compiler-nobody-has"]
+    assert preflight.missing_for_inductor() == lacking[:1]
+    monkeypatch.setenv("CXX", "sh")
+    assert preflight.optional_on_machine() == []
 
 
 def test_compiler_is_that_of_the_environment_or_gcc(monkeypatch, tmp_path):
