@@ -1,31 +1,74 @@
-"""The plan of each preset and of all studies is the one in jobs.txt; see job_list.py. And what its jobs run in."""
+"""The jobs of each preset and of all studies together, as `snakemake -n` plans them on a fresh checkout.
+
+They are those of snapshots/jobs.txt: read its difference after a change of the plan. And what the jobs run in.
+"""
 
 import re
+import sys
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
-from job_list import CLAIMS, COMMANDS, CONFIG, JOBS, listing, plan
 
-from checkout import copy_checkout
+from running import run
+from snapshots import assert_snapshot
 from stackwars.setup import environments
 from stackwars.setup.device import CPU
 from stackwars.study import programs
+from stackwars.study.claims import definitions
+from stackwars.study.config import load
 from stackwars.study.studies import full_study
 
+CONFIG = load()
+CLAIMS = [f"claim_{claim.id}" for claim in definitions.load().claims]
+"""Targets that are planned with every study; the list is without their jobs."""
+COMMANDS = {
+    "preset full": ("all",),
+    "preset smoke": ("all", "--config", "preset=smoke"),
+    "every study": ("results", *CLAIMS, "--config", f"measure=[{','.join(CONFIG.studies)}]"),
+}
+"""{section of the file: arguments of Snakemake}."""
+AXES = (
+    {name for study in CONFIG.studies.values() for name in study.workloads or ()},
+    *map(set, (CONFIG.frameworks, CONFIG.compilers, CONFIG.targets, CONFIG.devices)),
+)
+"""Names of which one may be part of a path."""
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    """A checkout without results."""
-    folder = tmp_path_factory.mktemp("plan")
-    copy_checkout(folder)
-    return folder
+
+@cache
+def plan(section: str, folder: Path) -> tuple[tuple[str, str], ...]:
+    """Return (rule, its inputs and outputs) of each job of a section."""
+    command = [sys.executable, "-m", "snakemake", *COMMANDS[section]]
+    done = run(*command, "--cores", "1", "--dry-run", "--quiet", "host", cwd=folder, timeout=1800)
+    jobs: list[tuple[str, str]] = []
+    for line in (done.stdout + done.stderr).splitlines():
+        if found := re.match(r" *(?:local)?(?:rule|checkpoint) (\w+):$", line):
+            jobs.append((found[1], ""))
+        elif jobs:
+            jobs[-1] = (jobs[-1][0], f"{jobs[-1][1]}{line}\n")
+    return tuple(jobs)
+
+
+def listing(section: str, folder: Path) -> str:
+    """Return a section: its name, and each rule with its first output; paths that differ in one name share a line."""
+    lines: Iterable[str] = {
+        f"{rule} {output[1]}"
+        for rule, block in plan(section, folder)
+        if (output := re.search(r"^ +output: ([^,\n]+)", block, re.M)) and "/claims/" not in output[1]
+    }
+    for names in AXES:
+        groups: dict[str, list[str]] = {}
+        for line in sorted(lines):
+            name = next((part for part in line.split("/") if part in names), "")
+            groups.setdefault(line.replace(f"/{name}/", "/{}/") if name else line, []).append(name)
+        lines = [line.replace("{}", f"{{{','.join(found)}}}") for line, found in groups.items()]
+    return "\n".join([f"# {section}", *sorted(lines), ""])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("section", COMMANDS)
-def test_the_jobs_are_those_of_the_list(section, checkout):
-    sections = [text.strip() for text in JOBS.read_text().split("\n\n")]
-    assert len(sections) == len(COMMANDS) and listing(section, checkout).strip() in sections
+def test_the_jobs_are_those_of_the_list(checkout):
+    assert_snapshot("jobs.txt", "\n".join(listing(section, checkout.folder) for section in COMMANDS))
 
 
 @pytest.mark.slow
@@ -33,21 +76,21 @@ def test_the_jobs_are_those_of_the_list(section, checkout):
     ("section", "studies"), [("preset full", CONFIG.presets["full"].measure), ("every study", ["all"])]
 )
 def test_set_up_builds_the_environments_of_the_jobs(section, studies, checkout):
-    jobs = [block for rule, block in plan(section, checkout) if rule != "device"]
+    jobs = [block for rule, block in plan(section, checkout.folder) if rule != "device"]
     pins = {name for block in jobs for name in re.findall(r"envs/([\w.-]+)\.txt", block)}
     assert set(environments.of_studies(studies)) == pins
 
 
 @pytest.mark.slow
 def test_every_claim_has_a_target_that_can_be_planned(checkout):
-    assert set(CLAIMS) <= {rule for rule, _ in plan("every study", checkout)}
+    assert set(CLAIMS) <= {rule for rule, _ in plan("every study", checkout.folder)}
 
 
 @pytest.mark.parametrize("study", CONFIG.studies)
 def test_set_up_builds_the_environments_that_a_study_names(study):
     row = full_study(CONFIG, study)
     cells = [CONFIG.frameworks[name].environments or {} for name in row.frameworks]
-    named = {environments[CPU] for environments in cells if CPU in environments}
+    named = {names[CPU] for names in cells if CPU in names}
     named |= {Path(programs.lower_pins(CONFIG, name)).stem for name in row.programs}
     named |= {CONFIG.compilers[name].environment for name in row.compilers}
     assert named <= set(environments.of_studies([study]))
