@@ -1,8 +1,10 @@
 """The jobs of each preset and of all studies together, as `snakemake -n` plans them on a fresh checkout.
 
-They are those of snapshots/jobs.txt: read its difference after a change of the plan. And what the jobs run in.
+They are those of snapshots/jobs.txt: read its difference after a change of the plan. And what the jobs run in, and that
+planning changes nothing.
 """
 
+import hashlib
 import re
 import sys
 from collections.abc import Iterable
@@ -34,6 +36,8 @@ AXES = (
     *map(set, (CONFIG.frameworks, CONFIG.compilers, CONFIG.targets, CONFIG.devices)),
 )
 """Names of which one may be part of a path."""
+OWN = (".snakemake/iocache", ".snakemake/log")
+"""What Snakemake keeps for itself: a cache of dates, and its logs."""
 
 
 @cache
@@ -104,3 +108,29 @@ def test_explaining_needs_what_its_configuration_names():
     frontends = {CONFIG.frameworks[name].environments[CPU] for name in CONFIG.explain.frontends}
     compilers = {CONFIG.compilers[name].environment for name in CONFIG.explain.compilers}
     assert set(environments.of_studies(["explain"])) == frontends | compilers
+
+
+def state(folder: Path) -> dict[str, tuple[int, str]]:
+    """Return the date and the content of every file, but for Python's and Snakemake's caches."""
+    found = {}
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and "__pycache__" not in name and not name.startswith(OWN):
+            found[name] = (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+    return found
+
+
+@pytest.mark.slow
+def test_planning_changes_no_file_no_date_and_no_lock(checkout):
+    """`make plan` starts a dry run; here with a damaged result, and a lock that a killed run left."""
+    cell = checkout.folder / "results/smoke/cpu/jax/gemm/cell.json"
+    cell.parent.mkdir(parents=True)
+    cell.write_text('{"status": ')
+    lock = checkout.folder / ".snakemake/locks/0.output.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.touch()
+    before = state(checkout.folder)
+    command = [sys.executable, "-m", "stackwars.study.workflow.plan", "--preset", "smoke"]
+    done = checkout.shell(command, PYTHONPATH="src")
+    assert done.returncode == 0 and "cells and replays to measure" in done.stdout, done.stdout
+    assert state(checkout.folder) == before
