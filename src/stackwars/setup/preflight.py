@@ -89,19 +89,14 @@ def check_venv() -> Missing | None:
 
 
 def check_tex(typeset: bool = True, draw: bool = True) -> Missing | None:
-    missing = missing_for_paper(typeset, draw)
-    return Missing(f"TeX and Graphviz: {', '.join(missing)}", PAPER_PACKAGES) if missing else None
-
-
-def missing_for_paper(typeset: bool = True, draw: bool = True) -> list[str]:
-    """Return the missing commands and style files: TeX's to typeset, Graphviz's to draw."""
+    """Check for the commands and style files of TeX, to typeset, and for Graphviz, to draw."""
     needed = (_TEX_COMMANDS if typeset else ()) + (("dot",) if draw else ())
-    commands = [command for command in needed if shutil.which(command) is None]
-    if not typeset or "kpsewhich" in commands:
-        return commands
-    listed = subprocess.run(["kpsewhich", *_TEX_FILES], capture_output=True, text=True).stdout.split()
-    present = {Path(line).name for line in listed}
-    return commands + [file for file in _TEX_FILES if file not in present]
+    missing = [command for command in needed if shutil.which(command) is None]
+    if typeset and "kpsewhich" not in missing:
+        listed = subprocess.run(["kpsewhich", *_TEX_FILES], capture_output=True, text=True).stdout.split()
+        present = {Path(line).name for line in listed}
+        missing += [file for file in _TEX_FILES if file not in present]
+    return Missing(f"TeX and Graphviz: {', '.join(missing)}", PAPER_PACKAGES) if missing else None
 
 
 def cxx_compiler() -> str:
