@@ -22,7 +22,7 @@ async function programs(at) {
     h("div", { class: "bar" },
       choice("Workload", DATA.programs.map((program) => [program.workload, program.title]), one.workload, (value) => { location.hash = address(["programs", value], at.query); }),
       sideChoice("Left", available, left), sideChoice("Right", others, right),
-      choice("Form", Object.keys(forms).map((name) => [name, name]), form, (value) => go(here, { form: value, operation: "" })),
+      choice("Form", Object.keys(forms), form, (value) => go(here, { form: value, operation: "" })),
       choice("Lines", Object.entries(LINES), at.query.get("lines") || "", (value) => go(here, { lines: value })),
       choice("Layers", [["", "folded"], ["all", "all"]], at.query.get("layers") || "", (value) => go(here, { layers: value })),
       h("label", {}, "Search ", box), ...matches.controls),

@@ -81,7 +81,7 @@ async function why(at) {
     ...onTargets(every, workload),
     ...numbers(workload),
     h("h3", {}, "What measures this again"),
-    page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": text }, command))),
+    page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), preformatted(text, command, "scroll"))),
     h("p", {}, `Measured at revision ${DATA.meta.git_revision}: git checkout ${DATA.meta.git_revision} has its sources.`),
   ];
 }
@@ -127,7 +127,7 @@ function byClass(workload, at) {
   const compiler = oneOf(at, "compiler", compilers), sides = sidesIn(compiler), [{ run, reference }] = sides;
   const rows = Object.entries(DATA.timeline.classes).map(([name, kind]) => ({ ...kind, ms: sides.map((call) => call[`${name}_ms`]), reference })).filter(({ ms }) => !ms.some(none));
   const signedMs = (ms) => `${ms < 0 ? "\u2212" : "+"}${number(Math.abs(ms))} ms`;
-  return [head, h("div", { class: "bar" }, choice("compiler", compilers.map((name) => [name, name]), compiler, (value) => go(at, { compiler: value }))),
+  return [head, h("div", { class: "bar" }, choice("compiler", compilers, compiler, (value) => go(at, { compiler: value }))),
     beside(msBars(rows.map((row) => ({ label: `${row.title}${signed(row)}`, from: 0, to: row.ms[1] - row.ms[0], ink: row.colour, about: signedMs(row.ms[1] - row.ms[0]) })), `ms, ${title(subject)} \u2212 ${title(baseline)}`),
       table(`A profiled call in ${compiler}${run ? `, run ${run}` : ""}`, [["Class", "title"], [`${title(baseline)}, ms`, (row) => number(row.ms[0]), "number"],
         [`${title(subject)}, ms`, (row) => number(row.ms[1]), "number"], ["Difference, ms", (row) => number(row.ms[1] - row.ms[0]), "number"]], rows)),
