@@ -16,8 +16,8 @@ from stackwars.core import documents
 from stackwars.core.hlo import DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.explain.answer import Share
 from stackwars.measure import workloads
-from stackwars.publish.report.align import form, hlo_side, side
 from stackwars.publish.report.gather import answer_rows, gather
+from stackwars.publish.report.programs import form, hlo_side, side
 from stackwars.study.audits import audit_entries
 from stackwars.study.audits.audit_entries import Audits
 from stackwars.study.cells import Cell

@@ -16,7 +16,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.core.numbers import shortened
 from stackwars.core.ratio import geometric_mean
 from stackwars.explain import answer, console
-from stackwars.explain.answer import Answer, Cause, Fault, Option, Question, Region
+from stackwars.explain.answer import Answer, Cause, Fault, Question, Region
 from stackwars.measure import frameworks
 from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
 from stackwars.publish.paper.values import format_checks
@@ -204,6 +204,9 @@ def answer_rows(document: Answer) -> Iterator[Row]:
 def _answer_row(question: Question, result: Cause | Fault) -> Row:
     is_fault = isinstance(result, Fault)
     closed = None if is_fault else result.closed
+    # An option that changes a gap between compilers, with what it does.
+    options = [] if is_fault else result.options
+    cures = [f"{one.flag} ({one.ratio:.3g} times the time in {one.compiler})" for one in options]
     return {
         "kind": question.kind,
         "compiler": question.compiler,
@@ -214,7 +217,7 @@ def _answer_row(question: Question, result: Cause | Fault) -> Row:
         "sentence": console.paragraph(result),
         **{name: _digits(closed and getattr(closed, name)) for name in ("share", "low", "high")},
         "regions": [] if is_fault else list(map(_region, result.regions)),
-        "cures": result.cures if is_fault else list(map(_cure, result.options)),
+        "cures": result.cures if is_fault else cures,
         "reduced": result.reduced if is_fault else "",
         "script": result.script if is_fault else "",
     }
@@ -233,11 +236,6 @@ def _region(region: Region) -> Row:
         "subject": region.a,
         "baseline": region.b,
     }
-
-
-def _cure(option: Option) -> str:
-    """Return an option that changes a gap between compilers, with what it does."""
-    return f"{option.flag} ({option.ratio:.3g} times the time in {option.compiler})"
 
 
 def _digits(value: float | None) -> float | None:

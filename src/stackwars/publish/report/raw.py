@@ -96,18 +96,12 @@ def _calls(timed: Iterable[tuple[int, int, int, dict | None]]) -> list[Row]:
             "round": number,
             "first": shortened(first / 1e6),
             "second": shortened(second / 1e6),
-            **(_blocks(steady, baseline) if steady else {"calls": 0, "blocks": [], "uncontended": ""}),
+            "calls": steady["calls"] if steady else 0,
+            "blocks": [shortened(ns / steady["calls"] / 1e6) for ns in steady["ns"]] if steady else [],
+            "uncontended": "".join("01"[one] for one in uncontended_blocks(steady, baseline)) if steady else "",
         }
         for number, first, second, steady in calls
     ]
-
-
-def _blocks(steady: dict, baseline: float) -> Row:
-    return {
-        "calls": steady["calls"],
-        "blocks": [shortened(ns / steady["calls"] / 1e6) for ns in steady["ns"]],
-        "uncontended": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
-    }
 
 
 def process_row(process: dict) -> Row:
@@ -185,7 +179,7 @@ def _operations(measured: Path, program: dict[str, str]) -> dict[str, list] | No
                 name,
                 one["class"],
                 round(1e3 * one["seconds"], 6),
-                *([one["text"], one["line"]] if "text" in one else []),
+                *(one[key] for key in ("text", "line") if key in one),
             ]
             for name, one in profile["operations"].items()
         ],

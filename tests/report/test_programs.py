@@ -5,8 +5,8 @@ import pytest
 from hlo_pair import OTHER, SMALL
 from snapshots import assert_snapshot
 from stablehlo.hlo_texts import LOOP
-from stackwars.publish.report import align
-from stackwars.publish.report.align import repeats
+from stackwars.publish.report import programs
+from stackwars.publish.report.programs import repeats
 
 LEFT = """func.func @main(%a: tensor<2x3xf32>) -> (tensor<2xf32> {jax.result_info = "x"}) {
 %0 = stablehlo.tanh %a : tensor<2x3xf32>
@@ -24,22 +24,22 @@ return %6
 
 def test_two_programs_side_by_side():
     """Lines match by what they compute; a side counts its operations by name, and knows noise."""
-    sides = {name: align.side(text) for name, text in {"a": LEFT, "b": RIGHT, "c": LEFT}.items()}
-    made = align.form(sides)
+    sides = {name: programs.side(text) for name, text in {"a": LEFT, "b": RIGHT, "c": LEFT}.items()}
+    made = programs.form(sides)
     assert {name: one["share"] for name, one in made["pairs"].items()} == {"a b": 4 / 6, "a c": 1, "b c": 4 / 6}
     assert made["pairs"]["a b"]["blocks"] == [[1, 2, 1], [3, 3, 1]]
     assert made["sides"]["b"] == {
-        **{"texts": RIGHT.splitlines(), "classes": align.line_classes(RIGHT), "sources": None},
+        **{"texts": RIGHT.splitlines(), "classes": programs.line_classes(RIGHT), "sources": None},
         **{"operations": "011100", "noise": "010000", "layers": []},
         "kinds": {"constant": 1, "tanh": 1, "add": 1},
     }
 
 
 def test_what_is_no_operation_may_stand_opposite_its_like_and_counts_for_nothing():
-    found = align.matched(["#head", "add", None], ["#head", "mul", None])
+    found = programs.matched(["#head", "add", None], ["#head", "mul", None])
     assert (found["blocks"], found["share"]) == ([[0, 0, 1]], 0)
-    assert align.flags(["#head", "add", None]) == "010"
-    assert align.matched([], [None])["share"] is None
+    assert programs.flags(["#head", "add", None]) == "010"
+    assert programs.matched([], [None])["share"] is None
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_is_no_operation_may_stand_opposite_its_like_and_counts_for_nothing
     ],
 )
 def test_class_of_a_line(line, kind):
-    assert align.line_classes(line) == [kind]
+    assert programs.line_classes(line) == [kind]
 
 
 LAYER = ["dot", "add", "tanh", None, "dot", "multiply", "reduce"]
@@ -94,17 +94,17 @@ def test_layers_that_repeat(keys, layers):
 def test_an_optimised_program():
     """The entry stands first and what it calls after it, each line once. The operation that runs has the time."""
     emitted = [None, None, "ffn/in_torch.py:9"]
-    made = align.hlo_side(SMALL, emitted)
+    made = programs.hlo_side(SMALL, emitted)
     columns = ("operations", "noise", "keys", "classes", "sources", "runs", "texts")
     rows = zip(*(made[name] for name in columns), strict=True)
     assert_snapshot("optimised.txt", "\n".join(" | ".join(map(str, row)) for row in (columns, *rows)))
     assert made["kinds"]["dot"] == 1 and "parameter" not in made["kinds"]
-    short = align.hlo_side(SMALL, emitted[:2])["sources"]
+    short = programs.hlo_side(SMALL, emitted[:2])["sources"]
     assert "line 3 as emitted" in short and "ffn/in_jax.py:7" in short
 
 
 def test_a_loop_runs_what_is_in_its_body():
-    made = align.hlo_side(LOOP)
+    made = programs.hlo_side(LOOP)
     [at] = [at for at, line in enumerate(made["texts"]) if line.strip().startswith("%while")]
     assert made["classes"][at] is None
     assert {"while", "product", "copy.11", "add.1"} <= set(made["runs"][at])
@@ -112,10 +112,10 @@ def test_a_loop_runs_what_is_in_its_body():
 
 
 def test_equal_programs_are_equal_and_shapes_part_others():
-    small, other = align.hlo_side(SMALL), align.hlo_side(OTHER)
+    small, other = programs.hlo_side(SMALL), programs.hlo_side(OTHER)
     lines = len(small["texts"])
-    assert align.matched(small["keys"], small["keys"]) == {"blocks": [[0, 0, lines]], "share": 1}
-    found = align.matched(small["keys"], other["keys"])
+    assert programs.matched(small["keys"], small["keys"]) == {"blocks": [[0, 0, lines]], "share": 1}
+    found = programs.matched(small["keys"], other["keys"])
     opposite = {
         small["texts"][left + line].strip(): other["texts"][right + line].strip()
         for left, right, size in found["blocks"]
@@ -130,4 +130,4 @@ def test_equal_programs_are_equal_and_shapes_part_others():
 
 def test_a_text_that_is_no_module_is_refused():
     with pytest.raises(ValueError, match="expected the text of an HLO module"):
-        align.hlo_side("// no program: refused\n")
+        programs.hlo_side("// no program: refused\n")
