@@ -42,8 +42,8 @@ def _rows(sources: Sources) -> pd.DataFrame:
     rests_on = table["evidence"].map(counts).where(is_testable, table["evidence"])
     # Two lines of the table.
     table = table.assign(rests_on=[shorten(text, 100, placeholder=" ...") for text in rests_on])
-    marked = [escape(row["verdict"]) + confirmed(row) for row in table.to_dict("records")]
-    return table.assign(verdict=[Latex(text) for text in marked])
+    marked = [Latex(escape(row["verdict"]) + confirmed(row)) for row in table.to_dict("records")]
+    return table.assign(verdict=marked)
 
 
 def confirmed(row: dict) -> Latex:
