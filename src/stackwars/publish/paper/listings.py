@@ -162,20 +162,20 @@ def figure(columns: list[list[Listing]], caption: str, key: str) -> str:
 
     columns: two, the listings of each below each other. Titles and caption are plain text.
     """
+
+    def titled(lines: list[str], title: str) -> str:
+        return rf"{environment(lines)}{{\centering\footnotesize ({next(letters)}) {escape(title)}\par}}"
+
     letters = iter(ascii_lowercase)
     # The space between the columns is \hfill alone: no line may end without a comment sign.
     halves = "\\hfill%\n".join(
         "\\begin{minipage}[t]{0.485\\textwidth}\n"
-        + "\n\n\\medskip\n".join(_titled(lines, next(letters), title) for title, lines in column)
+        + "\n\n\\medskip\n".join(titled(lines, title) for title, lines in column)
         + "\n\\end{minipage}"
         for column in columns
     )
     label = rf"\caption{{{escape(caption)}}}\label{{fig:listing-{key}}}"
     return "\n".join([r"\begin{figure*}[!tp]", halves, label, r"\end{figure*}", ""])
-
-
-def _titled(lines: list[str], letter: str, title: str) -> str:
-    return rf"{environment(lines)}{{\centering\footnotesize ({letter}) {escape(title)}\par}}"
 
 
 def lines(path: Path, limit: int) -> list[str]:

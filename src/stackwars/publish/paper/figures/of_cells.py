@@ -18,7 +18,7 @@ from stackwars.core.outcome import Status
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import program_of, title
 from stackwars.publish.paper.figures.ratios import draw_ratios
-from stackwars.publish.paper.figures.style import PAGE, RC, line_look, panels, round_ticks, save
+from stackwars.publish.paper.figures.style import PAGE, RC, draw_legend, line_look, panels, round_ticks, save
 from stackwars.setup.device import CPU
 from stackwars.study.cells import Cell
 from stackwars.study.comparisons import CELLS, comparisons
@@ -61,9 +61,8 @@ def _calls(process: dict) -> list[tuple[int, float]]:
     """Return (number, ms) of the calls of a process."""
     steady = event(process, "steady") or {"ns": []}
     singles = [(number, event(process, name)["ns"] / 1e6) for number, name in ((1, "first"), (2, "second"))]
-    return singles + [
-        (3 + number * steady["calls"], ns / steady["calls"] / 1e6) for number, ns in enumerate(steady["ns"])
-    ]
+    count = steady.get("calls")
+    return singles + [(3 + n * count, ns / count / 1e6) for n, ns in enumerate(steady["ns"])]
 
 
 def draw_calls(calls: pd.DataFrame, frameworks: list[str]) -> plt.Figure:
@@ -83,8 +82,8 @@ def draw_calls(calls: pd.DataFrame, frameworks: list[str]) -> plt.Figure:
         _log_axes(axis)
     figure.supxlabel("call number in the process", fontsize=RC["axes.labelsize"])
     figure.supylabel("latency (ms)", fontsize=RC["axes.labelsize"])
-    handles = [plt.Line2D([], [], label=title(name), **line_look(name, frameworks)) for name in shown]
-    figure.legend(handles=handles, loc="outside upper center", ncols=max(1, len(handles)))
+    looks = ((title(name), line_look(name, frameworks)) for name in shown)
+    draw_legend(figure, looks, max(1, len(shown)))
     return figure
 
 
@@ -101,9 +100,8 @@ def _series(axis: plt.Axes, by_call, look: dict) -> None:
 def _log_axes(axis: plt.Axes) -> None:
     axis.loglog()
     for side, is_whole in ((axis.xaxis, True), (axis.yaxis, False)):
-        ticks = [
-            tick for tick in round_ticks(*side.get_view_interval(), most=5) if not is_whole or tick % 1 == 0
-        ]
+        ticks = round_ticks(*side.get_view_interval(), most=5)
+        ticks = [tick for tick in ticks if not is_whole or tick % 1 == 0]
         side.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
         side.set_minor_locator(plt.NullLocator())
 

@@ -6,7 +6,7 @@ import math
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,12 @@ def panels(
     for axis in axes.flat[count:]:
         axis.set_axis_off()
     return figure, axes
+
+
+def draw_legend(figure: plt.Figure, looks: Iterable[tuple[str, dict]], columns: int, **spacing: float) -> None:
+    """Write a legend above a figure. looks: a label and how it is drawn."""
+    handles = [plt.Line2D([], [], label=label, **look) for label, look in looks]
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, **spacing)
 
 
 def set_log_scale(axis: Axes, side: str, low: float, high: float, most: int) -> None:
