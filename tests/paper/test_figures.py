@@ -222,15 +222,6 @@ def test_the_figure_of_the_readme_shows_the_committed_reference(tmp_path):
     assert drawn.text[ratios.NUMBERS].count("\n") > 20
 
 
-def test_kinds_of_machine_with_one_rate_stay_apart(tmp_path):
-    rows = [
-        replayed("mha", OLD, 1.4) | {"machine": f"{name}, 2 cores, 181 to 256 GFLOP/s"} for name in ("A", "B")
-    ]
-    write_tables(tmp_path, {}, comparisons=rows)
-    shown, _ = ratios.replays(dataset.Dataset(load(), tmp_path, is_reference=True))
-    assert list(shown["machine"]) == ["A, 181 to 256 GFLOP/s", "B, 181 to 256 GFLOP/s"]
-
-
 def test_a_run_is_drawn_over_the_reference_in_the_compilers_that_it_measured(tmp_path):
     run = folder_of(tmp_path, comparisons=[replayed("mha", OLD, 1.7)])
     figure = of_compilers.figures(config(measure=["tables"]), run)["compilers"]
