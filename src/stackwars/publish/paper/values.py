@@ -242,7 +242,8 @@ def comparison_key(row: dict) -> str:
 
 def keyed(table: pd.DataFrame) -> pd.Series:
     """Return the key of each of some rows of comparisons.csv."""
-    return pd.Series(map(comparison_key, table.to_dict("records")), index=table.index, dtype=str)
+    rows = table[["quantity", "workload", "subject", *_OPTIONAL]].to_dict("records")
+    return pd.Series(map(comparison_key, rows), index=table.index, dtype=str)
 
 
 def verdicts(data: Dataset) -> dict[str, str]:
