@@ -134,6 +134,12 @@ const filters = (rows, at, ...keys) => keys.map((key) => {
     : choice(key, [["", "all"], ...values.map((value) => [value, shown(value)])], at.query.get(key) || "", (value) => go(at, { [key]: value }));
 });
 
+// The rows with these values; a missing value is empty.
+function having(rows, where) {
+  const keys = Object.entries(where).map(([key, value]) => [key, value || ""]);
+  return rows.filter((row) => keys.every(([key, value]) => (row[key] || "") === value));
+}
+
 // The rows that the address asks for by these keys. A value that no row has, from another view or study, is ignored.
 function wanted(rows, at, ...keys) {
   const keysInUse = keys.filter((key) => rows.some((row) => row[key] === at.query.get(key)));

@@ -90,11 +90,11 @@ async function cell(at) {
 // One program in one compiler: its time, what the compiler made of it, and every raw call if they are in the report.
 async function replay(at) {
   const [, study, device, compiler, framework, workload] = at.parts, path = at.parts.slice(2).join("/");
-  const same = DATA.cells.filter((one) => one.mode === "replay" && one.device === device && one.compiler === compiler && one.framework === framework && one.workload === workload);
+  const same = having(DATA.cells, { mode: "replay", device, compiler, framework, workload });
   const row = same.find((one) => one.study === study);
   if (!row) return [h("h2", {}, `${at.parts.slice(1).join(", ") || "Replay"}`), h("p", {}, "There is no such replay."), h("p", {}, link("The matrix", ["start"]))];
   const ran = !none(row.steady_ms), details = ran && (await rawOf(row, DATA.replays[path]));
-  const native = DATA.cells.find((one) => one.mode === "native" && one.study === study && cellKey(one) === `${device}/${framework}/${workload}` && one.status !== "not run");
+  const native = having(DATA.cells, { mode: "native", study, device, framework, workload }).find((one) => one.status !== "not run");
   const facts = Object.entries(DATA.facts).filter(([fact]) => !none(row[fact]));
   return [
     h("h2", {}, `Replay: ${row.title}, ${title(framework)} in ${compiler}`),
@@ -150,7 +150,8 @@ const factor = (value) => (none(value) ? "" : `${number(value)}\u00d7`);
 
 // The bytes of a compiled program over those of the baseline's program of the same size.
 function overBaseline(row, column) {
-  const base = DATA.compiled.find((one) => one.framework === DATA.pair.baseline && ["study", "workload", "target", "compiler", "variant"].every((key) => one[key] === row[key]));
+  const { study, workload, target, compiler, variant } = row;
+  const [base] = having(DATA.compiled, { framework: DATA.pair.baseline, study, workload, target, compiler, variant });
   return base && row.framework !== base.framework && base[column] && row[column] ? row[column] / base[column] : undefined;
 }
 

@@ -43,8 +43,7 @@ function comparisonTable(rows, shown, single, others) {
 // The link to what measured a side of a comparison: a replay, a cell, or its program alone.
 function sideLink(row, framework, compiler) {
   const { study, device, workload } = row;
-  const target = DATA.cells.find((one) => one.study === study && one.device === device && one.framework === framework && one.workload === workload &&
-    (compiler ? one.mode === "replay" && one.compiler === compiler : one.mode === "native"));
+  const [target] = having(DATA.cells, { study, device, framework, workload, ...(compiler ? { mode: "replay", compiler } : { mode: "native" }) });
   if (target) return compiler ? link(title(framework), replayParts(target)) : cellLink(title(framework), target);
   return hasView("programs", workload) ? link(title(framework), ["programs", workload]) : title(framework);
 }

@@ -78,7 +78,7 @@ const timesOf = (one, names, compiler) => Promise.all(names.map(async (framework
 
 // The profiled calls of a program, of one study: this run's before the reference's, and those with their operations first.
 function callsOf(workload, framework, compiler) {
-  const matches = DATA.timeline.calls.filter((call) => call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler))
+  const matches = having(DATA.timeline.calls, { workload, framework, ...(compiler ? { compiler } : {}) })
     .sort((a, b) => isOther(a) - isOther(b) || none(a.profile) - none(b.profile));
   return matches.filter((call) => call.study === matches[0].study);
 }

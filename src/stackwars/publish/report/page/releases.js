@@ -34,7 +34,7 @@ function releasePlot(rows) {
   }
   const labels = [];
   for (const name of names) for (const project of unique(places.map((place) => place.project))) {
-    const found = places.filter((place) => place.project === project).map((place) => [place, rows.find((row) => row.framework === name && row.project === project && row.version === place.version)]).filter(([, row]) => row && row.status !== "unsupported");
+    const found = places.filter((place) => place.project === project).map((place) => [place, having(rows, { framework: name, project, version: place.version })[0]]).filter(([, row]) => row && row.status !== "unsupported");
     const ink = colour(name), about = (row) => `${title(name)}, ${project} ${row.version}: ${none(row.ms) ? row.status : `${number(row.ms)} ms`}${row.change ? `, ${row.change}` : ""}${signed(row)}`;
     plot.append(s("polyline", { points: found.filter(([, row]) => row.ms > 0).map(([place, row]) => `${x(place.at)},${y(row.ms)}`).join(" "), fill: "none", stroke: ink, "stroke-width": 1.5 }));
     for (const [place, row] of found) {
