@@ -103,7 +103,7 @@ def test_what_a_choice_changes(report):
     """The lines that a view then has more, and how many it has less."""
     changes = []
     for view, chosen in CHOSEN.items():
-        report.visit(view)
+        report.go(view)
         before = report.evaluate(SHOWN).splitlines()
         for other in chosen:
             assert "<img" not in report.visit(other)
@@ -115,7 +115,7 @@ def test_what_a_choice_changes(report):
 
 
 def test_the_log_of_a_process_that_failed_is_open(report):
-    report.visit("cell/tables/cpu/jax/gemm")
+    report.go("cell/tables/cpu/jax/gemm")
     assert report.evaluate("document.querySelector('.log').textContent") == HOSTILE
     assert report.evaluate("document.querySelector('.log').parentElement.open")
 
@@ -125,7 +125,7 @@ def focus(browser, selector):
 
 
 def test_an_operation_tells_its_class_and_its_source(report):
-    report.visit("programs/gemm")
+    report.go("programs/gemm")
     focus(report, ".sides button")
     report.press("Enter", text="\r", windowsVirtualKeyCode=13)
     told = report.evaluate("document.querySelector('.detail').textContent")
@@ -152,7 +152,7 @@ def test_an_operation_tells_its_class_and_its_source(report):
     ],
 )
 def test_an_optimised_operation_tells_what_it_takes_itself(report, right, line, told):
-    report.visit(f"programs/gemm?form=optimised&right={right}")
+    report.go(f"programs/gemm?form=optimised&right={right}")
     report.evaluate(f"""[...document.querySelectorAll('.sides button')]
         .find((one) => one.textContent.replace('\u2260 ', '').trim().startsWith({json.dumps(line)})).click()""")
     shown = report.evaluate("document.querySelector('.detail').textContent")
@@ -164,7 +164,7 @@ def test_the_workload_is_kept_from_view_to_view(report):
     """A view that has nothing of it begins as it does by itself."""
 
     def links(view: str) -> list[str]:
-        report.visit(view)
+        report.go(view)
         return report.evaluate("[...document.querySelectorAll('#views a')].map((one) => one.hash)")
 
     filtered = ("cells", "values", "comparisons", "causes", "compiled", "releases", "explained", "claims")
@@ -181,7 +181,7 @@ def row_texts(report) -> list[str]:
 
 
 def test_a_head_sorts_a_table_by_its_numbers_and_turns_it(report):
-    report.visit("values")
+    report.go("values")
     press = "document.querySelector('[data-name=\"sort Wrong elements\"]').click()"
     report.evaluate(press)
     first = row_texts(report)
@@ -189,7 +189,7 @@ def test_a_head_sorts_a_table_by_its_numbers_and_turns_it(report):
     assert "12" not in first[0] and "12" in row_texts(report)[0]
     assert report.evaluate("document.querySelector('th[aria-sort]').getAttribute('aria-sort')") == "descending"
     # The order stays when the view is drawn again.
-    report.visit("values?status=")
+    report.go("values?status=")
     assert "12" in row_texts(report)[0]
 
 
@@ -230,9 +230,9 @@ def test_no_column_and_no_label_is_cut(width, browser, reports):
     for name, views in (("run", EVERY), ("reference", OF_THE_REFERENCE)):
         browser.show(reports[name])
         for view in views:
-            browser.visit(view)
+            browser.go(view)
             cut[name, view] = browser.evaluate(CUT)
-    browser.visit("")
+    browser.go("")
     assert "weight layout" in browser.evaluate("MAIN.textContent")
     assert {key: names for key, names in cut.items() if names} == {}
 
@@ -242,7 +242,7 @@ def test_columns_that_do_not_fit_open_below_their_row(browser, reports):
     below = "document.querySelector('dl.rest')?.textContent || ''"
     browser.resize(700)
     browser.open(reports["run"])
-    browser.visit("comparisons?rounds=shown")
+    browser.go("comparisons?rounds=shown")
     assert browser.evaluate(below) == ""
     browser.evaluate(f"{more}.click()")
     assert "Of each round1.45, 1.55" in browser.evaluate(below)
@@ -255,7 +255,7 @@ SIDES = "[...document.querySelectorAll('.sides > div')]"
 
 def test_any_two_programs_stand_beside_each_other_in_either_order(report):
     def opposite(left: str, right: str) -> list:
-        report.visit(f"programs/gemm?left={left}&right={right}")
+        report.go(f"programs/gemm?left={left}&right={right}")
         texts = f"{SIDES}.map((side) => [...side.children].map((line) => line.textContent.trim()))"
         return list(zip(*report.evaluate(texts), strict=True))
 
@@ -307,9 +307,9 @@ def test_the_trace_has_every_operation_when_it_ran(report):
 
 
 def test_without_optimised_programs_or_single_operations_a_view_has_less(report):
-    report.visit("")
+    report.go("")
     report.evaluate("DATA.programs = []")
-    report.visit("why/gemm")
+    report.go("why/gemm")
     shown = report.evaluate("MAIN.textContent")
     assert "By rank: " in shown and "dot.31.50dot.82.10products and convolutions" in shown
     assert "Save as a trace" in report.visit("timeline/gemm")
@@ -359,7 +359,7 @@ def test_accessibility_has_no_serious_finding(report, axe):
     report.evaluate(axe)
     findings = {}
     for view in {view.partition("?")[0]: view for view in reversed(VIEWS)}.values():
-        report.visit(view)
+        report.go(view)
         found = report.evaluate(f"axe.run(document, {options})")
         assert found["passes"], "no rule of axe-core ran"
         serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
@@ -418,7 +418,7 @@ def test_the_last_page_has_the_last_cell_and_copies_all(browser, tmp_path):
 
 
 def test_a_control_keeps_the_focus_when_it_changes_the_view(report):
-    report.visit("cells")
+    report.go("cells")
     focus(report, "[data-name=status]")
     text = report.visit("cells?status=error")
     assert "1 of 5 cells" in text
@@ -426,7 +426,7 @@ def test_a_control_keeps_the_focus_when_it_changes_the_view(report):
 
 
 def test_arrow_keys_go_through_a_table_that_is_one_stop(report):
-    report.visit("start")
+    report.go("start")
     stops = "[...document.querySelectorAll('td.heat a')].filter((one) => one.tabIndex === 0).length"
     assert report.evaluate(stops) == 1
     focus(report, "td.heat a")
@@ -438,7 +438,7 @@ def test_the_page_is_dark_where_the_reader_asks_for_it_and_prints_without_its_co
     ground = "getComputedStyle(document.body).backgroundColor"
     bar = "getComputedStyle(document.querySelector('.bar')).display"
     dark = {"name": "prefers-color-scheme", "value": "dark"}
-    report.visit("comparisons")
+    report.go("comparisons")
     light = report.evaluate(ground)
     try:
         report.call("Emulation.setEmulatedMedia", features=[dark])

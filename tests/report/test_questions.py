@@ -82,7 +82,7 @@ def click(browser: Chromium, text: str) -> None:
     """Follow the first visible link of this text."""
     find = f"[...document.querySelectorAll('a')].find((one) => one.textContent === {json.dumps(text)})"
     assert browser.evaluate(f"{find}?.checkVisibility() || false"), f"no link {text}"
-    browser.visit(browser.evaluate(f"{find}.getAttribute('href').slice(1)"))
+    browser.go(browser.evaluate(f"{find}.getAttribute('href').slice(1)"))
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -92,7 +92,7 @@ def test_the_report_answers(question, browser, reports):
     browser.errors.clear()
     browser.resize(1280)
     browser.show(reports[report])
-    browser.visit("")
+    browser.go("")
     for link in links:
         click(browser, link)
     text = browser.evaluate("MAIN.textContent")
@@ -117,7 +117,7 @@ def test_every_number_and_figure_of_the_paper_links_to_rows_of_the_report(browse
             continue
         assert name == "report.html"
         if view not in views:
-            browser.visit(view)
+            browser.go(view)
             views[view] = browser.evaluate(SHOWN_AT)
         rows, is_in_effect, shown = views[view]
         is_of_a_row = key.partition("/")[0] in (*schema.QUANTITIES, "ms", "claim") and not key.endswith("/next")
