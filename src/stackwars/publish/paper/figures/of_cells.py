@@ -144,8 +144,7 @@ def draw_stacks(cells: pd.DataFrame) -> plt.Figure:
     names = dict(zip(cells["workload"], cells["title"], strict=True))
     frameworks = list(cells["framework"].drop_duplicates())
     figure, axis = plt.subplots(figsize=(PAGE, 0.8 + 0.15 * max(1, len(frameworks))))
-    values, states = _tables(cells, "workload", frameworks, list(names))
-    _heat(axis, values.rename(index=title), states, _scale(cells))
+    _heat(axis, cells, "workload", frameworks, list(names), _scale(cells))
     axis.set_xticks(range(len(names)), list(names.values()), rotation=40, ha="right", rotation_mode="anchor")
     _legend(figure)
     return figure
@@ -164,8 +163,8 @@ def draw_matrix(cells: pd.DataFrame) -> plt.Figure:
     figure, axes = panels(len(names), 4, height, 0.55, sharex=True, sharey=True)
     letters = ascii_lowercase[: len(compilers)]
     for axis, (workload, name) in zip(axes.flat, names.items(), strict=False):
-        values, states = _tables(cells[cells["workload"] == workload], "compiler", frameworks, compilers)
-        _heat(axis, values.rename(index=title), states, _scale(cells))
+        here = cells[cells["workload"] == workload]
+        _heat(axis, here, "compiler", frameworks, compilers, _scale(cells))
         axis.set_xticks(range(len(letters)), letters)
         axis.set_title(name)
     named = (f"{letter}  {compiler_title(one)}" for letter, one in zip(letters, compilers, strict=True))
@@ -198,18 +197,6 @@ def _panels(cells: pd.DataFrame) -> tuple[dict[str, str], list[str]]:
     return (shown, [name for name in titles.values() if name not in shown.values()]) if shown else (titles, [])
 
 
-def _tables(
-    cells: pd.DataFrame, across: str, index: list[str], columns: list[str]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return factors and statuses, a row per framework."""
-    wide = cells.drop_duplicates(["framework", across])
-    values, states = (
-        wide.pivot(index="framework", columns=across, values=name).reindex(index=index, columns=columns)
-        for name in ("over_best", "status")
-    )
-    return values, states.fillna(Status.NOT_RUN).replace(SHORT)
-
-
 def _scale(cells: pd.DataFrame) -> float:
     """Return the factor at which the colours of a figure end: few of its cells exceed it."""
     values = cells["over_best"].dropna()
@@ -217,23 +204,31 @@ def _scale(cells: pd.DataFrame) -> float:
     return min(10.0, max(4.0, most))
 
 
-def _heat(axis: plt.Axes, values: pd.DataFrame, states: pd.DataFrame, limit: float) -> None:
-    """Draw factors, rows and columns as in the table, as colours and numbers; without a factor its status."""
+def _heat(
+    axis: plt.Axes, cells: pd.DataFrame, across: str, frameworks: list[str], columns: list[str], limit: float
+) -> None:
+    """Draw factors as colours and numbers, a row per framework; without a factor its status."""
+    wide = cells.drop_duplicates(["framework", across])
+    values, states = (
+        wide.pivot(index="framework", columns=across, values=name).reindex(index=frameworks, columns=columns)
+        for name in ("over_best", "status")
+    )
+    states = states.fillna(Status.NOT_RUN).replace(SHORT)
     if values.empty:
         axis.set_axis_off()
         return
     # A mesh, not an image: a figure is vectors alone.
-    rows, columns = values.shape
-    edges = [[number - 0.5 for number in range(count + 1)] for count in (columns, rows)]
+    height, width = values.shape
+    edges = [[number - 0.5 for number in range(count + 1)] for count in (width, height)]
     # From light to dark: the order is kept in grey print.
     axis.pcolormesh(*edges, values.to_numpy(float), cmap="YlOrBr", norm=LogNorm(1, limit))
-    axis.set_ylim(rows - 0.5, -0.5)
+    axis.set_ylim(height - 0.5, -0.5)
     axis.set_facecolor("#eeeeee")
-    axis.set_yticks(range(rows), values.index)
+    axis.set_yticks(range(height), map(title, frameworks))
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
-    for row in range(rows):
-        for column in range(columns):
+    for row in range(height):
+        for column in range(width):
             value = values.iat[row, column]
             known = not pd.isna(value)
             is_dark = known and math.log(value) >= 0.54 * math.log(limit)  # enough for white numbers
