@@ -193,8 +193,8 @@ def main() -> None:
         sys.exit(str(error))
     pages.update(REPOSITORY)
     write_answer(REPOSITORY, REFERENCE)
-    cells_text = "but not its cells, which lack some of the first study"
-    measured = f"and its {count} measured files" if count else cells_text
+    without = "but not its cells, which lack some of the first study"
+    measured = f"and its {count} measured files" if count else without
     text = f"{len(OF_A_RUN)} tables of the run {identity} {measured} are now in results/reference; commit them"
     print(fold(text))
 

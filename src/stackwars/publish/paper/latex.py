@@ -84,6 +84,7 @@ def significant_percent(share: float) -> Latex:
 
 def duration(milliseconds: float) -> Latex:
     """Return a time given in ms, in ms, in s from one second and in min from five minutes on."""
+    _require(milliseconds)
     if milliseconds >= 300_000:
         return _quantity(milliseconds / 60_000, r"\minute")
     if milliseconds >= 1000:
@@ -93,13 +94,13 @@ def duration(milliseconds: float) -> Latex:
 
 def gibibytes(size: float) -> Latex:
     """Return a size given in bytes, in GiB (in MiB below a tenth of one)."""
-    return (
-        _quantity(size / 2**20, r"\mebi\byte") if size < 0.1 * 2**30 else _quantity(size / 2**30, r"\gibi\byte")
-    )
+    _require(size)
+    if size < 0.1 * 2**30:
+        return _quantity(size / 2**20, r"\mebi\byte")
+    return _quantity(size / 2**30, r"\gibi\byte")
 
 
 def _quantity(value: float, unit: str) -> Latex:
-    _require(value)
     return Latex(rf"\qty{{{significant(value)}}}{{{unit}}}")
 
 

@@ -204,9 +204,12 @@ def answer_rows(document: Answer) -> Iterator[Row]:
 def _answer_row(question: Question, result: Cause | Fault) -> Row:
     is_fault = isinstance(result, Fault)
     closed = None if is_fault else result.closed
-    # An option that changes a gap between compilers, with what it does.
-    options = [] if is_fault else result.options
-    cures = [f"{one.flag} ({one.ratio:.3g} times the time in {one.compiler})" for one in options]
+    # An option that changes a gap between compilers stands with what it does.
+    cures = (
+        result.cures
+        if is_fault
+        else [f"{one.flag} ({one.ratio:.3g} times the time in {one.compiler})" for one in result.options]
+    )
     return {
         "kind": question.kind,
         "compiler": question.compiler,
@@ -217,7 +220,7 @@ def _answer_row(question: Question, result: Cause | Fault) -> Row:
         "sentence": console.paragraph(result),
         **{name: _digits(closed and getattr(closed, name)) for name in ("share", "low", "high")},
         "regions": [] if is_fault else list(map(_region, result.regions)),
-        "cures": result.cures if is_fault else cures,
+        "cures": cures,
         "reduced": result.reduced if is_fault else "",
         "script": result.script if is_fault else "",
     }

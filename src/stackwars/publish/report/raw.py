@@ -96,12 +96,18 @@ def _calls(timed: Iterable[tuple[int, int, int, dict | None]]) -> list[Row]:
             "round": number,
             "first": shortened(first / 1e6),
             "second": shortened(second / 1e6),
-            "calls": steady["calls"] if steady else 0,
-            "blocks": [shortened(ns / steady["calls"] / 1e6) for ns in steady["ns"]] if steady else [],
-            "uncontended": "".join("01"[one] for one in uncontended_blocks(steady, baseline)) if steady else "",
+            **(_blocks(steady, baseline) if steady else {"calls": 0, "blocks": [], "uncontended": ""}),
         }
         for number, first, second, steady in calls
     ]
+
+
+def _blocks(steady: dict, baseline: float) -> Row:
+    return {
+        "calls": steady["calls"],
+        "blocks": [shortened(ns / steady["calls"] / 1e6) for ns in steady["ns"]],
+        "uncontended": "".join("01"[one] for one in uncontended_blocks(steady, baseline)),
+    }
 
 
 def process_row(process: dict) -> Row:
