@@ -38,8 +38,8 @@
 #                   nothing
 # make cluster      tests the workflow on a Slurm of two nodes that it starts
 #                   here (as root)
-# make debian       tests `make smoke` in bare Debians, as root and as an
-#                   ordinary user (as root)
+# make debian       tests the container's script and `make smoke` in bare
+#                   Debians, as root and as an ordinary user (as root)
 # make lint         runs the linters
 # make set-up       sets up the harness; every other command begins with this
 #                   (STUDIES=tables,matrix: also builds what these studies run
@@ -122,6 +122,7 @@ plan: set-up
 	@.venv/bin/python -m stackwars.study.workflow.plan --preset $(PRESET) --minutes $(or $(MINUTES),0) --studies $(ASKED_STUDIES)
 
 debian: set-up
+	STACKWARS_DEBIAN=1 .venv/bin/python -m pytest -rs tests/debian
 	.venv/bin/python tests/debian/try_smoke.py
 
 cluster: set-up
@@ -156,4 +157,4 @@ smoke test: NEEDED = all
 
 set-up:
 	@STUDIES='$(NEEDED)' envs/setup.sh
-	$(if $(filter $@,$(MAKECMDGOALS)),@.venv/bin/python -m stackwars.setup.needed $(ASKED_STUDIES))
+	$(if $(filter $@,$(MAKECMDGOALS)),@.venv/bin/python -m stackwars.setup.environments --studies $(ASKED_STUDIES))

@@ -27,7 +27,7 @@ FIRST_PICTURE = """(async () => {
   });
 })()"""
 """Evaluates to the milliseconds from the opening of the page until its first view is drawn."""
-_VISIT = """(async () => {
+_GO = """(async () => {
   const wanted = %s;
   if (location.hash !== wanted) {
     const moved = new Promise((done) => addEventListener("hashchange", done, { once: true }));
@@ -35,8 +35,8 @@ _VISIT = """(async () => {
     await moved;
   }
   await show();
-  return document.body.innerHTML.replace(/<script[^]*?<\\/script>/g, "");
 })()"""
+_MARKUP = r"document.body.innerHTML.replace(/<script[^]*?<\/script>/g, '')"
 
 
 class Chromium:
@@ -100,9 +100,14 @@ class Chromium:
             self.call("Emulation.setDeviceMetricsOverride", **size)
             self.path, self._width = None, width
 
+    def go(self, view: str) -> None:
+        """Show the report at this fragment."""
+        self.evaluate(_GO % json.dumps(view and f"#{view}"))
+
     def visit(self, view: str) -> str:
-        """Return the report's markup at this fragment."""
-        return self.evaluate(_VISIT % json.dumps(view and f"#{view}"))
+        """Return the report's markup at this fragment, which may have megabytes."""
+        self.go(view)
+        return self.evaluate(_MARKUP)
 
     def evaluate(self, expression: str) -> Any:
         """Return the awaited value of an expression in the page."""

@@ -12,12 +12,12 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.setup.environments import ensure, root
 from stackwars.study.claims import decide
 from stackwars.study.config import load
-from stackwars.study.results import reference, runs
+from stackwars.study.results import runs, tables
 from stackwars.study.results.folder import Folder
 
 LONGEST = (
     "workflow/test_smoke.py", "explain/test_compile_time.py", "workloads/test_workload_dialects.py",
-    "workflow/test_endings.py", "workflow/test_failures.py", "workflow/test_minutes.py",
+    "workflow/test_toy_study.py",
 )  # fmt: skip
 """Files whose tests take over a minute together, the longest first."""
 
@@ -80,7 +80,7 @@ def reference_tables(made_once) -> Folder:
     config = load(source="reference")
 
     def make(folder: Path) -> None:
-        reference.write(config, Folder(folder, runs.REFERENCE))
+        tables.write(config, Folder(folder, runs.REFERENCE))
         decide.write(config, Folder(folder, runs.REFERENCE))
 
     return Folder(made_once("from-reference", make), runs.REFERENCE)

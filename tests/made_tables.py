@@ -104,12 +104,9 @@ def check(programs: dict[str, dict] | Iterable[str], **changes: object) -> dict:
     return {**known, "programs": outcomes, **changes}
 
 
-def loops(*ms: float, calls: int = 1, program: str = "") -> list[dict]:
-    """Return loops with these values in ms a call, each after a block that is dropped."""
-    counted = {f"{name}_ns": 0 for name in ("run", "wait", "steal")} | {"minor_faults": 0, "major_faults": 0}
-    event = {"event": "loop", "calls": calls, "dropped": 1, **counted, "began_s": 1000.0}
-    event |= {"program": program} if program else {}
-    return [event | {"ns": [round(99e6 * calls), round(1e6 * value * calls)]} for value in ms]
+def uncounted_loops(ms: float, calls: int = 1) -> list[dict]:
+    """Return three loops with this time of a call and no CPU time."""
+    return [loop | {"run_ns": 0} for loop in measured.loops((ms,) * 3, calls)]
 
 
 def measured_replay(
@@ -123,7 +120,7 @@ def measured_replay(
     programs = {
         name: known
         | {"steady": [measured.blocks((ms / 2, ms, 9 * ms), calls=calls) for ms in values[:count]]}
-        | {"loops": [loops(ms, ms, ms, calls=calls) for ms in values[:count]]}
+        | {"loops": [uncounted_loops(ms, calls) for ms in values[:count]]}
         for name, values in medians.items()
     }
     where = {"workload": "gemm", "device": "cpu"}
@@ -146,7 +143,7 @@ def native(medians: tuple) -> list[dict]:
             "repetition": number,
             "status": "not run" if ms is None else "ok",
             "status_detail": "too little memory" if ms is None else "",
-            "events": [] if ms is None else loops(ms, ms, ms),
+            "events": [] if ms is None else uncounted_loops(ms),
         }
         for number, ms in enumerate(medians)
     ]

@@ -16,8 +16,8 @@ from stackwars.core import documents
 from stackwars.core.hlo import DISPATCH, ELEMENTWISE, PRODUCTS
 from stackwars.explain.answer import Share
 from stackwars.measure import workloads
-from stackwars.publish.report.align import form, hlo_side, side
 from stackwars.publish.report.gather import answer_rows, gather
+from stackwars.publish.report.programs import form, hlo_side, side
 from stackwars.study.audits import audit_entries
 from stackwars.study.audits.audit_entries import Audits
 from stackwars.study.cells import Cell
@@ -39,10 +39,8 @@ def ratio(quantity: str, value: float, workload: str = "gemm", **columns: object
 
 
 def factors(workload: str) -> list[dict]:
-    return [
-        ratio(name, value, workload)
-        for name, value in (("native", 3.0), ("replay", 2.0), ("everything else", 1.5))
-    ]
+    values = {"native": 3.0, "replay": 2.0, "everything else": 1.5}
+    return [ratio(name, value, workload) for name, value in values.items()]
 
 
 def native_rounds(workload: str, **columns: object) -> list[dict]:
@@ -57,20 +55,15 @@ def profiled(framework: str, **columns: object) -> list[dict]:
 
 
 CLAIM = {
-    **{
-        "id": "gemm_steady_pytorch",
-        "origin": "transferred",
-        "sentence": "It is faster.",
-        "verdict": "contradicted",
-    },
-    **{"margin": "0 of 1 for, 1 against (1 needed)", "evidence": "slower in 1"},
-}
+    "id": "gemm_steady_pytorch", "origin": "transferred", "sentence": "It is faster.", "verdict": "contradicted",
+    "margin": "0 of 1 for, 1 against (1 needed)", "evidence": "slower in 1",
+}  # fmt: skip
 CHECKED = checked(total=64, wrong=0, l2=1.5e-7, judge="NumPy in float64")
 GAP = {
-    **{"workload": "gemm", "compiler": OLD, "device": "cpu", "subject": "torch_xla", "baseline": "jax"},
-    **{"ratio": 1.7, "low": 1.5, "high": 1.9, "verdict": "cause", "closed": 0.84, "closed_low": 0.7},
-    **{"closed_high": 0.98, "what": "argument layout", "count": 12, "reason": "this product uses 1.3 cores"},
-}
+    "workload": "gemm", "compiler": OLD, "device": "cpu", "subject": "torch_xla", "baseline": "jax",
+    "ratio": 1.7, "low": 1.5, "high": 1.9, "verdict": "cause", "closed": 0.84, "closed_low": 0.7, "closed_high": 0.98,
+    "what": "argument layout", "count": 12, "reason": "this product uses 1.3 cores",
+}  # fmt: skip
 RUN = {
     "cells": [
         cell("jax", first_ms=80.0, second_ms=3.0, throughput_ms=1.23456789, peak_rss_bytes=2**30, **STEADY_MS),
@@ -163,13 +156,16 @@ HLO = {
     **dict.fromkeys(("torch_xla", "torchax"), hlo_pair.OTHER),
 }
 PROGRAM = {
-    **{"workload": "gemm", "title": "GEMM", "frameworks": list(TEXTS)},
+    "workload": "gemm",
+    "title": "GEMM",
+    "frameworks": list(TEXTS),
     "forms": {
         "as emitted": form({name: side(text) for name, text in TEXTS.items()}),
         "optimised": {"compiler": OLD, **form({name: hlo_side(text) for name, text in HLO.items()})},
     },
     "not_optimised": {"numpy": "this run has kept none"},
-    **{"runs": {"torchax": ACCEPTED}, "left_out": {"numpy": "it is too long"}},
+    "runs": {"torchax": ACCEPTED},
+    "left_out": {"numpy": "it is too long"},
 }
 PROFILE = {
     "jax": {
@@ -193,15 +189,10 @@ def made_sources(folder: Path, run: dict[str, list], reference: dict[str, list],
     known = {"run": "a", "machine": "a machine", "date_utc": "2026-01-01T00:00:00+00:00"}
     known |= {"studies": list(config.studies), "devices": ["cpu"]}
     facts = {
-        "preset": "smoke",
-        "origin": "measured",
-        "git_revision": "0123456789ab",
-        "date_utc": "2026-01-02T03:04:05+00:00",
-    }
-    facts |= {
-        "machine": {"cpu_model": "a processor", "cores": 2},
+        "preset": "smoke", "origin": "measured", "git_revision": "0123456789ab",
+        "date_utc": "2026-01-02T03:04:05+00:00", "machine": {"cpu_model": "a processor", "cores": 2},
         "sizes": {name: {} for name in config.workloads},
-    }
+    }  # fmt: skip
     for name, tables in (("run", run), ("reference", reference)):
         titled = {
             key: [{"title": workloads.load(row["workload"]).TITLE, **row} for row in rows]
@@ -257,12 +248,8 @@ def made_answers(_: Path) -> list[dict]:
     region = replace(explain_fixture.REGION, line_a="program.mlir:7", line_b="workloads/mha.py:62")
     found = replace(explain_fixture.FOUND, regions=[region], closed=Share(0.86, 0.85, 0.87))
     cause, fault = answer_rows(replace(explain_fixture.ANSWER, causes=[found]))
-    cause |= {
-        "name": "gemm",
-        "title": "GEMM",
-        "workload": "gemm",
-        "sentence": "It is the layout of one weight.",
-    }
+    sentence = "It is the layout of one weight."
+    cause |= {"name": "gemm", "title": "GEMM", "workload": "gemm", "sentence": sentence}
     fault |= {
         "name": "shift",
         "title": HOSTILE,

@@ -22,12 +22,11 @@ from stackwars.setup import device, environments
 from stackwars.setup.environments import Unavailable
 from stackwars.study.config import load
 from stackwars.study.programs import BASE, Program, compilations, replays
-from stackwars.study.results import program_forms, programs, tables
+from stackwars.study.results import programs, tables
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
 from stackwars.study.workflow import devices
-from stackwars.study.workflow.compiled_jobs import check_job, expected_job, lower_job
-from stackwars.study.workflow.measured_jobs import replay_job
+from stackwars.study.workflow.jobs import check_job, expected_job, lower_job, replay_job
 from toy_checkout import SETTINGS
 
 WHY = "libtpu==0.0.21 has no wheels with a matching Python ABI tag"
@@ -41,7 +40,7 @@ def no_wheel(monkeypatch):
     def refuse(pins):
         raise Unavailable(WHY)
 
-    for module in (supervisor, ahead_supervisor, check, expected, devices, environments, program_forms):
+    for module in (supervisor, ahead_supervisor, check, expected, devices, environments, programs):
         monkeypatch.setattr(module, "ensure", refuse)
 
 
@@ -160,7 +159,7 @@ def test_peak_is_none_and_says_why(run, tmp_path):
 def test_listings_and_forms_of_programs_are_written(tmp_path):
     config = load(preset="smoke")
     folder = Folder(tmp_path / "results")
-    for step in (listings.write, program_forms.build):
+    for step in (listings.write, programs.write_forms):
         step(config, folder)
     assert not (folder["listings"] / "mha.tex").exists(), "no program was measured"
     assert not list(folder["graphs"].iterdir())

@@ -8,7 +8,7 @@ import pytest
 
 from measured import config
 from stackwars.measure.supervisor import ProcessJob
-from stackwars.study.audits import paired, pairs
+from stackwars.study.audits import paired
 from stackwars.study.audits.paired import PairJob
 
 SETTINGS = {
@@ -95,9 +95,9 @@ def test_a_round_that_is_none_of_the_study_stops_the_audit(changes, said):
 def test_what_the_configuration_lacks_has_no_pair():
     trials = {"jax": 1, "numpy": 2}
     asked = {"frameworks": [], "replays": [], "workloads": ["gemm", "bert_base"], "trials": trials}
-    names = [(pair.kind, pair.device, pair.name) for pair in pairs.all_pairs(config(audits=asked))]
+    names = [(pair.kind, pair.device, pair.name) for pair in paired.all_pairs(config(audits=asked))]
     assert names == [("same", "cpu", "jax-gemm")]
-    of_both = pairs.all_pairs(
+    of_both = paired.all_pairs(
         config(audits=asked, devices=["cpu", "cpu-1t"], device_workloads={"cpu-1t": ["ffn"]})
     )
     assert [(pair.device, pair.workload) for pair in of_both] == [("cpu", "gemm")]

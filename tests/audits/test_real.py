@@ -8,7 +8,7 @@ import pytest
 from running import python
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks
-from stackwars.study.audits import independent, mutant, mutants, subjects
+from stackwars.study.audits import mutant, subjects
 from stackwars.study.audits.mutant import HONEST
 from stackwars.study.audits.subjects import ReplaySubjectJob, SubjectJob
 
@@ -81,20 +81,20 @@ def assert_rejected(found: dict, mutants: list[str]) -> None:
     ],
 )
 def test_every_mutant_is_rejected_and_the_honest_process_is_not(framework, chosen, peak, tmp_path, monkeypatch):
-    monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
+    monkeypatch.setattr(subjects, "HONEST_PROCESSES", 1)
     monkeypatch.setattr(mutant, "mutants", lambda session: chosen)
     job = SubjectJob(framework, DIALECTS[framework], "cpu-1t", "test", SETTINGS)
-    found = mutants.audit_mutants(subjects.subject(job, pins(framework), tmp_path / "kept"), peak)
+    found = subjects.audit_mutants(subjects.subject(job, pins(framework), tmp_path / "kept"), peak)
     assert_rejected(found, chosen)
 
 
 @pytest.mark.alone
 def test_every_mutant_of_a_replay_is_rejected_and_the_honest_process_is_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(mutants, "HONEST_PROCESSES", 1)
+    monkeypatch.setattr(subjects, "HONEST_PROCESSES", 1)
     names = {"compiler": "iree-3.13", "module": "iree", "options": {}, "lower_pins": str(pins("jax"))}
     job = ReplaySubjectJob("jax", "jax", "cpu", "test", SETTINGS, **names)
     peak = measured_peak("cpu", tmp_path)
-    found = mutants.audit_mutants(subjects.subject(job, pins("iree"), tmp_path), peak)
+    found = subjects.audit_mutants(subjects.subject(job, pins("iree"), tmp_path), peak)
     assert_rejected(found, mutant.mutants(None))
 
 
@@ -104,7 +104,7 @@ def test_both_harnesses_time_the_same_calls(tmp_path):
     job = SubjectJob(framework, DIALECTS[framework], "cpu-1t", "smoke", SETTINGS)
     sizes = {"ffn": {"batch": 16, "sequence": 16, "features": 128, "hidden": 512}}
     subject = subjects.subject(job, pins(framework), tmp_path)
-    (row,) = independent.audit_independent(subject, sizes, 1)["workloads"]
+    (row,) = subjects.audit_independent(subject, sizes, 1)["workloads"]
     # 67 MFLOP: a millisecond or so on one core, by whoever's clock.
     assert all(0.2 < ms < 50 for ms in row["ours_ms"] + row["third_party_ms"]), row
     assert row["ratio"] == pytest.approx(1, abs=0.3)

@@ -15,7 +15,7 @@ from running import job_file
 from stackwars.study.audits import audit_entries, report
 from stackwars.study.audits.audit_entries import Audits
 from stackwars.study.results import runs, tables
-from stackwars.study.results.folder import Folder
+from stackwars.study.results.folder import REFERENCE, Folder
 
 TORCH = replace(GEMM, framework="torch_xla")
 ROUNDS = 6
@@ -151,6 +151,16 @@ def test_fences(broken):
     assert entry["verdict"] == "fail"
     assert entry["detail"].endswith(f"failed: torch_xla on cpu: {broken}")
     assert entry["consequence"] == "Times of torch_xla on cpu can leave out work that is still running."
+
+
+@pytest.mark.parametrize(("name", "judge", "figure"), [
+    ("fences", report.judge_fences, "by_framework"), ("mutants", report.judge_mutants, "by_framework"),
+    ("independent", report.judge_independent, "by_framework"), ("power", report.power_entry, "trials"),
+])  # fmt: skip
+def test_the_committed_entries_follow_from_their_figures(name, judge, figure):
+    [known] = [one for one in audit_entries.read(REFERENCE / "audits.json").entries if one["id"] == name]
+    # An audit of trials that failed had its consequence in its entry until `resolution` took it over.
+    assert judge(known["figures"][figure]) == known | {"consequence": ""}
 
 
 HONEST, MUTANT = MUTANTS["processes"]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from measured import honest_process
 from stackwars.measure.supervisor import ProcessJob
-from stackwars.study.audits import independent, mutant, subjects
+from stackwars.study.audits import mutant, subjects
 from stackwars.study.audits.subjects import CellSubject, SubjectJob
 
 CHILD = "stackwars.measure.child"
@@ -28,26 +27,18 @@ PROGRAM = """module @jit_function {
 
 @pytest.fixture
 def started(monkeypatch) -> list[ProcessJob]:
-    """The jobs that were run; each gives an honest process whose time depends on its repetition."""
+    """The jobs that were run; each gives a process with times of both harnesses that depend on its repetition."""
     jobs: list[ProcessJob] = []
 
     def supervise(job, python, folder, child_module):
         jobs.append(job)
         folder.mkdir(parents=True)
         ns = round(1e5 * (100 + job.repetition % 3))
-        seconds = 20 * ns / 1e9 + 2e-4
-        steady = {
-            "ns": [ns] * 20, "seconds": seconds, "at_s": 100.82 + seconds, "run_ns": [ns] * 20,
-            "wait_ns": [0] * 20, "steal_ns": [0] * 20, "other_processes_share": 0.0,
-        }  # fmt: skip
-        made = honest_process(framework=job.framework, device=job.device, repetition=job.repetition,
-                       workload=job.workload, status_detail="", steady=steady)  # fmt: skip
-        if child_module.startswith("stackwars.study.audits.third_party"):
-            made["events"] = [
-                {"event": "ours", "ns": [ns + 9, ns, ns - 9]},
-                {"event": "third_party", "harness": "pyperf 1", "ns": [ns, ns + 2, ns + 1]},
-            ]
-        return made
+        events = [
+            {"event": "ours", "ns": [ns + 9, ns, ns - 9]},
+            {"event": "third_party", "harness": "pyperf 1", "ns": [ns, ns + 2, ns + 1]},
+        ]
+        return {"status": "ok", "status_detail": "", "wall_s": 3.0, "events": events}
 
     monkeypatch.setattr(subjects, "supervise", supervise)
     monkeypatch.setattr(subjects, "ensure", lambda pins: Path(sys.executable))
@@ -75,7 +66,7 @@ def cell(folder: Path, dialect: str = "jax") -> CellSubject:
 
 
 def test_medians_are_of_each_process(started, tmp_path):
-    found = independent.audit_independent(cell(tmp_path, "torch"), {"ffn": {"batch": 1}}, 3)
+    found = subjects.audit_independent(cell(tmp_path, "torch"), {"ffn": {"batch": 1}}, 3)
     assert [j.repetition for j in started] == [0, 1, 2]
     (row,) = found["workloads"]
     assert row["ours_ms"] == pytest.approx([10.0, 10.1, 10.2])
@@ -86,7 +77,7 @@ def test_medians_are_of_each_process(started, tmp_path):
 @pytest.mark.parametrize(("ratio", "ok"), [(1.0, True), (1.04, True), (1.06, False), (0.9, False)])
 def test_medians_must_agree(ratio, ok):
     row = {"ours_ms": [10 * ratio, 11 * ratio, 30.0], "third_party_ms": [10.0, 11.0, 12.0]}
-    assert independent.judged(row)["ok"] == ok
+    assert subjects.judged(row)["ok"] == ok
 
 
 def test_dead_output_is_that_of_the_main_function():

@@ -8,7 +8,7 @@ import pytest
 from made_tables import pair, pairs
 from stackwars.core.ratio import LogRatio
 from stackwars.study.audits.audit_entries import resolution
-from stackwars.study.audits.trials import aa, mixed, mixed_entry, power, power_entry, rate, trials, unlikely
+from stackwars.study.audits.report import aa, mixed, mixed_entry, power, rate, trials, unlikely
 
 
 def test_trials_are_disjoint_rounds_in_the_order_of_time():
@@ -59,12 +59,6 @@ def test_undisturbed_series_on_the_other_side_of_one_prevent_a_claim():
     assert first.undisturbed == pytest.approx(math.log(series[0] * series[1]) / 2)
 
 
-def test_rate_has_the_exact_interval():
-    found = rate(3, 60)
-    assert (found["count"], found["rate"]) == (3, 0.05)
-    assert (found["low"], found["high"]) == pytest.approx((0.0104, 0.1392), abs=1e-4)
-
-
 def test_chance_explains_two_of_ten_and_not_five():
     found = [unlikely(rate(count, 10), 0.05, "greater") for count in (2, 5)]
     assert found == [False, True]
@@ -110,20 +104,6 @@ def test_a_difference_is_not_found_if_the_undisturbed_series_stay_below_one():
     found = [trial.detection() for trial in trials([contrary])]
     assert not any(row["found"] for row in found)
     assert all(row["needed"] == pytest.approx(1.0, rel=0.1) for row in found)
-
-
-def powered(found: int, needed: float = 0.123) -> dict:
-    return power_entry([
-        {"workload": f"w{number % 4}", "detectable": 0.1, "found": number < found, "needed": needed}
-        for number in range(40)
-    ])  # fmt: skip
-
-
-@pytest.mark.parametrize(("found", "verdict"), [(34, "pass"), (20, "fail")])
-def test_power_asks_for_eighty_percent(found, verdict):
-    entry = powered(found)
-    assert entry["verdict"] == verdict
-    assert f"in {found} of 40 trials" in entry["detail"] and "w0 (median 10 %)" in entry["detail"]
 
 
 def two_frameworks(later: float = 1.6, noise: float = 0.004) -> dict:

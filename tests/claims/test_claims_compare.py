@@ -11,10 +11,8 @@ from made_tables import accepted, cell, comparison
 from snapshots import assert_snapshot
 from stackwars.core import documents, machine
 from stackwars.publish.paper.tables import claims as tables
-from stackwars.study.claims import compare, confirm, definitions
-from stackwars.study.claims.compare import Stability, between_runs
-from stackwars.study.claims.confirm import Confirmations
-from stackwars.study.claims.decide import decide_all
+from stackwars.study.claims import compare, decide, definitions
+from stackwars.study.claims.decide import Confirmations, decide_all
 from stackwars.study.claims.definitions import Claims
 from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset
@@ -145,43 +143,6 @@ WORDS = {"quantifier": "every", "supports": ["slower"], "contradicts": ["faster"
 STEADY = claim({**WORDS, "where": {"quantity": "steady"}})
 
 
-def steady_run(folder, name: str, studies: tuple = ("tables",), **ratios: float):
-    """An accepted run with these steady ratios."""
-    rows = [
-        comparison(workload, ratio, verdict="slower" if ratio > 1 else "faster")
-        for workload, ratio in ratios.items()
-    ]
-    return accepted(folder / name, studies=studies, comparisons=rows)
-
-
-def test_every_pair_of_runs_is_compared_on_what_both_have(tmp_path):
-    runs = [
-        steady_run(tmp_path, "2026-01", mha=2.0, ffn=2.0),
-        steady_run(tmp_path, "2026-02", mha=2.1, ffn=0.5),
-        steady_run(tmp_path, "2026-03", mha=1.9),
-    ]
-    assert between_runs(config(), [STEADY], runs) == Stability(1, 1, 1, pairs=3, pairs_differ=1)
-
-
-def test_what_two_runs_have_alike_cannot_vary(tmp_path):
-    runs = [steady_run(tmp_path, name, mha=2.0) for name in ("2026-01", "2026-02")]
-    assert between_runs(config(), [STEADY], runs).varying == 0
-    counted = claim({**WORDS, "where": {"quantity": "hbm"}, "supports": ["more"], "contradicts": ["less"]})
-    rows = [
-        accepted(tmp_path / name, comparisons=[comparison("mha", ratio, quantity="hbm", verdict=word)])
-        for name, ratio, word in (("2026-03", 2.0, "more"), ("2026-04", 0.5, "less"))
-    ]
-    assert between_runs(config(), [counted], rows).varying == 0
-
-
-def test_a_run_that_did_not_measure_the_study_says_nothing_of_its_claims(tmp_path):
-    runs = [
-        steady_run(tmp_path, "2026-01", mha=2.0),
-        steady_run(tmp_path, "2026-02", studies=("stacks",), mha=0.5),
-    ]
-    assert between_runs(config(), [STEADY], runs) == Stability(0, 0, 0, 0, 0)
-
-
 # What was committed before a run.
 
 AUTHOR = ("-c", "user.name=x", "-c", "user.email=x@example.org")
@@ -201,7 +162,7 @@ def commit(tmp_path, monkeypatch):
         results(repository / "results" / "reference", ratios)
         row["sentence"] = sentence
         (repository / "config").mkdir(exist_ok=True)
-        (repository / confirm.DEFINITIONS).write_text(yaml.safe_dump(document))
+        (repository / compare.DEFINITIONS).write_text(yaml.safe_dump(document))
         machine.git("add", ".")
         machine.git(*AUTHOR, "commit", "--quiet", "--message", "x")
         return machine.git("rev-parse", "--short=12", "HEAD")
@@ -300,4 +261,4 @@ def test_runs_count_for_and_against_a_claim_as_it_is_defined(tmp_path):
 )
 def test_what_is_printed_beside_a_verdict(counts, text, mark):
     row = {"verdict": "supported", **dict(zip(("confirmed", "refuted"), counts, strict=True))}
-    assert (confirm.label(row), tables.confirmed(row)) == (text, mark)
+    assert (decide.label(row), tables.confirmed(row)) == (text, mark)

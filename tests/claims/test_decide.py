@@ -10,7 +10,7 @@ from stackwars.measure import workloads
 from stackwars.study.claims import decide, pages
 from stackwars.study.claims.decide import decide as decided
 from stackwars.study.claims.definitions import Claim, is_counted, listed, study_of
-from stackwars.study.claims.verdicts import Tally, counts, margin, quantified
+from stackwars.study.claims.votes import Tally, margin, quantified
 from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.results.folder import REFERENCE, Folder
@@ -38,21 +38,6 @@ WORDS = {"where": {"quantity": "steady"}, "supports": ["slower"], "contradicts":
 def test_open_votes_leave_open_only_what_they_could_change(quantifier, votes, verdict, count):
     assert quantified(quantifier, Tally(*votes)) == verdict
     assert margin(quantifier, Tally(*votes)) == count
-
-
-def test_the_evidence_counts_and_lists_and_what_has_no_data_counts_as_open(tmp_path):
-    verdicts = {"gemm": "slower", "mha": "slower", "ffn": "faster"}
-    verdicts |= {"conv": "inconclusive", "layernorm": "no data"}
-    rows = [comparison(workload, 2.0, verdict=word) for workload, word in verdicts.items()]
-    found = decided(claim(WORDS), dataset(tmp_path, comparisons=rows))
-    assert (found.verdict, found.margin) == ("not decided", "2 of 5 for, 1 against (4 needed)")
-    assert (found.votes_for, found.votes_against, found.votes_open) == (2, 1, 2)
-    of = "2.00 (1.92 to 2.09)"
-    assert found.evidence == (
-        f"slower in 2 of 4: GEMM {of}, MHA {of}; faster in 1: FFN {of}; inconclusive in 1: Conv 3x3 {of}; "
-        "no data for LayerNorm"
-    )
-    assert counts(found.evidence) == "slower in 2 of 4, faster in 1, inconclusive in 1"
 
 
 @pytest.mark.parametrize(

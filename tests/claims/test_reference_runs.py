@@ -9,7 +9,7 @@ import pytest
 from claims_fixture import claims, config
 from stackwars.publish.accept import MOST_BYTES
 from stackwars.study.claims.compare import Ballot, ballot, on_shared
-from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.study.claims.votes import CONTRADICTED, SUPPORTED
 from stackwars.study.results import runs
 from stackwars.study.results.dataset import Dataset
 from stackwars.study.studies import of_tables

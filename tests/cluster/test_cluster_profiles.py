@@ -7,8 +7,7 @@ import yaml
 
 from stackwars.core.launch import REPOSITORY
 from stackwars.study.workflow import kinds
-from stackwars.study.workflow.jobs import KINDS
-from stackwars.study.workflow.measured_jobs import MEASURED
+from stackwars.study.workflow.jobs import KINDS, MEASURED
 
 SLURM = yaml.safe_load((REPOSITORY / "profiles" / "slurm" / "config.yaml").read_text())
 RULES = {

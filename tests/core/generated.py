@@ -22,7 +22,7 @@ from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Program
 from stackwars.core.types import tensor
-from stackwars.explain.task import plain_arguments
+from stackwars.explain.files import plain_arguments
 from stackwars.setup.environments import ensure
 
 EXTENTS = (1, 2, 3, 5, 7, 9, 13, 17, 31, 33, 65)
@@ -79,10 +79,15 @@ class Builder:
     def type(self) -> str:
         return tensor(self.shape, self.kind)
 
-    def write(self, text: str, value: str | None = None) -> str:
+    def write(self, text: str) -> str:
         self.count += 1
         self.lines.append(f"%v{self.count} = {text}")
-        return value or f"%v{self.count}"
+        return f"%v{self.count}"
+
+    def become(self, text: str, shape: tuple[int, ...], *more: str) -> None:
+        """Write an operation on the value and on operands of more types; its result, of this shape, is the value."""
+        kinds = ", ".join((self.type, *more))
+        self.value, self.shape = self.write(f"{text} : ({kinds}) -> {tensor(shape, self.kind)}"), shape
 
     def scalar(self, number: int) -> str:
         floats = {"b": "true" if number else "false", "c": f"({number}.0, 0.0)", "f": f"{number}.0"}
@@ -103,10 +108,10 @@ class Builder:
     def transpose(self) -> None:
         order = [int(one) for one in self.rng.permutation(len(self.shape))]
         shape = tuple(self.shape[axis] for axis in order)
-        self.reshaped(f"stablehlo.transpose {self.value}, dims = {order}", shape)
+        self.become(f"stablehlo.transpose {self.value}, dims = {order}", shape)
 
     def flatten(self) -> None:
-        self.reshaped(f"stablehlo.reshape {self.value}", (int(np.prod(self.shape)),))
+        self.become(f"stablehlo.reshape {self.value}", (int(np.prod(self.shape)),))
 
     def reverse(self) -> None:
         axis = int(self.rng.integers(len(self.shape)))
@@ -118,22 +123,18 @@ class Builder:
         ranges = [(int(self.rng.integers(0, extent - 1)), extent) for extent in self.shape]
         shape = tuple(high - low for low, high in ranges)
         text = ", ".join(f"{low}:{high}" for low, high in ranges)
-        self.reshaped(f"stablehlo.slice {self.value} [{text}]", shape)
+        self.become(f"stablehlo.slice {self.value} [{text}]", shape)
 
     def concatenate(self) -> None:
         shape = (2 * self.shape[0], *self.shape[1:])
-        text = f"stablehlo.concatenate {self.value}, {self.value}, dim = 0 : ({self.type}, {self.type}) -> "
-        self.value, self.shape = self.write(text + tensor(shape, self.kind)), shape
+        self.become(f"stablehlo.concatenate {self.value}, {self.value}, dim = 0", shape, self.type)
 
     def pad(self) -> None:
         low = [int(one) for one in self.rng.integers(0, 3, len(self.shape))]
         zero, none = self.scalar(0), [0] * len(self.shape)
         shape = tuple(extent + one for extent, one in zip(self.shape, low, strict=True))
         text = f"stablehlo.pad {self.value}, {zero}, low = {low}, high = {none}, interior = {none}"
-        self.value = self.write(
-            f"{text} : ({self.type}, {tensor((), self.kind)}) -> {tensor(shape, self.kind)}"
-        )
-        self.shape = shape
+        self.become(text, shape, tensor((), self.kind))
 
     def reduce(self) -> None:
         axis = int(self.rng.integers(len(self.shape)))
@@ -142,17 +143,15 @@ class Builder:
         # The start must be the neutral element: StableHLO lets a compiler use it any number of times.
         name, start = "or" if self.group == "b" else "add", self.scalar(0)
         shape = self.shape[:axis] + self.shape[axis + 1 :]
-        text = f"stablehlo.reduce({self.value} init: {start}) applies stablehlo.{name} across dimensions = [{axis}] : "
-        self.value = self.write(f"{text}({self.type}, {tensor((), self.kind)}) -> {tensor(shape, self.kind)}")
-        self.shape = shape
+        text = f"stablehlo.reduce({self.value} init: {start}) applies stablehlo.{name} across dimensions = [{axis}]"
+        self.become(text, shape, tensor((), self.kind))
 
     def product(self) -> None:
         if len(self.shape) != 2 or self.group == "b":
             return
         shape = (self.shape[0], self.shape[0])
-        text = f"stablehlo.dot_general {self.value}, {self.value}, contracting_dims = [1] x [1] : "
-        self.value = self.write(f"{text}({self.type}, {self.type}) -> {tensor(shape, self.kind)}")
-        self.shape = shape
+        text = f"stablehlo.dot_general {self.value}, {self.value}, contracting_dims = [1] x [1]"
+        self.become(text, shape, self.type)
 
     def select(self) -> None:
         if self.group == "c":
@@ -164,10 +163,6 @@ class Builder:
         compared = f"{self.value}, {other}, {kind} : ({self.type}, {self.type}) -> {mask}"
         chosen = self.write(f"stablehlo.compare GT, {compared}")
         self.value = self.write(f"stablehlo.select {chosen}, {self.value}, {other} : {mask}, {self.type}")
-
-    def reshaped(self, text: str, shape: tuple[int, ...]) -> None:
-        self.value = self.write(f"{text} : ({self.type}) -> {tensor(shape, self.kind)}")
-        self.shape = shape
 
     def made(self, name: str) -> Made:
         return Made(name, self.kind, tuple(self.arguments), tuple(self.lines), self.value, self.shape)
@@ -211,20 +206,15 @@ def _one_wrong(made: Made, rng: np.random.Generator) -> Made | None:
     size = int(np.prod(made.shape))
     if size < 3:
         return None
-    result, flat, numbers = tensor(made.shape, made.kind), tensor((size,), made.kind), tensor((size,), "i32")
-    mask, at = tensor((size,), "i1"), int(rng.integers(1, size))
-    tail, head = tensor((size - 1,), made.kind), tensor((1,), made.kind)
-    lines = (
-        f"%flat = stablehlo.reshape {made.value} : ({result}) -> {flat}",
-        f"%tail = stablehlo.slice %flat [0:{size - 1}] : ({flat}) -> {tail}",
-        f"%head = stablehlo.slice %flat [{size - 1}:{size}] : ({flat}) -> {head}",
-        f"%moved = stablehlo.concatenate %head, %tail, dim = 0 : ({head}, {tail}) -> {flat}",
-        f"%places = stablehlo.iota dim = 0 : {numbers}",
-        f"%place = stablehlo.constant dense<{at}> : {numbers}",
-        f"%chosen = stablehlo.compare EQ, %places, %place, SIGNED : ({numbers}, {numbers}) -> {mask}",
-        f"%mixed = stablehlo.select %chosen, %moved, %flat : {mask}, {flat}",
-        f"%wrong = stablehlo.reshape %mixed : ({flat}) -> {result}",
-    )
+    result, flat, at = tensor(made.shape, made.kind), tensor((size,), made.kind), int(rng.integers(1, size))
+    ranges = [(low, high) for low, high in ((0, at), (at - 1, at), (at + 1, size)) if low < high]
+    kinds = [tensor((high - low,), made.kind) for low, high in ranges]
+    lines = [f"%flat = stablehlo.reshape {made.value} : ({result}) -> {flat}"]
+    parts = [f"%part{number}" for number in range(len(ranges))]
+    for part, (low, high), kind in zip(parts, ranges, kinds, strict=True):
+        lines.append(f"{part} = stablehlo.slice %flat [{low}:{high}] : ({flat}) -> {kind}")
+    lines.append(f"%mixed = stablehlo.concatenate {', '.join(parts)}, dim = 0 : ({', '.join(kinds)}) -> {flat}")
+    lines.append(f"%wrong = stablehlo.reshape %mixed : ({flat}) -> {result}")
     return replace(made, lines=(*made.lines, *lines), value="%wrong")
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from stackwars.core import check
-from stackwars.core.check import operation_in
 from stackwars.core.client import last_line
 from stackwars.core.judge import Expected
-from stackwars.core.outcome import Status
+from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program
 
 RIGHT = np.arange(64.0, dtype=np.float32).reshape(1, 64) + 1
@@ -82,4 +81,4 @@ def test_the_last_line_is_what_was_printed_before_a_trace(log, line):
     ],
 )
 def test_the_unsupported_operation_is_named(message, operation):
-    assert operation_in(message) == operation
+    assert check.refused(Failed(Outcome(Status.UNSUPPORTED, message))).operation == operation

@@ -1,6 +1,5 @@
 """Waiting for a core is measured, and neither work nor anything else counts as waiting."""
 
-import contextlib
 import hashlib
 import os
 import statistics
@@ -18,7 +17,7 @@ from stackwars.core.contention import GATE, Meter, wait_share
 pytestmark = pytest.mark.alone
 
 CORE = max(os.sched_getaffinity(0))
-SPIN = f"import os; os.sched_setaffinity(0, {{{CORE}}})\nwhile True: pass"
+SPIN = f"import os, time; os.sched_setaffinity(0, {{{CORE}}})\nwhile time.process_time() < 2: pass"
 
 
 @pytest.fixture
@@ -28,18 +27,6 @@ def pinned():
     os.sched_setaffinity(0, {CORE})
     yield
     os.sched_setaffinity(0, allowed)
-
-
-@contextlib.contextmanager
-def neighbour():
-    """Run another process that wants the same core."""
-    process = subprocess.Popen([sys.executable, "-c", SPIN])
-    try:
-        time.sleep(0.3)
-        yield
-    finally:
-        process.kill()
-        process.wait()
 
 
 def work(seconds: float) -> None:
@@ -75,26 +62,6 @@ def test_block_that_had_the_core_to_itself_is_uncontended_and_all_run(pinned):
     assert counted > 0.9 * passed
 
 
-def test_time_that_nobody_wanted_is_neither_run_nor_wait(pinned):
-    meter = Meter()
-    time.sleep(0.2)
-    usage = meter.read()
-    assert usage.run + usage.wait < 0.1e9
-
-
-def test_run_time_of_every_thread_counts():
-    threads = [threading.Thread(target=_hash_for, args=(0.8,)) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    meter, start = Meter(), time.perf_counter_ns()
-    time.sleep(0.3)
-    usage, ns = meter.read(), time.perf_counter_ns() - start
-    for thread in threads:
-        thread.join()
-    # Two threads always want a core, this one next to never.
-    assert 1.7 < (usage.run + usage.wait) / ns < 2.2
-
-
 def _hash_for(seconds: float) -> None:
     """Work without the interpreter's lock, so that two threads run at once."""
     data, end = bytes(2**20), time.perf_counter() + seconds
@@ -102,27 +69,31 @@ def _hash_for(seconds: float) -> None:
         hashlib.sha256(data).digest()
 
 
-def test_workers_are_the_threads_that_worked():
-    count, begin, end = 2, threading.Event(), threading.Event()
+def test_run_time_of_every_thread_counts_and_workers_are_those_that_worked():
+    begin, end = threading.Event(), threading.Event()
 
-    def worker() -> None:
+    def work_on() -> None:
         begin.wait()
-        _hash_for(1.2)
+        _hash_for(0.8)
 
-    threads = [threading.Thread(target=end.wait)]
-    threads += [threading.Thread(target=worker) for _ in range(count)]
+    threads = [threading.Thread(target=target) for target in (end.wait, work_on, work_on)]
     for thread in threads:
         thread.start()
     meter = Meter()
     assert meter.workers() == 0, "nothing worked before anything ran"
+    time.sleep(0.2)
+    usage = meter.read()
+    assert usage.run + usage.wait < 0.1e9, "time that nobody wanted is neither run nor wait"
     begin.set()
-    time.sleep(1.0)
-    meter.read()
+    start = time.perf_counter_ns()
+    time.sleep(0.6)
+    usage, ns = meter.read(), time.perf_counter_ns() - start
     end.set()
     for thread in threads:
         thread.join()
-    # Neither the thread that waited nor this one.
-    assert meter.workers() == count
+    # Two threads always want a core; the one that waited and this one next to never.
+    assert 1.7 < (usage.run + usage.wait) / ns < 2.2
+    assert meter.workers() == 2
 
 
 def test_threads_that_end_take_nothing_back_and_leave_no_file_open():
@@ -167,10 +138,12 @@ def test_neighbour_on_the_core_makes_this_process_wait_and_is_another_process(pi
     meter = Meter()
     work(0.4)
     alone = meter.other_processes_share()
-    with neighbour():
+    with subprocess.Popen([sys.executable, "-c", SPIN]) as neighbour:
+        time.sleep(0.3)
         meter = Meter()
         found = measured(20, 0.02)
         contended = meter.other_processes_share()
+        neighbour.kill()
     run, wait = (sum(getattr(usage, name) for usage, _ in found) for name in ("run", "wait"))
     assert wait_share(run, wait) > 0.3 and contended > 0.3
     assert alone < contended / 2

@@ -1,17 +1,14 @@
 """The reference evaluation: two evaluations of one program agree, and both agree with NumPy."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ir.spellings import program
-from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.evaluate import evaluate, float64_text, is_interpretable, unit_roundoff
 from stackwars.core.program import fixed
 from stackwars.core.types import shape
-from stackwars.setup.environments import ensure
 
 WAYS = ("interpreter32", "interpreter64", "operations32", "operations64")
 MIXED = """
@@ -86,24 +83,23 @@ PROGRAMS = {
 
 
 @pytest.fixture(scope="module")
-def evaluated(tmp_path_factory):
+def evaluated(worker, tmp_path_factory):
     """Return (graph of each program and whether the interpreter has it, results by name)."""
     facts, results = {}, {}
-    with Worker(CompilerSpec("judge", python=str(ensure(Path("envs/xla-0.10.2.txt"))))) as worker:
-        for name, text in PROGRAMS.items():
-            graph = worker.graph(text)
-            ones = [np.ones(shape(graph.types[value]), np.float32) for value in graph.arguments]
-            arrays = [X, MASK, BIG, UNSIGNED] if name == "mixed" else ones
-            facts[name] = graph, is_interpretable(graph, text)
-            for double in (False, True) if facts[name][1] else ():
-                bits, folder = 64 if double else 32, tmp_path_factory.mktemp("evaluated")
-                found = worker.interpret(float64_text(text) if double else text, arrays)
-                values = list(map(fixed, arrays))
-                single = evaluate(worker, graph, values, folder, double=double, sets=1, save=graph.results)
-                for number, value in enumerate(graph.results):
-                    results[f"{name}/interpreter{bits}/{number}"] = found[number]
-                    array = np.array(single.array(value)).reshape(shape(graph.types[value]))
-                    results[f"{name}/operations{bits}/{number}"] = array
+    for name, text in PROGRAMS.items():
+        graph = worker.graph(text)
+        ones = [np.ones(shape(graph.types[value]), np.float32) for value in graph.arguments]
+        arrays = [X, MASK, BIG, UNSIGNED] if name == "mixed" else ones
+        facts[name] = graph, is_interpretable(graph, text)
+        for double in (False, True) if facts[name][1] else ():
+            bits, folder = 64 if double else 32, tmp_path_factory.mktemp("evaluated")
+            found = worker.interpret(float64_text(text) if double else text, arrays)
+            values = list(map(fixed, arrays))
+            single = evaluate(worker, graph, values, folder, double=double, sets=1, save=graph.results)
+            for number, value in enumerate(graph.results):
+                results[f"{name}/interpreter{bits}/{number}"] = found[number]
+                array = np.array(single.array(value)).reshape(shape(graph.types[value]))
+                results[f"{name}/operations{bits}/{number}"] = array
     return facts, results
 
 

@@ -7,11 +7,8 @@ import pytest
 
 from running import run
 from stackwars.core import program_text
-from stackwars.core.client import CompilerSpec, Worker
-from stackwars.core.launch import REPOSITORY
 from stackwars.explain import files
 from stackwars.explain.files import BadInput
-from stackwars.setup.environments import ensure
 
 MAIN = """func.func public @main(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
   %0 = call @moved(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>
@@ -43,14 +40,9 @@ FORMS = ("text.mlir", "renamed.mlir", "generic.mlir", "artifact.mlir", "packed.m
          "bytecode.mlirbc", "vhlo.mlir")  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def spec():
-    return CompilerSpec("xla", python=str(ensure(REPOSITORY / "envs/xla-0.10.2.txt")))
-
-
 @pytest.mark.env
-def test_every_form_of_a_program_is_opened_and_runs(spec, tmp_path):
-    run(spec.python, "-c", WRITE, tmp_path, MAIN)
+def test_every_form_of_a_program_is_opened_and_runs(worker, tmp_path):
+    run(worker.spec.python, "-c", WRITE, tmp_path, MAIN)
     artifact = (tmp_path / "artifact.mlir").read_bytes()
     (tmp_path / "packed.mlir.gz").write_bytes(gzip.compress(artifact))
     # JAX's export has the artifact after its length.
@@ -58,13 +50,12 @@ def test_every_form_of_a_program_is_opened_and_runs(spec, tmp_path):
     (tmp_path / "exported.bin").write_bytes(exported)
     (tmp_path / "renamed.mlir").write_text(MAIN.replace("@main", "@forward"))
     (tmp_path / "text.mlir").write_text(MAIN)
-    programs = files.load([tmp_path / name for name in FORMS], spec)
-    with Worker(spec) as worker:
-        for program in programs:
-            worker.load(program.label, program.text)
-            worker.place(program.label, program.arguments)
-            result = worker.call(program.label)[0]
-            np.testing.assert_array_equal(result, program.arguments[0](0).T, program.label)
+    programs = files.load([tmp_path / name for name in FORMS], worker.spec)
+    for program in programs:
+        worker.load(program.label, program.text)
+        worker.place(program.label, program.arguments)
+        result = worker.call(program.label)[0]
+        np.testing.assert_array_equal(result, program.arguments[0](0).T, program.label)
     assert programs[0].text == MAIN
 
 
@@ -83,12 +74,12 @@ REFUSED = {
 
 @pytest.mark.env
 @pytest.mark.parametrize("name", REFUSED)
-def test_file_that_cannot_be_read_is_refused_in_one_line(spec, tmp_path, monkeypatch, name):
+def test_file_that_cannot_be_read_is_refused_in_one_line(worker, tmp_path, monkeypatch, name):
     monkeypatch.setattr(program_text, "MOST_BYTES", 2000)
     data, message = REFUSED[name]
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(BadInput) as refused:
-        files.load([path], spec)
+        files.load([path], worker.spec)
     assert str(refused.value).startswith(f"{path}: {message}")
     assert "\n" not in str(refused.value) and str(refused.value).count("; fix: ") == 1

@@ -101,64 +101,42 @@ def test_collectives_and_the_bytes_of_their_results(found, expected) -> None:
     assert {kind: count for kind, count in found.items() if count} == expected
 
 
-BODIES = """\
-HloModule bodies
-
-%sum (a: f32[], b: f32[]) -> f32[] {
-  %a = f32[] parameter(0)
-  %b = f32[] parameter(1)
-  ROOT %add = f32[] add(%a, %b)
+FUSED = {
+    "of_product": ("dot(%p, %p), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+                   "reduce(%1, %p), dimensions={1}, to_apply=%sum", "broadcast(%2), dimensions={0}"),
+    "of_reduction": ("add(%p, %p)", "reduce(%1, %p), dimensions={1}, to_apply=%sum"),
+    "of_moves": ("bitcast(%p)", "transpose(%1), dimensions={1,0}", "copy(%2)"),
+    "of_more": ("transpose(%p), dimensions={1,0}", "add(%1, %p)"),
+    "parallel": ("fusion(%p), kind=kLoop, calls=%of_moves",),
+}  # fmt: skip
+"""{computation: its operations, which have the numbers 1, 2, ...}. All arrays have one shape here."""
+OPERATIONS = {
+    "product": 'fusion(%x), kind=kCustom, calls=%of_product, backend_config={"fusion_config":{"kind":"__ynn_fusion"}}',
+    "reduction": "fusion(%x), kind=kLoop, calls=%of_reduction",
+    "moves": "fusion(%x), kind=kLoop, calls=%of_moves",
+    "more": "fusion(%x), kind=kLoop, calls=%of_more",
+    "called": "call(%x), to_apply=%parallel",
+    "alone": "tanh(%x)",
+    "copy": "copy(%x)",
+    "multiplied": 'custom-call(%x), custom_call_target="__onednn$matmul"',
+    "normed": 'custom-call(%x), custom_call_target="__onednn$layernorm"',
+    "other": 'custom-call(%x), custom_call_target="TopK"',
+    "fourier": "fft(%x), fft_type=FFT, fft_length={8}",
 }
 
-%of_product (p: f32[8,8]) -> f32[8,8] {
-  %p = f32[8,8]{1,0} parameter(0)
-  %dot = f32[8,8]{1,0} dot(%p, %p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  %zero = f32[] constant(0)
-  %total = f32[8]{0} reduce(%dot, %zero), dimensions={1}, to_apply=%sum
-  ROOT %wide = f32[8,8]{1,0} broadcast(%total), dimensions={0}
-}
 
-%of_reduction (p.1: f32[8,8]) -> f32[8] {
-  %p.1 = f32[8,8]{1,0} parameter(0)
-  %double = f32[8,8]{1,0} add(%p.1, %p.1)
-  %zero.1 = f32[] constant(0)
-  ROOT %total.1 = f32[8]{0} reduce(%double, %zero.1), dimensions={1}, to_apply=%sum
-}
-
-%of_moves (p.2: f32[8,8]) -> f32[8,8] {
-  %p.2 = f32[8,8]{1,0} parameter(0)
-  %bitcast = f32[8,8]{0,1} bitcast(%p.2)
-  %turned = f32[8,8]{0,1} transpose(%bitcast), dimensions={1,0}
-  ROOT %copied = f32[8,8]{1,0} copy(%turned)
-}
-
-%of_more (p.3: f32[8,8]) -> f32[8,8] {
-  %p.3 = f32[8,8]{1,0} parameter(0)
-  %turned.1 = f32[8,8]{0,1} transpose(%p.3), dimensions={1,0}
-  ROOT %sum.1 = f32[8,8]{1,0} add(%turned.1, %p.3)
-}
-
-%parallel (p.4: f32[8,8]) -> f32[8,8] {
-  %p.4 = f32[8,8]{1,0} parameter(0)
-  ROOT %inner = f32[8,8]{1,0} fusion(%p.4), kind=kLoop, calls=%of_moves
-}
-
-ENTRY %main (x: f32[8,8]) -> f32[8,8] {
-  %x = f32[8,8]{1,0} parameter(0)
-  %product = f32[8,8]{1,0} fusion(%x), kind=kCustom, calls=%of_product, \
-backend_config={"fusion_config":{"kind":"__ynn_fusion"}}
-  %reduction = f32[8]{0} fusion(%x), kind=kLoop, calls=%of_reduction
-  %moves = f32[8,8]{1,0} fusion(%x), kind=kLoop, calls=%of_moves
-  %more = f32[8,8]{1,0} fusion(%x), kind=kLoop, calls=%of_more
-  %called = f32[8,8]{1,0} call(%x), to_apply=%parallel
-  %alone = f32[8,8]{1,0} tanh(%x)
-  %copy = f32[8,8]{1,0} copy(%x)
-  %multiplied = f32[8,8]{1,0} custom-call(%x), custom_call_target="__onednn$matmul"
-  %normed = f32[8,8]{1,0} custom-call(%x), custom_call_target="__onednn$layernorm"
-  %other = f32[8,8]{1,0} custom-call(%x), custom_call_target="TopK"
-  ROOT %fourier = f32[8,8]{1,0} fft(%x), fft_type=FFT, fft_length={8}
-}
-"""
+def bodies() -> str:
+    """Return a module with these computations, and these operations in its entry."""
+    fused = {name: enumerate(("parameter(0)", *lines)) for name, lines in FUSED.items()}
+    computations = ["%sum (p: f32[]) -> f32[] {\n  ROOT %p = f32[] parameter(0)\n}"]
+    for name, lines in fused.items():
+        body = "".join(f"  %{number or 'p'} = f32[8,8]{{1,0}} {line}\n" for number, line in lines)
+        computations.append(f"%{name} (p: f32[8,8]) -> f32[8,8] {{\n{body}}}")
+    entry = "".join(f"  %{name} = f32[8,8]{{1,0}} {line}\n" for name, line in OPERATIONS.items())
+    computations.append(
+        f"ENTRY %main (x: f32[8,8]) -> f32[8,8] {{\n  %x = f32[8,8]{{1,0}} parameter(0)\n{entry}}}"
+    )
+    return "\n\n".join(("HloModule bodies", *computations))
 
 
 CLASSES = {
@@ -168,7 +146,7 @@ CLASSES = {
 
 
 def test_the_class_is_of_the_work_in_the_operation() -> None:
-    module = hlo.read(BODIES)
+    module = hlo.read(bodies())
     operations = module.computations["main"].instructions
     for expected, names in CLASSES.items():
         assert {name: class_of(module, operations[name]) for name in names} == dict.fromkeys(names, expected)

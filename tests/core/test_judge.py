@@ -48,15 +48,10 @@ def test_the_verdict_is_that_of_the_worst_output():
     assert found["largest"] < 1e-5
 
 
-def test_an_output_that_is_missing_is_wrong():
+def test_an_output_that_is_missing_is_wrong_and_an_infinite_error_is_null_for_json_has_none():
     found = judge.judge({"first/output0": ONES}, expected(output0=ONES, **{"state/w": np.ones((2, 3))}))
     assert found == verdict(wrong=6, total=6, where="no result state/w", l2=None, largest=None)
     assert judge.problem(found) == f"6 of 6 elements wrong (no result state/w), by {BY}"
-
-
-def test_an_infinite_error_is_null_for_json_has_none():
-    found = judge.judge({"first/output0": np.array([1, np.nan])}, expected(output0=[1, 1]))
-    assert (found["wrong"], found["total"], found["l2"], found["largest"]) == (1, 2, None, None)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
@@ -70,34 +65,27 @@ def test_the_worst_of_processes_is_flaky_if_another_is_right():
         verdicts = [verdict(largest=1e-6) for _ in range(3)]
         verdicts[place] = verdict(wrong=1, largest=0.5)
         assert judge.worst(verdicts) == verdict(wrong=1, largest=0.5, flaky=True)
-    alike = verdict(wrong=1, largest=0.5)
+    alike, infinite = verdict(wrong=1, largest=0.5), verdict(wrong=2, largest=None, l2=None)
     assert judge.worst([alike, alike]) == alike
     assert judge.worst([verdict(largest=1e-7), verdict(largest=1e-6)]) == verdict(largest=1e-6)
-    infinite = verdict(wrong=2, largest=None, l2=None)
     assert judge.worst([alike, infinite, alike]) == infinite
     assert judge.worst([None, verdict()]) == verdict()
     assert judge.worst([None, None]) is judge.worst([]) is None
     assert judge.worst([alike, {**alike, "flaky": True}])["flaky"]
 
 
-def test_files_are_read_and_those_of_a_failed_evaluation_need_no_arrays(tmp_path):
-    document = {"judge": BY, "reason": "", "limits": {"output0": LIMIT}}
-    (tmp_path / judge.DOCUMENT).write_text(json.dumps(document))
-    np.savez(tmp_path / judge.ARRAYS, output0=ONES)
-    found = judge.read(tmp_path)
-    assert (found.judge, found.limits, list(found.values)) == (BY, {"output0": LIMIT}, ["output0"])
-    (tmp_path / judge.ARRAYS).unlink()
-    (tmp_path / judge.DOCUMENT).write_text(json.dumps(document | {"reason": "out of memory"}))
-    assert judge.read(tmp_path).reason == "out of memory"
-
-
-def test_small_limits_keep_float64_and_so_do_values_beyond_float32(tmp_path):
+def test_files_are_read_as_written_and_small_limits_and_values_beyond_float32_keep_float64(tmp_path):
     arrays = {"a": np.array([1 / 3]), "b": np.array([1 / 3]), "c": np.array([1e300]), "d": np.array([-np.inf])}
-    document = {"limits": {"a": 1e-5, "b": 1e-9, "c": 1e-5, "d": 1e-5}, "reason": "", "judge": ""}
-    judge.write(tmp_path, arrays, document)
-    written = np.load(tmp_path / judge.ARRAYS)
+    right = judge.Expected(BY, "", {"a": 1e-5, "b": 1e-9, "c": 1e-5, "d": 1e-5}, disputed=True)
+    judge.write(tmp_path, arrays, right.document())
+    found = judge.read(tmp_path)
     types = {"a": np.float32, "b": np.float64, "c": np.float64, "d": np.float32}
-    assert {key: written[key].dtype for key in written} == types
+    assert {key: found.values[key].dtype for key in found.values} == types
+    assert found.document() == right.document()
+    # A failed evaluation has no arrays.
+    (tmp_path / judge.ARRAYS).unlink()
+    (tmp_path / judge.DOCUMENT).write_text(json.dumps(right.document() | {"reason": "out of memory"}))
+    assert judge.read(tmp_path).reason == "out of memory"
 
 
 RNG = np.random.default_rng(3)
@@ -108,11 +96,6 @@ def changed(change, values=VALUES):
     new = values.copy()
     change(new)
     return new
-
-
-def test_rounding_is_no_error():
-    found = agreement(VALUES, VALUES.astype(np.float64) * (1 + 1e-7), 1e-5)
-    assert found.right and 0 < found.largest < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -132,7 +115,9 @@ def test_one_wrong_part_of_many_is_found_and_described(change, wrong, where):
     assert (found.right, found.wrong, found.where) == (False, wrong, where)
 
 
-def test_an_error_that_every_element_shares_is_found_by_the_norm():
+def test_rounding_is_no_error_and_one_that_every_element_shares_is_found_by_the_norm():
+    found = agreement(VALUES, VALUES.astype(np.float64) * (1 + 1e-7), 1e-5)
+    assert found.right and 0 < found.largest < 1e-6
     found = agreement(changed(lambda v: v.__imul__(1 + 2e-5)), VALUES, 1e-5)
     assert not found.right and found.l2 == pytest.approx(2e-5, rel=0.01)
     # No element is far from the largest value, and all are too far from their own.
@@ -145,15 +130,6 @@ def test_infinities_and_not_a_number_are_values():
     for place, value in ((1, 0.0), (2, np.inf), (3, 1e30), (0, np.nan)):
         found = agreement(changed(lambda v, p=place, x=value: v.__setitem__(p, x), reference), reference, 1e-6)
         assert found.wrong == 1 and np.isinf(found.largest)
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.bool_])
-def test_integers_are_equal_or_wrong(dtype):
-    reference = np.arange(16).reshape(4, 4).astype(dtype)
-    assert agreement(reference, reference, 1.0).right
-    values = changed(lambda v: v.__setitem__((3, 3), not v[3, 3] if dtype is np.bool_ else 14), reference)
-    found = agreement(values, reference, 1.0)
-    assert (found.wrong, found.where) == (1, "the last 1 of axis 0 and the last 1 of axis 1")
 
 
 def test_other_shapes_scalars_and_empty_arrays_and_scattered_elements():
@@ -172,6 +148,10 @@ def test_whole_numbers_are_compared_exactly_even_with_floating_point_values():
     found = agreement(swapped, indices.astype(np.float64), 1e-5)
     assert (found.wrong, found.largest) == (2, 1.0)
     assert found.where == "7 to 8 of axis 0; the right values in another order, as of equal keys in a sort"
+    for dtype in (np.uint32, np.bool_):
+        right = np.arange(4).astype(dtype)
+        found = agreement(np.append(right[:3], not right[3]).astype(dtype), right, 1.0)
+        assert (found.wrong, found.where) == (1, "the last 1 of axis 0")
     large = indices * 2**40
     assert agreement(large + (indices == 999_999), large, 1.0).where == "the last 1 of axis 0"
 

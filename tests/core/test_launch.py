@@ -1,6 +1,7 @@
 """The launcher: limits of a child, the report of its end, and its log."""
 
 import os
+import re
 import signal
 import sys
 import time
@@ -17,12 +18,29 @@ MIB = 2**20
 PYTHON = Path("/somewhere/else/jax-0123/bin/python")
 
 
-def launched(tmp_path: Path, code: str, cap: int = 256 * MIB, timeout_s: float = 30, **more):
+def launched(tmp_path: Path, code: str, timeout_s: float = 30, **more):
     """Return (the report of a child that runs this code, its output)."""
-    log = tmp_path / "log.txt"
-    command = ["-c", code]
-    report = launch.run_child(Path(sys.executable), command, dict(os.environ), cap, timeout_s, log=log, **more)
+    command, log = (Path(sys.executable), ["-c", code], dict(os.environ)), tmp_path / "log.txt"
+    report = launch.run_child(*command, 256 * MIB, timeout_s, log=log, **more)
     return report, log.read_text()
+
+
+def forked(tmp_path: Path, code: str, timeout_s: float = 30):
+    """Return (the report of a fork that runs this code, its output)."""
+    log = tmp_path / "log.txt"
+    return launch.run_forked(lambda: exec(code, {}), 4096 * MIB, timeout_s, log), log.read_text()
+
+
+@pytest.fixture(params=[launched, forked])
+def ended(request, tmp_path, capfd):
+    """Return a function that returns (the report of a process that runs some code, its output)."""
+
+    def run(code: str, **more):
+        # pytest's own capture would take what Python prints.
+        with capfd.disabled():
+            return request.param(tmp_path, code, **more)
+
+    return run
 
 
 @pytest.mark.parametrize(("machine_gib", "cap_gib"), [(16, 12), (256, 32)])
@@ -33,10 +51,10 @@ def test_auto_cap(monkeypatch, machine_gib, cap_gib):
 
 
 def test_memory_over_the_cap_is_refused_where_it_is_asked_for_and_a_reservation_is_not(tmp_path):
-    code = "print(len(bytearray(2**27)))\ntry: bytearray(2**30)\nexcept MemoryError: print('refused')"
+    code = "try: bytearray(2**30)\nexcept MemoryError: print('refused')"
     # Frameworks reserve far more than they use; PROT_NONE (0) is such a reservation.
     code += "\nimport mmap; mmap.mmap(-1, 2**34, flags=mmap.MAP_PRIVATE, prot=0); print('given')"
-    assert launched(tmp_path, code)[1] == f"{2**27}\nrefused\ngiven\n"
+    assert launched(tmp_path, code)[1] == "refused\ngiven\n"
 
 
 def test_child_is_first_to_be_killed_has_its_cores_leads_its_group_and_leaves_no_dump(tmp_path):
@@ -53,19 +71,25 @@ def test_child_of_a_dead_parent_does_not_start():
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_end_of_a_child_is_reported(tmp_path):
-    report, _ = launched(
-        tmp_path, "import sys; print('a', flush=True); print('b', file=sys.stderr); sys.exit(3)"
-    )
-    assert (report.exit_code, report.log_tail) == (3, "a\nb")
+def test_end_of_a_process_is_reported_with_what_it_printed(ended):
+    report, printed = ended("import os; print('a', os.getpid(), flush=True); os.write(2, b'b\\n')")
+    assert (report.exit_code, f"{report.log_tail}\n") == (0, printed)
+    assert re.fullmatch(r"a \d+\nb\n", printed) and str(os.getpid()) not in printed
     assert not (report.timed_out or report.over_cap or report.stopped or report.kernel_oom)
     assert 0 < report.wall_s < 30 and report.peak_rss_bytes > MIB
-    assert launched(tmp_path, "import os; os.kill(os.getpid(), 9)")[0].exit_code == -9
+    report, _ = ended("import os; os.kill(os.getpid(), 9)")
+    assert report.exit_code == -signal.SIGKILL and not report.timed_out
 
 
-def test_child_over_its_time_or_stopped_on_demand_is_killed(tmp_path):
-    report, _ = launched(tmp_path, "import time; time.sleep(60)", timeout_s=0.5)
-    assert report.timed_out and report.exit_code == -9 and report.wall_s < 10
+def test_a_process_over_its_time_or_its_memory_is_ended(ended):
+    report, _ = ended("import time; time.sleep(60)", timeout_s=0.5)
+    assert report.timed_out and report.exit_code == -signal.SIGKILL and report.wall_s < 10
+    report, printed = ended("print(len(bytearray(2**27)), flush=True); bytearray(2**33)")
+    assert report.exit_code == 1
+    assert printed.startswith(f"{2**27}\n") and printed.rstrip().endswith("MemoryError")
+
+
+def test_child_is_stopped_on_demand(tmp_path):
     marker = tmp_path / "marker"
     code = f"import time; open({str(marker)!r}, 'w'); time.sleep(60)"
     report, _ = launched(tmp_path, code, stop=marker.exists)
@@ -113,17 +137,6 @@ def test_kill_in_the_own_control_group_is_evidence_and_elsewhere_on_the_machine_
     assert kills.in_group()
 
 
-def test_thinning_keeps_the_peak_and_the_order():
-    samples = [(at / 10, 1000 + at % 7) for at in range(9000)]
-    samples[4321] = (432.1, 5000)
-    found = launch.thinned(samples, launch.MAX_SAMPLES)
-    assert len(found) <= launch.MAX_SAMPLES
-    assert (432.1, 5000) in found
-    assert found == sorted(found)
-    assert set(found) <= set(samples)
-    assert launch.thinned(samples[:3], 200) == samples[:3]
-
-
 def test_the_end_of_a_log_is_text_without_the_folders_of_the_machine(tmp_path):
     log = tmp_path / "log.txt"
     lines = [
@@ -148,68 +161,23 @@ def test_of_a_long_log_the_end_is_kept_and_less_where_all_went_well(tmp_path):
         found = launch.portable_log(log, PYTHON, ok)
         assert len(found) == most
         assert log.read_text().strip().endswith(found)
-    log.write_text("\n".join(map(str, range(100))))
-    assert launch.portable_log(log, PYTHON, ok=True).split() == [str(n) for n in range(80, 100)]
-    log.write_bytes(b"\xff\xfe\n")
-    assert launch.portable_log(log, PYTHON, ok=True) == "\N{REPLACEMENT CHARACTER}" * 2
-    log.write_text("")
-    assert launch.portable_log(log, PYTHON, ok=True) == ""
+    lines = "\n".join(map(str, range(100))).encode()
+    for data, end in (
+        (lines, lines.decode()[-59:]),
+        (b"\xff\xfe\n", "\N{REPLACEMENT CHARACTER}" * 2),
+        (b"", ""),
+    ):
+        log.write_bytes(data)
+        assert launch.portable_log(log, PYTHON, ok=True) == end
 
 
-@pytest.fixture
-def forked(tmp_path, capfd):
-    """Return a function that returns (the report of a fork that does this work, its output)."""
-    log = tmp_path / "log.txt"
-
-    def run(work, timeout_s: float = 30):
-        # pytest's own capture would take what Python prints.
-        with capfd.disabled():
-            return launch.run_forked(work, 4096 * MIB, timeout_s, log), log.read_text()
-
-    return run
-
-
-def test_end_of_a_fork_is_reported_with_what_it_printed(tmp_path, forked):
-    written = tmp_path / "written"
-
-    def work():
-        written.write_text(str(os.getpid()))
-        print("a", flush=True)
-        os.write(2, b"b\n")
-
-    report, printed = forked(work)
-    assert (report.exit_code, report.log_tail, printed) == (0, "a\nb", "a\nb\n")
-    assert not (report.timed_out or report.over_cap or report.kernel_oom)
-    assert 0 < report.wall_s < 30 and report.peak_rss_bytes > MIB
-    assert written.read_text() != str(os.getpid())
-    report, _ = forked(lambda: os.kill(os.getpid(), signal.SIGKILL))
-    assert report.exit_code == -signal.SIGKILL and not report.timed_out
-
-
-def test_work_that_raises_leaves_its_trace_and_never_returns_to_the_caller_s_code(tmp_path, forked):
+def test_work_that_raises_leaves_its_trace_and_never_returns_to_the_caller_s_code(tmp_path, capfd):
     parent, returned = os.getpid(), tmp_path / "returned"
-    for error in (ValueError("no such thing"), SystemExit(0)):
-
-        def work(error=error):
-            raise error
-
-        report, printed = forked(work)
+    for code in ("raise ValueError('no such thing')", "raise SystemExit(0)"):
+        with capfd.disabled():
+            report, printed = forked(tmp_path, code)
         if os.getpid() != parent:
             returned.touch()
             os._exit(0)
-        assert report.exit_code == 1
-        assert type(error).__name__ in printed
+        assert report.exit_code == 1 and code[6:16] in printed
     assert report.log_tail and not returned.exists()
-
-
-def test_a_fork_over_its_time_or_its_memory_is_ended(forked):
-    report, _ = forked(lambda: time.sleep(60), timeout_s=0.5)
-    assert report.timed_out and report.exit_code == -signal.SIGKILL and report.wall_s < 10
-
-    def hog():
-        print(len(bytearray(2**27)), flush=True)
-        bytearray(2**33)
-
-    report, printed = forked(hog)
-    assert report.exit_code == 1
-    assert printed.startswith(f"{2**27}\n") and printed.rstrip().endswith("MemoryError")

@@ -10,14 +10,14 @@ from running import run
 from stackwars.core import machine
 
 
-def test_machine_is_described():
+def test_machine_is_recorded(tmp_path):
     found = machine.record()
-    everywhere = {"cpu_model", "cores", "memory_bytes", "kernel", "os", "python", "numa_nodes"}
-    assert everywhere <= found.keys()
+    assert {"cpu_model", "kernel", "os", "numa_nodes"} <= found.keys()
     assert all(value not in ("", None, {}) for value in found.values())
-    assert found["cores"] == len(os.sched_getaffinity(0))
-    assert found["python"] == platform.python_version()
+    assert (found["cores"], found["python"]) == (len(os.sched_getaffinity(0)), platform.python_version())
     assert found["memory_bytes"] > 2**28
+    (tmp_path / "enabled").write_text("always [madvise] never\n")
+    assert [machine.huge_pages(tmp_path / name) for name in ("enabled", "missing")] == ["madvise", ""]
     # No host is named.
     names = json.dumps({key: value for key, value in found.items() if key != "kernel"})
     assert platform.node() == "" or platform.node() not in names
@@ -28,23 +28,17 @@ CPUINFO = "model name\t: A CPU\ncpu family\t: 25\nmodel\t\t: 1\nstepping\t: 0\nf
 
 def recorded(monkeypatch, tmp_path, flags: str) -> dict:
     """Return the record of a machine of two sockets with two cores of two threads each."""
-    system = tmp_path / "system"
+    texts = {"cpuinfo": CPUINFO.format(flags), "node/node0/x": "", "node/node1/x": ""}
     for thread in range(8):
-        topology = system / "cpu" / f"cpu{thread}" / "topology"
-        topology.mkdir(parents=True, exist_ok=True)
-        (topology / "physical_package_id").write_text(f"{thread // 4}\n")
-        (topology / "core_id").write_text(f"{thread // 2 % 2}\n")
-    for index, (kind, level, size) in enumerate(
-        [("Data", 1, "32K"), ("Instruction", 1, "64K"), ("Unified", 2, "512K"), ("Unified", 3, "16384K")]
-    ):
-        cache = system / "cpu" / "cpu0" / "cache" / f"index{index}"
-        cache.mkdir(parents=True, exist_ok=True)
-        for name, value in (("type", kind), ("level", level), ("size", size)):
-            (cache / name).write_text(f"{value}\n")
-    for number in range(2):
-        (system / "node" / f"node{number}").mkdir(parents=True, exist_ok=True)
-    (tmp_path / "cpuinfo").write_text(CPUINFO.format(flags))
-    monkeypatch.setattr(machine, "SYSTEM", system)
+        texts[f"cpu/cpu{thread}/topology/physical_package_id"] = f"{thread // 4}\n"
+        texts[f"cpu/cpu{thread}/topology/core_id"] = f"{thread // 2 % 2}\n"
+    for index, values in enumerate(("Data 1 32K", "Instruction 1 64K", "Unified 2 512K", "Unified 3 16384K")):
+        for name, value in zip(("type", "level", "size"), values.split(), strict=True):
+            texts[f"cpu/cpu0/cache/index{index}/{name}"] = f"{value}\n"
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(machine, "SYSTEM", tmp_path)
     monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
     return machine.record.__wrapped__()
 
@@ -59,12 +53,6 @@ def test_numbers_of_the_processor_its_caches_and_the_topology_are_read(monkeypat
     # The digest of the flags depends on what they are and not on their order.
     same, other = (recorded(monkeypatch, tmp_path, flags) for flags in ("fma avx2", "avx2 fma avx512f"))
     assert found["cpu_flags_digest"] == same["cpu_flags_digest"] != other["cpu_flags_digest"]
-
-
-def test_mode_of_huge_pages_is_the_one_in_brackets(tmp_path):
-    (tmp_path / "enabled").write_text("always [madvise] never\n")
-    assert machine.huge_pages(tmp_path / "enabled") == "madvise"
-    assert machine.huge_pages(tmp_path / "missing") == ""
 
 
 def test_machine_is_told_from_another_and_not_from_its_updated_self():
@@ -88,11 +76,8 @@ def checkout(tmp_path, monkeypatch):
     return git
 
 
-def revision() -> dict:
-    return machine.revision.__wrapped__()
-
-
-def test_revision_is_the_commit_or_unknown(checkout, tmp_path):
+def test_revision_is_the_commit_or_unknown(checkout, tmp_path, monkeypatch):
+    revision = machine.revision.__wrapped__
     assert revision() == {"git_revision": "unknown", "git_dirty": False}
     checkout("init")
     assert revision()["git_revision"] == "unknown", "before the first commit"
@@ -104,8 +89,5 @@ def test_revision_is_the_commit_or_unknown(checkout, tmp_path):
     assert revision() == {"git_revision": head[:12], "git_dirty": False}
     (tmp_path / "file").write_text("2")
     assert revision() == {"git_revision": head[:12], "git_dirty": True}
-
-
-def test_revision_without_git_is_unknown(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert revision()["git_revision"] == "unknown"
+    assert revision()["git_revision"] == "unknown", "without git"

@@ -58,15 +58,6 @@ def test_mixed_and_missing_precision():
     assert readback("// no program: timeout") == {"precision": "", "dtype": ""}
 
 
-def test_a_location_is_followed_to_its_file():
-    found = source_lines(TEXT)
-    assert [(line, source) for line, source in enumerate(found) if source] == [
-        (3, "b/in_jax.py:3"),
-        # Where it was called from is not where it is.
-        (4, "b/in_jax.py:7"),
-    ]
-
-
 @pytest.mark.parametrize(
     "text",
     ["%0 = stablehlo.tanh %a : tensor<2xf32>\nreturn %0",
@@ -76,18 +67,15 @@ def test_a_text_without_locations_or_with_one_that_refers_to_itself_has_none(tex
     assert source_lines(text) is None
 
 
-def test_a_text_without_locations_takes_those_of_the_same_text_with_them():
+def test_a_text_without_locations_takes_those_of_the_same_text_with_them_and_of_no_other():
     plain = [line.split(" loc(")[0] for line in TEXT.splitlines() if not line.startswith("#loc")]
     found = sources_of_plain("\n".join(plain), TEXT)
     assert [(plain[place].strip()[:2], source) for place, source in enumerate(found) if source] == [
         ("%0", "b/in_jax.py:3"),
-        ("%1", "b/in_jax.py:7"),
+        ("%1", "b/in_jax.py:7"),  # where it was called from is not where it is
     ]
     assert load_sources(dump_sources(found)) == found
     assert sources_of_plain("return %0", "") is None
-
-
-def test_locations_of_another_text_are_refused():
     with pytest.raises(ValueError, match="expected the 1 lines of the plain text, got 7"):
         sources_of_plain("return %0", TEXT)
 

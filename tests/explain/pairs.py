@@ -3,8 +3,8 @@
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.program import Graph, Program
+from stackwars.explain.files import plain_arguments
 from stackwars.explain.matching import AxisMap, Class
-from stackwars.explain.task import plain_arguments
 from stackwars.setup.environments import ensure
 
 TRANSPOSE = "permutation = array<i64: 1, 0>"

@@ -9,25 +9,23 @@ import json
 import math
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ir.spellings import program
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.launch import REPOSITORY
-from stackwars.core.program import Emitter, Graph, Op, Program
-from stackwars.core.types import element, shape, tensor
+from stackwars.core.program import Emitter, Graph, Program
+from stackwars.core.types import tensor
 from stackwars.explain import console
 from stackwars.explain.answer import CAUSE, LAYOUT, NO_GAP, NOT_SEPARABLE, Cause
 from stackwars.explain.cause import find
-from stackwars.explain.task import Settings, Task, plain_arguments
+from stackwars.explain.files import plain_arguments
+from stackwars.explain.task import Settings, Task
 from stackwars.setup.environments import ensure
 
 COMPILER = "jaxlib-0.7.1"
-Names = dict[int, str]
-Change = Callable[[Emitter, Op, Names], None]
-"""Called after an operation is written; changes the name by which later operations read its result."""
 
 
 def sum_of(operand: str, what: str = "add", start: str = "%zero") -> str:
@@ -69,17 +67,68 @@ TEXTS = {
 """{family: (operations, arguments, result)}."""
 
 
-def base(family: str, rows: int, width: int, inner: int = 32) -> str:
+def base(family: str, rows: int, width: int, inner: int = 32, plant: str = "") -> str:
+    """Return a program of a family, with the change of a plant."""
+    body, arguments, result = TEXTS[family]
+    for old, new in PLANTS[plant].changes.items() if plant else ():
+        body, arguments = body.replace(old, new), arguments.replace(old, new)
     extents = {
-        "X": (rows, width),
-        "R": (rows,),
-        "S": (),
-        "I": (rows, inner),
-        "W": (inner, width),
-        "U": (width, inner),
-    }
-    extents |= {"E": (width, 8), "Y": (rows, 8)}
-    return program(*TEXTS[family], **{name: tensor(extent, "f32") for name, extent in extents.items()})
+        "X": (rows, width), "R": (rows,), "S": (), "I": (rows, inner), "W": (inner, width), "U": (width, inner),
+        "E": (width, 8), "Y": (rows, 8), "C": (rows, 1), "L": (2 * rows, width), "B": (2 * rows, 8),
+        "G": (rows, width // 64, 64), "H": (rows, 64, width // 64), "J": (width // 64, 64, inner),
+        "K": (64, width // 64, inner),
+    }  # fmt: skip
+    types = {name: tensor(extent, "f32") for name, extent in extents.items()}
+    places = {"<rows>": rows, "<width>": width, "<before>": width - 1}
+    for name, place in places.items():
+        body = body.replace(name, str(place))
+    return program(body, arguments, result, F="tensor<f32>", **types)
+
+
+@dataclass
+class Plant:
+    """A change of the texts of a family that makes a program slower. named: what the answer has to name."""
+
+    named: str
+    family: str
+    changes: dict[str, str]
+
+
+WINDOW = (
+    '"stablehlo.reduce_window"(%s, %zero) <{padding = dense<[[0, 0], [<before>, 0]]> : tensor<2x2xi64>, '
+    "window_dimensions = array<i64: 1, <width>>, window_strides = array<i64: 1, 1>}> ({\n^bb0(%a: F, %b: F):\n"
+    "%c = add %a, %b : F\nstablehlo.return %c : F\n}) : (X, F) -> X"
+)
+PLANTS = {
+    # Another order of what the last product sums: a transpose of either operand.
+    "extra transpose": Plant("transpose", "narrow", {
+        f"%r = {product('%m, %v', 'X U I')}":
+        "%m1 = reshape %m : (X) -> G; %m2 = transpose %m1, dims = [0, 2, 1] : (G) -> H; %m3 = reshape %m2 : (H) -> X; "
+        "%v1 = reshape %v : (U) -> J; %v2 = transpose %v1, dims = [1, 0, 2] : (J) -> K; %v3 = reshape %v2 : (K) -> U; "
+        f"%r = {product('%m3, %v3', 'X U I')}",
+    }),
+    # A concatenation with itself before the product, of which half is dropped after it.
+    "needless copy": Plant("concatenate", "thin", {
+        f"%y = {product('%s, %w', 'X E Y')}":
+        f"%long = concatenate %s, %s, dim = 0 : (X, X) -> L; %both = {product('%long, %w', 'L E B')}; "
+        "%y = slice %both [0:<rows>, 0:8] : (B) -> Y",
+    }),
+    # All sums of the rows' beginnings in place of a reduction, of which the last is read.
+    "unfused reduction": Plant("reduce_window", "norm", {
+        f"%y = {sum_of('%s')}":
+        f"%sums = {WINDOW}; %last = slice %sums [0:<rows>, <before>:<width>] : (X) -> C; %y = reshape %last : (C) -> R",
+    }),
+    # A power in place of the hyperbolic tangent: 1 - 2 / (exp(2)^x + 1).
+    "slower GELU": Plant("power", "gelu", {
+        "%t = tanh %sin : X":
+        f"%e = constant dense<{math.exp(2)!r}> : X; %two = constant dense<2.0> : X; %e2 = power %e, %sin : X; "
+        "%more = add %e2, %one : X; %part = divide %two, %more : X; %t = subtract %one, %part : X",
+    }),
+    # The first weight in the other layout, which the program transposes at every call.
+    "wrong layout": Plant("argument", "mlp", {
+        "%w: W": "%turned: U", "%y = ": "%w = transpose %turned, dims = [1, 0] : (U) -> W; %y = ",
+    }),
+}  # fmt: skip
 
 
 SHAPES = ((768, 3072), (512, 2048), (1024, 4096), (640, 2560))
@@ -89,9 +138,9 @@ FAMILIES = {
     "norm": ((512, 1024), (64, 16384), (4096, 256), (2048, 768)),
     "gelu": ((512, 1024), (256, 4096), (2048, 512), (1024, 1024)),
 }
-BASES = {f"{family} {r}x{w}": base(family, r, w) for family, extents in FAMILIES.items() for r, w in extents}
-BASES |= {
-    f"{family} {k}x{n}": base("mlp", rows, n, k)
+SIZES = {f"{family} {r}x{w}": (family, r, w) for family, extents in FAMILIES.items() for r, w in extents}
+SIZES |= {
+    f"{family} {k}x{n}": ("mlp", rows, n, k)
     for family, rows in (("mlp", 128), ("narrow", 8))
     for k, n in SHAPES
 }
@@ -108,129 +157,6 @@ class Pair:
     fast: str
     planted: str = ""
     inside: str = ""
-
-
-def rewritten(graph: Graph, change: Change) -> str:
-    """Return the program with a change after some of its operations."""
-    emitter = Emitter()
-    names = {value: emitter.argument(graph.types[value]) for value in graph.arguments}
-    for op in graph.ops:
-        emitter.op(graph, op, names)
-        change(emitter, op, names)
-    return emitter.module([(names[value], graph.types[value]) for value in graph.results])
-
-
-def transposed(emitter: Emitter, name: str, kind: str) -> str:
-    """Write a transpose of a matrix; return its name."""
-    turned = tensor(shape(kind)[::-1], element(kind))
-    order = "<{permutation = array<i64: 1, 0>}>"
-    return emitter.line(f'"stablehlo.transpose"({name}) {order} : ({kind}) -> {turned}')
-
-
-def with_transposes(graph: Graph) -> str:
-    """Plant another order of what the last product sums: a transpose of either operand."""
-    product = graph.ops[-1]
-
-    def change(emitter: Emitter, op: Op, names: Names) -> None:
-        if product.operands[0] in op.results:
-            x, w = product.operands
-            (rows, terms), (_, columns) = shape(graph.types[x]), shape(graph.types[w])
-            moves = ((rows, terms // 64, 64), (0, 2, 1), (rows, terms))
-            names[x] = emitter.move(names[x], graph.types[x], moves)
-            moves = ((terms // 64, 64, columns), (1, 0, 2), (terms, columns))
-            names[w] = emitter.move(names[w], graph.types[w], moves)
-
-    return rewritten(graph, change)
-
-
-def with_copy(graph: Graph) -> str:
-    """Plant a concatenation with itself before the product, of which half is dropped after it."""
-    product = next(op for op in graph.ops if op.name == "stablehlo.dot_general")
-    text = product.form()
-
-    def change(emitter: Emitter, op: Op, names: Names) -> None:
-        if op is not product:
-            return
-        x, w = op.operands
-        (rows, width), (_, columns) = shape(graph.types[x]), shape(graph.types[w])
-        long, result = tensor((2 * rows, width), "f32"), tensor((2 * rows, columns), "f32")
-        given = f"({names[x]}, {names[x]}) <{{dimension = 0 : i64}}> : ({graph.types[x]}, {graph.types[x]}) -> {long}"
-        name = emitter.line(f'"stablehlo.concatenate"{given}')
-        attributes = text[text.index("<{") : text.index(" : (")]
-        kinds = f"({long}, {graph.types[w]}) -> {result}"
-        name = emitter.line(f'"stablehlo.dot_general"({name}, {names[w]}) {attributes} : {kinds}')
-        starts = "start_indices = array<i64: 0, 0>, strides = array<i64: 1, 1>"
-        limits = f"<{{limit_indices = array<i64: {rows}, {columns}>, {starts}}}>"
-        kinds = f"({result}) -> {graph.types[op.results[0]]}"
-        names[op.results[0]] = emitter.line(f'"stablehlo.slice"({name}) {limits} : {kinds}')
-
-    return rewritten(graph, change)
-
-
-def unfused(graph: Graph) -> str:
-    """Plant all sums of the rows' beginnings in place of a reduction, of which the last is read."""
-    target = next(op for op in graph.ops if op.name == "stablehlo.reduce" and "stablehlo.add" in op.form())
-
-    def change(emitter: Emitter, op: Op, names: Names) -> None:
-        if op is target:
-            source, init = op.operands
-            kind = graph.types[source]
-            rows, width = shape(kind)
-            window = (
-                f"<{{padding = dense<[[0, 0], [{width - 1}, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, "
-                f"{width}>, window_strides = array<i64: 1, 1>}}> ({{\n"
-                "    ^bb0(%r0: tensor<f32>, %r1: tensor<f32>):\n"
-                '      %r2 = "stablehlo.add"(%r0, %r1) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n'
-                '      "stablehlo.return"(%r2) : (tensor<f32>) -> ()\n    })'
-            )
-            given = f"({names[source]}, {names[init]})"
-            name = emitter.line(f'"stablehlo.reduce_window"{given} {window} : ({kind}, tensor<f32>) -> {kind}')
-            last = tensor((rows, 1), "f32")
-            starts = f"start_indices = array<i64: 0, {width - 1}>, strides = array<i64: 1, 1>"
-            limits = f"<{{limit_indices = array<i64: {rows}, {width}>, {starts}}}>"
-            name = emitter.line(f'"stablehlo.slice"({name}) {limits} : ({kind}) -> {last}')
-            names[op.results[0]] = emitter.move(name, last, ((rows, 1), (0, 1), (rows,)))
-
-    return rewritten(graph, change)
-
-
-def constant(emitter: Emitter, value: float, kind: str) -> str:
-    return emitter.line(f'"stablehlo.constant"() <{{value = dense<{value:.17e}> : {kind}}}> : () -> {kind}')
-
-
-def slow_gelu(graph: Graph) -> str:
-    """Plant a power in place of the hyperbolic tangent: 1 - 2 / (exp(2)^x + 1)."""
-    target = next(op for op in graph.ops if op.name == "stablehlo.tanh")
-
-    def change(emitter: Emitter, op: Op, names: Names) -> None:
-        if op is target:
-            kind, source = graph.types[op.results[0]], names[op.reads[0]]
-
-            def line(name: str, *given: str) -> str:
-                kinds = ", ".join([kind] * len(given))
-                return emitter.line(f'"stablehlo.{name}"({", ".join(given)}) : ({kinds}) -> {kind}')
-
-            base, one, two = (constant(emitter, value, kind) for value in (math.exp(2), 1.0, 2.0))
-            names[op.results[0]] = line(
-                "subtract", one, line("divide", two, line("add", line("power", base, source), one))
-            )
-
-    return rewritten(graph, change)
-
-
-def other_layout(graph: Graph) -> str:
-    """Plant the first weight in the other layout, which the program transposes at every call."""
-    emitter, weight, names = Emitter(), graph.arguments[1], {}
-    for value in graph.arguments:
-        kind = graph.types[value]
-        if value == weight:
-            turned = tensor(shape(kind)[::-1], element(kind))
-            names[value] = transposed(emitter, emitter.argument(turned), turned)
-        else:
-            names[value] = emitter.argument(kind)
-    for op in graph.ops:
-        emitter.op(graph, op, names)
-    return emitter.module([(names[value], graph.types[value]) for value in graph.results])
 
 
 def reordered(graph: Graph, seed: int) -> str:
@@ -375,25 +301,17 @@ def inside_pairs() -> Iterator[Pair]:
     )  # fmt: skip
 
 
-PLANTS: dict[str, tuple[Callable[[Graph], str], str, tuple[str, ...]]] = {
-    "extra transpose": (with_transposes, "transpose", ("narrow",)),
-    "needless copy": (with_copy, "concatenate", ("thin",)),
-    "unfused reduction": (unfused, "reduce_window", ("norm",)),
-    "slower GELU": (slow_gelu, "power", ("gelu",)),
-    "wrong layout": (other_layout, "argument", ("mlp",)),
-}
-
-
-def pairs(graphs: dict[str, Graph]) -> Iterator[Pair]:
+def pairs(worker: Worker) -> Iterator[Pair]:
     """Yield the pairs with a planted cause, those that differ inside an operation, then those with none."""
-    for plant, (change, planted, families) in PLANTS.items():
-        for name, graph in graphs.items():
-            if name.partition(" ")[0] in families:
-                yield Pair(f"{plant}: {name}", change(graph), graph.module(), planted)
+    for name, plant in PLANTS.items():
+        for label, sizes in SIZES.items():
+            if label.partition(" ")[0] == plant.family:
+                yield Pair(f"{name}: {label}", base(*sizes, plant=name), base(*sizes), plant.named)
     yield from inside_pairs()
-    for number, (name, graph) in enumerate(list(graphs.items())[:10]):
-        yield Pair(f"itself: {name}", graph.module(), graph.module())
-        yield Pair(f"reordered: {name}", reordered(graph, number), graph.module())
+    for number, (label, sizes) in enumerate(list(SIZES.items())[:10]):
+        text = base(*sizes)
+        yield Pair(f"itself: {label}", text, text)
+        yield Pair(f"reordered: {label}", reordered(worker.graph(text), number), text)
 
 
 def is_named(pair: Pair, cause: Cause) -> bool:
@@ -423,8 +341,7 @@ def main() -> None:
     compiler = CompilerSpec(COMPILER, python=str(ensure(REPOSITORY / "envs/xla-0.7.1.txt")))
     known = {row["pair"]: row for row in json.loads(Path(output).read_text())} if Path(output).exists() else {}
     with Worker(compiler) as worker:
-        graphs = {name: worker.graph(text) for name, text in BASES.items()}
-        for pair in pairs(graphs):
+        for pair in pairs(worker):
             if words and not any(word in pair.name for word in words):
                 continue
             cause = searched(worker, pair)

@@ -18,10 +18,9 @@ from stackwars.core import documents
 from stackwars.core.client import Worker
 from stackwars.core.types import dtype, redrawn
 from stackwars.explain import ablation, bundle, fault, page, reproducer
-from stackwars.explain.anonymous import names_left
 from stackwars.explain.answer import Interval
 from stackwars.explain.assertions import assert_as_fast, assert_right
-from stackwars.explain.bundle import DIFFERENT, FIXED, NOT_DECIDED, STILL, BundleError, Manifest
+from stackwars.explain.bundle import DIFFERENT, FIXED, NOT_DECIDED, STILL, BundleError, Manifest, names_left
 from stackwars.explain.files import BadInput
 from stackwars.explain.reproducer import Case
 
@@ -57,13 +56,15 @@ LOOP = """    %first = stablehlo.constant dense<0> : tensor<i32>
     %r = stablehlo.add %l#1, %b : tensor<20x20xf32>"""
 SLOW = NAMED.replace("BODY", LOOP)
 """The same values by a loop that changes nothing."""
-ONE_CALL = """func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-    %0 = stablehlo.custom_call @acme_kernel(%x) : (tensor<2xf32>) -> tensor<2xf32>
+ONE = """module {
+  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = OPERATION
     return %0 : tensor<2xf32>
-  }"""
-ONE_ADD = f"module {{\n  {ONE_CALL}\n}}\n".replace("custom_call @acme_kernel(%x) :", "add %x, %x :").replace(
-    "(tensor<2xf32>) -> tensor<2xf32>\n", "tensor<2xf32>\n"
-)
+  }
+}
+"""
+ONE_CALL = ONE.replace("OPERATION", "stablehlo.custom_call @acme_kernel(%x) : (tensor<2xf32>) -> tensor<2xf32>")
+ONE_ADD = ONE.replace("OPERATION", "stablehlo.add %x, %x : tensor<2xf32>")
 
 
 def members(path):
@@ -262,9 +263,8 @@ def test_a_fault_is_packed_without_names_and_a_rerun_tells_the_releases_that_hav
 @pytest.mark.env
 def test_an_anonymous_bundle_in_which_a_name_is_left_is_not_written(tmp_path):
     spec = xla("0.10.2")
-    text = f"module {{\n  {ONE_CALL}\n}}\n"
     types = [((2,), np.dtype(np.float32))]
-    reproducer.write(Case("", "xla", {}, text, types, None), tmp_path / "faults" / "it")
+    reproducer.write(Case("", "xla", {}, ONE_CALL, types, None), tmp_path / "faults" / "it")
     found = replace(FLAW, name="it", compiler=spec.name, kind="unsupported")
     answer = replace(ANSWER, faults=[found], causes=[])
     page.write(tmp_path, answer)
@@ -291,28 +291,21 @@ def test_a_long_compilation_is_packed(tmp_path):
 @pytest.mark.alone
 def test_a_gap_is_packed_without_names_and_weights(tmp_path):
     spec = xla("0.10.2")
+    labels = ("acme_slow", "acme_fast")
     with Worker(spec) as reader:
-        pair = [
-            drawn_program(reader, text, label) for text, label in ((SLOW, "acme_slow"), (FAST, "acme_fast"))
-        ]
-    found = replace(
-        FOUND, name="it", compiler=spec.name, a="acme_slow", b="acme_fast", ratio=Interval(9.0, 8.0, 10.0)
-    )
+        pair = [drawn_program(reader, *one) for one in zip((SLOW, FAST), labels, strict=True)]
+    found = replace(FOUND, name="it", compiler=spec.name, ratio=Interval(9.0, 8.0, 10.0))
+    found = replace(found, a=labels[0], b=labels[1])
     answer = replace(ANSWER, name="acme", causes=[found], faults=[])
     page.write(tmp_path, answer)
     said = bundle.pack(answer, tmp_path, pair, [spec], spec, is_anonymous=True)
     assert said.startswith("wrote "), said
     texts = members(tmp_path / "bundle.zip")
-    left = [
-        name
-        for name, text in texts.items()
-        for word in ("acme", "secret", *map(str, WEIGHTS))
-        if word in text.lower()
-    ]
-    assert not left and json.loads(texts["answer.json"])["ratio"]["value"] == 9.0
+    assert not [word for word in ("acme", "secret", *map(str, WEIGHTS)) if word in str(texts).lower()]
+    assert json.loads(texts["answer.json"])["ratio"]["value"] == 9.0
     assert bundle.rerun(tmp_path / "bundle.zip", spec.python)[0] == STILL
     # There is no bundle of what a fresh process does not show.
-    turned = replace(answer, causes=[replace(found, a="acme_fast", b="acme_slow")])
+    turned = replace(answer, causes=[replace(found, a=labels[1], b=labels[0])])
     said = bundle.pack(turned, tmp_path, pair, [spec], spec)
     assert said.startswith("no ") and "does not show it" in said and not (tmp_path / "bundle.zip").exists()
 
@@ -336,15 +329,13 @@ def test_a_program_is_asserted_to_be_right():
         assert_right(SQUARES, compiler=xla("0.10.2"))
     with pytest.raises(BadInput, match="arr_0: expected tensor<20x20xf32>, got float32 of shape"):
         assert_right(FAST, [np.ones(20, np.float32)], compiler=xla("0.7.1"))
-    random = ADD.replace("stablehlo.add %a, %b : ", "stablehlo.rng %m, %n, %d, distribution = UNIFORM : ")
-    random = random.replace(" : tensor", " : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor")
-    scalars = [
-        f"    %{name} = stablehlo.constant dense<{value}> : tensor<f32>"
-        for name, value in (("m", 0.0), ("n", 1.0))
-    ]
-    lines = [*scalars, "    %d = stablehlo.constant dense<20> : tensor<2xi64>", random]
+    random = """    %m = stablehlo.constant dense<0.0> : tensor<f32>
+    %n = stablehlo.constant dense<1.0> : tensor<f32>
+    %d = stablehlo.constant dense<20> : tensor<2xi64>
+    %r = stablehlo.rng %m, %n, %d, distribution = UNIFORM
+      : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<20x20xf32>"""
     with pytest.raises(pytest.skip.Exception, match="not decided: it draws random numbers"):
-        assert_right(NAMED.replace("BODY", "\n".join(lines)), compiler=xla("0.7.1"))
+        assert_right(NAMED.replace("BODY", random), compiler=xla("0.7.1"))
 
 
 def test_the_assertions_are_fixtures_of_a_plugin(tmp_path):

@@ -10,10 +10,9 @@ from ir.spellings import program
 from stackwars.core.client import Worker
 from stackwars.core.program import Argument, Program
 from stackwars.explain.bench import Arrays, Bench
-from stackwars.explain.cause import find, pair
+from stackwars.explain.cause import Finder, find, pair
 from stackwars.explain.hybrids import A, B
-from stackwars.explain.kept import Kept
-from stackwars.explain.task import Settings, Task
+from stackwars.explain.task import Kept, Settings, Task
 
 pytestmark = pytest.mark.env
 X, S, W = "tensor<128x256xf32>", "tensor<128x128xf32>", {"T": "tensor<768x256xf32>", "U": "tensor<256x768xf32>"}
@@ -60,7 +59,7 @@ FAST = program(
     "X",
     **TYPES,
 )
-SETTINGS = Settings(seconds=0.1, budget_s=300, memory_cap_gib=8)
+SETTINGS = Settings(seconds=0.05, budget_s=300, memory_cap_gib=8)
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +124,9 @@ def test_what_a_compiler_does_is_a_failure_with_its_reason(task):
     assert dead.verdict == "failed" and "Unknown flag" in dead.detail
 
 
-def test_a_slow_operation_is_named_and_a_search_that_is_kept_is_not_measured_again(task, tmp_path):
+def test_a_slow_operation_is_named_and_a_search_that_is_kept_is_not_measured_again(task, tmp_path, monkeypatch):
     """The product as a sum of products is so much slower that a busy machine shows it too."""
-    lines = []
+    monkeypatch.setattr(Finder, "processes", 3)
     answer = find(task(FAST, SLOW), print, Kept(tmp_path))
     assert answer.verdict == "cause", answer.detail
     # The slower program is A, whichever was question first.
@@ -137,14 +136,15 @@ def test_a_slow_operation_is_named_and_a_search_that_is_kept_is_not_measured_aga
     assert region.line_a == "b.mlir:7"
     assert answer.closed.share > 0.8
     assert "product" in region.reason.sentence and region.reason.b.gflops > 0
-    again = find(task(FAST, SLOW), lines.append, Kept(tmp_path))
+    again = find(task(FAST, SLOW), print, Kept(tmp_path))
     assert replace(again, seconds=0) == replace(answer, seconds=0)
 
 
 @pytest.mark.alone
-def test_a_planted_layout_is_named_and_a_program_against_itself_has_no_cause(task):
+def test_a_planted_layout_is_named_and_a_program_against_itself_has_no_cause_and_both_ratios(task):
     answer = find(task(TURNED, STRAIGHT), print)
     assert answer.verdict == "cause", answer.detail
     assert [row.what for row in answer.regions] == ["argument layout"]
-    answer = find(task(STRAIGHT, STRAIGHT), print)
+    answer = find(replace(task(STRAIGHT, STRAIGHT), gap=3.0), print)
     assert answer.verdict in ("no gap", "not separable") and not answer.regions
+    assert "3.00 in the table, " in answer.detail or answer.ratio.high > 3

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import tomllib
+from dataclasses import replace
 from html import unescape
 from importlib import import_module
 from pathlib import Path
@@ -14,11 +15,15 @@ import pytest
 import typing_extensions
 
 from explain.planted_pairs import inside_pairs
+from explain_fixture import ANSWER
 from running import python
+from stackwars.core import limits
 from stackwars.core.launch import REPOSITORY
 from stackwars.explain import __main__ as command
 from stackwars.explain import files
 from stackwars.explain.files import BadInput
+from stackwars.measure.workloads import program_inputs
+from stackwars.study.workflow import explain
 
 ADD = """module {
   func.func public @main(%arg0: tensor<64x64xf32>, %arg1: tensor<64xi32>) -> tensor<64x64xf32> {
@@ -37,11 +42,22 @@ def write(folder: Path, **texts: str) -> list[str]:
     return [f"{name}.mlir" for name in texts]
 
 
-def run(folder: Path, *arguments: str) -> CompletedProcess[str]:
+QUICK = """from functools import partial
+from stackwars.explain import __main__ as command, cause
+cause.Finder.processes = 3
+command.Settings = partial(command.Settings, seconds=0.03)
+command.main()
+"""
+"""The command with a tenth of the time for each program, and three fresh processes."""
+
+
+def run(
+    folder: Path, *arguments: str, start: tuple[str, str] = ("-m", "stackwars.explain")
+) -> CompletedProcess[str]:
     """Run the command in a folder, by the Python of a compiler's environment, with what it lacks of the harness's."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), installed(folder)])}
     options = {"cwd": folder, "env": environ, "timeout": 500, "check": False}
-    return python("-m", "stackwars.explain", "explain", *arguments, pins="envs/xla-0.10.2.txt", **options)
+    return python(*start, "explain", *arguments, pins="envs/xla-0.10.2.txt", **options)
 
 
 def installed(folder: Path) -> str:
@@ -91,7 +107,11 @@ def test_a_program_against_itself_has_no_gap_and_json_is_all_of_standard_output(
 def test_a_slower_program_ends_with_2_and_what_differs_is_on_console_and_page(tmp_path):
     """The gap is 12 times: a busy machine shows it too."""
     pair = next(pair for pair in inside_pairs() if pair.name == "inside: comparator of a sort")
-    done = run(tmp_path, *write(tmp_path, slow=pair.slow, fast=pair.fast))
+    # The interpreter, which judges, takes seconds for all rows.
+    texts = {
+        name: text.replace("1024x64", "128x64") for name, text in (("slow", pair.slow), ("fast", pair.fast))
+    }
+    done = run(tmp_path, *write(tmp_path, **texts), start=("-c", QUICK))
     assert done.returncode == 2, done.stdout + done.stderr
     shown = " ".join(done.stdout.split())
     assert "times as long as fast in jaxlib-0.10.2: " in shown and pair.inside in shown
@@ -114,6 +134,37 @@ def test_files_that_are_no_programs_of_one_computation_are_refused(tmp_path, tex
     assert not (tmp_path / "explain").exists()
 
 
+@pytest.mark.parametrize("parser", [command.parser, explain.parser])
+def test_both_commands_say_their_exit_statuses_and_refuse_options_with_3(parser, capsys):
+    for arguments, status in ((["--help"], 0), (["--nothing"], command.CANNOT)):
+        with pytest.raises(SystemExit) as ended_with:
+            parser().parse_args([*(["explain"] if parser is command.parser else []), *arguments])
+        assert ended_with.value.code == status
+    assert command.STATUSES in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(0, None), (1, None), (2, None), (3, BadInput("x")), (3, KeyError("x"))]
+)
+def test_make_explain_ends_with_the_status_of_its_answer(monkeypatch, status, error):
+    def answered(_):
+        if error:
+            raise error
+        return replace(ANSWER, exit_status=status)
+
+    monkeypatch.setattr(explain, "explain", answered)
+    monkeypatch.setattr(explain.start, "take_lock", lambda: "lock")
+    monkeypatch.setattr("sys.argv", ["explain", "mha"])
+    with pytest.raises(SystemExit) as ended_with:
+        explain.main()
+    assert ended_with.value.code == status
+
+
+def test_the_command_that_repeats_it_is_quoted():
+    options = explain.parser().parse_args(["--", "it's {a}.mlir"])
+    assert explain.request(options, print).command == """make explain A='it'"'"'s {a}.mlir'"""
+
+
 def test_a_program_file_needs_its_frontends(tmp_path, capsys, monkeypatch):
     (tmp_path / "softmax.py").touch()
     monkeypatch.chdir(tmp_path)
@@ -134,21 +185,59 @@ X, Y = np.zeros((4, 3), np.float32), np.zeros(3, np.int32)
 def test_inputs_are_the_arguments_by_name_or_in_order(tmp_path):
     files.check_inputs(npz(tmp_path, arg1=Y, arg0=X), TYPES)
     files.check_inputs(npz(tmp_path, X, Y), TYPES)
+    files.check_inputs(npz(tmp_path, np.array([-1]), np.array([1.0])), ["tensor<1xi8>", "tensor<1xbf16>"])
 
 
 @pytest.mark.parametrize(
-    ("arrays", "expected"),
+    ("arrays", "types", "expected"),
     [
-        ({"x": X}, "expected the arrays arg0, arg1, got x"),
-        ({"arg0": X}, "expected the arrays arg0, arg1, got arg0"),
-        ({"arg0": X.T, "arg1": Y}, "arg0: expected tensor<4x3xf32>, got"),
-        ({"arg0": X, "arg1": np.zeros(3)}, "arg1: expected tensor<3xi32>, got float64"),
+        ({"x": X}, TYPES, "expected the arrays arg0, arg1, got x"),
+        ({"arg0": X}, TYPES, "expected the arrays arg0, arg1, got arg0"),
+        ({"arg0": X.T, "arg1": Y}, TYPES, "arg0: expected tensor<4x3xf32>, got"),
+        ({"arg0": X, "arg1": np.zeros(3)}, TYPES, "arg1: expected tensor<3xi32>, got float64"),
+        (
+            {"arg0": np.array([3_000_000_000])},
+            ["tensor<1xi32>"],
+            "expected integers from -2147483648 to 2147483647",
+        ),
+        ({"arg0": np.array([1j])}, ["tensor<1xf32>"], "expected tensor<1xf32>, got complex128"),
+        ({"arg0": np.array([9], np.int8)}, ["tensor<1xi4>"], "expected integers from -8 to 7"),
     ],
 )
-def test_inputs_that_do_not_fit_are_refused(tmp_path, arrays, expected):
+def test_inputs_that_do_not_fit_are_refused(tmp_path, arrays, types, expected):
     with pytest.raises(BadInput, match="fix: ") as refused:
-        files.check_inputs(npz(tmp_path, **arrays), TYPES)
+        files.check_inputs(npz(tmp_path, **arrays), types)
     assert expected in str(refused.value)
+
+
+def damaged(path: Path) -> dict[str, bytes]:
+    """Return the bytes of files that are no .npz, by what is wrong."""
+    np.savez(path, arg0=np.zeros(300))
+    whole = path.read_bytes()
+    np.savez(path, arg0=np.array([{}], object))
+    return {
+        "empty": b"",
+        "cut": whole[:200],
+        "binary": bytes(range(256)),
+        "text": b"x",
+        "pickled": path.read_bytes(),
+    }
+
+
+@pytest.mark.parametrize("what", ["empty", "cut", "binary", "text", "pickled", "huge"])
+def test_damaged_and_huge_inputs_are_one_line_in_both_commands(tmp_path, monkeypatch, what):
+    path = tmp_path / "x.npz"
+    if what == "huge":
+        np.savez(path, arg0=np.zeros(300))
+        monkeypatch.setattr(limits, "available_memory_bytes", lambda: 4000)
+    else:
+        path.write_bytes(damaged(path)[what])
+    for check in (lambda: files.check_inputs(path, ["tensor<300xf64>"]), lambda: program_inputs.from_npz(path)):
+        with pytest.raises(
+            ValueError, match=r"x.npz: expected an .npz file of arrays, got .+; fix: "
+        ) as refused:
+            check()
+        assert "\n" not in str(refused.value)
 
 
 def test_files_of_one_name_are_told_apart():

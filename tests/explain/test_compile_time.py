@@ -1,6 +1,7 @@
 """Why a program compiles long: planted causes, a program that does not, and the answer as text."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,18 +13,18 @@ from explain.test_cli import ADD
 from explain_fixture import FOUND, MACHINE, NEW, REGION, TABLE, cell, right
 from snapshots import assert_snapshot
 from stackwars.core.client import CompilerSpec, Worker
-from stackwars.core.program import Graph, Program
+from stackwars.core.program import Graph, Op, Program
 from stackwars.explain import compile_time, console, page, table
-from stackwars.explain.answer import COMPUTED, REPEATED, Answer, Cause, Interval, Option, Share
-from stackwars.explain.compile_time import groups, pass_seconds, without
-from stackwars.explain.headline import headline
+from stackwars.explain.answer import COMPUTED, OPERATIONS, REPEATED, Answer, Cause, Interval, Option, Share
+from stackwars.explain.compile_time import groups, pass_seconds, region, without
+from stackwars.explain.page import headline
+from stackwars.explain.reduction import Subsets
 from stackwars.explain.task import COMPILE, Settings, Task
 from stackwars.study.workflow import explain
 
-PUBLIC = Path(__file__).parent / "public"
 LONG_S = 0.4
 """Seconds in place of those of `table`: programs that compile so long leave less of a test to wait for."""
-SIDE = 56
+SIDE = 40
 KIND = f"tensor<{SIDE}x{SIDE}xf32>"
 WEIGHTS = np.linspace(0, 1, SIDE * SIDE, dtype=np.float32)
 
@@ -59,16 +60,6 @@ NOT_FOLDED = (
 """The same values, which depend on an argument."""
 
 
-def explained(name: str, sizes: str, folder: Path) -> Answer:
-    """Return the answer about a public report's program with smaller sizes."""
-    program = folder / "public" / f"{name}.py"
-    program.parent.mkdir()
-    program.write_text(re.sub(r"(?<=def inputs)\(.*\)", f"({sizes})", (PUBLIC / program.name).read_text()))
-    command = [str(program), "--ask", "compile", "--output", str(folder)]
-    command += ["--compilers", "jaxlib-0.10.2", "--frontends", "jax"]
-    return explain.explain(explain.request(explain.parser().parse_args(command), print))
-
-
 def search(*texts: str) -> Cause:
     spec, settings = xla("0.10.2"), Settings(seconds=0.05, ask=COMPILE)
     with Worker(spec) as worker:
@@ -78,31 +69,24 @@ def search(*texts: str) -> Cause:
 
 @pytest.mark.slow
 @pytest.mark.env
-@pytest.mark.parametrize(
-    ("name", "sizes", "what", "operation", "flag"),
-    [
-        ("folded_windows", "side=56", COMPUTED, "reduce_window", "constant_folding"),
-        ("unrolled_steps", "steps=48, width=48", REPEATED, "dot_general", compile_time.LEVEL),
-    ],
-)
-def test_the_cause_of_a_long_compilation_is_named_and_reproduced(
-    tmp_path, monkeypatch, name, sizes, what, operation, flag
-):
+def test_the_cause_of_a_long_compilation_is_named_and_reproduced(tmp_path, monkeypatch):
     for module in (table, compile_time):
         monkeypatch.setattr(module, "LONG_S", LONG_S)
-    answer = explained(name, sizes, tmp_path)
+    program = tmp_path / "public" / "unrolled_steps.py"
+    program.parent.mkdir()
+    text = (Path(__file__).parent / "public" / program.name).read_text()
+    program.write_text(re.sub(r"(?<=def inputs)\(.*\)", "(steps=24, width=48)", text))
+    command = [str(program), "--ask", "compile", "--output", str(tmp_path)]
+    command += ["--compilers", "jaxlib-0.10.2", "--frontends", "jax"]
+    answer = explain.explain(explain.request(explain.parser().parse_args(command), print))
     found = answer.causes[-1]
     assert (found.verdict, found.b) == ("cause", None), found.detail
-    assert found.closed.share >= 0.8 and found.a_ms >= 1000 * LONG_S
-    assert [region.what for region in found.regions][:1] == [what]
-    assert operation in " ".join(text for region in found.regions for text in region.a)
-    # JAX gives the line of an operation with regions at its end alone.
-    assert found.regions[0].line_a.startswith((f"public/{name}.py:", "program.mlir:"))
-    assert any(flag in option.flag for option in found.options)
-    if name == "unrolled_steps":
-        assert found.regions[0].count == 48 and found.growth["steps"].value > 0.6
-    assert (tmp_path / "reproduce.py").read_text() == found.script
-    assert operation in answer.headline
+    assert found.closed.share >= 0.8 and found.a_ms >= 1000 * LONG_S and found.growth["steps"].value > 0.6
+    region = found.regions[0]
+    assert (region.what, region.count) == (REPEATED, 24) and "dot_general" in " ".join(region.a)
+    assert region.line_a.startswith("public/unrolled_steps.py:")
+    assert any(compile_time.LEVEL in option.flag for option in found.options)
+    assert (tmp_path / "reproduce.py").read_text() == found.script and "dot_general" in answer.headline
     [seconds] = list(answer.table.stages.values())
     assert seconds["tracing"] > 0 and seconds["lowering"] > 0
 
@@ -139,35 +123,36 @@ I0000 00:00:1.1  7 hlo_pass_pipeline.cc:143] HLO pass: simplification time: 2 s 
     assert pass_seconds("Compiling module main\n") == {}
 
 
-def chain() -> tuple[Program, Graph]:
-    """A value of constants alone, and two operations of one line."""
-    lines = [
-        ("c", "iota", [], "2048xf32", "iota_dimension = 0 : i64"), ("s", "sine", ["c"], "2048xf32"),
-        ("y", "add", ["x", "s"], "2048xf32"), ("z", "tanh", ["y"], "2048xf32"),
-    ]  # fmt: skip
-    graph, _ = program({"x": "2048xf32"}, lines, ["z"])
-    return Program("p"), graph
+PLACE = "start_indices = array<i64: {}>, limit_indices = array<i64: {}>, strides = array<i64: 1>"
+CHAIN = [
+    ("c", "iota", [], "2048xf32", "iota_dimension = 0 : i64"), ("s", "sine", ["c"], "2048xf32"),
+    ("y", "add", ["x", "s"], "2048xf32"), ("z", "tanh", ["y"], "2048xf32"),
+    ("a", "slice", ["z"], "2xf32", PLACE.format(0, 2)), ("b", "slice", ["z"], "3xf32", PLACE.format(4, 7)),
+]  # fmt: skip
+"""A value of constants alone, two operations, and two copies of one of an unrolled loop."""
+
+
+def names(ops: Iterable[Op]) -> list[str]:
+    return [op.name.rpartition(".")[2] for op in ops]
 
 
 def test_operations_that_are_taken_out_leave_arguments_and_results():
-    found = groups(*chain())
-    assert [[op.name.rpartition(".")[2] for op in ops] for ops in found] == [["sine"], ["add"], ["tanh"]]
-    _, graph = chain()
-    rest = Graph.read(without(graph, [found[0]]))
-    assert [op.name.rpartition(".")[2] for op in rest.ops] == ["iota", "add", "tanh"]
-    assert len(rest.arguments) == 2 and len(rest.results) == 2
+    graph, _ = program({"x": "2048xf32"}, CHAIN, ["a", "b"])
+    found = groups(Program("p"), graph)
+    assert list(map(names, found)) == [["sine"], ["add"], ["tanh"], ["slice", "slice"]]
+    rest = Graph.read(without(graph, found[:1]))
+    assert names(rest.ops) == ["iota", "add", "tanh", "slice", "slice"]
+    assert len(rest.arguments) == 2 and len(rest.results) == 3
     rest = Graph.read(without(graph, found))
-    assert [op.name for op in rest.ops] == ["stablehlo.iota"] and len(rest.arguments) == 2
+    assert names(rest.ops) == ["iota"] and len(rest.arguments) == 3
 
 
-def test_copies_of_an_unrolled_loop_are_one_group_without_lines():
-    place = "start_indices = array<i64: {}>, limit_indices = array<i64: {}>, strides = array<i64: 1>"
-    lines = [
-        ("a", "slice", ["x"], "2xf32", place.format(0, 2)), ("b", "slice", ["x"], "3xf32", place.format(4, 7)),
-        ("c", "tanh", ["a"], "2xf32"),
-    ]  # fmt: skip
-    graph, _ = program({"x": "8xf32"}, lines, ["b", "c"])
-    assert [len(ops) for ops in groups(Program("p"), graph)] == [2, 1]
+def test_what_is_computed_while_compiling_is_told_from_copies_and_other_operations():
+    graph, _ = program({"x": "2048xf32"}, CHAIN, ["a", "b"])
+    computed, add, _, slices = groups(Program("p"), graph)
+    found = [region(Program("p"), Subsets(graph), ops, 1.0, 1e9) for ops in (computed, add, slices * 4)]
+    assert [(one.what, one.count) for one in found] == [(COMPUTED, 1), (OPERATIONS, 1), (REPEATED, 8)]
+    assert found[0].reason.sentence == "with their results as arguments it compiles in 1.00 s of the processor"
 
 
 def compiled(program: str, seconds: float) -> object:

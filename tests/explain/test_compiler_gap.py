@@ -12,8 +12,7 @@ from stackwars.core.program import Graph, Program
 from stackwars.explain import compiler_gap
 from stackwars.explain.answer import Share
 from stackwars.explain.cause import find
-from stackwars.explain.kept import Kept
-from stackwars.explain.task import Settings, Task
+from stackwars.explain.task import Kept, Settings, Task
 
 F = "4x4xf32"
 
@@ -100,10 +99,10 @@ def test_every_region_of_a_kind_counts_and_kinds_that_are_not_in_the_account_are
 def test_fast_math_is_no_option_of_a_gap(tmp_path, monkeypatch):
     names = ("xla_cpu_enable_fast_math=True", "xla_x=1")
     rows = [{"variant": name, "flag": name, "ratio": 0.5, "outcome": "ok"} for name in names]
-    monkeypatch.setattr(compiler_gap._Finder, "_ablate", lambda finder, spec: rows)
+    monkeypatch.setattr(compiler_gap.GapFinder, "_ablate", lambda finder, spec: rows)
     specs = CompilerSpec("slow"), CompilerSpec("fast")
     task = Task("t", Program("p"), specs[0], specs[0], other=specs[1])
-    finder = compiler_gap._Finder(task, print, Kept(tmp_path))
+    finder = compiler_gap.GapFinder(task, print, Kept(tmp_path))
     finder._identity = "it"
     found = finder._options(np.outer([2e6, 1e6], np.ones(5)))
     assert [(option.compiler, option.flag, option.share) for option in found] == [("slow", "xla_x=1", 1.0)]

@@ -19,7 +19,6 @@ XLA, IREE = CompilerSpec("jaxlib-1"), CompilerSpec("iree-1", "iree")
 VALUES = {"output0": np.ones(3), "output1": np.ones(3)}
 RIGHT = Expected("hand", limits=dict.fromkeys(VALUES, 1e-6), values=VALUES)
 LOAD, CALL, TIME = "load", "call", "time"
-FIND_CAUSE = driver.cause.find
 
 
 class FakeWorker:
@@ -72,8 +71,6 @@ def fakes(monkeypatch):
     def find_cause(task, say, kept):
         say("looking")
         searched.append(task)
-        if task.a.text.startswith("9"):
-            raise RuntimeError("no idea")
         b = task.b and task.b.label
         return Cause(task.name, task.compiler.name, task.a.label, b, None, "spread", "wide")
 
@@ -164,31 +161,33 @@ def test_the_second_time_nothing_is_measured_and_an_edit_redoes_what_depends_on_
     assert set(statuses(found).values()) == {"wrong"}
 
 
-def test_an_error_of_the_harness_is_not_kept(tmp_path, fakes):
+def test_an_error_of_the_harness_is_not_kept(tmp_path):
     for count in (1, 2):
         found, _ = explain(tmp_path, {"a": "1 load ours"})
         assert statuses(found) == {"a jaxlib-1": "error"} and len(FakeWorker.started) == count
-    for count in (1, 2):
-        found, _ = explain(tmp_path / "search", {"broken": "9", "b": "1"})
-        (cause,) = found.causes
-        assert cause.verdict == "failed" and cause.detail == "the search failed: RuntimeError: no idea"
-        assert len(fakes) == count
-        assert "Traceback" in (tmp_path / "search/causes/jaxlib-1.broken.b/search.txt").read_text()
 
 
-def test_an_error_of_ours_in_a_search_for_a_cause_is_not_kept(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [
+        (RuntimeError("no idea"), "the search failed: RuntimeError: no idea"),
+        (Failed(Outcome(Status.ERROR, "no disk")), "error: no disk"),
+    ],
+)
+def test_a_search_that_raises_is_an_answer_and_is_not_kept(tmp_path, monkeypatch, error, detail):
     runs = []
 
-    class Broken(driver.cause.Finder):
-        def run(self) -> Cause:
-            runs.append(self.task.name)
-            raise Failed(Outcome(Status.ERROR, "no disk"))
+    def find(*task) -> Cause:
+        runs.append(task)
+        raise error
 
-    monkeypatch.setattr(driver.cause, "find", FIND_CAUSE)
-    monkeypatch.setattr(driver.cause, "Finder", Broken)
+    monkeypatch.setattr(driver.cause, "find", find)
     for count in (1, 2):
         found, _ = explain(tmp_path, {"slow": "3", "fast": "1"})
-        assert [cause.detail for cause in found.causes] == ["error: no disk"] and len(runs) == count
+        assert [(one.verdict, one.detail) for one in found.causes] == [("failed", detail)]
+        assert len(runs) == count
+    log = (tmp_path / "causes/jaxlib-1.slow.fast/search.txt").read_text()
+    assert ("Traceback" in log) == isinstance(error, RuntimeError)
 
 
 def test_what_is_unavailable_is_an_outcome_and_starts_no_process(tmp_path):

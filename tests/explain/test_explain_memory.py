@@ -18,7 +18,7 @@ from stackwars.explain import __main__ as command
 from stackwars.explain import console, memory, page
 from stackwars.explain.answer import Answer, Buffer, Cause, Interval, Memory, Share
 from stackwars.explain.bench import ClosedShare
-from stackwars.explain.headline import headline
+from stackwars.explain.page import headline
 from stackwars.explain.task import MEMORY, Assign, Settings, Task
 from stackwars.study.workflow import explain
 
@@ -93,24 +93,20 @@ def test_a_planted_difference_has_its_bytes_its_lines_and_the_region_that_closes
 
 
 @pytest.mark.env
-def test_values_that_are_matched_at_smaller_sizes_have_the_same_cause(worker):
-    found, known = search(worker, OUTER, INNER, smaller=64), search(worker, OUTER, INNER)
-    assert found.verdict == "cause", found.detail
-    assert (found.closed, found.a_bytes) == (known.closed, known.a_bytes)
-    assert found.regions == known.regions
-
-
-@pytest.mark.env
-def test_for_another_device_no_region_is_compiled_alone(worker):
+def test_smaller_sizes_and_another_device_give_the_same_cause_and_no_region_is_compiled_alone(worker):
     compiled = []
 
     def assign(text):
         compiled.append(text)
         return worker.buffers(text)
 
-    found = search(worker, OUTER, INNER, assign=assign)
-    assert (found.verdict, found.closed) == ("cause", search(worker, OUTER, INNER).closed), found.detail
-    # All are whole programs, which end with the tanh.
+    known = search(worker, OUTER, INNER)
+    smaller, other = search(worker, OUTER, INNER, smaller=64), search(worker, OUTER, INNER, assign=assign)
+    for found in (smaller, other):
+        assert found.verdict == "cause", found.detail
+        assert (found.closed, found.a_bytes) == (known.closed, known.a_bytes)
+    assert smaller.regions == known.regions
+    # For another device all are whole programs, which end with the tanh.
     assert all(f"{N}x8xf32" in text and "tanh" in text for text in compiled)
 
 

@@ -12,8 +12,9 @@ from ir import spellings
 from stackwars.core.judge import expected_values
 from stackwars.core.program import Argument, Program, fixed
 from stackwars.core.types import dtype, shape
-from stackwars.explain import ablation, fault, reproducer, trials
-from stackwars.explain.task import Task, drawn
+from stackwars.explain import ablation, fault, reduction, reproducer
+from stackwars.explain.files import drawn
+from stackwars.explain.task import Task
 
 pytestmark = pytest.mark.env
 SQUARES = spellings.program(
@@ -67,9 +68,13 @@ def program(text, sizes=None):
     return Program("it", text, tuple(arguments), file="program.mlir", sizes=sizes or {})
 
 
+PASSES = ablation.passes
+
+
 @pytest.fixture(autouse=True)
 def few_flags(monkeypatch):
-    """Try four flags: each with which a program crashes starts a process again."""
+    """Try four flags and no pass: each with which a program crashes starts a process again."""
+    monkeypatch.setattr(ablation, "passes", lambda *_: [])
     flags = [(ablation.YNN, ""), (ablation.YNN, "LIBRARY_FUSION_TYPE_REDUCE")]
     flags += [("xla_backend_optimization_level", "0"), ("xla_cpu_enable_fast_math", True)]
     monkeypatch.setattr(ablation, "XLA_FLAGS", flags)
@@ -129,7 +134,9 @@ def test_a_contracted_product_is_named_and_fast_math_is_no_cure(tmp_path):
     assert not any("fast_math" in cure for cure in found.cures)
 
 
-def test_sizes_are_the_smallest_with_the_fault(tmp_path):
+def test_sizes_are_the_smallest_with_the_fault_and_passes_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(ablation, "passes", PASSES)
+
     def lower(sizes):
         rows = sizes["rows"]
         return program(SHIFT.format(n=rows, m=rows - 1)) if rows > 1 else None
@@ -172,7 +179,7 @@ def test_the_interpreter_finds_what_an_xla_computes_wrongly_alone(tmp_path, monk
             found.values["output0"] = found.values["output0"] + 1
         return found
 
-    monkeypatch.setattr(trials, "expected_values", expected)
+    monkeypatch.setattr(reduction, "expected_values", expected)
     text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %y = stablehlo.negate %x : tensor<4xf32>\n"
     text += "  %z = stablehlo.abs %y : tensor<4xf32>\n  return %z : tensor<4xf32>\n}"
     found = fault.find(task(text, "xla-0.7.1"), tmp_path)

@@ -1,27 +1,106 @@
 """What an answer may say: shares, ratios and words that the measurements justify."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from explain.pairs import DOT, drawn_program, one_class, program, xla
-from explain.planted_pairs import inside_pairs
+from explain.pairs import DOT, one_class, program, xla
+from explain.planted_pairs import Pair, inside_pairs
 from explain_fixture import TABLE, right
 from ir import spellings
-from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.client import CompilerSpec, Times, Worker
 from stackwars.core.judge import expected_values, judge
 from stackwars.core.program import Program, fixed
 from stackwars.explain import compiler_gap, console, table
-from stackwars.explain.answer import Interval, Rate, Share
-from stackwars.explain.bench import moved_gap
-from stackwars.explain.cause import find
+from stackwars.explain.answer import LAYOUT, OPERATIONS, Interval, Rate, Share
+from stackwars.explain.bench import CallTime, moved_gap
 from stackwars.explain.hybrids import Hybrids
-from stackwars.explain.kept import Kept
 from stackwars.explain.matching import without_coincidences
 from stackwars.explain.page import exit_status
-from stackwars.explain.regions import Peak, differs, shorten, special, texts, with_peak
-from stackwars.explain.task import Settings, Task
+from stackwars.explain.regions import (
+    Peak,
+    bytes_moved,
+    differs,
+    flops,
+    noun,
+    rate,
+    sentence,
+    shorten,
+    special,
+    texts,
+    with_peak,
+)
+from stackwars.explain.task import Kept, Settings, Task
+
+# What a region does
+
+BATCHED = (
+    "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], "
+    "lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1]>"
+)
+PLANE = "dimension_numbers = #stablehlo.conv<[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]>"
+
+
+@pytest.fixture
+def graph():
+    found, _ = program(
+        {"x": "5x2x3xf32", "w": "5x3x7xf32", "i": "1x8x9x9xf32", "k": "6x4x3x3xf32"},
+        [
+            ("y", "dot_general", ["x", "w"], "5x2x7xf32", BATCHED),
+            ("c", "convolution", ["i", "k"], "1x6x7x7xf32", PLANE),
+            ("z", "abs", ["y"], "5x2x7xf32"),
+        ],
+        ["z", "c"],
+    )
+    # The facts that the worker's bindings compute.
+    work = {"stablehlo.dot_general": 5 * 2 * 7 * 3, "stablehlo.convolution": 6 * 7 * 7 * 4 * 3 * 3}
+    found.ops = [replace(op, work=work.get(op.name, 1)) for op in found.ops]
+    return found
+
+
+def test_products_and_convolutions_have_floating_point_operations(graph):
+    dot, convolution, other = graph.ops
+    assert flops(dot) == 2 * 5 * 2 * 7 * 3
+    assert flops(convolution) == 2 * 6 * 7 * 7 * 4 * 3 * 3
+    assert flops(other) == 0
+
+
+def test_a_region_has_cores_and_rates(graph):
+    part = Hybrids((graph, graph), []).hybrid([])
+    found = rate((graph, graph), part, CallTime.of(Times(np.full(10, 1e6), np.full(10, 1.5e6))))
+    assert found.cores == min(1.5, len(os.sched_getaffinity(0)))
+    assert found.gflops == pytest.approx((420 + 21168) / 1e6, rel=1e-2)
+    assert found.gbytes_s == pytest.approx(bytes_moved((graph, graph), part) / 1e6, rel=1e-2)
+    assert rate((graph, graph), part, CallTime(1e3, 1.5e3, 1.5e3)).cores is None
+
+
+def test_a_region_is_called_by_its_heaviest_operation(graph):
+    assert noun(graph.ops) == "product"
+    assert noun(graph.ops[1:]) == "convolution"
+    assert noun(graph.ops[2:]) == "elementwise region"
+    moves, _ = program({"x": "2x3xf32"}, [("y", "reshape", ["x"], "6xf32")], ["y"])
+    assert noun(moves.ops) == "change of layout"
+
+
+def test_the_sentence_compares_the_two_sides(graph):
+    a, b = Rate(4.2, 1.3, 32.0, 1.0, 0.18), Rate(1.2, 1.8, 110.0, 3.0, 0.6)
+    text = sentence(LAYOUT, graph.ops, a, b)
+    assert text.startswith("this product with its argument in this layout takes 4.2 ms on 1.3 of ")
+    assert "at 32 GFLOP/s (18 % of the peak); with the argument in the other layout it takes 1.2 ms" in text
+    assert sentence(OPERATIONS, graph.ops, a, None).endswith("in the other program it does nothing")
+
+
+def test_an_operation_is_shown_on_one_line_without_noise_and_bfloat16_has_two_bytes():
+    text = 'dense<"0x' + "AB" * 64 + '"> : tensor<16xf32>, xla_shape = "f32[16]{0}"'
+    found, _ = program({"x": "16xf32"}, [("y", "custom_call", ["x"], "16xf32", f"value = {text}")], ["y"])
+    shown = shorten(found.ops[0])
+    assert "xla_shape" not in shown and f'dense<"0x{"AB" * 16}..."' in shown
+
+    found, _ = program({"x": "3xbf16"}, [("y", "convert", ["x"], "3xf32")], ["y"])
+    assert bytes_moved((found, found), Hybrids((found, found), []).hybrid([])) == 3 * 2 + 3 * 4
+
 
 # What differs inside an operation
 
@@ -89,16 +168,24 @@ def test_attributes_of_a_convolution_that_differ_are_named(a, b, words):
 
 
 def test_a_rate_beyond_the_measured_peak_is_not_shown_and_the_peak_is_measured_again():
-    rate = Rate(1.0, 1.9, 2140.0, 3.0)
-    assert with_peak(rate, 450.0).gflops is None and with_peak(rate, 450.0).of_peak is None
+    fast = Rate(1.0, 1.9, 2140.0, 3.0)
+    assert with_peak(fast, 450.0).gflops is None and with_peak(fast, 450.0).of_peak is None
     assert with_peak(Rate(1.0, 1.9, 460.0, 3.0), 450.0).of_peak == 1.0
-    assert with_peak(rate, 0.0) == rate
+    assert with_peak(fast, 0.0) == fast
     found = iter([45.0, 90.0])
     peak = Peak(Kept(), "it", lambda: next(found))
     rates = [Rate(1.0, 1.0, 27.0, 1.0), None]
-    assert [rate and rate.of_peak for rate in peak.applied(rates)] == [0.6, None]
+    assert [one and one.of_peak for one in peak.applied(rates)] == [0.6, None]
     assert peak.applied([Rate(1.0, 1.0, 72.0, 1.0)])[0].of_peak == 0.8
     assert peak.applied(rates)[0].of_peak == 0.3
+
+
+TOTAL = SORT.replace("%c = stablehlo.abs %a : tensor<f32>\n", "").replace("LT, %c", "LT, %a")
+ORDER = Pair(
+    "order of a comparator", TOTAL, TOTAL.replace("TOTALORDER", "FLOAT"),
+    inside="inner compare: compare_type TOTALORDER against FLOAT",
+)  # fmt: skip
+"""A total order of numbers is four times slower than one of floats."""
 
 
 @pytest.fixture(scope="module")
@@ -125,24 +212,13 @@ def test_products_with_zeros_are_not_counted_and_the_comparator_of_a_sort_is(wor
 
 
 @pytest.mark.env
-@pytest.mark.parametrize("pair", [*inside_pairs()], ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", [*inside_pairs(), ORDER], ids=lambda pair: pair.name)
 def test_what_differs_inside_an_operation_is_named(worker, pair):
     graphs = [worker.graph(text) for text in (pair.slow, pair.fast)]
     nodes = zip(*([*graph.arguments, *graph.results] for graph in graphs), strict=True)
     hybrids = Hybrids(graphs, [one_class([a], [b]) for a, b in nodes])
     parts = [hybrids.region(len(graphs[0].arguments), side) for side in (0, 1)]
     assert pair.inside in differs(hybrids, parts)
-
-
-@pytest.mark.env
-def test_the_order_that_a_comparator_has_is_named(worker):
-    """A total order of numbers is four times slower than one of floats."""
-    one = SORT.replace("%c = stablehlo.abs %a : tensor<f32>\n", "").replace("LT, %c", "LT, %a")
-    graphs = [worker.graph(one), worker.graph(one.replace("TOTALORDER", "FLOAT"))]
-    nodes = zip(*([*graph.arguments, *graph.results] for graph in graphs), strict=True)
-    hybrids = Hybrids(graphs, [one_class([a], [b]) for a, b in nodes])
-    words = differs(hybrids, [hybrids.region(1, side) for side in (0, 1)])
-    assert words == "inner compare: compare_type TOTALORDER against FLOAT"
 
 
 @pytest.mark.env
@@ -193,7 +269,7 @@ def gap_between(tmp_path, text, times, alone):
     graph, _ = text
     program = Program("p", "", (), file="p.mlir")
     spec = CompilerSpec("slow"), CompilerSpec("fast")
-    found = compiler_gap._Finder(Task("t", program, spec[0], spec[0], other=spec[1]), print, Kept(tmp_path))
+    found = compiler_gap.GapFinder(Task("t", program, spec[0], spec[0], other=spec[1]), print, Kept(tmp_path))
     rows = [
         compiler_gap.TimedKind(kind, np.outer(ns, np.ones(compiler_gap.TURNS)))
         for kind, ns in zip(compiler_gap.kinds(graph), alone, strict=True)
@@ -271,20 +347,6 @@ def test_both_ratios_of_a_gap_are_shown_if_fresh_processes_moved_it():
     assert text.startswith("1.36 in the table, 1.08 in fresh processes (1.05 to 1.11)")
     assert moved_gap(1.1, Interval(1.08, 1.05, 1.11)) == ""
     assert moved_gap(None, Interval(1.08, 1.05, 1.11)) == moved_gap(1.36, None) == ""
-
-
-SMALL = spellings.of_x("%r = tanh %x : T", "tensor<64x64xf32>")
-
-
-@pytest.mark.env
-@pytest.mark.alone
-def test_a_gap_that_fresh_processes_do_not_show_has_no_cause_and_both_ratios(worker):
-    programs = [drawn_program(worker, SMALL, name) for name in "ab"]
-    spec = worker.spec
-    task = Task("t", programs[0], spec, spec, programs[1], gap=3.0, settings=Settings(seconds=0.05))
-    found = find(task, print)
-    assert found.verdict in ("no gap", "not separable") and not found.regions
-    assert "3.00 in the table, " in found.detail or found.ratio.high > 3
 
 
 def test_times_that_differ_by_the_cost_of_a_call_are_no_gap():

@@ -89,14 +89,6 @@ def test_no_map_turns_an_array_into_another_with_the_same_elements():
     assert MapFinder().find(source, source.astype(complex)) is None
 
 
-def test_places_are_where_the_elements_come_from():
-    source = np.arange(24).reshape(2, 3, 4)
-    found = AxisMap((2, 3, 4), (2, 0, 1), (8, 3))
-    np.testing.assert_array_equal(
-        source.reshape(-1)[found.places(np.arange(24))], found.apply(source).reshape(-1)
-    )
-
-
 def test_close_needs_exact_integers_and_equal_infinities():
     assert is_close(np.array([1.0, np.inf, np.nan]), np.array([1.0 + 1e-7, np.inf, np.nan]))
     assert not is_close(np.array([1.0, np.inf]), np.array([1.0, -np.inf]))

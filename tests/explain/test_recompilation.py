@@ -1,4 +1,4 @@
-"""Why a call compiles again, against frameworks by hand that hold one thing each in their programs."""
+"""Why a call compiles again, in frameworks by hand that hold one thing each in their programs, and in real ones."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,6 +27,7 @@ from stackwars.explain.answer import (
     WEAK_TYPE,
 )
 from stackwars.explain.recompilation import Calls, Search, described, is_scalar, other_number
+from stackwars.study.workflow import explain
 
 X, LONG = np.ones(3, np.float32), np.ones(5, np.float32)
 
@@ -247,10 +248,30 @@ def test_one_compilation_is_no_finding_and_a_wrong_call_comes_first(explained):
 
 
 def test_arguments_are_described_by_type_and_scalars_by_value():
-    assert [described(one) for one in (X, np.array(1, np.int32), np.float64(2), 2.0, True)] == [
-        "float32[3]",
-        "int32[]",
-        "float64[]",
-        "2.0 (float)",
-        "True (bool)",
-    ]
+    shown = ["float32[3]", "int32[]", "float64[]", "2.0 (float)", "True (bool)"]
+    assert list(map(described, (X, np.array(1, np.int32), np.float64(2), 2.0, True))) == shown
+
+
+@pytest.mark.slow
+@pytest.mark.env
+@pytest.mark.parametrize(
+    ("program", "framework", "compiled", "causes"),
+    [
+        ("read_back", "torch_xla", [2, 0, 1, 0], ["", "", VALUES, ""]),
+        ("growing", "torch_inductor", [1, 1, 0, 0], ["", SHAPE, "", ""]),
+        ("first_integer", "jax", [1, 1, 0], ["", WEAK_TYPE, ""]),
+    ],
+)
+def test_the_cause_of_each_compilation_of_a_public_report_is_named(
+    tmp_path, program, framework, compiled, causes
+):
+    path = Path(__file__).parent / "calls" / f"{program}.py"
+    command = [str(path), "--frontends", framework, "--output", str(tmp_path)]
+    answer = explain.explain(explain.request(explain.parser().parse_args(command), print))
+    [sequence] = answer.sequences
+    assert [call.status for call in sequence.calls] == [Status.OK] * len(compiled)
+    assert [call.compiled for call in sequence.calls] == compiled
+    assert [call.cause for call in sequence.calls] == causes
+    assert answer.exit_status == page.SLOWER
+    if program == "read_back":
+        assert all(call.splits and call.programs == 2 for call in sequence.calls)

@@ -11,9 +11,9 @@ from ir import spellings
 from stackwars.core.client import Worker
 from stackwars.core.judge import Expected
 from stackwars.core.program import Program
-from stackwars.explain.kept import Kept
+from stackwars.explain.files import plain_arguments
 from stackwars.explain.releases import ALL, Releases, ReleaseSettings, releases
-from stackwars.explain.task import plain_arguments
+from stackwars.explain.task import Kept
 from stackwars.study.releases import evaluator, spec_of
 
 pytestmark = pytest.mark.env
@@ -41,7 +41,7 @@ def worker() -> Iterator[Worker]:
 def measure(worker: Worker, text: str, project: str, versions: Sequence[str], **options) -> Releases:
     given = {"order": ALL, "settings": SETTINGS, **options}
     program = Program("p", text, plain_arguments(worker.graph(text), {}, 1))
-    return releases(program, versions, spec_of(project), project=project, evaluator=worker, **given)
+    return releases(program, versions, spec_of, project=project, evaluator=worker, **given)
 
 
 def values(folder: Path) -> list[dict]:
@@ -128,5 +128,5 @@ def test_what_cannot_be_written_is_measured_in_no_release(worker):
         (Program("p", missing="no form"), "no form"),
         (Program("p", BROADCAST), "expected 2 arguments of p, got 0"),
     ):
-        document = releases(program, ["0.10.2"], spec_of("jaxlib"), **given)
+        document = releases(program, ["0.10.2"], spec_of, **given)
         assert reason in document.reason and document.releases[0].status == "not run" and not document.changes

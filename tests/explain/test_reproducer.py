@@ -84,30 +84,25 @@ def test_exit_status_says_whether_the_fault_is_there(body, status, said, tmp_pat
     assert said in printed
 
 
+FILES = {"reproduce.py", "reduced.mlir", "case.json", "inputs.npz"}
+
+
 def test_large_data_stands_beside_the_file_and_small_data_in_it(tmp_path):
     path = reproducer.write(case(), tmp_path)
-    assert {file.name for file in tmp_path.iterdir()} == {
-        "reproduce.py",
-        "reduced.mlir",
-        "case.json",
-        "inputs.npz",
-    }
+    assert {file.name for file in tmp_path.iterdir()} == FILES
     assert "np.array([1.5, inf], 'float32')" in path.read_text()
     large = [np.arange(1000, dtype=np.float32)]
     program = "module {" + " " * reproducer.TEXT + "}"
     path = reproducer.write(
         case(arguments=large, expected=expected(large), results=large, program=program), tmp_path
     )
-    assert {file.name for file in tmp_path.iterdir()} == {
-        "reproduce.py",
-        "reduced.mlir",
-        "case.json",
-        "inputs.npz",
-    }
-    fake(path, "return lambda arrays: lambda: [arrays[0]] if len(program) > 1000 else []")
-    assert reproducer.run(path, sys.executable, 30)[0] == 0
-    fake(path, "return lambda arrays: lambda: [arrays[0] - 1]")
-    assert reproducer.run(path, sys.executable, 30)[0] == 1
+    assert {file.name for file in tmp_path.iterdir()} == FILES
+    for body, status in (
+        ("return lambda arrays: lambda: [arrays[0]] if len(program) > 1000 else []", 0),
+        ("return lambda arrays: lambda: [arrays[0] - 1]", 1),
+    ):
+        fake(path, body)
+        assert reproducer.run(path, sys.executable, 30)[0] == status
 
 
 def test_inputs_from_a_seed_are_those_of_the_search(tmp_path):

@@ -12,7 +12,6 @@ import numpy as np
 
 from stackwars.measure import frameworks, workloads
 from stackwars.measure.child import surroundings
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 
 SIZES = {
     "small": {"batch": 4, "sequence": 8, "features": 32, "hidden": 64},
@@ -20,8 +19,10 @@ SIZES = {
     "memory": {"batch": 64, "sequence": 64, "features": 512, "hidden": 4096},
 }
 SEED = 5
+ffn = workloads.load("ffn")
 IN_MEMORY = ("jax", "numpy", "tensorflow_xla", "torch_eager", "torchax")
 """Frameworks whose arrays have an address."""
+WITH_FORMS = ("jax", "torch_inductor")
 
 
 def session(framework: str, sizes: dict[str, int]):
@@ -103,7 +104,7 @@ def small(framework: str) -> dict:
     generated = used.generated() if hasattr(used, "generated") else {}
     text = used.stablehlo()
     after_text = compiled(used, 1)
-    forms = used.forms() if hasattr(used, "forms") else {}
+    forms = used.forms() if framework in WITH_FORMS else {}
     back = used.fetch(used.put(np.arange(6, dtype=np.float32).reshape(2, 3)))
     return {
         "compiles": [done.compiles, *others],

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frameworks.probe import IN_MEMORY, SEED, SIZES
+from frameworks.probe import IN_MEMORY, SEED, SIZES, ffn
 from frameworks.probed import pins, probe, run_code
 from stackwars.core.program_text import readback
 from stackwars.measure.checks import relative_l2
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 from stackwars.study.config import load
 
 pytestmark = pytest.mark.env
+SMALL = load().presets["smoke"].sizes
 TENSORFLOW = ("tensorflow_xla", "tensorflow_graph")
 INDUCTOR = ("torch_inductor", "torch_inductor_frozen")
 OPENVINO = ("jax_openvino", "torch_openvino")
@@ -74,7 +74,7 @@ CACHED = """
 import sys
 from stackwars.measure import workloads
 from stackwars.measure.frameworks.jax import DIALECT, Session
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
+ffn = workloads.load("ffn")
 session = Session("cpu", "highest")
 import jax
 jax.config.update("jax_compilation_cache_dir", sys.argv[1])
@@ -209,17 +209,41 @@ first = generated("layernorm", {"batch": 2, "sequence": 8, "features": 48})
 own = list(Path(tempfile.gettempdir()).rglob("*.gch"))
 print("headers", len(before), before == of_machine(), len(own), first["kernels"])
 print("breaks", first["graph_breaks"])
-for name, sizes in json.loads(sys.argv[1]).items():
-    print("breaks", generated(name, sizes)["graph_breaks"])
+chosen = json.loads(sys.argv[1])
+print("breaks", generated("newton_readback", chosen["newton_readback"])["graph_breaks"])
+from stackwars.measure.frameworks import torch_inductor_frozen
+try:
+    torch_inductor_frozen.Session("cpu", "highest").build(
+        workloads.build("train_mlp", "torch"), chosen["train_mlp"], 0, []
+    )
+except NotImplementedError as error:
+    print("refused", error)
 """
 
 
-def test_inductor_s_first_run_precompiles_no_header_and_breaks_in_a_loop_are_counted(tmp_path):
-    small = load().presets["smoke"].sizes
-    chosen = {name: small[name] for name in ("moe_sorted", "newton_readback")}
+def test_inductor_s_first_run_precompiles_no_header_counts_breaks_in_a_loop_and_freezes_no_training(tmp_path):
+    chosen = {name: SMALL[name] for name in ("newton_readback", "train_mlp")}
     done = run_code("torch_inductor", RUNS, json.dumps(chosen), TMPDIR=str(tmp_path))
     told = [line.split() for line in done.stdout.splitlines() if line.startswith(("headers", "breaks"))]
-    assert len(told) == 4, done.stderr[-2000:]
+    assert len(told) == 3, done.stderr[-2000:]
     (_, count, same, own, kernels), *breaks = told
     assert int(count) >= 1 and (same, own) == ("True", "0") and int(kernels) >= 1, told
-    assert breaks == [["breaks", "0"], ["breaks", "1"], ["breaks", "1"]]
+    assert breaks == [["breaks", "0"], ["breaks", "1"]]
+    assert "refused freezing makes constants of the weights" in done.stdout
+
+
+REFUSED = """
+import json, sys
+from stackwars.measure import workloads
+from stackwars.measure.frameworks.jax_openvino import Session
+sizes = json.loads(sys.argv[1])
+try:
+    Session("cpu", "highest").build(workloads.build("train_mlp", "jax"), sizes, 0, [])
+except NotImplementedError as error:
+    print("refused", error)
+"""
+
+
+def test_openvino_refuses_what_updates_itself():
+    done = run_code("jax_openvino", REFUSED, json.dumps(SMALL["train_mlp"]))
+    assert "refused OpenVINO infers: " in done.stdout, done.stderr[-2000:]

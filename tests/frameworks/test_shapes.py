@@ -12,18 +12,21 @@ from stackwars.measure.supervisor import CELL
 
 pytestmark = pytest.mark.env
 VALUES = [8, 12]
+MHA = {"batch": 2, "sequence": 16, "features": 48, "heads": 12}
+NORM = {"batch": 2, "sequence": 16, "features": 48}
 COMPILED = {
-    "jax_symbolic": [1, 1],  # traced once; XLA's programs have static shapes
-    "torch_xla": [1, 1],
-    "torch_inductor_dynamic": [1, 0],
+    "jax_symbolic": ("mha", MHA, [1, 1]),  # traced once; XLA's programs have static shapes
+    "torch_xla": ("mha", MHA, [1, 1]),
+    "torch_inductor_dynamic": ("layernorm", NORM, [1, 0]),
 }
 
 
 @pytest.mark.parametrize("framework", COMPILED)
 def test_every_shape_is_compiled_once_or_all_at_once(framework, tmp_path):
+    workload, sizes, compiled = COMPILED[framework]
     spec = {
         "framework": framework, "dialect": frameworks.load(framework).DIALECT, "device": "cpu",
-        "workload": "mha", "sizes": {"batch": 2, "sequence": 16, "features": 48, "heads": 12},
+        "workload": workload, "sizes": sizes,
         "settings": {
             "seed": 1, "matmul_precision": "highest", "size": "sequence", "values": VALUES,
         },
@@ -36,7 +39,7 @@ def test_every_shape_is_compiled_once_or_all_at_once(framework, tmp_path):
     assert [(one["turn"], one["value"]) for one in calls] == [
         (turn, value) for turn in (0, 1) for value in VALUES
     ]
-    assert [one["compiles"] for one in calls] == [*COMPILED[framework], 0, 0]
+    assert [one["compiles"] for one in calls] == [*compiled, 0, 0]
     if framework == "jax_symbolic":
         traced = [one["trace_s"] for one in calls[: len(VALUES)]]
         assert max(traced[1:]) < traced[0]

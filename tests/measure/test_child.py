@@ -3,6 +3,7 @@
 import hashlib
 import json
 import mmap
+import threading
 import time
 import weakref
 
@@ -72,12 +73,6 @@ def steady(events, session, **settings):
     made = stream(events, session, **settings)
     made.perform("steady")
     return made.outputs
-
-
-def test_call_is_timed_to_the_end_of_its_fence():
-    _, returned_ns, total_ns = calls_module.timed_call(Session(), 0)
-    assert 1e9 * CALL_S <= returned_ns < 1e9 * (CALL_S + FENCE_S)
-    assert total_ns >= 1e9 * (CALL_S + FENCE_S)
 
 
 def test_dispatch_tells_when_each_call_returned_and_when_it_was_done(events, tmp_path):
@@ -280,3 +275,41 @@ def test_output_that_is_not_finite_is_refused(bad):
     values = np.array([1.0, bad])
     with pytest.raises(FloatingPointError, match="finite values from the last call"):
         checks.checked(values, "last")
+
+
+# A measured process rests before the turn of the next one.
+
+
+def spin(seconds: float) -> threading.Thread:
+    """A thread that uses a core for so many seconds of its own time."""
+
+    def work() -> None:
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            pass
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_thread_that_still_works_is_waited_for(monkeypatch):
+    monkeypatch.setattr(calls_module, "REST_S", 60.0)
+    # Long enough that a pause of the machine's is not taken for the end of the work.
+    monkeypatch.setattr(calls_module, "STEP_S", 0.05)
+    thread = spin(0.3)
+    calls_module.rest()
+    assert not thread.is_alive()
+
+
+def test_process_at_rest_waits_one_step():
+    start = time.perf_counter()
+    calls_module.rest()
+    assert time.perf_counter() - start < calls_module.REST_S
+
+
+def test_process_that_never_rests_is_not_waited_for_long():
+    thread, start = spin(0.5), time.perf_counter()
+    calls_module.rest()
+    assert time.perf_counter() - start < 10 * calls_module.REST_S
+    thread.join()

@@ -1,6 +1,7 @@
 """What the figures draw of small tables: vector, embedded TrueType, the same bytes again."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,13 @@ from made_tables import accepted as accepted_run
 from snapshots import assert_snapshot
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
-from stackwars.publish.paper.figures import of_cells, of_compilers, ratios
-from stackwars.study.comparisons import Comparison
+from stackwars.publish.paper.figures import of_cells, of_compilers, ratios, style
 from stackwars.study.config import load
 from stackwars.study.keys import Config
 from stackwars.study.results import dataset
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.runs import REFERENCE
+from stackwars.study.studies import Comparison
 
 PAIR = Comparison("torch_xla", "jax")
 NO_YNN, IREE = "jaxlib-0.10.2-no-ynn", "iree-3.13"
@@ -222,15 +223,6 @@ def test_the_figure_of_the_readme_shows_the_committed_reference(tmp_path):
     assert drawn.text[ratios.NUMBERS].count("\n") > 20
 
 
-def test_kinds_of_machine_with_one_rate_stay_apart(tmp_path):
-    rows = [
-        replayed("mha", OLD, 1.4) | {"machine": f"{name}, 2 cores, 181 to 256 GFLOP/s"} for name in ("A", "B")
-    ]
-    write_tables(tmp_path, {}, comparisons=rows)
-    shown, _ = ratios.replays(dataset.Dataset(load(), tmp_path, is_reference=True))
-    assert list(shown["machine"]) == ["A, 181 to 256 GFLOP/s", "B, 181 to 256 GFLOP/s"]
-
-
 def test_a_run_is_drawn_over_the_reference_in_the_compilers_that_it_measured(tmp_path):
     run = folder_of(tmp_path, comparisons=[replayed("mha", OLD, 1.7)])
     figure = of_compilers.figures(config(measure=["tables"]), run)["compilers"]
@@ -257,3 +249,18 @@ def test_sizes_of_the_reference_are_of_the_newest_run_of_the_study_that_has_the_
     write_tables(tmp_path / "reference", {}, comparisons=[comparison("mha", 3.0), comparison("bert_base", 2.0)])
     found = of_compilers.sweeps(dataset.Dataset(load(), tmp_path / "reference", True), PAIR)
     assert set(zip(found["workload"], found["ratio"], strict=True)) == {("MHA", 2.0), ("BERT-Base", 1.5)}
+
+
+def test_a_graph_has_the_same_bytes_a_second_later(tmp_path):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "chain.dot").write_text('digraph { graph [fontname="FONT"]; a -> b }')
+    bytes_ = []
+    for name in ("first", "second"):
+        output = tmp_path / name
+        output.mkdir()
+        style.draw_graphs(texts, output)
+        bytes_.append((output / "graph-chain.pdf").read_bytes())
+        time.sleep(1.1)
+    assert bytes_[0].startswith(b"%PDF")
+    assert bytes_[0] == bytes_[1]

@@ -92,12 +92,12 @@ COMPARISONS = [
     ),
 ]
 CAUSE = {
-    **{"workload": "gemm", "title": "GEMM", "compiler": OLD, "device": "cpu", "subject": "torch_xla"},
-    **{"baseline": "jax", "ratio": 1.6, "low": 1.5, "high": 1.7, "verdict": "cause", "detail": "found"},
-    **{"closed": 0.84, "closed_low": 0.7, "closed_high": 0.98, "what": "argument layout", "count": 12},
-    **{"subject_operations": "argument 3x2xf32", "baseline_operations": "argument 2x3xf32"},
+    "workload": "gemm", "title": "GEMM", "compiler": OLD, "device": "cpu", "subject": "torch_xla", "baseline": "jax",
+    "ratio": 1.6, "low": 1.5, "high": 1.7, "verdict": "cause", "detail": "found",
+    "closed": 0.84, "closed_low": 0.7, "closed_high": 0.98, "what": "argument layout", "count": 12,
+    "subject_operations": "argument 3x2xf32", "baseline_operations": "argument 2x3xf32",
     "reason": "this product uses 1.3 cores.",
-}
+}  # fmt: skip
 SPREAD = {**CAUSE, "workload": "mha", "title": "MHA", "verdict": "spread", "detail": "no single region"}
 SPREAD |= {"tried": "3 and 4 operations", **dict.fromkeys(("closed", "what", "count"))}
 PROFILE = [

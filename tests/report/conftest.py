@@ -1,14 +1,15 @@
-"""A browser, and the document of the reference."""
+"""One browser for all tests, the document of the reference, and two reports as files."""
 
 import pickle
 
 import pytest
 
 from chromium import Chromium
-from report_fixture import reference_document
+from report_fixture import made_document, reference_document
+from stackwars.publish.report.write import page
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     made = Chromium(tmp_path_factory.mktemp("profile"))
     yield made
@@ -23,3 +24,13 @@ def document(made_once, reference_tables):
         (folder / "document").write_bytes(pickle.dumps(reference_document(reference_tables)))
 
     return pickle.loads((made_once("document", make) / "document").read_bytes())
+
+
+@pytest.fixture(scope="session")
+def reports(document, tmp_path_factory):
+    """The paths of the reports of the reference and of a made run."""
+    folder = tmp_path_factory.mktemp("reports")
+    made = {"reference": document, "run": made_document()}
+    for name, shown in made.items():
+        (folder / f"{name}.html").write_text(page(shown))
+    return {name: folder / f"{name}.html" for name in made}

@@ -7,12 +7,10 @@ import pytest
 
 import chromium
 from chromium import Chromium
-from report_fixture import made_document
 from stackwars.core.launch import REPOSITORY
 from stackwars.publish.paper import prose
 from stackwars.publish.paper.values import Value, values
 from stackwars.publish.report.gather import CLAIMS, changes
-from stackwars.publish.report.write import page
 from stackwars.study.config import load
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import sources
@@ -80,19 +78,11 @@ SHOWN_AT = """(() => {
 """The number of rows of a view, whether its controls show the filters of the address, and its text."""
 
 
-@pytest.fixture(scope="module")
-def reports(document, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("reports")
-    for name, shown in ((REFERENCE, document), (RUN, made_document())):
-        (folder / f"{name}.html").write_text(page(shown))
-    return folder
-
-
 def click(browser: Chromium, text: str) -> None:
     """Follow the first visible link of this text."""
     find = f"[...document.querySelectorAll('a')].find((one) => one.textContent === {json.dumps(text)})"
     assert browser.evaluate(f"{find}?.checkVisibility() || false"), f"no link {text}"
-    browser.visit(browser.evaluate(f"{find}.getAttribute('href').slice(1)"))
+    browser.go(browser.evaluate(f"{find}.getAttribute('href').slice(1)"))
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -100,8 +90,9 @@ def test_the_report_answers(question, browser, reports):
     report, links, expected = QUESTIONS[question]
     assert len(links) <= MOST_CLICKS
     browser.errors.clear()
-    browser.show(reports / f"{report}.html")
-    browser.visit("")
+    browser.resize(1280)
+    browser.show(reports[report])
+    browser.go("")
     for link in links:
         click(browser, link)
     text = browser.evaluate("MAIN.textContent")
@@ -116,7 +107,8 @@ def test_every_number_and_figure_of_the_paper_links_to_rows_of_the_report(browse
     figures = re.findall(r"\\href\{([^}]*)\}\{\\includegraphics", "\n".join(prose.texts().values()))
     links |= {address: Value("", address.replace("\\", "")) for address in figures}
     assert len(links) > 200 and len(figures) > 8
-    browser.show(reports / f"{REFERENCE}.html")
+    browser.resize(1280)
+    browser.show(reports[REFERENCE])
     wrong, views = [], {}
     for key, (text, address) in links.items():
         name, _, view = address.partition("#")
@@ -125,7 +117,7 @@ def test_every_number_and_figure_of_the_paper_links_to_rows_of_the_report(browse
             continue
         assert name == "report.html"
         if view not in views:
-            browser.visit(view)
+            browser.go(view)
             views[view] = browser.evaluate(SHOWN_AT)
         rows, is_in_effect, shown = views[view]
         is_of_a_row = key.partition("/")[0] in (*schema.QUANTITIES, "ms", "claim") and not key.endswith("/next")

@@ -1,14 +1,14 @@
 """The accepted runs, and the tables of the reference that are made from all of them."""
 
 import json
-import shutil
+from pathlib import Path
 
 import pytest
 
 from made_tables import accepted, cell, checked
 from measured import config
 from stackwars.measure import PROTOCOL
-from stackwars.study.results import reference, runs
+from stackwars.study.results import runs, tables
 from stackwars.study.results.runs import DamagedRunError
 
 
@@ -64,49 +64,37 @@ def test_runs_of_an_earlier_protocol_are_not_read(folder):
     assert [run.identity for run in runs.read(folder)] == ["2026-01-01T0000", "2026-02-01T0000"]
 
 
-@pytest.mark.parametrize("name", ["cells.csv", "context.json"])
-def test_a_file_that_is_not_the_accepted_one_is_refused_by_name(folder, name):
-    path = folder / "runs" / "2026-01-01T0000" / name
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(
-        DamagedRunError, match=f"{path}: expected .* digest .*; fix: git checkout {path.parent}"
-    ):
-        runs.read(folder)
-    path.unlink()
-    with pytest.raises(DamagedRunError, match=f"{path}: expected .* got no file; fix"):
-        runs.read(folder)
-    path.write_bytes(whole)
+def _without_cells(run: Path) -> None:
+    digests = json.loads((run / runs.MANIFEST).read_text())
+    del digests["cells.csv"]
+    (run / runs.MANIFEST).write_text(json.dumps(digests))
+
+
+def _cut(run: Path) -> None:
+    whole = (run / "cells.csv").read_bytes()
+    (run / "cells.csv").write_bytes(whole[: len(whole) // 2])
+
+
+MANIFEST = runs.MANIFEST
+DAMAGES = [
+    (_cut, "cells.csv: expected .* digest"),
+    (lambda run: (run / "context.json").unlink(), "context.json: expected .* got no file"),
+    (_without_cells, f"{MANIFEST}: expected the digest .* got none of cells.csv"),
+    (lambda run: (run / runs.CONFIRMATION).write_text("{}"), f"{runs.CONFIRMATION}: .* digest no file, got"),
+    (lambda run: (run / MANIFEST).unlink(), f"{MANIFEST}: expected"),
+    *(
+        (lambda run, text=text: (run / MANIFEST).write_text(text), f"{MANIFEST}: expected")
+        for text in ("", "{", "[1, 2]", "7", "null")
+    ),
+]
+
+
+@pytest.mark.parametrize(("damage", "message"), DAMAGES)
+def test_a_damaged_run_is_refused_by_the_name_of_the_file(folder, damage, message):
+    run = folder / "runs" / "2026-01-01T0000"
     assert len(runs.read(folder)) == 2
-
-
-def test_a_file_that_the_manifest_does_not_name_is_refused(folder):
-    manifest = folder / "runs" / "2026-01-01T0000" / runs.MANIFEST
-    digests = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps({name: digest for name, digest in digests.items() if name != "cells.csv"}))
-    with pytest.raises(
-        DamagedRunError, match=r"manifest\.json: expected the digest .* got none of cells\.csv; fix"
-    ):
-        runs.read(folder)
-    manifest.write_text(json.dumps(digests))
-    (manifest.parent / runs.CONFIRMATION).write_text("{}")
-    with pytest.raises(DamagedRunError, match=r"confirmation\.json: .* digest no file, got"):
-        runs.read(folder)
-    shutil.rmtree(manifest.parent)
-    (folder / "runs" / "a_folder_without_a_run").mkdir()
-    with pytest.raises(DamagedRunError, match=r"a_folder_without_a_run/manifest\.json: expected"):
-        runs.read(folder)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "7", "null", None])
-def test_a_manifest_that_is_cut_or_missing_is_named(folder, text):
-    manifest = folder / "runs" / "2026-01-01T0000" / runs.MANIFEST
-    manifest.unlink()
-    if text is not None:
-        manifest.write_text(text)
-    with pytest.raises(
-        DamagedRunError, match=rf"^{manifest}: expected .*; fix: git checkout {manifest.parent}$"
-    ):
+    damage(run)
+    with pytest.raises(DamagedRunError, match=f"^{run}/{message}.*; fix: git checkout {run}$"):
         runs.read(folder)
 
 
@@ -114,7 +102,7 @@ def test_values_are_the_newest_of_each_program_compiler_and_size(tmp_path):
     older = [checked("jax", "wrong"), checked("torch_xla", "crash"), checked("jax", variant="odd1")]
     newer = [checked("jax"), checked("jax", "wrong", variant="odd2")]
     every = [accepted(tmp_path / name, values=rows) for name, rows in (("a", older), ("b", newer))]
-    table = reference.tables(config(), every)["values"]
+    table = tables.reference_tables(config(), every)["values"]
     assert [tuple(row) for row in table[["framework", "variant", "status", "run"]].to_numpy()] == [
         ("torch_xla", "base", "crash", "a"), ("jax", "odd1", "ok", "a"),
         ("jax", "base", "ok", "b"), ("jax", "odd2", "wrong", "b"),
@@ -124,8 +112,8 @@ def test_values_are_the_newest_of_each_program_compiler_and_size(tmp_path):
 def test_context_is_of_the_newest_run_of_the_first_study_and_lists_all(tmp_path):
     studies = {"a": ("tables",), "b": ("tables", "matrix"), "c": ("matrix",)}
     every = [accepted(tmp_path / name, name, measured) for name, measured in studies.items()]
-    found = reference.context(config(), every)
+    found = tables.reference_context(config(), every)
     assert (found["origin"], found["run"], found["machine"]["cpu_model"]) == ("reference", "b", "b")
     assert [(one["run"], one["machine"]) for one in found["runs"]] == [(name, name) for name in "abc"]
     assert {tuple(one["devices"]) for one in found["runs"]} == {("cpu",)}
-    assert reference.context(config(), every[2:])["run"] == "c"
+    assert tables.reference_context(config(), every[2:])["run"] == "c"

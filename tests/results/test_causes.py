@@ -7,7 +7,7 @@ import pytest
 
 from explain_fixture import FOUND, REGION
 from made_tables import NEW, OLD, class_times, comparison, measured_replay
-from stackwars.core.hlo import CLASSES, ELEMENTWISE, PRODUCTS, TRANSPOSES
+from stackwars.core.hlo import ELEMENTWISE, PRODUCTS, TRANSPOSES
 from stackwars.explain.answer import OPERATIONS, Tried
 from stackwars.study.config import load
 from stackwars.study.programs import ReplayCell
@@ -100,21 +100,6 @@ def replayed(ms: float) -> Raw:
 
 def profile_table(*profiles: dict, raw: Raw | None = None):
     return causes.build_profile(load(), list(profiles), raw or Raw())
-
-
-def test_classes_and_dispatch_make_up_the_profiled_call():
-    one = profiled({"products": 6.0, "transposes": 1.0})
-    one["programs"]["jax"]["operations"]["dot.7"] = {"class": "products", "seconds": 2.0e-3}
-    found = profile_table(one, raw=replayed(10.5))
-    assert list(found) == list(schema.PROFILE)
-    assert set(found.framework) == {"jax"} and set(found.title) == {"GEMM"}
-    found = found.set_index("class")
-    assert list(found.index) == list(CLASSES)
-    expected = dict.fromkeys(CLASSES, 0.0) | {"products": 8.0, "transposes": 1.0, "dispatch": 1.0}
-    assert found.ms.to_dict() == pytest.approx(expected)
-    assert found.share.sum() == pytest.approx(1)
-    assert found.operations["products"] == 2 and found.operations["dispatch"] == 0
-    assert set(found.profiled_ms) == {10.0} and set(found.call_ms) == {10.5}
 
 
 @pytest.mark.parametrize(("timed", "consistent"), [(9.2, True), (8.9, False), (11.2, False), (None, False)])

@@ -3,8 +3,9 @@
 import pandas as pd
 import pytest
 
+from stackwars.core import documents
 from stackwars.study.config import load
-from stackwars.study.results import cells, comparisons, effects, programs, raw, rounds, runs, schema
+from stackwars.study.results import comparisons, effects, runs, schema, tables
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.runs import REFERENCE
 from stackwars.study.studies import of_tables
@@ -63,25 +64,39 @@ def newest():
 
 @pytest.fixture(scope="module")
 def again(tmp_path_factory, newest):
-    """The tables that follow from the committed measurements of the studies of that run."""
+    """The tables and context that follow from the committed measurements of the studies of that run."""
     names = newest.context["studies"]
-    config = CONFIG.changed(measure=names, studies={name: CONFIG.studies[name] for name in names})
-    found = raw.read(config, REFERENCE)
-    made = {"cells": cells.build(config, found)}
-    made["programs"] = programs.build(config, Folder(tmp_path_factory.mktemp("made"), REFERENCE), found)
-    made["rounds"] = rounds.build(config, found, made["cells"])
-    made["comparisons"] = comparisons.build(config, made["rounds"], made["cells"], made["programs"])
-    return made
+    folder = Folder(tmp_path_factory.mktemp("made"), REFERENCE)
+    tables.write(CONFIG.changed(measure=names, studies={name: CONFIG.studies[name] for name in names}), folder)
+    return folder
 
 
-@pytest.mark.parametrize("name", ["cells", "programs", "rounds", "comparisons"])
+@pytest.mark.parametrize("name", ["cells", "programs", "rounds", "comparisons", "profile", "values"])
 def test_tables_follow_from_the_committed_measurements(newest, again, name):
     keys = schema.KEYS[name] + (["round", "basis"] if name == "rounds" else [])
-    assert len(again[name]) > (40 if name == "programs" else 100)  # its programs without those of targets
-    assert_rows_known(recorded(again[name], newest, name), newest.table(name), keys)
+    found = schema.read(again[name])
+    assert len(found) > (40 if name in ("programs", "values") else 100)  # its programs without those of targets
+    assert_rows_known(recorded(found, newest, name), newest.table(name), keys)
+
+
+def test_the_context_follows_from_the_committed_measurements(newest, again):
+    found = documents.read(again["context"])
+    names = (
+        "machine",
+        "date_utc",
+        "git_revision",
+        "git_dirty",
+        "versions",
+        "devices",
+        "peak",
+        "peaks",
+        "protocol",
+    )
+    assert {name: found[name] for name in names} == {name: newest.context[name] for name in names}
+    assert sorted(path.name for path in again.results.iterdir()) == sorted({*runs.OF_A_RUN} - {"claims.csv"})
 
 
 def test_no_cell_of_the_newest_run_is_without_its_measurements(newest, again):
     known = newest.table("cells")
     kept = known[known["workload"].isin(of_tables(CONFIG).workloads) & known["status"].ne("not run")]
-    assert_rows_known(recorded(kept, newest, "cells"), again["cells"], schema.CELL_KEYS)
+    assert_rows_known(recorded(kept, newest, "cells"), schema.read(again["cells"]), schema.CELL_KEYS)

@@ -1,56 +1,21 @@
-"""Ratios of times in comparisons.csv: their intervals, their verdicts, and what follows from them."""
+"""comparisons.csv: what the committed runs, whose rows are built again in test_committed_runs, do not have."""
 
+import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from made_tables import NEW, OLD, cell, compared, only, replay, rounds
-from stackwars.core.ratio import LogRatio
+from made_tables import NEW, OLD, cell, compared, comparison, only, program, replay, rounds, word
+from stackwars.core.hlo import COLLECTIVES
+from stackwars.core.ratio import NO_DATA, SLOWER
+from stackwars.measure import workloads
+from stackwars.study.results import programs, published, schema, verdicts
+from stackwars.study.results.verdicts import agreement, amount, largest_batch, runs_by_times, shape
 
 JAX, TORCH = cell("jax"), cell("torch_xla")
-STEADY = (2.1, 2.0, 1.96)
-REPLAY = (1.8, 1.71, 1.67)
-
-
-def scattered(ratio: float, spread: float) -> tuple[float, ...]:
-    """Ratios of six rounds with this geometric mean and about this spread, relative."""
-    return tuple(ratio * np.exp(spread * z) for z in (-1.2, -0.8, -0.4, 0.4, 0.8, 1.2))
-
-
-def split(calls=STEADY, program=REPLAY, control=(1.0, 1.01, 1.02), compiler=OLD, **changes):
-    """comparisons.csv of GEMM: native ratios, and those of both programs in a compiler."""
-    where = {"compiler": compiler}
-    paired = rounds("replay", "torch_xla", program, **where) + rounds("native", "torch_xla", calls, **where)
-    rest = [one / other for one, other in zip(calls, program, strict=False)]
-    paired += rounds("everything else", "torch_xla", tuple(rest), **where)
-    margins = tuple(one / other for one, other in zip(program, rest, strict=False))
-    paired += rounds("margin", "torch_xla", margins, **where)
-    paired += rounds("control", "jax", control, **where, subject_ms=2.0, baseline_ms=0.7)
-    programs = [replay(name, compiler) for name in ("jax", "torch_xla")]
-    return compared([JAX, TORCH, *programs], paired, **changes)
-
-
-@pytest.mark.parametrize(
-    ("ratios", "verdict"),
-    [
-        (scattered(2.0, 0.1), "slower"),
-        (scattered(0.5, 0.1), "faster"),
-        (scattered(1.0, 0.01), "equivalent"),
-        (scattered(1.0, 0.3), "inconclusive"),
-        ((2.0,), "no interval"),
-        ((), "no data"),
-    ],
-)
-def test_verdicts_of_times_are_words(ratios, verdict):
-    found = only(compared([JAX, TORCH], rounds("first", "torch_xla", ratios)), quantity="first")
-    assert (found["verdict"], found["title"], found["kind"]) == (verdict, "GEMM", "basic")
-    if len(ratios) > 1:
-        known = LogRatio.of_rounds(ratios).detectable()
-        assert (found["confidence"], found["detectable"]) == pytest.approx((0.95, known))
-    else:
-        assert found[["low", "high", "confidence", "detectable"]].isna().all()
 
 
 def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_here_none():
@@ -63,79 +28,19 @@ def test_every_cell_with_a_baseline_has_its_rows_and_on_a_device_that_is_not_her
     assert rows == [("gemm", "cpu")] * 3 + [("ffn", "tpu")] * 3
 
 
-@pytest.mark.parametrize(
-    ("undisturbed", "verdict", "detail"),
-    [
-        ((1.3, 1.31, 1.3), "slower", ""),
-        ((0.9, 0.91, 0.9), "inconclusive", "the two estimators differ in sign"),
-        ((), "slower", ""),
-    ],
-)
-def test_a_direction_needs_the_undisturbed_series_to_agree_in_sign(undisturbed, verdict, detail):
-    paired = rounds("steady", "torch_xla", STEADY) + rounds(
-        "undisturbed", "torch_xla", undisturbed, basis="call"
-    )
-    table = compared([JAX, TORCH], paired)
-    found = only(table, quantity="steady")
-    assert (found["verdict"], found["detail"]) == (verdict, detail)
-    assert ("undisturbed" in set(table["quantity"])) == bool(undisturbed)
-
-
-@pytest.mark.parametrize(
-    ("calls", "program", "verdict"),
-    [
-        ((2.0, 2.02, 2.01), (2.0, 2.01, 2.02), "the program"),
-        ((2.0, 2.02, 2.01), (1.0, 1.01, 1.0), "everything else"),
-        ((0.5, 0.51, 0.5), (0.5, 0.5, 0.51), "the program"),  # also if it is the faster one
-        ((2.0, 2.02, 2.01), (1.41, 1.42, 1.42), "not separated"),  # half of the logarithm each
-        ((2.0, 2.02, 2.01), (2.0, 1.1, 3.0), "not separated"),  # one of them hardly known
-        ((2.0,), (1.0,), "no data"),
-        ((), (1.0, 1.01, 1.0), "no data"),
-    ],
-)
-def test_a_native_ratio_is_due_to_the_larger_factor_if_the_interval_of_both_decides(calls, program, verdict):
-    assert only(split(calls, program), quantity="margin")["verdict"] == verdict
-
-
 def test_only_the_native_compiler_has_native_calls_and_a_control():
     own = {"native", "everything else", "margin", "control"}
-    assert not own & set(split(compiler=NEW)["quantity"])
+    cells = [JAX, TORCH, replay("jax", NEW), replay("torch_xla", NEW)]
+    assert not own & set(compared(cells)["quantity"])
     native = {NEW: {"environment": "an-xla", "native": True}}
-    assert own <= set(split(compiler=NEW, compilers=native)["quantity"])
+    assert own <= set(compared(cells, compilers=native)["quantity"])
 
 
-@pytest.mark.parametrize(
-    ("basis", "why"),
-    [
-        ("no memory", "no memory for the native process beside the replay"),
-        ("failed", "the native process failed"),
-        ("apart", "not measured together"),
-    ],
-)
-def test_rounds_without_a_ratio_say_why(basis, why):
+def test_rounds_without_a_ratio_say_why():
     paired = rounds("control", "jax", (1.0, 1.01), compiler=OLD)
-    paired += [paired[0] | {"round": 2, "ratio": None, "basis": basis}]
+    paired += [paired[0] | {"round": 2, "ratio": None, "basis": "failed"}]
     found = only(compared([JAX, replay("jax"), replay("torch_xla")], paired), quantity="control")
-    assert (found["rounds"], found["detail"]) == (2, f"1 of 3 rounds left out: {why}")
-
-
-@pytest.mark.parametrize(
-    ("ratios", "verdict"),
-    [
-        ((1.0, 1.001, 1.002), "passed"),
-        ((1.02, 1.021, 1.02), "passed"),
-        ((2.0, 2.01, 2.0), "native slower"),
-        ((0.5, 0.51, 0.5), "native faster"),
-        ((1.0, 1.02, 1.04), "inconclusive"),
-        ((1.0,), "no data"),
-        ((), "no data"),
-    ],
-)
-def test_control_tells_whether_a_native_call_takes_the_time_of_the_replay(ratios, verdict):
-    found = only(split(control=ratios), quantity="control", subject="jax")
-    assert (found["baseline"], found["verdict"]) == ("jax", verdict)
-    difference = "the native call takes 1.3 ms more than the replay"
-    assert (found["detail"] == difference) == verdict.startswith("native")
+    assert (found["rounds"], found["detail"]) == (2, "1 of 3 rounds left out: the native process failed")
 
 
 def timed(framework: str, workload: str, ms: float, spread: float = 0.02, **columns) -> dict:
@@ -151,13 +56,10 @@ def test_forms_of_two_nodes_are_not_compared():
         assert len(table[table["quantity"] == "form"]) == count
 
 
-def form(*cells, **where):
-    return only(compared(cells), quantity="form", workload="unrolled_rnn", **where)
-
-
 def test_a_form_is_compared_with_the_plain_form_in_the_same_framework():
     scan = [timed("jax", "scan_rnn", 2.0), timed("numpy", "scan_rnn", 7.0)]
-    found = form(*scan, timed("jax", "unrolled_rnn", 1.0))
+    table = compared([*scan, timed("jax", "unrolled_rnn", 1.0)])
+    found = only(table, quantity="form", workload="unrolled_rnn")
     assert tuple(found[["subject", "baseline", "baseline_workload"]]) == ("jax", "jax", "scan_rnn")
     assert (found["variant"], found["ratio"], found["verdict"]) == ("steady", pytest.approx(0.5), "faster")
     # Two equal errors: their root sum of squares, with the degrees of freedom of the fewer processes.
@@ -190,3 +92,90 @@ def test_a_run_that_kept_no_rounds_has_their_summary():
     one = rounds("steady", "torch_xla", (1.5,), error=0.02, basis="in turn")[0]
     found = only(compared([JAX, TORCH], [one | {"round": None, "rounds": 4}]), quantity="steady")
     assert tuple(found[["ratio", "error", "dof", "rounds"]]) == pytest.approx((1.5, 0.02, 3, 4))
+
+
+def both(one: dict, base: dict, **columns) -> list[dict]:
+    """The programs of both frameworks, with what each has and what both have."""
+    return [program("jax", **columns, **base), program("torch_xla", **columns, **one)]
+
+
+def collectives(**counts: int) -> str:
+    return json.dumps({**dict.fromkeys(COLLECTIVES, 0), "bytes": 8, **counts})
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(1, "same"), (3, "different")])
+def test_programs_divided_among_devices_are_compared_by_the_collectives_of_each_kind(count, verdict):
+    texts = {
+        name: {"collectives": collectives(all_reduce=n, bytes=64 * n)}
+        for name, n in {"jax": 1, "jax_shard_map": 7, "torch_xla": count}.items()
+    }
+    cells = [cell(name, mode="sharded", size="tensor", value=4, **one) for name, one in texts.items()]
+    found = only(compared(cells), quantity="collectives")
+    assert (found["verdict"], found["ratio"], found["detail"]) == (verdict, count, f"{count} and 1")
+    assert tuple(found[["subject", "device", "variant"]]) == ("torch_xla", "cpu", "tensor4")
+    # Another kind, as often: not the same.
+    cells[2] |= {"collectives": collectives(all_gather=1)}
+    assert word(compared(cells), "collectives") == "different"
+    # Likewise among the chips of a slice.
+    sides = both(texts["torch_xla"], texts["jax"], target="tpu-v6e-4", variant="tensor4", devices=4)
+    found = only(compared(programs=sides))
+    assert tuple(found[["quantity", "device", "variant"]]) == ("collectives", "tpu-v6e-4", "tensor4")
+    assert found["verdict"] == verdict
+    for none in ({"devices": 1}, {"collectives": ""}):
+        assert compared(programs=[side | none for side in sides]).empty
+
+
+def test_every_workload_of_the_lecture_has_all_three_frameworks():
+    found = published.read_lecture()
+    done = found[found.what == published.DONE].groupby("workload").framework.agg(set)
+    assert set(done.index) == {n for n in workloads.names() if workloads.load(n).TABLE == "lecture"}
+    assert all(names == {"jax", "torch_eager", "torch_inductor"} for names in done)
+    assert set(found.device) == {"A100"}
+
+
+def with_published(workload: str = "gemm", ratio: float = 2.0, **columns):
+    """The row of a comparison with what is published beside it."""
+    table = schema.table("comparisons", [comparison(workload, ratio, **columns)])
+    return published.compared(table).iloc[0]
+
+
+def test_pairs_of_the_lecture_s_frameworks_stand_beside_its_times():
+    names = {"subject": "torch_inductor", "baseline": "torch_eager", "quantity": "pairwise"}
+    found = with_published("elementwise_chain", verdict="faster", **names)
+    assert found["published_ratio"] == pytest.approx(1 / 6.7, rel=0.02)
+    assert found["agreement"] == "agrees"
+
+
+@pytest.mark.parametrize("columns", [
+    {"workload": "newton"}, {"device": "cpu-1t"}, {"quantity": "replay"},
+    {"subject": "torch_inductor", "baseline": "torch_eager"},
+])  # fmt: skip
+def test_what_was_not_published_has_nothing_beside_it(columns):
+    found = with_published(**columns)
+    assert pd.isna(found["published_ratio"]) and found["agreement"] == ""
+
+
+@pytest.mark.parametrize(("rule", "given", "word"), [
+    (agreement, (0.5, SLOWER), verdicts.DIFFERS),
+    (agreement, (None, SLOWER), verdicts.NOT_COMPARABLE),
+    (runs_by_times, ("warm-up", 7), verdicts.MORE_SLOW_RUNS),
+    (runs_by_times, ("", math.nan), NO_DATA),
+    (shape, (False, 2), "compiled again"),
+    (shape, (True, None), ""),
+    (amount, (1000, 0), NO_DATA),
+    (largest_batch, ((200, math.nan), (200, math.nan)), verdicts.NOT_SEPARATED),
+    (largest_batch, ((math.nan, math.nan), (200, 201)), NO_DATA),
+])  # fmt: skip
+def test_words(rule, given, word):
+    assert rule(*given) == word
+
+
+def test_names_of_compilers_targets_and_variants():
+    compilers = ["iree-3.13", "jaxlib-0.10.2-no-ynn", "jaxlib-0.10.2", "jaxlib-0.7.1"]
+    titles = ["IREE 3.13", "jaxlib 0.10.2 without YNN", "jaxlib 0.10.2", "jaxlib 0.7.1"]
+    assert [programs.compiler_title(name) for name in compilers] == titles
+    assert programs.base_compiler(compilers[1]) == programs.base_compiler(compilers[2]) == compilers[2]
+    row = {"batch": 8.0, "sequence": 512.0}
+    assert programs.variant_title(row) == "8\u00d7512"
+    assert programs.variant_title(row | {"sequence": math.nan}) == "8"
+    assert programs.variant_title(row | {"batch": math.nan}) == "not recorded"

@@ -9,9 +9,9 @@ import pytest
 from made_tables import accepted, replay
 from measured import config
 from stackwars.study.config import load
-from stackwars.study.results import effects, reference, schema
+from stackwars.study.results import effects, schema, tables
 from stackwars.study.results.effects import decompose, largest, with_ends
-from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, NOT_SEPARATED
+from stackwars.study.results.verdicts import COMPILER, FRONTEND, NOT_SEPARATED
 
 RANDOM = np.random.default_rng(5)
 
@@ -32,15 +32,6 @@ def test_interval_contains_the_share_and_two_rounds_have_none():
     assert inside >= 180
     two = with_ends(decompose(logs(frontend=1, rounds=2)))
     assert math.isnan(two[FRONTEND]["share_low"]) and largest(two) == "no interval"
-
-
-def test_effects_whose_intervals_overlap_are_not_separated():
-    ends = {FRONTEND: (0.5, 0.3, 0.7), COMPILER: (0.25, 0.1, 0.4), INTERACTION: (0.1, 0.0, 0.2)}
-    found = {
-        name: dict(zip(("share", "share_low", "share_high"), row, strict=True)) for name, row in ends.items()
-    }
-    assert largest(found) == "not separated"
-    assert largest({**found, COMPILER: found[INTERACTION]}) == FRONTEND
 
 
 def test_a_compiler_with_a_gap_is_left_out_of_the_block():
@@ -95,7 +86,7 @@ def two_runs(folder, first, second):
 
 
 def of_reference(*runs, column="share"):
-    table = reference.tables(load(source="reference"), list(runs))["effects"]
+    table = tables.reference_tables(load(source="reference"), list(runs))["effects"]
     return table[table["subset"] == "all"].set_index(["effect", "workload"])[column]
 
 

@@ -8,14 +8,21 @@ import pytest
 
 from made_tables import only, values_of
 from measured import PEAK, config, process, write_cell, write_results
+from stackwars.measure import process_value, workloads
 from stackwars.measure.workloads import values
-from stackwars.measure.workloads.ffn import WORKLOAD as ffn
 from stackwars.study import cells
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.results import cells as table_of_cells
 from stackwars.study.results import raw, schema
-from stackwars.study.results.cells import LEFT_OUT, losses_apart, majority, majority_distances, relative_error
+from stackwars.study.results.cells import (
+    LEFT_OUT,
+    losses_apart,
+    majority,
+    majority_distances,
+    numbers,
+    relative_error,
+)
 
 JAX, TORCH = Cell("jax", "gemm", "cpu"), Cell("torch_xla", "gemm", "cpu")
 OUTPUT = np.linspace(1, 2, 64, dtype=np.float32)
@@ -57,15 +64,6 @@ def test_cell_without_rounds_is_left_out_whatever_the_folder_has(results):
     assert rows == cells.asked(config()), "the tables show that it is missing"
 
 
-def test_cell_that_was_not_run_says_why(results):
-    absent = row(results, Cell("jax", "gemm", "tpu"))
-    assert absent["status"] == "not run"
-    assert absent["status_detail"] == "no driver: none of /dev/accel0 exists"
-    assert row(results)["status_detail"] == "no result"
-    assert np.isnan(absent["steady_ms"])
-    assert (absent["rounds"], absent["flops"]) == (0, 2 * 16 * 32 * 64)
-
-
 def test_oom_row_has_its_detail_and_no_number(results):
     bad = {"status": ("oom", "refused at build: RESOURCE_EXHAUSTED")}
     write_cell(results, [process(JAX)], OUTPUT)
@@ -80,7 +78,7 @@ def test_oom_row_has_its_detail_and_no_number(results):
 
 def ffn_output(change: float) -> np.ndarray:
     """The smoke FFN's output with one of its weights changed."""
-    sizes = cells.sizes(config(), "ffn")
+    ffn, sizes = workloads.load("ffn"), cells.sizes(config(), "ffn")
     weights = {n: values.leaf(n, shape, 1) for n, shape in ffn.parameters(sizes).items()}
     weights["up.weight"][0, 0] += change
     [output], _ = ffn.reference(sizes, weights, [ffn.inputs(sizes, 1)], {})
@@ -283,3 +281,70 @@ def test_cell_of_two_nodes_is_invalid(results):
 def test_losses_that_differ_from_those_of_most_make_one_cell_invalid(results):
     found = trained(results, jax=1.1, torch_xla=1.0, numpy=1.0)
     assert [one["status"] for one in found.values()] == ["invalid", "ok", "ok"]
+
+
+def derived(*processes: dict) -> dict:
+    """What follows from these processes, one a round."""
+    in_rounds = [{**process, "repetition": number} for number, process in enumerate(processes)]
+    result = {"processes": in_rounds, "sizes": processes[0]["sizes"]}
+    return numbers(result, process_value.of_processes(in_rounds), workloads.load("gemm"))
+
+
+def first_split(*processes: dict) -> tuple:
+    found = derived(*processes)
+    parts = [f"first_{part}_ms" for part in ("trace", "compile", "execute")]
+    return tuple(map(found.get, parts))
+
+
+def test_cell_that_never_had_the_machine_to_itself_says_so():
+    waits = (0.0, 0.5, 0.01, 0.5, 0.0, 0.5)
+    found = derived(*[process(steady_ms=(1.0, 3.0, 1.0, 3.0, 1.0, 3.0), wait=waits)] * 2)
+    assert found["gated"] and found["kept_share"] == pytest.approx(0.5)
+    assert not derived(*[process(steady_ms=(1.0, 3.0, 3.0), others=0.4)] * 3)["gated"]
+
+
+def test_part_of_the_first_call_that_a_framework_does_not_tell_is_empty():
+    def without(*names: str) -> dict:
+        untold = process()
+        untold["events"] = [{k: None if k in names else v for k, v in e.items()} for e in untold["events"]]
+        return untold
+
+    assert first_split(process(), without("compile_s")) == (pytest.approx(10.0), None, None)
+    assert first_split(process(), without("compile_s", "trace_s")) == (None,) * 3
+
+
+@pytest.mark.parametrize(
+    ("compiles", "second_ms", "words"),
+    [
+        ((1, 0, 0), 1.0, ("one slow run", "one slow run")),
+        ((1, 1, 0), 50.0, ("two slow runs", "two slow runs")),
+        ((1, 1, 0), 1.0, ("compilations and times disagree", "two slow runs")),
+        ((None, None, None), 1.0, ("no data", "no data")),
+    ],
+)
+def test_slow_runs_are_counted_by_compilations_and_by_times(compiles, second_ms, words):
+    found = derived(process(compiles=compiles, second_ms=second_ms, steady_ms=(1.0,) * 20))
+    assert tuple(found[f"slow_runs{how}"] for how in ("", "_by_compiles")) == words
+
+
+def dispatched(returned_ms: tuple[float, ...], done_ms: tuple[float, ...]) -> dict:
+    """A process that says when its single calls returned and when they were done."""
+    found = process()
+    returned, done = ([round(1e6 * ms) for ms in series] for series in (returned_ms, done_ms))
+    told = {"event": "dispatch", "at_s": 1005.5, "returned_ns": returned, "total_ns": done}
+    found["events"].insert(6, told)
+    return found
+
+
+def test_when_a_call_returned_is_the_median_of_the_medians():
+    found = derived(
+        dispatched((0.1, 0.2, 9.0), (1.0, 1.0, 1.0)),
+        dispatched((0.4, 0.4, 0.4), (0.8, 0.8, 0.8)),
+        dispatched((0.5,), (5.0,)),
+    )
+    assert found["returned_share"] == pytest.approx(0.2)
+    assert found["returned_over_steady"] == pytest.approx(0.4)
+    assert derived(dispatched((3.0,), (4.0,)))["returned_over_steady"] == 1.0
+    # Rounds after the first do not say it.
+    assert derived(dispatched((0.1,), (1.0,)), process())["returned_share"] == pytest.approx(0.1)
+    assert "returned_share" not in derived(process())

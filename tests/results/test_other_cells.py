@@ -9,12 +9,12 @@ from made_tables import OLD, measured_replay, only, values_of
 from measured import config
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.study import growth, programs, sharding
-from stackwars.study.comparisons import with_programs
 from stackwars.study.growth import Point
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import cells as table_of_cells
 from stackwars.study.results import raw, rounds, schema
 from stackwars.study.results.raw import Raw
+from stackwars.study.studies import with_programs
 
 GEMM = ReplayCell("cpu", OLD, "gemm")
 MEDIANS = {"jax": (9.9, 11.1, 12.0), "torch_xla": (18.0, 19.0, 20.0)}

@@ -33,7 +33,7 @@ def rows(tmp_path_factory):
         path.write_bytes(gzip.compress(text.encode()))
     asked = config(workloads=["gemm", "ffn", "llama3_8b", "conv"], preset="full")
     made = job_file("config", asked.step_document(), folder)
-    run(sys.executable, "-m", "stackwars.study.results.program_forms", "--config", made, "--results", folder)
+    run(sys.executable, "-m", "stackwars.study.results.programs", "--config", made, "--results", folder)
     found = json.loads((folder / "program_forms.json").read_text())
     return {(row["workload"], row["framework"], row["level"]): row for row in found}
 

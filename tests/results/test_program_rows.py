@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from made_tables import OLD, check, only, outcome, values_of
-from measured import config, write_results
+from measured import config
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import Interval
@@ -16,7 +16,7 @@ from stackwars.explain.releases import Change, Release, Releases, ReleaseSetting
 from stackwars.study import programs as study
 from stackwars.study import sharding
 from stackwars.study.keys import Config
-from stackwars.study.results import cells, programs, raw, schema
+from stackwars.study.results import cells, programs, schema
 from stackwars.study.results.folder import Folder
 from stackwars.study.results.raw import Raw
 
@@ -201,13 +201,3 @@ def test_a_search_for_the_largest_batch_is_beside_the_compilation_that_it_starts
     write(tmp_path / base.largest_batch_path, {"fits_batch": 99, "oom_batch": None})
     found = only(built(asked, tmp_path), status="ok")
     assert found["largest_batch"] == 99 and math.isnan(found["smallest_refused_batch"])
-
-
-def test_the_checks_of_a_folder_are_read(tmp_path):
-    folder = write_results(tmp_path)
-    assert raw.read(config(), folder).checks == []
-    path = folder / "checks" / OLD / "gemm" / "odd1" / "check.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(check(["jax"], variant="odd1")))
-    found = programs.build_values(config(), raw.read(config(), folder))
-    assert found["variant"].tolist() == ["odd1"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from running import python
 from stackwars.study.config import load
-from stackwars.study.results import reference, runs, schema
+from stackwars.study.results import runs, schema, tables
 
 SCRIPT = Path(__file__).with_name("recompute.py")
 
@@ -14,7 +14,7 @@ def test_shares_no_code_with_the_source():
 
 
 def test_every_interval_follows_from_the_committed_rounds_and_a_changed_one_is_found(tmp_path):
-    table = reference.pooled(load(), runs.read())
+    table = tables.pooled(load(), runs.read())
     known = table.index[table["low"].notna()]
     assert len(known) > 100
     table.loc[known[7], "high"] *= 1.00001

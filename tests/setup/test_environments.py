@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stackwars.core.launch import REPOSITORY, clean_environ
-from stackwars.setup import environments, needed
+from stackwars.setup import environments
 from stackwars.setup.environments import ensure, folder
 from stackwars.study.config import load
 
@@ -149,19 +149,22 @@ def test_interrupted_build_is_built_again(pins):
     subprocess.run([python, "-c", "import smmap"], check=True)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["CPATH", "LD_PRELOAD", "CUDA_LAUNCH_BLOCKING", "TPU_MIN_LOG_LEVEL", "SLURM_CPUS_ON_NODE", "XLA_FLAGS"],
-)
-def test_variable_that_changes_what_is_measured_is_dropped(monkeypatch, name):
-    monkeypatch.setenv(name, "1")
-    assert name not in clean_environ({})
-
-
-@pytest.mark.parametrize("name", ["HOME", "LC_ALL", "STACKWARS_ENVS", "UV_DEFAULT_INDEX"])
-def test_variable_that_a_child_needs_is_passed(monkeypatch, name):
-    monkeypatch.setenv(name, "/some")
-    assert clean_environ({})[name] == "/some"
+def test_variables_that_change_what_is_measured_are_dropped_and_those_that_a_child_needs_are_passed(
+    monkeypatch,
+):
+    dropped = (
+        "CPATH",
+        "LD_PRELOAD",
+        "CUDA_LAUNCH_BLOCKING",
+        "TPU_MIN_LOG_LEVEL",
+        "SLURM_CPUS_ON_NODE",
+        "XLA_FLAGS",
+    )
+    passed = ("HOME", "LC_ALL", "STACKWARS_ENVS", "UV_DEFAULT_INDEX")
+    for name in (*dropped, *passed):
+        monkeypatch.setenv(name, "/some")
+    found = clean_environ({})
+    assert not found.keys() & set(dropped) and {found[name] for name in passed} == {"/some"}
 
 
 def test_what_is_set_for_every_child_wins_over_this_process(monkeypatch):
@@ -173,6 +176,35 @@ def test_what_is_set_for_every_child_wins_over_this_process(monkeypatch):
     assert found["PYTHONPATH"] == str(REPOSITORY / "src")
     assert found["PYTHONHASHSEED"] == "0"
     assert found["JAX_PLATFORMS"] == "cpu"
+
+
+def test_no_study_needs_no_disk():
+    assert environments.missing_gb([]) == {} == environments.missing_gb([""])
+
+
+def test_the_default_paper_takes_at_most_11_gb_and_not_what_others_need(monkeypatch):
+    monkeypatch.setattr(environments, "_installer_links", lambda: True)
+    sizes = environments.missing_gb(["tables"])
+    assert set(sizes) == {"jax", "torch_xla", "xla-0.7.1", "xla-0.10.2"}
+    assert sum(sizes.values()) <= 11
+    assert "tensorflow" in environments.missing_gb(["tables", "stacks"])
+
+
+def test_an_installer_that_cannot_link_takes_more(monkeypatch):
+    sizes = {}
+    for links in (True, False):
+        monkeypatch.setattr(environments, "_installer_links", lambda links=links: links)
+        sizes[links] = environments.sizes_gb()
+    assert sizes[True]["torchax"] < 1 < 8 < sizes[False]["torchax"]
+    assert all(sizes[True][name] <= sizes[False][name] for name in sizes[True])
+
+
+def test_studies_are_set_up_by_name(monkeypatch):
+    asked = []
+    monkeypatch.setattr(environments, "ensure_all", lambda pins: asked.extend(path.stem for path in pins))
+    monkeypatch.setattr(sys, "argv", ["environments", "--studies", "releases"])
+    environments.main()
+    assert asked == ["jax", "torch_xla", "xla-0.10.2"]
 
 
 # A release of libtpu that names CPython 3.10 to 3.12 alone, in its pinned form.
@@ -241,7 +273,7 @@ def test_every_environment_can_be_had_with_every_python(tmp_path, python):
     wanted |= {row.programs for row in frameworks if row.programs}
     wanted |= {row.environment for row in load().compilers.values()}
     wanted |= {e for row in load().targets.values() for e in row.environments.values()}
-    assert wanted == set(needed.sizes_gb())
+    assert wanted == set(environments.sizes_gb())
     for name in sorted(wanted):
         text = (REPOSITORY / "envs" / f"{name}.txt").read_text()
         late = python not in ("3.11", "3.12")

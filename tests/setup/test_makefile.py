@@ -50,7 +50,7 @@ def test_set_up_makes_room_for_what_a_command_needs_and_builds_studies_by_name(c
     lines = run_make("--dry-run", *command.split()).splitlines()
     (checked,) = [line for line in lines if line.endswith("envs/setup.sh")]
     assert checked.split("'")[1].split() == studies.split()
-    named = [line.split("stackwars.setup.needed")[1].split() for line in lines if "setup.needed" in line]
+    named = [line.split("--studies")[1].split() for line in lines if "--studies" in line]
     assert named == ([built.split()] if command.startswith("set-up") else [])
 
 

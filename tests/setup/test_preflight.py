@@ -3,19 +3,22 @@
 import ctypes
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 from running import python
 from stackwars.core.launch import REPOSITORY
-from stackwars.setup import needed, preflight, tools
+from stackwars.setup import environments, preflight
 from stackwars.setup.preflight import Missing
 
 LIBRARY = Missing("the shared library", ("libpython3.11",))
 TEX = Missing("TeX: latexmk", ("latexmk", "texlive-science"))
 INDEX = Missing("the package index")
 COMPILER = Missing("what TorchInductor compiles with: g++", ("g++", "libpython3.11-dev"))
+STYLES = "IEEEtran.cls IEEEtran.bst booktabs.sty siunitx.sty listings.sty microtype.sty hyperref.sty t1txtt.fd"
+COMMANDS = ("latexmk", "pdflatex", "bibtex", "kpsewhich", "dot")
 UNREACHABLE = "http://127.0.0.1:9/simple"
 
 
@@ -70,12 +73,6 @@ def test_python_without_venv_names_debians_package(monkeypatch, debians_python):
     assert preflight.check_venv().packages == (f"python{debians_python}-venv",)
 
 
-def test_tex_is_missing_with_its_packages(monkeypatch):
-    monkeypatch.setattr(tools, "missing_for_paper", lambda *_: ["latexmk", "IEEEtran.cls"])
-    missing = preflight.check_tex()
-    assert "latexmk, IEEEtran.cls" in missing.what and missing.packages == tools.PAPER_PACKAGES
-
-
 def test_disk_that_is_too_small_says_how_much_is_needed(tmp_path):
     missing = preflight.check_disk({"jax": 0.9, "torch_xla": 1e9}, tmp_path / "not" / "there")
     assert "jax, torch_xla" in missing.what and "1000000000.9 GB free" in missing.what
@@ -93,11 +90,11 @@ def test_index_that_does_not_answer_is_missing(monkeypatch):
 
 
 def test_index_is_asked_and_disk_looked_at_only_if_something_is_to_be_built(monkeypatch):
-    monkeypatch.setattr(needed, "missing_gb", lambda studies: {})
+    monkeypatch.setattr(environments, "missing_gb", lambda studies: {})
     monkeypatch.setattr(preflight, "check_index", lambda: INDEX)
     monkeypatch.setattr(preflight, "HARNESS", REPOSITORY / "README.md")
     assert preflight.missing_for_environments(["tables"]) == []
-    monkeypatch.setattr(needed, "missing_gb", lambda studies: {"torch_xla": 1e9} if studies else {})
+    monkeypatch.setattr(environments, "missing_gb", lambda studies: {"torch_xla": 1e9} if studies else {})
     assert preflight.missing_for_environments([]) == []
     disk, index = preflight.missing_for_environments(["tables"])
     assert "torch_xla" in disk.what and index == INDEX
@@ -151,14 +148,6 @@ def test_root_is_told_what_stays_missing_and_that_the_installer_failed(monkeypat
         preflight.main()
 
 
-def test_compiler_is_missing_with_its_packages(monkeypatch, debians_python):
-    monkeypatch.setattr(tools, "missing_for_inductor", lambda: ["the C++ compiler g++"])
-    (missing,) = preflight.optional_on_machine()
-    assert missing.packages == ("g++", f"libpython{debians_python}-dev")
-    monkeypatch.setattr(tools, "missing_for_inductor", list)
-    assert preflight.optional_on_machine() == []
-
-
 def test_set_up_goes_on_without_a_compiler_and_says_what_installs_it(monkeypatch, apt, capsys):
     (apt.parent / "broken").touch()
     found(monkeypatch, optional=[COMPILER])
@@ -209,3 +198,58 @@ def test_the_tests_browser_is_installed_by_root_or_its_line_is_printed(
     said = capsys.readouterr().err
     assert command.exists() == works == ("warning" not in said)
     assert works or ("apt-get install -y --no-install-recommends chromium" in said and "skipped" in said)
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Return a function that installs the only commands of a machine: TeX with some styles, and Graphviz."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    (tmp_path / "bin").mkdir()
+
+    def install(styles: str = STYLES, commands: tuple[str, ...] = COMMANDS) -> None:
+        listed = "".join(f"echo /usr/share/texmf/{name}\n" for name in styles.split())
+        for name in commands:
+            path = tmp_path / "bin" / name
+            path.write_text(f"#!/bin/sh\n{listed if name == 'kpsewhich' else 'true'}\n")
+            path.chmod(0o755)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("styles", "commands", "wanted", "missing"),
+    [
+        (STYLES, COMMANDS, {}, []),
+        ("", (), {}, list(COMMANDS)),
+        ("", (), {"draw": False}, list(COMMANDS[:-1])),
+        (STYLES.replace("siunitx.sty ", ""), COMMANDS[:2] + COMMANDS[3:], {}, ["bibtex", "siunitx.sty"]),
+        ("", ("dot",), {"typeset": False}, []),  # a run that only draws
+    ],
+)
+def test_commands_and_styles_are_missing_by_name(install, styles, commands, wanted, missing):
+    install(styles, commands)
+    expected = Missing(f"TeX and Graphviz: {', '.join(missing)}", preflight.PAPER_PACKAGES)
+    assert preflight.check_tex(**wanted) == (expected if missing else None)
+
+
+def test_compiler_and_header_are_missing_by_name_with_their_packages(monkeypatch, tmp_path, debians_python):
+    monkeypatch.setenv("CXX", "a-compiler-nobody-has")
+    monkeypatch.setattr(sysconfig, "get_path", lambda name, scheme: str(tmp_path))
+    lacking = ["the C++ compiler a-compiler-nobody-has", f"{tmp_path}/Python.h"]
+    assert preflight.missing_for_inductor() == lacking
+    (missing,) = preflight.optional_on_machine()
+    assert missing.packages == ("g++", f"libpython{debians_python}-dev") and ", ".join(lacking) in missing.what
+    (tmp_path / "Python.h").touch()
+    assert preflight.missing_for_inductor() == lacking[:1]
+    monkeypatch.setenv("CXX", "sh")
+    assert preflight.optional_on_machine() == []
+
+
+def test_compiler_is_that_of_the_environment_or_gcc(monkeypatch, tmp_path):
+    monkeypatch.delenv("CXX", raising=False)
+    assert preflight.cxx_compiler() == "g++"
+    script = tmp_path / "c++"
+    script.write_text("#!/bin/sh\necho 12.2.0\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("CXX", str(script))
+    assert (preflight.cxx_compiler(), preflight.cxx_version()) == (str(script), "12.2.0")

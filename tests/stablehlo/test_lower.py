@@ -14,7 +14,7 @@ import pytest
 from lowerings import Lowerings, file_job
 from running import run
 from stackwars.core.documents import event
-from stackwars.core.launch import REPOSITORY
+from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.core.outcome import Failed
 from stackwars.core.program_text import load_sources, readback
 from stackwars.measure.checks import relative_l2
@@ -24,8 +24,7 @@ from stackwars.measure.supervisor import supervise
 from stackwars.measure.workloads.train_mlp import WORKLOAD as train_mlp
 from stackwars.study import config, sharding
 from stackwars.study.programs import Program
-from stackwars.study.workflow.compiled_jobs import lower_job
-from stackwars.study.workflow.measured_jobs import sharded_job
+from stackwars.study.workflow.jobs import lower_job, sharded_job
 
 FULL = config.load()
 SMOKE = config.load(preset="smoke")
@@ -57,18 +56,18 @@ from stackwars.measure.stablehlo import arguments
 from stackwars.core.compilers.xla import Compiler
 from stackwars.core.program_text import not_donated
 from stackwars.measure.workloads.train_mlp import WORKLOAD as train_mlp
-folder, sizes = Path(sys.argv[1]), eval(sys.argv[2])
 import gzip
-text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
-document, entries = arguments.load(folder / "arguments.json")
-compiler = Compiler("cpu", {})
-program = compiler.compile(not_donated(text))
-given = train_mlp.inputs(sizes, document["seed"])
-for place, (entry, (_, dtype)) in enumerate(zip(entries, program.types, strict=True)):
-    program.buffers[0][place] = compiler.put(entry.value(document["seed"], given).astype(dtype))
-results = program.call(0)
-program.fence(results)
-np.savez(folder / "results.npz", **arguments.named(document, program.fetch(results)))
+sizes, compiler = eval(sys.argv[1]), Compiler("cpu", {})
+for folder in map(Path, sys.argv[2:]):
+    text = gzip.decompress((folder / "program.mlir.gz").read_bytes()).decode()
+    document, entries = arguments.load(folder / "arguments.json")
+    program = compiler.compile(not_donated(text))
+    given = train_mlp.inputs(sizes, document["seed"])
+    for place, (entry, (_, dtype)) in enumerate(zip(entries, program.types, strict=True)):
+        program.buffers[0][place] = compiler.put(entry.value(document["seed"], given).astype(dtype))
+    results = program.call(0)
+    program.fence(results)
+    np.savez(folder / "results.npz", **arguments.named(document, program.fetch(results)))
 """
 
 
@@ -107,11 +106,11 @@ def test_lines_of_a_program_name_their_source_in_the_workload(lowered, tmp_path)
     found = load_sources(document["sources"])
     lines = text.splitlines()
     products = [place for place, line in enumerate(lines) if " stablehlo.dot_general " in line]
-    source = (REPOSITORY / "src/stackwars/measure/workloads/mha.py").read_text().splitlines()
+    source = (REPOSITORY / "src/stackwars/measure/workloads/attention.py").read_text().splitlines()
     assert products
     for place in products:
         file, number = found[place].split(":")
-        assert file == "workloads/mha.py"
+        assert file == "workloads/attention.py"
         assert "@" in source[int(number) - 1] or "einsum" in source[int(number) - 1], found[place]
 
 
@@ -126,7 +125,10 @@ def in_cells(request, tmp_path_factory):
             [lower_job(SMOKE, Program(name, w)) for w in IN_CELLS[name]],
         )
         sizes = json.dumps({job.workload: job.sizes for job in jobs})
-        run(request.getfixturevalue(f"{name}_python"), "-c", CELL, name, jobs[0].dialect, folder, sizes)
+        # Compiled as fast as possible: what counts is the program.
+        environ = clean_environ({"XLA_FLAGS": "--xla_backend_optimization_level=0"})
+        python = request.getfixturevalue(f"{name}_python")
+        run(python, "-c", CELL, name, jobs[0].dialect, folder, sizes, env=environ)
         return folder
 
     return of
@@ -163,38 +165,42 @@ def test_sizes_that_cannot_be_lowered_are_a_failure_with_the_last_line(lowerings
 
 
 @pytest.mark.env
-def test_program_that_cannot_be_traced_leaves_the_reason(lowered, tmp_path):
-    text, _, entries = lowered(file_job("torch_tpu", REPOSITORY / "tests/explain/public/solve3.py"), tmp_path)
-    assert text.startswith("// no program: ") and "arguments of the traced graph" in text and not entries
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [
+        (
+            file_job("torch_tpu", REPOSITORY / "tests/explain/public/solve3.py"),
+            ".*arguments of the traced graph",
+        ),
+        (lower_job(SMOKE, Program("torchax", "decode")), "of what updates itself, torchax"),
+    ],
+    ids=["torch_tpu", "torchax"],
+)
+def test_program_that_cannot_be_lowered_leaves_the_reason(lowered, job, why, tmp_path):
+    text, _, entries = lowered(job, tmp_path)
+    assert re.match(f"// no program: {why}", text) and not entries
 
 
 STEPPING = ("tensorflow_xla", "torchax", "torch_tpu")
 
 
 @pytest.mark.env
-@pytest.mark.parametrize("name", STEPPING)
-def test_lowered_step_is_a_step(lowered, name, jax_python, tmp_path):
-    job = lower_job(SMOKE, Program(name, "train_mlp"))
-    _, document, _ = lowered(job, tmp_path / "program")
-    run(jax_python, "-c", STEP, tmp_path / "program", job.sizes)
-    found = dict(np.load(tmp_path / "program" / "results.npz"))
-    sizes, seed = job.sizes, document["seed"]
+def test_lowered_step_is_a_step(lowered, jax_python, tmp_path):
+    jobs = {name: lower_job(SMOKE, Program(name, "train_mlp")) for name in STEPPING}
+    for name, job in jobs.items():
+        lowered(job, tmp_path / name)
+    sizes, seed = jobs[STEPPING[0]].sizes, jobs[STEPPING[0]].seed
+    run(jax_python, "-c", STEP, sizes, *(tmp_path / name for name in jobs))
     weights = train_mlp.weights(sizes, seed)
     (loss,), state = train_mlp.expected(sizes, seed)
-    assert found.keys() == {"output", *state}
-    assert found["output"] == pytest.approx(loss, rel=1e-6)
-    for leaf, value in state.items():
-        # What a step changes, and not the weight that it changes little of.
-        start = weights.get(leaf, 0)
-        assert relative_l2(found[leaf] - start, value - start) < 1e-3, leaf
-
-
-@pytest.mark.env
-def test_frontend_that_lowers_no_cache_says_so(lowered, tmp_path):
-    job = lower_job(SMOKE, Program("torchax", "decode"))
-    text, _, entries = lowered(job, tmp_path)
-    assert text.startswith("// no program: of what updates itself, torchax")
-    assert entries == []
+    for name in jobs:
+        found = dict(np.load(tmp_path / name / "results.npz"))
+        assert found.keys() == {"output", *state}
+        assert found["output"] == pytest.approx(loss, rel=1e-6)
+        for leaf, value in state.items():
+            # What a step changes, and not the weight that it changes little of.
+            start = weights.get(leaf, 0)
+            assert relative_l2(found[leaf] - start, value - start) < 1e-3, (name, leaf)
 
 
 @pytest.mark.env
@@ -221,7 +227,7 @@ def test_marked_program_is_what_torch_xla_marks(lowered, torch_xla_python, workl
 
 
 @pytest.mark.env
-@pytest.mark.parametrize("name", ["jax", "torch_xla", "torch_tpu"])
+@pytest.mark.parametrize("name", ["torch_xla", "torch_tpu"])
 def test_llama_8b_needs_no_32_gb(lowered, name, tmp_path):
     job = lower_job(FULL, Program(name, "llama3_8b"))
     text, document, entries = lowered(job, tmp_path)
@@ -252,3 +258,45 @@ def test_torch_tpu_transposes_weights(lowered, tmp_path):
     transposed = sum(f"stablehlo.transpose {name}," in text for name in names)
     assert transposed == 1
     assert len({entry.name for entry in entries if entry.kind == "weight"}) == len(names)
+
+
+# Operations that torch_xla computes on the host have no program, whether or not they read a placeholder.
+
+ON_HOST = {
+    # An array of integers has its values while it is lowered: the result would be a constant.
+    "counts": (
+        'return {"x": np.arange(50, dtype="int32") % 7}',
+        "return torch.bincount(x, minlength=7)",
+        "torch_xla computes aten::bincount on the host",
+    ),
+    # Floats are placeholders, and reading one aborts.
+    "logadd": (
+        'return {"x": ("float16", (8,))}',
+        "return torch.logaddexp2(x, 2 * x)",
+        "torch_xla computes aten::logaddexp2",
+    ),
+    "read_back": (
+        'return {"x": (8,)}',
+        "return x * (2 if x.sum().item() > 0 else 3)",
+        "torch_xla reads values back",
+    ),
+    "sum": ('return {"x": (8,)}', "return x.sum()", ""),
+}
+FILE = "import numpy as np\n\n\ndef inputs():\n    {}\n\n\ndef torch(x):\n    import torch\n    {}\n"
+
+
+@pytest.mark.env
+@pytest.mark.parametrize("name", ON_HOST)
+def test_program_that_runs_in_part_on_the_host_is_none(lowered, name, tmp_path):
+    inputs, function, why = ON_HOST[name]
+    path = tmp_path / f"{name}.py"
+    path.write_text(FILE.format(inputs, function))
+    text, document, entries = lowered(file_job("torch_xla", path, sizes={}), tmp_path / name)
+    if why:
+        assert text.startswith(f"// no program: {why}") and not entries
+    else:
+        assert "func.func @main" in text and [entry.kind for entry in entries] == ["input"]
+        # Tracing records the lazy graph; both are parts of the whole.
+        stages = document["stages"]
+        assert stages.keys() == {"tracing", "lowering"} and min(stages.values()) > 0
+        assert sum(stages.values()) <= document["lower_s"] + 0.001

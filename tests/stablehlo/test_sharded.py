@@ -11,19 +11,20 @@ from stackwars.core.client import Process
 from stackwars.core.documents import event, read_events
 from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.launch import REPOSITORY
+from stackwars.measure import workloads
 from stackwars.measure.stablehlo import sharded
 from stackwars.measure.stablehlo.ahead_supervisor import compile_in_child
 from stackwars.measure.supervisor import supervise
 from stackwars.setup.environments import ensure
 from stackwars.study import config, programs, sharding
 from stackwars.study.sharding import Point
-from stackwars.study.workflow.compiled_jobs import compile_job, lower_job
-from stackwars.study.workflow.measured_jobs import sharded_job
+from stackwars.study.workflow.jobs import compile_job, lower_job, sharded_job
 
 SMOKE = config.load(preset="smoke")
 WRONG = """
 from functools import partial
 import jax
+from stackwars.measure import workloads
 from stackwars.measure.stablehlo import sharded
 # Every device takes a step along the gradient of its own part of the batch.
 jax.lax.pmean = lambda loss, axis_name: loss
@@ -43,17 +44,22 @@ def process(python, folder, *point, module=sharded.__name__):
 
 @pytest.mark.env
 @pytest.mark.parametrize(
-    ("frontend", "way"),
+    ("frontend", "workload", "way"),
     # test_marked_program_is_what_torch_xla_marks divides by tensor.
-    [("jax", "tensor"), ("jax_shard_map", "data"), ("jax_shard_map", "tensor"), ("torch_xla", "data")],
+    [
+        ("jax", "train_mlp", "data"),
+        ("jax_shard_map", "train_transformer", "tensor"),
+        ("torch_xla", "train_mlp", "data"),
+    ],
 )
-def test_a_training_step_that_is_divided_is_the_same_step(frontend, way, request, tmp_path):
+def test_a_training_step_that_is_divided_is_the_same_step(frontend, workload, way, request, tmp_path):
     python = python_of(frontend, request)
-    result = process(python, tmp_path, frontend, "train_transformer", way, 2)
+    result = process(python, tmp_path, frontend, workload, way, 2)
     assert (result["status"], result["status_detail"]) == ("ok", "")
     found = event(result, "compared")
     assert found["rel_l2"] < 1e-5
-    assert found["results"] > 80  # the loss, every weight and its moments
+    # The loss, every weight and its moments.
+    assert found["results"] == 1 + 3 * len(workloads.load(workload).parameters(result["sizes"]))
     # Every device needs the gradients of all, or its share of each product's sum.
     assert found["partitioned"]["all_reduce"] >= 1
     assert (found["emitted"]["all_reduce"] > 0) == (frontend == "jax_shard_map")
@@ -82,7 +88,7 @@ def test_what_shard_map_has_no_form_of_says_so(jax_python, tmp_path):
 @pytest.mark.env
 def test_a_step_along_the_gradient_of_a_part_is_found(jax_python, tmp_path):
     folder, script = tmp_path / "process", tmp_path / "wrong.py"
-    job = sharded_job(SMOKE, Point("jax_shard_map", "train_transformer", "data", 2))
+    job = sharded_job(SMOKE, Point("jax_shard_map", "train_mlp", "data", 2))
     documents.write(folder / "spec.json", asdict(job))
     script.write_text(WRONG)
     with Process(jax_python, [str(script), str(folder)]) as started:

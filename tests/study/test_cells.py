@@ -5,26 +5,13 @@ from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell, asked
 from stackwars.study.config import load
 from stackwars.study.growth import Point
-from stackwars.study.workflow.measured_jobs import sharded_job
+from stackwars.study.workflow.jobs import sharded_job
 
 CONFIG = load()
-TABLES = CONFIG.studies["tables"]
-ONE_STUDY = CONFIG.changed(studies={"tables": TABLES})
 
 
 def config(**changes):
     return CONFIG.changed(**changes)
-
-
-def test_one_thread_device_is_asked_for_its_list_of_workloads():
-    def workloads(**changes) -> set[str]:
-        return {cell.workload for cell in asked(config(devices=["cpu-1t"], **changes))}
-
-    assert workloads() == set(CONFIG.device_workloads["cpu-1t"])
-    assert workloads(device_workloads={}) == set(TABLES.workloads)
-    # A preset has its own list, and keeps the configuration's where it has none.
-    own = CONFIG.presets["smoke"].device_workloads["cpu-1t"]
-    assert workloads(preset="smoke") == set(own) < workloads()
 
 
 def test_blocks_are_of_one_call_where_the_preset_names_no_number():
@@ -41,12 +28,6 @@ def test_cells_stand_by_device_then_workload_then_framework():
     ]
     assert places == sorted(places)
     assert grid[:2] == [Cell("jax", "bert_base", "tpu"), Cell("torch_xla", "bert_base", "tpu")]
-
-
-def test_framework_without_an_environment_for_a_device_has_no_cell_there():
-    grid = asked(ONE_STUDY.changed(devices=["cuda"]))
-    assert {cell.framework for cell in grid} == {"jax"}
-    assert len(grid) == len(TABLES.workloads)
 
 
 def test_the_smallest_number_of_rounds_counts():

@@ -11,8 +11,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
 from stackwars.study import programs
 from stackwars.study.config import CONFIG as FILE
-from stackwars.study.config import ConfigError, load, ordered, read, validate
-from stackwars.study.config_page import PAGE, page
+from stackwars.study.config import PAGE, ConfigError, load, ordered, page, read, validate
 from stackwars.study.keys import read_step
 
 
@@ -181,15 +180,6 @@ def test_half_written_workload_is_named_with_its_file(tmp_path, monkeypatch):
         load()
 
 
-def test_new_workload_goes_to_every_compiler_unless_it_is_excluded():
-    config = load()
-    study = config.studies["tables"].changed(workloads=["gemm", "fresh"])
-    config = config.changed(workloads=["gemm", "fresh"], studies={"tables": study})
-    assert ("fresh", "jaxlib-0.10.2") in {(r.workload, r.compiler) for r in programs.replays(config)}
-    without = config.changed(presets={"full": config.chosen.changed(exclude_programs=["fresh"])})
-    assert {replay.workload for replay in programs.replays(without)} == {"gemm"}
-
-
 @pytest.mark.parametrize(
     ("inputs", "given", "sizes"),
     [
@@ -221,9 +211,7 @@ def test_a_step_reads_what_was_validated(tmp_path):
 
 def test_the_page_of_keys_is_current():
     is_current = PAGE.read_text(encoding="utf-8") == page()
-    assert is_current, (
-        "config/README.md says something else; fix: .venv/bin/python -m stackwars.study.config_page"
-    )
+    assert is_current, "config/README.md says something else; fix: .venv/bin/python -m stackwars.study.config"
     for key in ("settings.seed", "presets.<name>.sizes", "growth.series[].values"):
         assert f"`{key}`" in page()
 

@@ -26,7 +26,7 @@ def test_a_job_of_the_study_measures_all_releases_newest_first():
 
 def test_a_release_is_a_compiler_in_an_environment_of_its_own_or_why_there_is_none(monkeypatch):
     monkeypatch.setattr(environments, "ensure", lambda pins: pins)
-    spec = releases.spec_of("jaxlib")("0.10.2 --xla_a=1 --xla_b=")
+    spec = releases.spec_of("jaxlib", "0.10.2 --xla_a=1 --xla_b=")
     assert (spec.name, spec.module, spec.flags) == ("jaxlib-0.10.2", "xla", "--xla_a=1 --xla_b=")
     assert spec.python == str(REPOSITORY / "envs" / "releases" / "jaxlib-0.10.2.txt")
 
@@ -35,7 +35,7 @@ def test_a_release_is_a_compiler_in_an_environment_of_its_own_or_why_there_is_no
 
     monkeypatch.setattr(environments, "ensure", fail)
     with pytest.raises(Failed) as failed:
-        releases.spec_of("iree")("3.0.0")
+        releases.spec_of("iree", "3.0.0")
     assert (failed.value.outcome.status, failed.value.outcome.detail) == ("error", "no network")
 
 

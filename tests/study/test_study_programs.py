@@ -1,13 +1,16 @@
-"""Which programs go to which compilers, which are checked, and which files decide them."""
+"""Which programs go to which compilers, which are checked at which sizes, and which are printed."""
+
+from pathlib import Path
 
 import pytest
 
+from measured import config as reduced
 from stackwars.core import compilers
 from stackwars.measure import workloads
-from stackwars.study import programs, replay_causes
+from stackwars.study import printed, programs, searches
 from stackwars.study.config import load
 from stackwars.study.programs import Program
-from stackwars.study.workflow import measured_jobs
+from stackwars.study.workflow import jobs
 
 CONFIG = load()
 CELLS_ALONE = [row.changed(compare=["cells"]) for row in CONFIG.comparisons]
@@ -27,7 +30,7 @@ def test_programs_of_every_subject_go_to_the_compilers_after_the_one_baseline_s(
     study = CONFIG.studies["tables"].changed(programs=frameworks, targets=targets)
     chosen = CONFIG.changed(comparisons=both, workloads=["bert_base"], studies={"tables": study})
     assert len(frameworks) > 2
-    job = measured_jobs.replay_job(chosen, programs.replays(chosen)[0])
+    job = jobs.replay_job(chosen, programs.replays(chosen)[0])
     assert job.baseline == "jax"
     assert list(job.programs)[: len(frameworks)] == frameworks
     compiled = [c.program.framework for c in programs.compilations(chosen)]
@@ -56,8 +59,8 @@ def test_base_programs_of_the_first_row_are_finished_and_give_the_others_their_c
 def test_a_search_has_the_programs_of_the_replay_and_an_evaluator_that_every_compiler_can_read():
     both = CONFIG.changed(measure=["tables", "matrix"])
     replay = next(one for one in programs.searched(both) if one.compiler == "jaxlib-0.10.2-no-ynn")
-    job = replay_causes.job(both, replay)
-    assert set(job.programs) == set(measured_jobs.replay_job(both, replay).programs)
+    job = searches.causes_job(both, replay)
+    assert set(job.programs) == set(jobs.replay_job(both, replay).programs)
     assert job.pair == ["torch_xla", "jax"]
     assert job.compiler["options"] == CONFIG.compilers[replay.compiler].options
     assert (job.evaluator["name"], job.evaluator["options"]) == ("jaxlib-0.7.1", {})
@@ -116,4 +119,91 @@ def test_without_a_frontend_or_an_xla_compiler_nobody_judges():
 
 def test_the_judge_is_no_compiler_of_a_cell():
     assert programs.judge_compiler(CONFIG) != programs.native_compiler(CONFIG)
-    assert programs.compiler_module(CONFIG, programs.judge_compiler(CONFIG)) == compilers.XLA
+    assert CONFIG.compilers[programs.judge_compiler(CONFIG)].module == compilers.XLA
+
+
+def test_frameworks_that_the_run_does_not_have_are_left_out():
+    frameworks = {"jax": CONFIG.frameworks["jax"], "torch_xla": CONFIG.frameworks["torch_xla"]}
+    assert programs.odd_programs(VALUES.changed(comparisons=CONFIG.comparisons[:1], frameworks=frameworks)) == [
+        "jax", "torch_xla",
+    ]  # fmt: skip
+    alone = [row.changed(compare=["cells"]) for row in CONFIG.comparisons]
+    assert not programs.odd_checks(VALUES.changed(comparisons=alone))
+
+
+@pytest.mark.parametrize("preset", CONFIG.presets)
+def test_a_variant_has_its_own_sizes_in_every_preset(preset):
+    config = CONFIG.changed(preset=preset)
+    for workload, rows in ROWS.workloads.items():
+        assert [
+            programs.sizes(config, workload, one) for one in programs.odd_variants(config, workload)
+        ] == rows
+    job = jobs.lower_job(config, Program("jax", "gemm", "odd2"))
+    assert job.sizes == ROWS.workloads["gemm"][1]
+
+
+@pytest.mark.parametrize("variant", ["odd3", "odd"])
+def test_a_variant_beyond_the_list_is_refused(variant):
+    with pytest.raises(ValueError, match=f"expected one of odd1, odd2, got {variant}; fix: add its sizes"):
+        programs.sizes(CONFIG, "gemm", variant)
+
+
+def test_every_workload_has_odd_sizes_and_all_but_models_have_two():
+    # A file of functions has them if it wants to.
+    wanted = [
+        name for name in workloads.names() if workloads.load(name).DEFAULTS is None or name in ROWS.workloads
+    ]
+    assert list(ROWS.workloads) == wanted
+    for name, rows in ROWS.workloads.items():
+        assert len(rows) >= (1 if workloads.load(name).KIND == "model" else 2), name
+
+
+BOTH = ["jax", "torch_xla"]
+PAPER = CONFIG.paper.changed(listings=["layernorm", "newton"], graphs=["gemm"], forms=["gemm"])
+WORKLOADS = ["gemm", "layernorm", "newton"]
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def test_nothing_is_listed_without_two_frameworks_to_compare():
+    alone = {"jax": CONFIG.frameworks["jax"]}
+    assert printed.listings(reduced(paper=PAPER, workloads=WORKLOADS, frameworks=alone)) == {}
+    cells_alone = [row.changed(compare=["cells"]) for row in reduced().comparisons]
+    assert printed.listings(reduced(paper=PAPER, workloads=WORKLOADS, comparisons=cells_alone)) == {}
+
+
+def test_forms_are_measured_with_the_study_of_their_frameworks():
+    every = {"paper": PAPER, "workloads": WORKLOADS, "frameworks": CONFIG.frameworks}
+    tables, stacks = (reduced(**every, measure=[name]) for name in ("tables", "stacks"))
+    forms = printed.forms(stacks)
+    assert printed.forms(tables) == forms == printed.measured(stacks, forms)
+    assert [cell.framework for cell in forms["gemm"]] == ["jax", "torch_inductor"]
+    assert printed.measured(tables, forms) == {}
+
+
+def test_the_report_shows_what_a_run_emits_for_its_cells_and_its_compilers():
+    found = printed.emitted(reduced(), Path("here"), Path("accepted"))
+    assert found["gemm"]["jax"] == [
+        Path("here/cpu/jax/gemm/stablehlo.mlir.gz"),
+        Path("here/programs/jax/gemm/base/program.mlir.gz"),
+    ]
+    assert list(found["gemm"]) == BOTH
+
+
+def test_the_reference_also_has_the_programs_of_its_runs_the_newest_first(tmp_path):
+    write(tmp_path, "cpu/jax/gemm/stablehlo.mlir.gz")
+    for run in ("2026-01", "2026-02"):
+        write(
+            tmp_path,
+            f"runs/{run}/cpu/torch_xla/gemm/stablehlo.mlir.gz",
+            f"runs/{run}/cpu/jax/ffn/stablehlo.mlir.gz",
+        )
+    found = printed.emitted(reduced(source="reference"), tmp_path, tmp_path / "runs")
+    assert list(found) == ["gemm"], "of FFN one program alone"
+    runs = [path.relative_to(tmp_path / "runs").parts[0] for path in found["gemm"]["torch_xla"]]
+    assert runs == ["2026-02", "2026-01"]
+    assert found["gemm"]["jax"] == [tmp_path / "cpu/jax/gemm/stablehlo.mlir.gz"]

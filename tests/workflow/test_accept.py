@@ -1,15 +1,12 @@
 """A run joins the reference: its tables beside the others', its measured files in place of older ones."""
 
 import json
-import re
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 from stackwars.core import documents
-from stackwars.core.launch import REPOSITORY
 from stackwars.measure import PROTOCOL
 from stackwars.publish import accept
 from stackwars.study import cells, printed
@@ -254,23 +251,22 @@ def test_uncommitted_replays_and_missing_or_other_tables_are_refused(tmp_path, n
         accept.accept(tmp_path / "run", tmp_path / "reference")
 
 
-def test_the_command_ends_with_pages_of_the_pooled_reference(reference_tables, tmp_path, monkeypatch):
-    names = (pages.README, pages.TABLE, pages.PROTOCOL)
-    committed = {name: (REPOSITORY / name).read_text() for name in names}
-    for name, text in committed.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(re.sub(r"(?s)(<!-- \w+ -->\n).*?(\n<!-- /)", r"\1stale\2", text))
+def test_the_command_ends_with_pages_of_the_pooled_reference(tmp_path, monkeypatch, capsys):
+    steps = []
 
     def pool(_: Config, folder: Folder) -> None:
-        shutil.copytree(reference_tables.results, folder.results, dirs_exist_ok=True)
+        for name in ("comparisons", "claims"):
+            folder[name].write_text("pooled")
 
     (tmp_path / "results" / "reference").mkdir(parents=True)
     monkeypatch.setattr(accept, "REPOSITORY", tmp_path)
-    monkeypatch.setattr(accept, "accept", lambda *_: (IDENTITY, 0))
+    monkeypatch.setattr(accept, "accept", lambda *_: (IDENTITY, 2))
     monkeypatch.setattr(pages.reference_tables, "write", pool)
-    monkeypatch.setattr(pages.decide, "write", lambda *_: None)
-    monkeypatch.setattr(accept, "write_answer", lambda *_: None)
+    monkeypatch.setattr(pages.decide, "write", lambda *_: steps.append("claims"))
+    monkeypatch.setattr(pages, "write", lambda repository, _: steps.append(repository))
+    monkeypatch.setattr(accept, "write_answer", lambda *_: steps.append("answer"))
     monkeypatch.setattr(sys, "argv", ["accept"])
     accept.main()
-    assert {name: (tmp_path / name).read_text() for name in names} == committed
+    assert steps == ["claims", tmp_path, "answer"]
+    assert {path.read_text() for path in (tmp_path / "results/reference").glob("*.csv")} == {"pooled"}
+    assert f"of the run {IDENTITY} and its 2 measured files" in " ".join(capsys.readouterr().out.split())

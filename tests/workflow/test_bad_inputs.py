@@ -8,10 +8,7 @@ test_program_files.py, StableHLO files in test_files.py, arrays in test_cli.py, 
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -21,12 +18,12 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import update_config
 
 from made_tables import accepted
-from running import python, run, wait_for
-from stackwars.core.launch import REPOSITORY, RUNNER, clean_environ
+from running import run
+from stackwars.core.launch import REPOSITORY, RUNNER
 from stackwars.explain import __main__ as stackwars
 from stackwars.publish import accept
 from stackwars.publish.report import compare
-from stackwars.setup import environments, needed
+from stackwars.setup import environments
 from stackwars.study.claims import definitions
 from stackwars.study.config import CONFIG, ConfigError, load, overridden, read, validate
 from stackwars.study.workflow import explain, plan, radar, releases, start
@@ -42,7 +39,7 @@ COMMANDS = {
     "compare": compare.main,
     "accept": accept.main,
     "plan": plan.main,
-    "set-up": needed.main,
+    "set-up": environments.main,
 }
 NO_FILE = "expected a file, got none; fix: the path"
 BESIDE = "expected a StableHLO file beside"
@@ -89,7 +86,7 @@ TYPED = [(command, words, CANNOT, printed) for commands, words, printed in FILES
     ("accept", "nowhere", 1, "expected the tables of a run in nowhere, got none named cells.csv; fix: make paper"),
     ("plan", "--preset huge --studies", 1, 'config: preset: expected one of full, smoke, got "huge"'),
     ("plan", "--preset full --studies nosuch", 1, 'expected one of tables'),
-    ("set-up", "nosuch", 1, "set-up: expected studies of"),
+    ("set-up --studies", "nosuch", 1, "set-up: expected studies of"),
 ]  # fmt: skip
 
 
@@ -299,41 +296,17 @@ def test_an_explanation_that_cannot_go_on_says_why(folder, monkeypatch, capsys, 
     assert ("Traceback" in said) == isinstance(error, RuntimeError)
 
 
-@pytest.mark.slow
-@pytest.mark.env
-def test_an_explanation_that_is_interrupted_goes_on_where_it_was(tmp_path):
-    (tmp_path / "twice.py").write_text(PROGRAM)
-    words = ["-m", "stackwars.study.workflow.explain", "twice.py", "--compilers", "jaxlib-0.10.2"]
-    with (tmp_path / "log").open("w") as log:
-        running = subprocess.Popen(
-            [sys.executable, *words], cwd=tmp_path, env=clean_environ({}), stdout=log, stderr=log,
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
-        )  # fmt: skip
-    wait_for((tmp_path / "explain" / "twice" / "kept.jsonl").exists, 120)
-    time.sleep(0.5)  # Python ignores an interrupt in the moment of a fork
-    running.send_signal(signal.SIGINT)
-    code, said = running.wait(60), (tmp_path / "log").read_text()
-    assert (
-        code == CANNOT and stackwars.STOPPED in said and "lowering by jax" in said and "Traceback" not in said
-    )
-    done = python(*words, cwd=tmp_path)
-    assert "lowering by" not in done.stdout and "twice: Twice" in done.stdout
-
-
 REFUSED = [
-    ("paper.pdf --config 'settings={rounds: -1}'", "config: settings.rounds: expected a number of at least 1"),
     ("results/full/cuda/jax/gemm/cell.json", "gemm/cell.json: expected a machine with the device cuda"),
     ("results/full/cpu/jaxx/gemm/cell.json", "target: framework: expected one of jax, "),
-    ("paper.pdf --configfile twice.yaml", "twice.yaml:2: expected YAML with each key once, got the key preset"),
 ]
 
 
 @pytest.mark.slow
 def test_the_workflow_refuses_what_is_wrong_before_it_builds_or_measures(checkout, tmp_path, monkeypatch):
     monkeypatch.setenv("STACKWARS_ENVS", str(tmp_path / "envs"))
-    (checkout.folder / "twice.yaml").write_text("preset: smoke\npreset: full\n")
-    for words, printed in REFUSED:
-        done = checkout.quietly(*shlex.split(words))
+    for target, printed in REFUSED:
+        done = checkout.quietly(target)
         assert done.returncode == 1 and printed in " ".join(done.stdout.split()), done.stdout
         assert "Traceback" not in done.stdout
     assert not (tmp_path / "envs").exists()

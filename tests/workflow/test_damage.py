@@ -62,21 +62,20 @@ def test_empty_document_is_damaged_and_not_what_is_no_result(root):
     assert set(damage.find(root)) == {root / "ahead" / "x" / "ahead.json"}
 
 
-@pytest.mark.parametrize(("shares", "is_named"), [((0.05, 1e-5, 0.2), False), ((0.0, 0.6, 0.6), True)])
-def test_cells_beside_which_other_programs_ran_are_named_with_what_to_do(tmp_path, shares, is_named):
-    cell = tmp_path / "cpu" / "jax" / "gemm" / "cell.json"
-    cell.parent.mkdir(parents=True)
-    events = [{"event": "steady", "other_processes_share": share} for share in shares]
-    cell.write_text(json.dumps({"processes": [{"events": events}]}))
+@pytest.mark.parametrize(
+    ("name", "shares", "named"),
+    [
+        ("cpu/jax/gemm/cell.json", (0.05, 1e-5, 0.2), ""),
+        ("cpu/jax/gemm/cell.json", (0.0, 0.6, 0.6), "cpu/jax/gemm"),
+        ("cpu/peak.json", (0.02,), ""),
+        ("cpu/peak.json", (0.5,), "cpu/peak.json"),
+    ],
+)
+def test_cells_and_peaks_beside_which_other_programs_ran_are_named_with_what_to_do(
+    tmp_path, name, shares, named
+):
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"events": [{"other_processes_share": share} for share in shares]}))
     text = damage.disturbed_text(tmp_path)
-    assert text.endswith("cpu/jax/gemm") if is_named else text == ""
-
-
-@pytest.mark.parametrize(("share", "is_named"), [(0.02, False), (0.5, True)])
-def test_peak_measured_beside_other_programs_is_named_and_not_its_folder_of_cells(tmp_path, share, is_named):
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu" / "peak.json").write_text(
-        json.dumps({"gflop_per_s": 210.0, "other_processes_share": share})
-    )
-    text = damage.disturbed_text(tmp_path)
-    assert text.endswith("cpu/peak.json") if is_named else text == ""
+    assert text.endswith(f"again: {named}") if named else text == ""

@@ -1,7 +1,6 @@
 """Which devices this machine has."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -83,25 +82,23 @@ def test_each_framework_with_an_environment_is_asked(no_driver):
     assert not found["cuda"]["jax"]["present"]
 
 
-def asked(folder: Path, *arguments: object) -> dict:
-    """What the command writes."""
-    chosen = job_file("config", config(devices=["cpu", "tpu"]), folder)
-    output = folder / "new" / "found.json"
-    python("-m", "stackwars.study.workflow.devices", "--config", chosen, *arguments, "--output", output)
-    return json.loads(output.read_text())
+def test_the_command_writes_what_it_found_and_puts_the_answers_of_several_nodes_together(tmp_path):
+    chosen, output = (
+        job_file("config", config(devices=["cpu", "tpu"]), tmp_path),
+        tmp_path / "new" / "found.json",
+    )
 
+    def asked(*arguments: object) -> dict:
+        python("-m", "stackwars.study.workflow.devices", "--config", chosen, *arguments, "--output", output)
+        return json.loads(output.read_text())
 
-def test_command_writes_what_it_found(tmp_path):
-    assert asked(tmp_path, "--device", "cpu")["jax"]["present"]
-
-
-def test_answers_of_several_nodes_are_put_together(tmp_path):
-    answers = {"cpu": {"jax": {"present": True, "kind": "cpu"}}, "tpu": {}}
-    for device, answer in answers.items():
-        (tmp_path / device).mkdir()
-        (tmp_path / device / "found.json").write_text(json.dumps(answer))
-    paths = [tmp_path / device / "found.json" for device in answers]
-    assert asked(tmp_path, "--answers", *paths) == {"cpu": answers["cpu"]}
+    found = asked("--device", "cpu")
+    assert found["jax"]["present"]
+    paths = [tmp_path / device / "found.json" for device in ("cpu", "tpu")]
+    for path, answer in zip(paths, (found, {}), strict=True):
+        path.parent.mkdir()
+        path.write_text(json.dumps(answer))
+    assert asked("--answers", *paths) == {"cpu": found}
 
 
 @pytest.mark.env

@@ -68,12 +68,8 @@ def test_a_workload_has_the_preset_s_sizes_and_a_file_its_own(explained, tmp_pat
     (tmp_path / "twice.py").write_text(PROGRAM)
     tried, _, rest, _ = explained(str(tmp_path / "twice.py"))
     assert (rest["sizes"], rest["title"], tried) == ({"rows": 8}, "Twice", ["jax"])
-    assert rest["not_tried"]["frontends without a function"] == [
-        "torch_xla",
-        "torch_eager",
-        "torch_inductor",
-        "numpy",
-    ]
+    absent = ["torch_xla", "torch_eager", "torch_inductor", "numpy"]
+    assert rest["not_tried"]["frontends without a function"] == absent
 
 
 def test_a_file_with_calls_needs_no_environment_of_a_compiler(monkeypatch, tmp_path):
@@ -141,17 +137,21 @@ def test_a_program_is_found_by_the_answer_s_name(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "command"),
+    ("arguments", "name", "command"),
     [
-        (["gemm"], "make explain PROGRAM=gemm"),
-        (["gemm", "--compilers", "iree-3.13"], "make explain PROGRAM=gemm COMPILERS=iree-3.13"),
-        (["gemm", "--bound", "0.2"], "make explain PROGRAM=gemm BOUND=0.2"),
-        (["a.mlir", "--inputs", "x.npz"], "make explain A=a.mlir INPUTS=x.npz"),
-        (["a.mlir", "b.mlir"], "make explain A=a.mlir B=b.mlir"),
+        ("gemm", "gemm", "PROGRAM=gemm"),
+        ("gemm --compilers iree-3.13", "gemm", "PROGRAM=gemm COMPILERS=iree-3.13"),
+        ("gemm --bound 0.2", "gemm", "PROGRAM=gemm BOUND=0.2"),
+        ("gemm --ask memory", "gemm-memory", "PROGRAM=gemm ASK=memory"),
+        ("a.mlir --inputs x.npz", "a", "A=a.mlir INPUTS=x.npz"),
+        ("a.mlir b.mlir", "a-b", "A=a.mlir B=b.mlir"),
     ],
 )
-def test_the_command_repeats_what_was_chosen(arguments, command):
-    assert request(*arguments).command == command
+def test_the_command_repeats_what_was_chosen_and_each_objective_has_a_folder(arguments, name, command):
+    found = request(*arguments.split())
+    assert found.command == f"make explain {command}"
+    assert (found.name, found.output.name) == (name, name)
+    assert found.settings.ask == ("memory" if "memory" in arguments else "time")
 
 
 def test_the_rule_passes_what_the_configuration_chooses():
@@ -159,10 +159,3 @@ def test_the_rule_passes_what_the_configuration_chooses():
     assert chosen == "--compilers a,b --frontends jax --bound 0.2" and explain.chosen({}) == ""
     found = options("x", *chosen.split())
     assert (found.compilers, found.frontends, found.bound) == ("a,b", "jax", 0.2)
-
-
-def test_another_objective_has_a_folder_of_its_own_and_is_in_the_command():
-    found = request("mha", "--ask", "memory")
-    assert (found.settings.ask, found.name, found.output.name) == ("memory", "mha-memory", "mha-memory")
-    assert found.command == "make explain PROGRAM=mha ASK=memory"
-    assert (request("mha").settings.ask, request("mha").name) == ("time", "mha")

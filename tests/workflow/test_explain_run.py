@@ -1,13 +1,20 @@
 """One program explained, by the command of `make explain` and by the rule: the table, the page, and what is planned."""
 
 import re
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
 
 import pytest
 
 import study
-from running import python
+from running import python, wait_for
+from stackwars.core.launch import clean_environ
 from stackwars.core.outcome import Status
 from stackwars.explain import answer
+from stackwars.explain.__main__ import CANNOT, STOPPED
 from stackwars.explain.answer import Answer
 
 pytestmark = pytest.mark.slow
@@ -40,8 +47,21 @@ def test_the_rule_finds_the_program_by_the_answer_s_name_and_passes_what_is_chos
 
 
 @pytest.mark.env
-def test_the_command_prints_the_table_at_80_columns_and_writes_the_answer(checkout):
-    lines = python("-m", "stackwars.study.workflow.explain", *CHOSEN, cwd=checkout.folder).stdout.splitlines()
+def test_an_interrupted_command_goes_on_prints_the_table_at_80_columns_and_writes_the_answer(checkout):
+    command, log = ["-m", "stackwars.study.workflow.explain", *CHOSEN], checkout.folder / "log"
+    with log.open("w") as file:
+        running = subprocess.Popen(
+            [sys.executable, *command], cwd=checkout.folder, env=clean_environ({}), stdout=file, stderr=file,
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
+        )  # fmt: skip
+    wait_for((checkout.folder / "explain" / "twice" / "kept.jsonl").exists, 120)
+    time.sleep(0.5)  # Python ignores an interrupt in the moment of a fork
+    running.send_signal(signal.SIGINT)
+    code, said = running.wait(60), log.read_text()
+    assert code == CANNOT and STOPPED in said and "lowering by jax" in said and "Traceback" not in said
+
+    lines = python(*command, cwd=checkout.folder).stdout.splitlines()
+    assert not any("lowering by jax" in line for line in lines)
     assert max(map(len, lines)) <= 80
     assert "twice: Twice, and a sum" in lines
     for line in (r"^jax .*\d ms \d", r"numpy +- +[\d.]+ ms", r"explain/twice/explain\.html"):
@@ -55,8 +75,7 @@ def test_the_command_prints_the_table_at_80_columns_and_writes_the_answer(checko
 
 
 @pytest.mark.env
-def test_the_rule_explains_it_and_again_after_an_edit(checkout):
-    done = checkout.snakemake(ANSWER, "--forceall", *CONFIG)
-    assert done.returncode == 0 and "twice: Twice, and a sum" in done.stdout, done.stdout
+def test_the_rule_explains_it_again_after_an_edit(checkout):
     study.write(checkout.folder / "twice.py", "\n# edited\n")
-    assert checkout.plan(ANSWER, *CONFIG)[0] == {"explain": 1, "total": 1}
+    done = checkout.snakemake(ANSWER, *CONFIG)
+    assert done.returncode == 0 and "twice: Twice, and a sum" in done.stdout, done.stdout

@@ -14,14 +14,14 @@ from stackwars.study import cells, printed
 from stackwars.study.audits.paired import PairJob
 from stackwars.study.cells import Cell
 from stackwars.study.claims import definitions
-from stackwars.study.comparisons import with_programs
 from stackwars.study.config import load
 from stackwars.study.programs import Program
+from stackwars.study.studies import with_programs
 from stackwars.study.workflow import job_files
 from stackwars.study.workflow.audit_jobs import AuditJobs
 from stackwars.study.workflow.claim_jobs import ClaimJobs
 from stackwars.study.workflow.grid import Grid, paper_files
-from stackwars.study.workflow.jobs import KINDS, Jobs
+from stackwars.study.workflow.jobs import KINDS
 
 GEMM = SimpleNamespace(framework="torch_xla", workload="gemm", device="cpu")
 ANSWERS = {
@@ -61,10 +61,19 @@ def content(argument: str) -> dict:
     return json.loads(Path(argument.split()[-1]).read_text())
 
 
-def given(jobs: Jobs, kind: str, name: str, wildcards: SimpleNamespace) -> str | list[str]:
+def given(grid: Grid, kind: str, name: str, wildcards: SimpleNamespace) -> str | list[str]:
     """Return an input of a job that depends on its wildcards."""
-    files = jobs.inputs(kind)[name]
+    files = KINDS[kind].rule_inputs(grid)[name]
     return (files if callable(files) else files.callable)(wildcards)
+
+
+def param(grid: Grid, kind: str, name: str, wildcards: SimpleNamespace) -> str:
+    return KINDS[kind].params(grid, kind)[name](wildcards)
+
+
+def job_of(grid: Grid, kind: str, wildcards: SimpleNamespace) -> dict:
+    """Return the specification of a job."""
+    return content(param(grid, kind, "job", wildcards))
 
 
 def test_available_cells_are_those_of_present_devices():
@@ -112,112 +121,111 @@ def test_programs_are_listed_from_this_run_or_from_the_reference():
 
 
 def test_a_cell_is_told_what_it_measures():
-    jobs = Jobs(grid())
-    job = content(jobs.spec("cell")(GEMM))
+    made = grid()
+    job = job_of(made, "cell", GEMM)
     assert (job["repetition"], job["dialect"]) == (0, "torch")
-    assert jobs.params("cell")["arguments"](GEMM).startswith("--rounds 1 --replay ")
+    assert param(made, "cell", "arguments", GEMM).startswith("--rounds 1 --replay ")
     written = {"forms": False, "writes_files": True}
     assert job["partner"] == {"framework": "jax", "dialect": "jax", **written}
     assert job["settings"]["block_calls"] == 16
     assert "audit_processes" not in job["settings"]
     paper = config().paper.changed(forms=["gemm"])
-    assert content(Jobs(grid(paper=paper)).spec("cell")(GEMM))["forms"] and not job["forms"]
+    assert job_of(grid(paper=paper), "cell", GEMM)["forms"] and not job["forms"]
 
 
 def test_another_study_measures_nothing_again():
     alone, beside = (
-        Jobs(Grid(load(preset="full", measure=measure), lambda: ""))
-        for measure in (["tables"], ["tables", "stacks"])
+        Grid(load(preset="full", measure=measure), lambda: "") for measure in (["tables"], ["tables", "stacks"])
     )
-    assert alone.spec("cell")(GEMM) == beside.spec("cell")(GEMM)
+    assert param(alone, "cell", "job", GEMM) == param(beside, "cell", "job", GEMM)
 
 
 def test_a_change_of_one_setting_is_another_file():
     settings = config().settings
     names = {
-        Jobs(grid(settings=settings.changed(**changed))).spec("cell")(GEMM)
+        param(grid(settings=settings.changed(**changed)), "cell", "job", GEMM)
         for changed in ({}, {"seed": 7}, {"audit_processes": 7})
     }
     assert len(names) == 2, "audits are no part of a cell"
 
 
 def test_a_compilation_takes_the_code_s_size_from_a_finished_one():
-    jobs = Jobs(grid(preset="full"))
+    made = grid(preset="full")
     first, other = config().aot_compilations[:2]
     wildcards = {"framework": "jax", "workload": "gemm", "variant": "base"}
     finished = SimpleNamespace(target=first.target, compiler=first.compiler, **wildcards)
-    assert given(jobs, "ahead", "code", finished) == []
+    assert given(made, "ahead", "code", finished) == []
     stopped = SimpleNamespace(target=other.target, compiler=other.compiler, **wildcards)
     place = f"{first.target}/{first.compiler}/jax/gemm/base"
-    assert given(jobs, "ahead", "code", stopped) == f"results/full/ahead/{place}/ahead.json"
-    assert content(jobs.spec("ahead")(stopped))["target"] == other.target
+    assert given(made, "ahead", "code", stopped) == f"results/full/ahead/{place}/ahead.json"
+    assert job_of(made, "ahead", stopped)["target"] == other.target
 
 
 def test_the_first_comparison_s_cell_measures_its_baseline_and_the_replay_in_the_native_compiler():
-    jobs = Jobs(grid(devices=["cpu", "cpu-1t"], workloads=["layernorm"]))
+    made = grid(devices=["cpu", "cpu-1t"], workloads=["layernorm"])
     native, other = ("jaxlib-0.7.1", "jaxlib-0.10.2")
     names = {"workload": "layernorm", "device": "cpu"}
     subject, baseline = (SimpleNamespace(framework=name, **names) for name in ("torch_xla", "jax"))
     beside = "results/smoke/beside/cpu/torch_xla/layernorm"
     replays = [SimpleNamespace(compiler=compiler, **names) for compiler in (native, other)]
-    assert [given(jobs, "cell", "taken", cell) for cell in (baseline, subject)] == [beside, []]
-    assert [given(jobs, "replay", "taken", replay) for replay in replays] == [beside, []]
-    assert given(jobs, "cell", "joined_pins", subject) == "envs/xla-0.7.1.txt"
-    assert given(jobs, "cell", "joined_pins", baseline) == []
+    assert [given(made, "cell", "taken", cell) for cell in (baseline, subject)] == [beside, []]
+    assert [given(made, "replay", "taken", replay) for replay in replays] == [beside, []]
+    assert given(made, "cell", "joined_pins", subject) == "envs/xla-0.7.1.txt"
+    assert given(made, "cell", "joined_pins", baseline) == []
     joined = f"results/smoke/checks/{native}/layernorm/base/executables"
-    assert joined in given(jobs, "cell", "joined", subject) and given(jobs, "cell", "joined", baseline) == []
-    arguments = jobs.params("cell")["arguments"]
-    assert content(arguments(subject))["compiler"] == native and arguments(baseline) == "--rounds 1"
-    assert content(jobs.spec("cell")(subject))["partner"]["writes_files"]
+    assert joined in given(made, "cell", "joined", subject) and given(made, "cell", "joined", baseline) == []
+    arguments = [param(made, "cell", "arguments", cell) for cell in (subject, baseline)]
+    assert content(arguments[0])["compiler"] == native and arguments[1] == "--rounds 1"
+    assert job_of(made, "cell", subject)["partner"]["writes_files"]
     one_core = {"workload": "layernorm", "device": "cpu-1t"}
     jax, torch_xla = (SimpleNamespace(framework=name, **one_core) for name in ("jax", "torch_xla"))
-    assert given(jobs, "cell", "taken", jax) == beside.replace("cpu", "cpu-1t")
-    assert given(jobs, "cell", "joined", torch_xla) == []
+    assert given(made, "cell", "taken", jax) == beside.replace("cpu", "cpu-1t")
+    assert given(made, "cell", "joined", torch_xla) == []
 
 
 def test_a_baseline_without_the_first_comparison_s_subject_measures_itself():
     only = config().frameworks
-    jobs = Jobs(grid(frameworks={"jax": only["jax"]}))
+    made = grid(frameworks={"jax": only["jax"]})
     jax = SimpleNamespace(framework="jax", workload="gemm", device="cpu")
-    assert given(jobs, "cell", "taken", jax) == []
+    assert given(made, "cell", "taken", jax) == []
 
 
 def test_a_check_and_its_expected_values_read_the_programs_of_their_variant():
-    jobs = Jobs(grid(measure=["tables", "values"]))
+    made = grid(measure=["tables", "values"])
     check = SimpleNamespace(compiler="jaxlib-0.10.2", workload="gemm", variant="odd1")
-    read = given(jobs, "check", "programs", check)
+    read = given(made, "check", "programs", check)
     assert {Path(path).parts[-2] for path in read} == {"odd1"}
     assert len(read) == 2 * len(with_programs(config()))
-    assert [Path(path).name for path in given(jobs, "check", "expected", check)] == [
+    assert [Path(path).name for path in given(made, "check", "expected", check)] == [
         "expected.json",
         "expected.npz",
     ]
-    evaluated = given(jobs, "expected", "programs", SimpleNamespace(workload="gemm", variant="odd1"))
+    evaluated = given(made, "expected", "programs", SimpleNamespace(workload="gemm", variant="odd1"))
     assert [Path(path).parts[-4:] for path in evaluated] == [
         ("jax", "gemm", "odd1", "program.mlir.gz"), ("jax", "gemm", "odd1", "arguments.json"),
     ]  # fmt: skip
-    assert content(jobs.spec("check")(check))["variant"] == "odd1"
-    assert {given(jobs, kind, "pins", check) for kind in ("expected", "check")} == {"envs/xla-0.10.2.txt"}
-    values = given(jobs, "cell", "expected", GEMM)
+    assert job_of(made, "check", check)["variant"] == "odd1"
+    assert {given(made, kind, "pins", check) for kind in ("expected", "check")} == {"envs/xla-0.10.2.txt"}
+    values = given(made, "cell", "expected", GEMM)
     assert values == given(
-        jobs, "check", "expected", SimpleNamespace(compiler="jaxlib-0.10.2", workload="gemm", variant="base")
+        made, "check", "expected", SimpleNamespace(compiler="jaxlib-0.10.2", workload="gemm", variant="base")
     )
-    assert content(jobs.spec("cell")(GEMM))["expected"] == str(Path(values[0]).parent)
+    assert job_of(made, "cell", GEMM)["expected"] == str(Path(values[0]).parent)
 
 
 def test_a_check_without_programs_is_refused():
     check = SimpleNamespace(compiler="iree-3.13", workload="gemm", variant="odd1")
     with pytest.raises(WorkflowError, match=r"got gemm, iree-3[.]13, odd1; fix: change"):
-        given(Jobs(grid()), "check", "programs", check)
+        given(grid(), "check", "programs", check)
 
 
 def test_without_frontends_no_cell_waits_for_expected_values():
     alone = [row.changed(compare=["cells"]) for row in config().comparisons]
-    jobs = Jobs(grid(comparisons=alone))
-    assert given(jobs, "cell", "expected", GEMM) == []
-    assert content(jobs.spec("cell")(GEMM))["expected"] == ""
+    made = grid(comparisons=alone)
+    assert given(made, "cell", "expected", GEMM) == []
+    assert job_of(made, "cell", GEMM)["expected"] == ""
     with pytest.raises(WorkflowError, match="expected a configuration with a frontend's programs"):
-        given(jobs, "expected", "programs", SimpleNamespace(workload="gemm", variant="base"))
+        given(made, "expected", "programs", SimpleNamespace(workload="gemm", variant="base"))
 
 
 def test_audits_are_of_what_is_here():
@@ -255,13 +263,13 @@ def test_a_replay_is_audited_in_the_compiler_s_environment_with_programs_of_the_
     assert jobs.pins(wildcards) == "envs/iree.txt"
     assert jobs.lower_pins(wildcards) == "envs/jax.txt"
     command = jobs.command(wildcards, SimpleNamespace(pins="envs/iree.txt", peak="peak.json")).split()
-    assert command[0] == "stackwars.study.audits.mutants"
+    assert command[:3] == ["stackwars.study.audits.subjects", "--audit", "mutants"]
     assert command[-2:] == ["--folder", "results/smoke/audits/kept/mutants-cpu-jax-iree-3.13"]
     job = content(command[command.index("--job") + 1])
     assert (job["module"], job["dialect"], job["lower_pins"]) == ("iree", "jax", "envs/jax.txt")
     files = jobs.sources(wildcards)
     names = (
-        "study/audits/mutants",
+        "study/audits/subjects",
         "core/compilers/iree",
         "measure/stablehlo/lower_jax",
         "measure/workloads/gemm",
@@ -353,7 +361,7 @@ def test_device_that_a_framework_has_no_environment_for_is_refused():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
-    made = Jobs(Grid(load(preset="full", measure=list(load().studies)), lambda: ""))
+    made = Grid(load(preset="full", measure=list(load().studies)), lambda: "")
     wildcards = {
         **{"device": "cpu", "framework": "jax", "workload": "ffn", "repetition": "0", "variant": "base"},
         **{"compiler": "jaxlib-0.10.2", "target": "tpu-v6e", "frontend": "jax", "way": "data", "devices": "2"},
@@ -362,12 +370,12 @@ def test_a_job_is_made_from_no_file_of_the_protocol_but_has_its_version(kind):
         wildcards |= {"workload": "decode", "size": "layers", "value": "4"}
     if kind == "memory":
         wildcards |= {"workload": "resnet50@b64", "place": "tpu-v6e"}
-    files = made.sources(kind)(SimpleNamespace(**wildcards))
+    files = KINDS[kind].sources(made, SimpleNamespace(**wildcards))
     # What is right is decided by the comparison itself.
     compared = {"src/stackwars/core/judge.py"} if kind in ("expected", "check") else set()
     own = r"measure/(workloads|frameworks)/|measure/stablehlo/(lower|sharded)_\w+[.]py|core/compilers/"
     assert all(re.match(f"src/stackwars/({own})", file) for file in {*files} - compared)
-    assert KINDS[kind].version != ""
+    assert KINDS[kind].version != "" and "pins" not in KINDS[kind].ancient
     assert Path(REPOSITORY, given(made, kind, "pins", SimpleNamespace(**wildcards))).is_file()
 
 

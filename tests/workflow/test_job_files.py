@@ -9,7 +9,7 @@ from stackwars.core import documents
 from stackwars.measure.stablehlo.replay_cell import ReplayCellJob
 from stackwars.study.config import load
 from stackwars.study.programs import replays
-from stackwars.study.workflow import job_files, measured_jobs
+from stackwars.study.workflow import job_files, jobs
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def test_planned_files_are_written_when_the_run_starts_and_old_ones_go(folder):
 
 def test_a_job_is_read_back_as_it_was_planned_with_the_job_inside_it():
     config = load(preset="smoke")
-    job = ReplayCellJob(measured_jobs.replay_job(config, replays(config)[0]), {"jax": "a/folder"})
+    job = ReplayCellJob(jobs.replay_job(config, replays(config)[0]), {"jax": "a/folder"})
     path = Path(job_files.planned("replay", job))
     job_files.write_planned()
     assert documents.read_job(ReplayCellJob, path) == job

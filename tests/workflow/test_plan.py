@@ -8,8 +8,7 @@ import pytest
 from made_tables import cell
 from measured import config
 from stackwars.core.launch import REPOSITORY
-from stackwars.setup.environments import folder
-from stackwars.setup.needed import sizes_gb
+from stackwars.setup.environments import folder, sizes_gb
 from stackwars.study import budget
 from stackwars.study.results import schema
 from stackwars.study.workflow import plan

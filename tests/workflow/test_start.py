@@ -1,6 +1,8 @@
 """What a run refuses before it plans anything."""
 
 import contextlib
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,10 +11,11 @@ from snakemake.exceptions import WorkflowError
 
 from made_tables import cell
 from measured import config, process, write_cell, write_results
-from stackwars.setup import device, environments
+from stackwars.core.launch import clean_environ
+from stackwars.setup import device, environments, preflight
 from stackwars.study.cells import Cell
 from stackwars.study.results import runs, schema
-from stackwars.study.workflow import start
+from stackwars.study.workflow import job_files, start
 
 
 @pytest.fixture
@@ -23,7 +26,55 @@ def grid(tmp_path, monkeypatch):
     cell.parent.mkdir(parents=True)
     cell.write_text("{}")
     root = "results/smoke"
-    return SimpleNamespace(root=root, out=root, measured=root, is_measured=True)
+    chosen = SimpleNamespace(minutes=0)
+    return SimpleNamespace(root=root, out=root, measured=root, is_measured=True, config=chosen)
+
+
+def test_a_run_is_refused_beside_another_one_on_damaged_results_and_without_tex(grid, monkeypatch):
+    monkeypatch.setattr(start, "_held", [])
+    monkeypatch.setattr(job_files, "write_planned", lambda: None)
+    monkeypatch.setattr(environments, "ensure_all", lambda pins: None)
+    missing = preflight.Missing("TeX and Graphviz: latexmk", ("latexmk",))
+    monkeypatch.setattr(preflight, "check_tex", lambda typeset, draw: missing if typeset else None)
+    planned = SimpleNamespace(needrun_jobs=lambda: [job("typeset", output="paper.pdf")])
+    workflow = SimpleNamespace(touch=False, dag=planned, scheduler=SimpleNamespace(), local_exec=True)
+
+    def refusal() -> str:
+        with pytest.raises(WorkflowError) as refused:
+            start.prepare(grid, workflow)
+        while start._held:
+            start._held.pop().close()
+        return str(refused.value)
+
+    other = start.take_lock()
+    assert refusal() == start.TAKEN
+    other.close()
+    said = refusal()
+    assert "TeX and Graphviz: latexmk" in said and "apt-get install" in said
+    Path("results/smoke/cpu/jax/gemm/cell.json").write_text("{")
+    assert "gemm/cell.json: expected a whole result" in refusal()
+
+
+HOLD = """
+import subprocess
+from stackwars.study.workflow import start
+held = start.take_lock()
+print(subprocess.Popen(["sleep", "30"]).pid, flush=True)
+input()
+"""
+
+
+def test_a_child_that_outlives_its_killed_run_does_not_hold_the_lock(grid):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", HOLD], env=clean_environ({}), text=True, **pipes) as run:
+        child = run.stdout.readline().strip()
+        assert start.take_lock() is None
+        run.kill()
+        run.wait()
+        held = start.take_lock()
+        subprocess.run(["kill", child], check=True)
+    assert held is not None
+    held.close()
 
 
 def test_damaged_result_is_refused_unless_this_run_makes_it_again(grid):
@@ -60,7 +111,7 @@ def test_results_that_cannot_be_written_are_refused(grid, monkeypatch):
 
 def job(rule: str, *files: str, output: str = "", **wildcards: str) -> SimpleNamespace:
     named = {"rule": SimpleNamespace(name=rule), "wildcards": SimpleNamespace(**wildcards)}
-    return SimpleNamespace(input=files, output=[output], **named)
+    return SimpleNamespace(name=rule, input=files, output=[output], **named)
 
 
 def test_what_jobs_run_in_is_built_before_the_first_of_them_but_for_devices(monkeypatch):

@@ -125,27 +125,7 @@ def in_jax() -> dict:
     return {"rope": rope, "full": described(describe)}
 
 
-def in_tensorflow() -> dict:
-    import tensorflow as tf
-
-    variables = []
-
-    def put(array):
-        variables.append(tf.Variable(tf.constant(array)))
-        return variables[-1]
-
-    model, _ = built("bert_base", put)
-    import tf_keras
-
-    assert isinstance(model, tf_keras.Model)
-    assert {id(v) for v in model.variables} == {id(v) for v in variables}
-    model, _ = built("gpt2_small", put)
-    assert model.transformer.h[0].attn.c_attn.bias.shape == (96,)
-    check_refusals(put)
-    return {}
-
-
 if __name__ == "__main__":
     dialect, request = sys.argv[1], json.loads(sys.stdin.read())
     small = request["small"]
-    print(json.dumps({"torch": in_torch, "jax": in_jax, "tensorflow": in_tensorflow}[dialect]()))
+    print(json.dumps({"torch": in_torch, "jax": in_jax}[dialect]()))

@@ -14,7 +14,7 @@ import numpy as np
 
 from stackwars.measure import workloads
 
-CALLS = 3
+CALLS = 2
 SEED = 0
 
 

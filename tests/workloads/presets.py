@@ -16,7 +16,7 @@ SMALL, FULL = (
     for preset in ("smoke", "full")
 )
 ODD = CONFIG.odd_sizes.workloads
-UPDATING = [name for name in SMALL if hasattr(workloads.load(name), "STATE")]
+UPDATING = [name for name in SMALL if workloads.load(name).STATE]
 BASIC = [name for name in SMALL if workloads.load(name).KIND == "basic"]
 SEED = 0
 LIMIT = 1e-5

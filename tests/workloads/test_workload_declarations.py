@@ -35,8 +35,7 @@ def test_every_workload_tells_the_same_things(name):
     assert all(module.SIZES.values()) and module.TITLE and module.TABLE
     assert module.has_reference == (module.KIND == "basic")
     assert hasattr(module, "hf_config") == (module.KIND == "model")
-    plain = getattr(module, "FORM_OF", None)
-    assert plain is None or workloads.load(plain).SIZES == module.SIZES
+    assert not module.FORM_OF or workloads.load(module.FORM_OF).SIZES == module.SIZES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,9 +52,10 @@ def test_inputs_are_seeded_and_have_the_batch(name):
 
 def test_a_form_s_sources_are_its_module_and_that_which_builds_it():
     builders = ("stackwars.measure.workloads.in_torch", "stackwars.measure.workloads.hf_jax")
-    assert workloads.sources("moe_sorted", "torch") == ["stackwars.measure.workloads.moe_sorted", builders[0]]
+    assert workloads.sources("moe_sorted", "torch") == ["stackwars.measure.workloads.moe", builders[0]]
     assert workloads.sources("bert_base", "jax") == ["stackwars.measure.workloads.bert_base", builders[1]]
     assert workloads.sources("bert_base", "numpy") == ["stackwars.measure.workloads.bert_base"]
+    assert workloads.file_of("moe_sorted@b8") == "src/stackwars/measure/workloads/moe.py"
 
 
 def test_a_form_that_there_is_not_is_refused_with_the_reason():

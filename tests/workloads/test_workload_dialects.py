@@ -6,11 +6,13 @@ import pytest
 from stackwars.measure import frameworks, workloads
 from stackwars.measure.checks import relative_l2
 from workloads.called import CALLS
-from workloads.conftest import CHOSEN, FRAMEWORKS
+from workloads.conftest import AT_ODD_SIZES, CHOSEN, FRAMEWORKS
 from workloads.presets import BASIC, LIMIT, ODD, SEED, SMALL, UPDATING, differ, expected
 
 pytestmark = pytest.mark.env
-REFUSING = {"tensorflow_xla": "SIZES_FROM_VALUES", "torchax": "GRAPH_BREAKS"}
+REFUSING = {
+    "tensorflow_xla": "SIZES_FROM_VALUES", "torchax": "GRAPH_BREAKS", "torch_xla_dynamo": "DEVICE_LOOP",
+}  # fmt: skip
 """Frameworks without a form of what has this attribute; which it is, is in `frameworks`."""
 
 
@@ -52,7 +54,7 @@ def test_a_framework_leaves_out_only_what_says_that_it_has_no_form(called, frame
 @pytest.mark.parametrize("framework", ["jax", "torch_xla", "tensorflow_xla"])
 def test_a_workload_is_compiled_in_its_first_call_and_torch_xla_executes_it_once_a_call(called, framework):
     for name, found in called(framework).items():
-        if framework == "torch_xla" and getattr(workloads.load(name), "GRAPH_BREAKS", False):
+        if framework == "torch_xla" and workloads.load(name).GRAPH_BREAKS:
             # What it reads back decides what is compiled, and ends a program: of both there are several.
             assert found["compiles"][0] > 1 and found["executions"][0] > 1, name
             continue
@@ -72,15 +74,15 @@ def test_the_output_says_something(called):
             assert output.std() > 0.05, name
 
 
-@pytest.mark.parametrize(("framework", "place"), [("jax", 0), ("torch_eager", 0), ("torch_eager", 1)])
-def test_frameworks_compute_what_is_expected_at_odd_sizes(framework, place, called):
-    found = called(framework, place)
+@pytest.mark.parametrize("framework", AT_ODD_SIZES)
+def test_frameworks_compute_what_is_expected_at_odd_sizes(framework, called):
+    found = called(framework, odd=True)
     for name in BASIC:
         module = workloads.load(name)
         if framework in module.NO_FORM or name not in found:
             assert name == "newton_readback"
             continue
-        outputs, state = module.expected(ODD[name][place], SEED, CALLS)
+        outputs, state = module.expected(ODD[name][0], SEED, CALLS)
         mine = [found[name][f"output/{call}"] for call in range(CALLS)]
         leaves = {leaf: found[name][f"state/{leaf}"] for leaf in state}
         assert [one.shape for one in mine] == [one.shape for one in outputs]
@@ -88,7 +90,7 @@ def test_frameworks_compute_what_is_expected_at_odd_sizes(framework, place, call
 
 
 def test_models_agree_at_odd_sizes(called):
-    found, baseline = called("torch_eager", 0), called("jax", 0)
+    found, baseline = called("torch_eager", odd=True), called("jax", odd=True)
     for name in (name for name in found if name not in BASIC):
         for call in range(CALLS):
             mine, other = (one[name][f"output/{call}"] for one in (found, baseline))

@@ -47,9 +47,6 @@ def test_moments(name, shape, mean, std):
 def test_any_size_is_filled(size):
     found = values.leaf("a.bias", (size,), 0)
     assert np.unique(found).size > 0.99 * size
-
-
-def test_an_odd_leaf_of_no_axes_is_filled():
     assert values.leaf("scale", (), 0).shape == ()
 
 

@@ -9,8 +9,9 @@ from stackwars.study.imports import digest
 from stackwars.study.workflow import audit_jobs, explain, kinds, radar
 from stackwars.study.workflow.claim_jobs import ClaimJobs
 from stackwars.study.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
-from stackwars.study.workflow.jobs import KINDS, Jobs, step_digest
-from stackwars.measure.workloads import sized
+from stackwars.study.workflow.jobs import KINDS
+from stackwars.study.workflow.kinds import step_digest
+from stackwars.measure import workloads
 
 try:
     config = ordered(
@@ -22,7 +23,6 @@ try:
 except (ConfigError, definitions.ClaimError) as error:
     raise WorkflowError(str(error)) from None
 
-JOBS = Jobs(GRID)
 AUDIT_JOBS = audit_jobs.AuditJobs(GRID)
 CLAIM_JOBS = ClaimJobs(GRID, CLAIMS)
 
@@ -33,7 +33,7 @@ CONFIG = GRID.config_file
 EXCLUSIVE_NODE = {"slurm_extra": "--exclusive", "mem_mb": 0}
 # The tables that claims are decided from.
 MEASURED_TABLES = [name for name in TABLES if name != "claims"] + ["context"]
-WORKLOADS = sorted({sized.source(name) for name in config.workloads})
+WORKLOADS = sorted({workloads.file_of(name) for name in config.workloads})
 FRAMEWORKS = [f"src/stackwars/measure/frameworks/{name}.py" for name in config.frameworks]
 """Titles, colours and first lines, which no measurement depends on and the paper and the report print."""
 COLUMNS = "src/stackwars/study/results/columns.yaml"

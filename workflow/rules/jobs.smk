@@ -1,4 +1,4 @@
-# Jobs that measure or compile: each kind is a row of stackwars.study.workflow.jobs.KINDS. And the devices.
+# Jobs that measure or compile: each kind is a row of stackwars.study.workflow.jobs.KINDS. Audits, and the devices.
 
 MACHINES = {
     kinds.ALONE: (workflow.cores, EXCLUSIVE_NODE),
@@ -12,11 +12,11 @@ for kind, row in KINDS.items():
         name:
             kind
         input:
-            **JOBS.inputs(kind),
+            **row.rule_inputs(GRID),
         output:
-            **JOBS.outputs(kind),
+            **row.rule_outputs(GRID),
         log:
-            JOBS.log(kind),
+            row.log(GRID),
         priority: row.priority
         group:
             row.group
@@ -24,10 +24,35 @@ for kind, row in KINDS.items():
         resources:
             **MACHINES[row.machine][1],
         params:
-            **JOBS.params(kind),
+            **row.params(GRID, kind),
         # The command is a parameter: this text is read when a job starts, and the loop has ended by then.
         shell:
             "python -m {params.command} {params.job} {params.arguments} >{log} 2>&1"
+
+
+# Checks of the harness itself: snakemake audits. They take most of an hour on an idle machine, and no other target asks
+# for them; the paper shows those that exist. They belong to the run in whose folder they are.
+#
+# subject: a framework, whose cells are audited, <framework>-<compiler>: replays of its programs, or the name of a pair
+# (stackwars.study.audits.paired) whose rounds are measured.
+rule audit:
+    input:
+        pins=AUDIT_JOBS.pins,
+        lower_pins=AUDIT_JOBS.lower_pins,
+        peak=AUDIT_JOBS.peak,
+    output:
+        f"{ROOT}/audits/{{audit}}/{{device}}/{{subject}}.json",
+    log:
+        f"{ROOT}/logs/audits/{{audit}}/{{device}}/{{subject}}.txt",
+    threads: workflow.cores
+    resources:
+        **EXCLUSIVE_NODE,
+    params:
+        sources=lambda wildcards: digest(AUDIT_JOBS.sources(wildcards)),
+        command=AUDIT_JOBS.command,
+        version=audit_jobs.VERSION,
+    shell:
+        "python -m {params.command} --output {output} >{log} 2>&1"
 
 
 # Asked where the device's cells would be measured: on a cluster, on a node that has it.

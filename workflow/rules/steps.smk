@@ -20,7 +20,7 @@ REPORTED = GRID.result_paths("reproduction", "report_programs")
 STEPS = {
     # Every program of the run, or of one claim, is analysed.
     "program_forms": dict(
-        runs="stackwars.study.results.program_forms",
+        runs="stackwars.study.results.programs",
         reads=CLAIM_JOBS.programs,
         writes="{results}/program_forms.json",
         folders=f"{ROOT}|{CLAIM_JOBS.folder}/[a-z][a-z0-9_]*",
@@ -71,7 +71,7 @@ STEPS = {
         group=None,
     ),
     "reference_tables": dict(
-        runs="stackwars.study.results.reference",
+        runs="stackwars.study.results.tables",
         reads=[COLUMNS, GRID.accepted()],
         writes=[as_table(path) for path in GRID.reference_paths(*MEASURED_TABLES)],
         step=GRID.reference_args,
@@ -185,6 +185,11 @@ rule results:
         GRID.optimised(),
         GRID.result_paths(*TABLES, "context"),
         GRID.result_paths("reproduction_text"),
+
+
+rule audits:
+    input:
+        f"{CELLS}/audits.json",
 
 
 # snakemake claim_<id>: what the claim needs, and then its verdict.

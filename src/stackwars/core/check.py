@@ -23,9 +23,6 @@ from stackwars.core.program_text import refusal
 
 CALLS = ("first", "second", "repeat")
 """The calls of a check: with the first set of inputs, with the second, and with the first again."""
-_OPERATION = re.compile(
-    r"\b((?:stablehlo|chlo|mhlo)\.[a-z_]+)|custom_call_target = \"([^\"]+)\"|(?<!\S)@([\w.$]+)"
-)
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,9 @@ def refused(failed: Failed, **known: Any) -> Checked:
     """Return the outcome of a program that failed, with the compiler's message in one line and its operation."""
     outcome = failed.outcome
     message = " ".join(outcome.detail.split())[:600]
-    operation = operation_in(message) if outcome.status is Status.UNSUPPORTED else ""
+    named = r"\b((?:stablehlo|chlo|mhlo)\.[a-z_]+)|custom_call_target = \"([^\"]+)\"|(?<!\S)@([\w.$]+)"
+    match = re.search(named, message) if outcome.status is Status.UNSUPPORTED else None
+    operation = next(filter(None, match.groups())) if match else ""
     return Checked(Outcome(outcome.status, message, outcome.signature), operation, **known)
 
 
@@ -132,9 +131,3 @@ def keyed(call: str, which: int, results: dict[str, np.ndarray]) -> dict[str, np
     """Return a call's results by the keys of the expected values; state after further steps has no key."""
     keys = {name: judge.value_key(name, which) for name in results}
     return {f"{call}/{keys[name]}": value for name, value in results.items() if keys[name]}
-
-
-def operation_in(message: str) -> str:
-    """Return the operation named by a compiler's message; "" if there is none."""
-    match = _OPERATION.search(message)
-    return next((name for name in match.groups() if name), "") if match else ""

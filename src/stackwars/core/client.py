@@ -29,12 +29,6 @@ from stackwars.core.compilers import XLA
 from stackwars.core.outcome import Failed, Outcome, Status, of_death
 from stackwars.core.program import Argument, Graph
 
-_TAIL = 200
-"""Characters of the last line that a crashed process printed."""
-_TRACE_LINES = 1000
-"""Lines of a stack trace in which the last line before it is searched."""
-_TIME = re.compile(r"^(F\d{4} [\d:.]+ +\d+ |\d{4}-\d\d-\d\d [\d:.]+: F )")
-
 
 class Process:
     """A process of a module that serves commands, started by its first command; a context manager that ends it."""
@@ -133,7 +127,7 @@ class Process:
 
     def last_words(self) -> str:
         """Return the last line that a crashed process printed before a library's stack trace; "" if none."""
-        return last_line(self.log(lines=_TRACE_LINES))
+        return last_line(self.log(lines=1000))  # more than a stack trace has
 
     def _start(self) -> None:
         reader, writer = os.pipe()
@@ -193,7 +187,8 @@ def last_line(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     trace = ("@", "***", "Fatal Python", "Extension modules", "File")
     printed = [line for line in lines if not line.startswith(trace)]
-    return _TIME.sub("", printed[-1])[:_TAIL] if printed else ""
+    time_printed = r"^(F\d{4} [\d:.]+ +\d+ |\d{4}-\d\d-\d\d [\d:.]+: F )"
+    return re.sub(time_printed, "", printed[-1])[:200] if printed else ""
 
 
 @dataclass(frozen=True)
@@ -231,18 +226,15 @@ class Worker(Process):
         spec: CompilerSpec,
         *,
         command: Sequence[str] = (),
-        cap_gib: float | str = "auto",
-        timeout_s: float = 300,
         environ: dict[str, str] | None = None,
+        **limits: Any,
     ) -> None:
         """command: Python's arguments to start another module that serves these commands. environ: further variables
-        of the process.
+        of the process. limits: cap_gib and timeout_s, see `Process`.
         """
         arguments = command or ["-m", worker.__name__, spec.module, spec.device, json.dumps(spec.options)]
         environ = {**(environ or {}), **({"XLA_FLAGS": spec.flags} if spec.flags else {})}
-        super().__init__(
-            spec.python or sys.executable, arguments, cap_gib=cap_gib, timeout_s=timeout_s, environ=environ
-        )
+        super().__init__(spec.python or sys.executable, arguments, environ=environ, **limits)
         self.spec = spec
         self.others_share = 0.0
         """The share of the cores' time that other processes had during the last timing, 0 to 1."""
@@ -256,20 +248,20 @@ class Worker(Process):
 
     def graph(self, program: str | bytes) -> Graph:
         """Return the graph of a program: text, bytecode or a portable artifact. XLA only."""
-        answer = self.ask("graph", path=self._write(program))
+        answer = self.ask("read", how="generic", path=self._write(program))
         return Graph.read(answer["text"], answer["functions"], answer["names"])
 
     def pretty(self, program: str | bytes) -> str:
         """Return a program in the short form of its dialects. XLA only."""
-        return self.ask("pretty", path=self._write(program))
+        return self.ask("read", how="pretty", path=self._write(program))
 
     def anonymous(self, program: str | bytes) -> str:
         """Return a program without names, locations and weights, see `mlir.anonymous`. XLA only."""
-        return self.ask("anonymous", path=self._write(program))
+        return self.ask("read", how="anonymous", path=self._write(program))
 
     def stablehlo(self, proto: bytes) -> str:
         """Return the StableHLO text of a module that XLA dumped as a proto. XLA only."""
-        return self.ask("stablehlo", path=self._write(proto))
+        return self.ask("read", how="from_hlo", path=self._write(proto))
 
     def portable(self, text: str) -> tuple[bytes, str]:
         """Return a program as a portable artifact, and the version of StableHLO that it is in. XLA only."""
@@ -327,10 +319,7 @@ class Worker(Process):
 
     def timed_call(self, name: str, which: int = 0) -> tuple[list[np.ndarray], int]:
         """Return the results of one call, and the ns that it took."""
-        folder = Path(tempfile.mkdtemp(dir=self.folder))
-        answer = self.ask("call", name=name, which=which, folder=str(folder))
-        arrays = [types.load(folder / f"{number}.npy") for number in range(answer["results"])]
-        shutil.rmtree(folder)
+        arrays, answer = self._results("call", name=name, which=which)
         return arrays, answer["ns"]
 
     def time(self, names: Sequence[str], seconds: float, least: int = 5, calls: int = 1) -> dict[str, Times]:
@@ -373,18 +362,22 @@ class Worker(Process):
 
     def interpret(self, text: str, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the results of a program by the StableHLO interpreter. XLA only."""
-        folder = Path(tempfile.mkdtemp(dir=self.folder))
-        paths = [folder / f"argument-{number}.npy" for number in range(len(arrays))]
+        paths = [self.folder / f"argument-{number}.npy" for number in range(len(arrays))]
         for path, array in zip(paths, arrays, strict=True):
             types.save(path, array)
-        count = self.ask("interpret", path=self._write(text), arguments=[*map(str, paths)], folder=str(folder))
-        results = [types.load(folder / f"{number}.npy") for number in range(count)]
-        shutil.rmtree(folder)
-        return results
+        return self._results("interpret", path=self._write(text), arguments=[*map(str, paths)])[0]
 
     def _start(self) -> None:
         super()._start()
         self._keys, self._types = set(), {}
+
+    def _results(self, command: str, **arguments: Any) -> tuple[list[np.ndarray], dict[str, Any]]:
+        """Send a command that writes arrays into a folder; return them and the answer."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        answer = self.ask(command, folder=str(folder), **arguments)
+        arrays = [types.load(folder / f"{number}.npy") for number in range(answer["results"])]
+        shutil.rmtree(folder)
+        return arrays, answer
 
     def _write(self, program: str | bytes) -> str:
         path = self.folder / "program.mlir"

@@ -89,8 +89,9 @@ class Meter:
             os.close(self._files.pop(ended))
         for task in listed:
             try:
-                # The kernel itself updates the account only at ticks, 1 to 10 ms apart.
-                time.clock_gettime_ns(_clock_of(int(task)))
+                # The kernel itself updates the account only at ticks, 1 to 10 ms apart. This is the clock of a
+                # thread's time on a core, as pthread_getcpuclockid(3) makes it.
+                time.clock_gettime_ns(~int(task) << 3 | 6)
                 if task not in self._files:
                     self._files[task] = os.open(f"{_TASKS}/{task}/schedstat", os.O_RDONLY)
                 ran, waited, _ = os.pread(self._files[task], 100, 0).split()
@@ -110,11 +111,6 @@ class Meter:
                 busy += sum(int(fields[place]) for place in _BUSY)
                 stolen += int(fields[_STEAL])
         return busy * _TICK_NS, stolen * _TICK_NS
-
-
-def _clock_of(task: int) -> int:
-    """Return the clock of a thread's time on a core, as pthread_getcpuclockid(3) does, for any thread's number."""
-    return ~task << 3 | 6
 
 
 def wait_share(run_ns: int, wait_ns: int, steal_ns: int = 0) -> float:

@@ -24,7 +24,7 @@ from stackwars.core.compilers import INPUT_SETS
 from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Argument, Graph, Op
 from stackwars.core.program_text import not_donated, readable, with_chlo_erf
-from stackwars.core.types import dtype, element, is_float, is_tensor, shape
+from stackwars.core.types import DTYPES, dtype, element, finfo, is_float, is_tensor, shape
 
 if TYPE_CHECKING:
     from stackwars.core.client import Worker
@@ -50,16 +50,13 @@ ALONE = {
 }
 """XLA's options for single operations, each of which runs once: an optimisation must not be the fault."""
 UNIT_ROUNDOFF = {
-    "f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8,
-    **dict.fromkeys(("f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ"), 2.0**-4),
-    **dict.fromkeys(("f8E5M2", "f8E5M2FNUZ"), 2.0**-3), "f8E3M4": 2.0**-5,
-}  # fmt: skip
+    name: float(finfo(np.dtype(kind)).eps) / 2 for name, kind in DTYPES.items() if is_float(np.dtype(kind))
+}
 """Half of the distance between 1 and the next number."""
 Values = Sequence[Argument]
 """The arguments of a program, in order."""
 _TOO_LONG: set[int] = set()
 """Hashes of the programs that the interpreter took too long for."""
-_NOTHING = "func.func @main() { return }"
 _LAYOUT = re.compile(r'(, )?(xla_shape = "[^"]*"|result_layout = dense<[^>]*> : tensor<\d+xindex>)')
 _HEXADECIMAL = re.compile(r'dense<("?)0x([0-9A-Fa-f]+)"?> : tensor<((?:\d+x)*(?:complex<)?)(f32|f16|bf16)>')
 _LIST = re.compile(r"dense<(\[[^>\"]*0x[^>\"]*)> : tensor<((?:\d+x)*(?:complex<)?)(f32|f16|bf16)>")
@@ -69,8 +66,6 @@ _NARROWING = re.compile(
     r"(\"?)stablehlo\.convert\1(\()?(%[\w#]+)\)? : "
     r"\(tensor<((?:\d+x)*)(f64|f32|f16)>\) -> tensor<(?:\d+x)*(f32|f16|bf16)>"
 )
-FORMATS = {"f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}
-"""Bits of exponent and mantissa of the floats to which a cast rounds."""
 _FLOATS = re.compile(r"(?:x|<)(bf16|f16|f32|f64|f8\w+)>")
 
 
@@ -96,17 +91,16 @@ def _rounded(cast: re.Match) -> str:
     quote, _, operand, extents, source, target = cast.groups()
     if UNIT_ROUNDOFF[target] <= UNIT_ROUNDOFF[source]:
         return cast[0]
-    exponent, mantissa = FORMATS[target]
-    kind = f"tensor<{extents}f64>"
+    format_, kind = finfo(np.dtype(DTYPES[target])), f"tensor<{extents}f64>"
     if not quote:
-        return f"stablehlo.reduce_precision {operand}, format = e{exponent}m{mantissa} : {kind}"
-    bits = f"exponent_bits = {exponent} : i32, mantissa_bits = {mantissa} : i32"
+        return f"stablehlo.reduce_precision {operand}, format = e{format_.nexp}m{format_.nmant} : {kind}"
+    bits = f"exponent_bits = {format_.nexp} : i32, mantissa_bits = {format_.nmant} : i32"
     return f'"stablehlo.reduce_precision"({operand}) <{{{bits}}}> : ({kind}) -> {kind}'
 
 
 def _widened(digits: str, name: str, order: int) -> str:
     """Return the hexadecimal digits, as float64, of numbers of an element type; order: -1 reverses all bytes."""
-    numbers = np.frombuffer(bytes.fromhex(digits)[::order], types.DTYPES[name]).astype(np.float64)
+    numbers = np.frombuffer(bytes.fromhex(digits)[::order], DTYPES[name]).astype(np.float64)
     return numbers.tobytes()[::order].hex().upper()
 
 
@@ -251,7 +245,7 @@ def _most(kind: str) -> float | None:
     scalar = dtype(kind) if is_tensor(kind) else np.dtype(np.int8)
     if not is_float(scalar) or scalar == np.float64:
         return None
-    largest = float(types.largest(scalar))
+    largest = float(finfo(scalar).max)
     # Half a unit in the last place above the largest number still rounds to it.
     return largest * (1 + UNIT_ROUNDOFF[element(kind)] / 2)
 
@@ -315,18 +309,11 @@ class Evaluator:
 
     def __init__(self, compiler: Callable[[dict[str, Any]], Any]) -> None:
         """compiler: returns an XLA with these options."""
-        self._compiler = self._working(compiler)
-        self._single: dict[str, Any] = {}
-
-    @staticmethod
-    def _working(compiler: Callable[[dict[str, Any]], Any]) -> Any:
-        """Return the compiler of single operations; a release without YNN refuses its option."""
-        result = compiler(ALONE)
+        self._compiler, self._single = compiler(ALONE), {}
         try:
-            result.compile(_NOTHING)
-        except Exception:
-            return compiler({name: value for name, value in ALONE.items() if "ynn" not in name})
-        return result
+            self._compiler.compile("func.func @main() { return }")
+        except Exception:  # a release without YNN refuses its option
+            self._compiler = compiler({name: value for name, value in ALONE.items() if "ynn" not in name})
 
     def run(self, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Evaluate a program; return {value: its fingerprint in the first set of inputs}.

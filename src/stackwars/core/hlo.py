@@ -18,10 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 _SHAPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d+\w*)?)\[([\d,<=]*)\]")
-_OPCODE = re.compile(r"\s*([\w\-]+)\(")
 _NAME = re.compile(r"%([\w.\-]+)")
-_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
-_COMMENT = re.compile(r"/\*.*?\*/")
 _CALLED = re.compile(r"\b(calls|to_apply|body|condition|called_computations|branch_computations)=")
 _BITS = {"pred": 8, "s4": 4, "u4": 4, "s2": 2, "u2": 2, "token": 0, "opaque": 0, "f4e2m1fn": 4}
 CALLS = ("call", "conditional", "async-start", "custom-call")
@@ -102,8 +99,8 @@ class Module:
             runs[name] = None if None in (before, times) else before + times
             for i in self.computations[name].instructions.values():
                 if i.opcode == "while":
-                    known = _TRIPS.search(i.attributes)
-                    trips = None if known is None or times is None else int(known.group(1)) * times
+                    known = re.search(r'"known_trip_count":\{"n":"(\d+)"', i.attributes)
+                    trips = None if known is None or times is None else int(known[1]) * times
                     enter(i.attribute("body").lstrip("%"), trips)
                 elif i.opcode in CALLS:
                     for called in i.called:
@@ -148,19 +145,18 @@ def read(text: str) -> Module:
 
 
 def _instruction(line: str) -> Instruction:
-    left, _, right = _COMMENT.sub("", line).strip().partition(" = ")
+    left, _, right = re.sub(r"/\*.*?\*/", "", line).strip().partition(" = ")
     end = _closing(right, 0) + 1 if right.startswith("(") else right.index(" ")
-    opcode = _OPCODE.match(right, end)
-    start = opcode.end() - 1
-    close = _closing(right, start)
+    start = right.index("(", end)
+    opcode, close = right[end:start].strip(), _closing(right, start)
     return Instruction(
         name=left.removeprefix("ROOT ").lstrip("%"),
-        opcode=opcode[1],
+        opcode=opcode,
         arrays=tuple(
             Array(dtype, tuple(int(e.lstrip("<=")) for e in extents.split(",") if e))
             for dtype, extents in _SHAPE.findall(right[:end])
         ),
-        operands=() if opcode[1] == "constant" else tuple(_NAME.findall(right[start + 1 : close])),
+        operands=() if opcode == "constant" else tuple(_NAME.findall(right[start + 1 : close])),
         attributes=right[close + 1 :],
     )
 
@@ -177,19 +173,12 @@ def _closing(text: str, start: int) -> int:
 
 # Facts of a program
 
-_CYCLES = re.compile(r'"estimated_cycles":"?(\d+)')
-_YNN = '"kind":"__ynn_fusion"'
-_UNKNOWN = 2**62  # libtpu writes the largest 64-bit number if it has no estimate
 LAYOUT = ("copy", "transpose", "reshape", "broadcast")
 """Operations that only change where elements stand."""
 FORWARDS = ("bitcast", "tuple", "get-tuple-element", "parameter", "constant")
 """Operations that move nothing."""
-_NO_STEP = (*FORWARDS, "copy-done", "async-done")
-
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute")
 _EMITTED = re.compile(rf"\"?stablehlo\.({'|'.join(COLLECTIVES)})\"?\(")
-_RESULT = re.compile(r"-> \(?(tensor<.*)$")
-_TENSOR = re.compile(r"tensor<((?:\d+x)*)[a-z]+(\d+)[^>]*>")
 
 
 def facts(text: str, estimated: bool = True) -> dict:
@@ -220,7 +209,7 @@ def counts(text: str) -> dict[str, int]:
     return {
         "fusions": kinds["fusion"],
         "products": kinds["dot"] + kinds["convolution"],
-        "ynn": sum(i.opcode == "fusion" and _YNN in i.attributes for i in instructions),
+        "ynn": sum(i.opcode == "fusion" and '"kind":"__ynn_fusion"' in i.attributes for i in instructions),
         "library_calls": kinds["custom-call"],
         "transposes": kinds["transpose"],
         "copies": kinds["copy"],
@@ -246,9 +235,10 @@ def _times(module: Module, value: Callable[[Instruction], int]) -> int | None:
 
 
 def _cycles(i: Instruction) -> int:
-    result = _CYCLES.search(i.attributes)
+    result = re.search(r'"estimated_cycles":"?(\d+)', i.attributes)
     cycles = int(result[1]) if result and i.opcode != "while" else 0
-    return cycles if cycles < _UNKNOWN else 0
+    # libtpu writes the largest 64-bit number if it has no estimate.
+    return cycles if cycles < 2**62 else 0
 
 
 def _depth(module: Module, name: str) -> int:
@@ -258,7 +248,7 @@ def _depth(module: Module, name: str) -> int:
         before = max((longest[operand] for operand in i.operands), default=0)
         if i.opcode == "while" or (i.opcode in CALLS and i.called):
             before += max((_depth(module, called) for called in i.called), default=0)
-        elif i.opcode not in _NO_STEP:
+        elif i.opcode not in (*FORWARDS, "copy-done", "async-done"):
             before += 1
         longest[i.name] = before
     return max(longest.values(), default=0)
@@ -273,8 +263,8 @@ def emitted_collectives(text: str) -> dict[str, int]:
             totals[match[1]] += 1
             open_ = True
         # A reduction's type follows its region.
-        if open_ and (result := _RESULT.search(line)):
-            for extents, bits in _TENSOR.findall(result[1]):
+        if open_ and (result := re.search(r"-> \(?(tensor<.*)$", line)):
+            for extents, bits in re.findall(r"tensor<((?:\d+x)*)[a-z]+(\d+)[^>]*>", result[1]):
                 count = math.prod(int(extent) for extent in extents.split("x") if extent)
                 totals["bytes"] += count * max(8, int(bits)) // 8
             open_ = False
@@ -318,9 +308,6 @@ _MOVES = {*LAYOUT, "slice", "concatenate", "pad", "reverse", "gather", "dynamic-
 _MOVES |= {"dynamic-update-slice", "copy-start", "copy-done"}
 _LIBRARY = {"custom-call", "fft", "cholesky", "triangular-solve", "topk"}
 _CONTROL = {"while", "conditional"}
-# Library calls that multiply: oneDNN's __onednn$matmul, cuBLAS's __cublas$gemm and the like.
-_MULTIPLIES = re.compile(r"matmul|gemm|dot|conv", re.IGNORECASE)
-_NORMALISES = re.compile(r"layernorm|batchnorm|softmax|reduce", re.IGNORECASE)
 
 
 def class_of(module: Module, instruction: Instruction) -> str:
@@ -333,10 +320,11 @@ def class_of(module: Module, instruction: Instruction) -> str:
     if instruction.opcode in _CONTROL:
         return DISPATCH
     if instruction.opcode == "custom-call":
-        target = instruction.attribute("custom_call_target")
-        if _MULTIPLIES.search(target):
+        target = instruction.attribute("custom_call_target").lower()
+        # oneDNN's __onednn$matmul, cuBLAS's __cublas$gemm and the like.
+        if re.search(r"matmul|gemm|dot|conv", target):
             return PRODUCTS
-        return REDUCTIONS if _NORMALISES.search(target) else LIBRARY
+        return REDUCTIONS if re.search(r"layernorm|batchnorm|softmax|reduce", target) else LIBRARY
     kinds = _kinds(module, instruction) - set(FORWARDS)
     if kinds & _PRODUCTS:
         return PRODUCTS

@@ -17,9 +17,8 @@ on are further results), and `state/<name>`, the state after the first call of a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import prod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +90,9 @@ class Expected:
     reason: str = ""
     limits: dict[str, float] = field(default_factory=dict)
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
+    rounding: dict[str, float] = field(default_factory=dict)
     disputed: bool = False
     certain: dict[str, np.ndarray] = field(default_factory=dict)
-    rounding: dict[str, float] = field(default_factory=dict)
     odd: dict[str, str] = field(default_factory=dict)
     difference: str = ""
     left_open: str = ""
@@ -105,9 +104,9 @@ class Expected:
         return agreement(values, right, self.limits[key])
 
     def document(self) -> dict[str, Any]:
-        """Return the content of expected.json: all fields but the values."""
-        names = ("judge", "reason", "limits", "rounding", "disputed", "odd", "difference", "left_open")
-        return {"schema": 1, **{name: getattr(self, name) for name in names}}
+        """Return the content of expected.json: all fields but the arrays."""
+        arrays = ("values", "certain")
+        return {"schema": 1, **{name: value for name, value in vars(self).items() if name not in arrays}}
 
 
 def write(folder: Path, values: Mapping[str, np.ndarray], document: dict[str, Any]) -> None:
@@ -116,29 +115,21 @@ def write(folder: Path, values: Mapping[str, np.ndarray], document: dict[str, An
     Values in float64 are written in float32 if its rounding is far below their limit.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    half = 2.0**-25
-    small = {
-        key: value.astype(np.float32)
-        if value.dtype == np.float64 and document["limits"][key] > 8 * half and _fits_float32(value)
-        else value
-        for key, value in values.items()
-    }
-    np.savez(folder / ARRAYS, **small)
+    written = dict(values)
+    for key, value in values.items():
+        if value.dtype == np.float64 and document["limits"][key] > 8 * 2.0**-25:
+            largest = np.abs(value[np.isfinite(value)]).max(initial=0.0)
+            if largest < np.finfo(np.float32).max:
+                written[key] = value.astype(np.float32)
+    np.savez(folder / ARRAYS, **written)
     documents.write(folder / DOCUMENT, document)
-
-
-def _fits_float32(values: np.ndarray) -> bool:
-    size = np.abs(values[np.isfinite(values)])
-    return not size.size or bool(size.max() < np.finfo(np.float32).max)
 
 
 def read(folder: Path) -> Expected:
     document = documents.read(folder / DOCUMENT)
+    names = {one.name for one in fields(Expected)} & document.keys()
     values = {} if document["reason"] else np.load(folder / ARRAYS)
-    further = {
-        name: document[name] for name in ("disputed", "odd", "difference", "left_open") if name in document
-    }
-    return Expected(document["judge"], document["reason"], document["limits"], values, **further)
+    return Expected(values=values, **{name: document[name] for name in names})
 
 
 def least_limit(roundoff: float, terms: int) -> float:
@@ -185,13 +176,11 @@ def expected_values(
     values: evaluate.Values,
     *,
     text: str = "",
-    names: Sequence[str] = (),
     sets: int = INPUT_SETS,
 ) -> Expected:
     """Return the expected values of a program, evaluated in float64 by an XLA that is not under test.
 
-    values: its arguments. text: the emitted text; "" for a part of a program. names: its results' names, OUTPUT and so
-    on by default.
+    values: its arguments. text: the emitted text; "" for a part of a program.
 
     :raises GraphError: for a program with a result that is not a tensor of known extents.
     :raises Failed: if it cannot be evaluated.
@@ -209,7 +198,7 @@ def expected_values(
     if any(map(overflows, rounded, exact[0])):
         # Operations keep the range of their types only if they are evaluated alone.
         exact, by = evaluate.results(worker, graph, values, double=True, sets=sets, text=text, alone=True)
-    names = names or output_names(len(graph.results))
+    names = output_names(len(graph.results))
     roundoff = evaluate.unit_roundoff(text or graph.module())
     least = least_limit(roundoff, graph.accumulation)
     left_open = evaluate.left_open(worker, graph, values, sets)
@@ -245,18 +234,17 @@ def left_to_rounding(worker: Worker, graph: Graph, values: evaluate.Values, text
             worker, graph, values, double=True, sets=1, text=text, alone=True, shaken=shaken
         )[0][0]
 
+    def apart(moved: np.ndarray, right: np.ndarray) -> float:
+        """Return the error of a result; for integers, few of which may turn, the share that differs."""
+        return worst_error(moved, right) if _have_rounding(moved, right) else agreement(moved, right, np.inf).l2
+
     try:
-        error = max(map(_apart, alone(True), alone(False)), default=0.0)
+        error = max(map(apart, alone(True), alone(False)), default=0.0)
     except Failed:  # an operation that XLA does not take alone
         return ""
     if error <= max(MOST, least_limit(evaluate.unit_roundoff(text), graph.accumulation)):
         return ""
     return f"rounding decides the result: moved by one roundoff, its numbers give another (error {error:.1g})"
-
-
-def _apart(moved: np.ndarray, right: np.ndarray) -> float:
-    """Return the error of a result; for integers, few of which may turn, the share that differs."""
-    return worst_error(moved, right) if _have_rounding(moved, right) else agreement(moved, right, np.inf).l2
 
 
 def overflows(rounded: np.ndarray, exact: np.ndarray) -> bool:
@@ -363,7 +351,9 @@ def agreement(values: np.ndarray, reference: np.ndarray, limit: float) -> Agreem
     wrong, l2, largest = errors(values, reference, limit)
     where = describe(wrong)
     if not _have_rounding(values, reference):
-        where += _order(np.atleast_1d(values)[wrong], np.atleast_1d(reference)[wrong])
+        got, right = (np.sort(np.atleast_1d(array)[wrong]) for array in (values, reference))
+        if got.size > 1 and np.array_equal(got, right):
+            where += "; the right values in another order, as of equal keys in a sort"
     return Agreement(int(wrong.sum()), wrong.size, l2, largest, where)
 
 
@@ -397,12 +387,6 @@ def _long(shape: tuple[int, ...]) -> list[int]:
     return [extent for extent in shape if extent != 1]
 
 
-def _order(values: np.ndarray, reference: np.ndarray) -> str:
-    """Return whether the wrong elements are the right ones in another order, in words; "" if they are not."""
-    same = values.size > 1 and np.array_equal(np.sort(values), np.sort(reference))
-    return "; the right values in another order, as of equal keys in a sort" if same else ""
-
-
 def describe(wrong: np.ndarray) -> str:
     """Return which elements of a mask are set: by axis if they are a product of ranges, else the first and last."""
     places = np.nonzero(wrong)
@@ -411,7 +395,7 @@ def describe(wrong: np.ndarray) -> str:
     if places[0].size == wrong.size:
         return "all"
     chosen = [np.unique(axis) for axis in places]
-    if prod(len(one) for one in chosen) == places[0].size:
+    if math.prod(len(one) for one in chosen) == places[0].size:
         parts = (
             _of_axis(axis, one, extent)
             for axis, (one, extent) in enumerate(zip(chosen, wrong.shape, strict=True))

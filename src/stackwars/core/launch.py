@@ -50,14 +50,6 @@ PASSED_PREFIXES = ("LC_", "STACKWARS_", "UV_")
 POLL_S = 0.1
 RUNNER = "STACKWARS_RUNNER_PID"
 """Environment variable with the process number of the workflow; the child must not outlive it."""
-MAX_SAMPLES = 200
-"""Samples of a child's memory in its report."""
-_RESULT_LINES, _TAIL_LINES = 20, 30
-_CHARACTERS, _CHARACTERS_OF_OK = 4000, 500
-"""Length of the log in a result; most processes end well, and their logs matter less."""
-
-Sample = tuple[float, int]
-"""Seconds since the start of the process, and resident bytes then."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +142,7 @@ class Child:
         """start: returns the process. cap: limits its resident bytes. stop: it is killed once this returns true."""
         self.deadline = deadline
         self._cap, self._log, self._stop = cap, log, stop
-        self._samples: list[Sample] = []
+        self._samples: list[tuple[float, int]] = []  # seconds since the start, and resident bytes then
         self._report: ExitReport | None = None
         self._kills, self._start = limits.OomKills(), time.monotonic()
         self.process = None
@@ -200,7 +192,7 @@ class Child:
         _, wait_status, usage = os.wait4(pid, 0)
         _running.remove(self)
         self.process.returncode = os.waitstatus_to_exitcode(wait_status)
-        samples, kernel_oom = thinned(self._samples, MAX_SAMPLES), self._kills.in_group()
+        samples, kernel_oom = thinned(self._samples, 200), self._kills.in_group()
         self._report = ExitReport(
             self.process.returncode,
             tail(self._log) if self._log.exists() else "",
@@ -281,7 +273,7 @@ def _work(work: Callable[[], None], cap: int, parent: int, log: Path) -> NoRetur
         os._exit(status)
 
 
-def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
+def thinned(samples: Sequence[tuple[float, int]], most: int) -> list[tuple[float, int]]:
     """Return the largest of each series of equally many samples, so that the peak is among them; at most `most`.
 
     >>> thinned([(0.0, 1), (0.1, 5), (0.2, 3), (0.3, 2)], 2)
@@ -291,7 +283,7 @@ def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
     return [max(samples[at : at + size], key=lambda sample: sample[1]) for at in range(0, len(samples), size)]
 
 
-def tail(path: Path, lines: int = _TAIL_LINES) -> str:
+def tail(path: Path, lines: int = 30) -> str:
     """Return the last lines of a text file."""
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
@@ -309,9 +301,10 @@ def portable_log(path: Path, python: Path, ok: bool) -> str:
 
     Results are committed and published, so folders of this machine are named relative to the repository.
     """
-    text = printable(tail(path, _RESULT_LINES))
+    text = printable(tail(path, 20))
     folders = {python.parents[2]: ".envs", REPOSITORY: ".", Path.home(): "~"}
     for folder in sorted(folders, key=lambda folder: -len(str(folder))):
         if folder != Path(folder.anchor):
             text = text.replace(str(folder), folders[folder])
-    return text[-(_CHARACTERS_OF_OK if ok else _CHARACTERS) :]
+    # Most processes end well, and their logs matter less.
+    return text[-(500 if ok else 4000) :]

@@ -19,11 +19,8 @@ LEFT_OUT = "further lines of the program left out"
 def listing(lines: Iterable[tuple[int, str]], columns: int, limit: int) -> list[str]:
     """Return at most `limit` lines of at most `columns` characters, from (depth, line).
 
-    A comment names what was cut: attributes at the top, lines beyond the limit at the end. Raises
-    ValueError if `columns` is too few to break lines into (under 40).
+    A comment names what was cut: attributes at the top, lines beyond the limit at the end.
     """
-    if columns < 40:
-        raise ValueError(f"expected at least 40 columns, got {columns}; widen the listing's column")
     elided = [(depth, *elide(line)) for depth, line in lines]
     cut = sorted(set().union(*(names for _, _, names in elided)))
     legend = f"// {{...}} stands for attributes left out: {', '.join(cut)}" if cut else ""
@@ -68,7 +65,8 @@ def wrap(line: str, columns: int, indent: int) -> list[str]:
     Lists in [] and <> stay in one piece if they fit. A word longer than a line is cut at the edge:
     nothing ever runs over.
     """
-    text = printable(line.strip())
+    # ASCII alone, as the listings package needs; any other character as its escape.
+    text = line.strip().replace("\t", " ").encode("ascii", "backslashreplace").decode()
     comment = "// " if text.startswith("//") else ""
     parts: list[str] = []
     while text:
@@ -80,11 +78,6 @@ def wrap(line: str, columns: int, indent: int) -> list[str]:
         parts.append(prefix + text[:end].rstrip())
         text = text[end:].lstrip()
     return parts
-
-
-def printable(text: str) -> str:
-    """Return ASCII alone, as the listings package needs; any other character as its escape."""
-    return text.replace("\t", " ").encode("ascii", "backslashreplace").decode()
 
 
 def _break(text: str, room: int, comment: bool) -> int:

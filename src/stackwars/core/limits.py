@@ -73,7 +73,14 @@ class OomKills:
 
     def __init__(self, root: Path = Path("/")) -> None:
         """root: the folder with proc and sys."""
-        self._machine, self._group = root / "proc/vmstat", _group_counter(root)
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+        groups = {names: path.lstrip("/") for _, names, path in (line.split(":", 2) for line in lines)}
+        # Version 1, whose memory controller has a hierarchy of its own, or version 2.
+        if "memory" in groups:
+            counter = Path("memory", groups["memory"], "memory.oom_control")
+        else:
+            counter = Path(groups.get("", ""), "memory.events.local")
+        self._machine, self._group = root / "proc/vmstat", root / "sys/fs/cgroup" / counter
         self._before = _count(self._machine), _count(self._group)
 
     def in_group(self) -> bool:
@@ -82,17 +89,6 @@ class OomKills:
 
     def on_machine(self) -> bool:
         return _count(self._machine) > self._before[0]
-
-
-def _group_counter(root: Path) -> Path:
-    """Return the file with the kills in this process's control group, which need not exist."""
-    lines = (root / "proc/self/cgroup").read_text().splitlines()
-    groups = {controllers: path.lstrip("/") for _, controllers, path in (line.split(":", 2) for line in lines)}
-    mounted = root / "sys/fs/cgroup"
-    # Version 1, whose memory controller has a hierarchy of its own, or version 2.
-    if "memory" in groups:
-        return mounted / "memory" / groups["memory"] / "memory.oom_control"
-    return mounted / groups.get("", "") / "memory.events.local"
 
 
 def _count(path: Path) -> int:

@@ -34,13 +34,14 @@ def record() -> dict:
     libraries choose their blocks; in a virtual machine the two may differ. cores: number that this process may use;
     physical_cores: number in the machine. huge_pages: the mode of transparent huge pages.
     """
+    flags = sorted((_field(CPUINFO, "flags", ":") or _field(CPUINFO, "Features", ":")).split())
     values = {
         "node": node(),
         "cpu_model": _field(CPUINFO, "model name", ":") or platform.machine(),
         "cpu_family": _number(_field(CPUINFO, "cpu family", ":")),
         "cpu_model_number": _number(_field(CPUINFO, "model", ":")),
         "cpu_stepping": _number(_field(CPUINFO, "stepping", ":")),
-        "cpu_flags_digest": _digest(_field(CPUINFO, "flags", ":") or _field(CPUINFO, "Features", ":")),
+        "cpu_flags_digest": hashlib.sha256(" ".join(flags).encode()).hexdigest()[:12] if flags else "",
         "cache_bytes": _kernel_caches(SYSTEM / "cpu" / "cpu0" / "cache"),
         "cpuid_cache_bytes": _processor_caches(),
         **_topology(SYSTEM),
@@ -118,10 +119,6 @@ def _topology(folder: Path) -> dict[str, int]:
         "threads_per_core": len(threads) // cores,
         **nodes,
     }
-
-
-def _digest(flags: str) -> str:
-    return hashlib.sha256(" ".join(sorted(flags.split())).encode()).hexdigest()[:12] if flags else ""
 
 
 def _number(text: str) -> int | None:

@@ -60,32 +60,30 @@ def read(data: bytes) -> ir.Module:
 
     :raises ProgramError: see `parse`.
     """
-    module = _parsed(data)
+    if not data.startswith(ARTIFACT):
+        module = parse(data.decode(errors="replace"))
+    else:
+        try:
+            if b"StableHLO_v" in data[:64]:
+                module = stablehlo.deserialize_portable_artifact(_context(), data)
+            else:
+                module = ir.Module.parse(data, _context())
+        except Exception as error:
+            raise ProgramError(f"expected bytecode of StableHLO, the parser stopped with: {error}") from None
     if any(op.operation.name == "vhlo.func_v1" for op in module.body.operations):
         newest = stablehlo.get_current_version()
         run_passes(module, f"builtin.module(vhlo-to-version{{target={newest}}},vhlo-legalize-to-stablehlo)")
-    public = [function for function in functions(module) if not _is_private(function)]
+    visibility = "sym_visibility"
+    public = [
+        function
+        for function in functions(module)
+        if visibility not in function.attributes or "private" not in str(function.attributes[visibility])
+    ]
     if len(public) == 1 and name(public[0]) != "main":
         with module.context:
             ir.SymbolTable.replace_all_symbol_uses(name(public[0]), "main", module.operation)
             ir.SymbolTable.set_symbol_name(public[0], "main")
     return module
-
-
-def _is_private(function: ir.Operation) -> bool:
-    visibility = "sym_visibility"
-    return visibility in function.attributes and "private" in str(function.attributes[visibility])
-
-
-def _parsed(data: bytes) -> ir.Module:
-    if not data.startswith(ARTIFACT):
-        return parse(data.decode(errors="replace"))
-    try:
-        if b"StableHLO_v" in data[:64]:
-            return stablehlo.deserialize_portable_artifact(_context(), data)
-        return ir.Module.parse(data, _context())
-    except Exception as error:
-        raise ProgramError(f"expected bytecode of StableHLO, the parser stopped with: {error}") from None
 
 
 def parse(text: str) -> ir.Module:
@@ -102,25 +100,31 @@ def parse(text: str) -> ir.Module:
     try:
         return ir.Module.parse(text, _context())
     except ir.MLIRError as error:
-        complaint = next((f"{_line(d.location)}{d.message}" for d in error.error_diagnostics), str(error))
+        complaint = next(map(_complaint, error.error_diagnostics), str(error))
         raise ProgramError(
             f"expected StableHLO text, the parser stopped with: {complaint}. The text begins with "
             f"{text[:60]!r}; fix: measure the cell that wrote it again"
         ) from None
 
 
-def _line(location: ir.Location) -> str:
-    match = re.search(r":(\d+):\d+", str(location))
-    return f"line {match[1]}: " if match else ""
+def _complaint(diagnostic: ir.DiagnosticInfo) -> str:
+    line = re.search(r":(\d+):\d+", str(diagnostic.location))
+    return f"line {line[1]}: {diagnostic.message}" if line else diagnostic.message
 
 
-def generic(module: ir.Module) -> dict[str, object]:
-    """Return a module in generic form, and facts of every operation of its functions.
+def pretty(data: bytes) -> str:
+    """Return the program of a file in the short form of its dialects."""
+    return str(read(data))
+
+
+def generic(data: bytes) -> dict[str, object]:
+    """Return the program of a file in generic form, and facts of every operation of its functions.
 
     {"text"; "functions": {name: [{"place", "terms", "work"} of each operation, in order]}; "names": of all operations}.
     terms: the most that one element of a result sums, in nested operations and called functions too. work: the
     scalar operations of a call, in which a loop's body counts LOOP times.
     """
+    module = read(data)
     facts = _Facts(module)
     return {
         "text": module.operation.get_asm(print_generic_op_form=True),
@@ -285,8 +289,8 @@ def _array(elements: ir.DenseElementsAttr) -> np.ndarray:
     return np.array(np.broadcast_to(np.array(elements), ir.RankedTensorType(elements.type).shape))
 
 
-def anonymous(module: ir.Module) -> str:
-    """Return a program in the short form without names, locations and weights; changes the module.
+def anonymous(data: bytes) -> str:
+    """Return the program of a file in the short form without names, locations and weights.
 
     Functions but main are f0, f1 and so on, and values v0, v1. Attributes of other dialects, of the module and of
     arguments are left out. Constants of several floats, and of more than MOST_LISTED other elements, are drawn again,
@@ -294,9 +298,9 @@ def anonymous(module: ir.Module) -> str:
 
     :raises ProgramError: for such a constant that cannot be read.
     """
-    rng = np.random.default_rng(0)
+    module, rng = read(data), np.random.default_rng(0)
     with module.context, ir.Location.unknown():
-        for key in _attributes(module.operation):
+        for key in attribute_names(module.operation):
             del module.operation.attributes[key]
         module.operation.attributes["sym_name"] = ir.StringAttr.get("part")
         # A new name may be another function's old one.
@@ -306,26 +310,14 @@ def anonymous(module: ir.Module) -> str:
                 new = f"{prefix}{number}"
                 ir.SymbolTable.replace_all_symbol_uses(name(function), new, module.operation)
                 ir.SymbolTable.set_symbol_name(function, new)
-        for op in _everything(module.operation):
-            for key in _attributes(op):
+        for op in everything(module.operation):
+            for key in attribute_names(op):
                 if key in ("arg_attrs", "res_attrs") or ("." in key and key not in NEEDED_ATTRIBUTES):
                     del op.attributes[key]
             if op.name == CONSTANT:
                 _redraw(op, rng)
     order: dict[str, int] = {}
     return re.sub(r"%([\w$.-]+)", lambda match: f"%v{order.setdefault(match[1], len(order))}", str(module))
-
-
-def _attributes(op: ir.Operation) -> list[str]:
-    # Later bindings iterate over the names.
-    return [getattr(one, "name", one) for one in op.attributes]
-
-
-def _everything(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield all operations inside an operation."""
-    for inner in nested(op):
-        yield inner
-        yield from _everything(inner)
 
 
 def _redraw(constant: ir.Operation, rng: np.random.Generator) -> None:
@@ -378,6 +370,18 @@ def operations(function: ir.Operation) -> list[ir.Operation]:
 def nested(op: ir.Operation) -> Iterator[ir.Operation]:
     """Yield the operations of an operation's regions, in order."""
     return (view.operation for region in op.regions for part in region.blocks for view in part.operations)
+
+
+def everything(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield all operations inside an operation."""
+    for inner in nested(op):
+        yield inner
+        yield from everything(inner)
+
+
+def attribute_names(op: ir.Operation) -> list[str]:
+    # Older bindings iterate over pairs, later ones over the names.
+    return [getattr(one, "name", one) for one in op.attributes]
 
 
 def walk(function: ir.Operation) -> Iterator[ir.Operation]:

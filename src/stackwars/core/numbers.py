@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 
-def digits(number: float, most: int = 3) -> str:
-    """Return a number with so many significant digits, without an exponent.
+def digits(number: float) -> str:
+    """Return a number with three significant digits, without an exponent.
 
     >>> digits(3763.2), digits(0.4471), digits(32.0)
     ('3,760', '0.447', '32')
     """
-    rounded = float(f"{number:.{most}g}")
-    return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:.{most}g}"
+    rounded = float(f"{number:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:.3g}"
 
 
 def significant(number: float, most: int = 3) -> str:
@@ -50,13 +50,13 @@ def shortened(number: float, most: int = 4) -> float:
     return float(f"{number:.{most - 1}e}") if math.isfinite(number) else 0.0
 
 
-def percent(share: float, decimals: int = 0, is_signed: bool = False) -> str:
+def percent(share: float) -> str:
     """Return a share in percent.
 
-    >>> percent(0.834), percent(0.0123, 1, is_signed=True)
-    ('83 %', '+1.2 %')
+    >>> percent(0.834)
+    '83 %'
     """
-    return f"{100 * share:{'+' if is_signed else ''}.{decimals}f} %"
+    return f"{100 * share:.0f} %"
 
 
 def percent_interval(low: float | None, high: float | None) -> str:

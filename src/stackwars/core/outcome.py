@@ -45,15 +45,6 @@ class Failed(Exception):
         self.outcome = outcome
 
 
-# Texts with which the allocators and compilers of these frameworks refuse memory.
-_OUT_OF_MEMORY = re.compile(
-    r"RESOURCE_EXHAUSTED|[Oo]ut of memory|can't allocate memory|[Cc]annot allocate memory|std::bad_alloc"
-    r"|MemoryError|Unable to allocate|Ran out of memory|would exceed memory|failed to allocate"
-    # The loader of shared libraries, which finds no room for their data.
-    r"|failed to map segment from shared object",
-)
-_AT_COMPILE = re.compile(r"Ran out of memory in memory space|would exceed memory|CompileTime\w*Oom")
-_NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(?!stackwars)([^']+)'")
 _RAISED = {
     "NotImplementedError": Status.UNSUPPORTED,
     "TimeoutError": Status.TIMEOUT,
@@ -61,12 +52,17 @@ _RAISED = {
     "FloatingPointError": Status.INVALID,  # its numbers would mean nothing
 }
 """Statuses of exceptions by their type's name: a child of another environment can send no more."""
-_PARTICULARS = re.compile(r"\S*\.mlir:\d+:\d+|tensor<[^>]*>|[%@#][\w.#]+|0x[0-9a-fA-F]+|\d+")
 
 
 def out_of_memory(text: str) -> bool:
     """Return whether an allocator or compiler says in this text that it had too little memory."""
-    return bool(_OUT_OF_MEMORY.search(text))
+    refusals = (
+        r"RESOURCE_EXHAUSTED|[Oo]ut of memory|can't allocate memory|[Cc]annot allocate memory|std::bad_alloc"
+        r"|MemoryError|Unable to allocate|Ran out of memory|would exceed memory|failed to allocate"
+        # The loader of shared libraries, which finds no room for their data.
+        r"|failed to map segment from shared object"
+    )
+    return bool(re.search(refusals, text))
 
 
 def of_exception(kind: str, message: str, otherwise: Status = Status.ERROR) -> Outcome:
@@ -103,7 +99,8 @@ def reason(message: str) -> str:
     """
     line = brief(message)
     line = line[line.index("error:") :] if "error:" in line else line
-    return re.sub(r"\s+", " ", _PARTICULARS.sub("N", line)).strip()[:200]
+    particulars = r"\S*\.mlir:\d+:\d+|tensor<[^>]*>|[%@#][\w.#]+|0x[0-9a-fA-F]+|\d+"
+    return re.sub(r"\s+", " ", re.sub(particulars, "N", line)).strip()[:200]
 
 
 def brief(message: str) -> str:
@@ -141,7 +138,7 @@ def _status(report: ExitReport, events: list[dict], environment: str) -> tuple[S
         return of_exception(raised["type"], raised["message"] or text).status, raised["message"] or text
     if report.exit_code == -signal.SIGKILL and report.kernel_oom:
         return Status.OOM, f"killed by the kernel, which had too little memory: last phase: {phase}"
-    if absent := _NO_PACKAGE.search(text):
+    if absent := re.search(r"ModuleNotFoundError: No module named '(?!stackwars)([^']+)'", text):
         return Status.ERROR, (
             f"no package {absent[1]} in {environment}, which was built with it: delete that folder of "
             f"the environments, and this result, and both are made again\n{text.strip()}"
@@ -157,7 +154,8 @@ def _place(phase: str, raised: dict | None, text: str) -> str:
         return "at import"
     if phase in ("build", "read", "compiled"):
         return "at build"
-    has_compiled = not (_AT_COMPILE.search(text) or (raised and raised.get("compiles") == 0))
+    at_compile = re.search(r"Ran out of memory in memory space|would exceed memory|CompileTime\w*Oom", text)
+    has_compiled = not (at_compile or (raised and raised.get("compiles") == 0))
     return "at run" if phase != "run" or has_compiled else "at compile"
 
 

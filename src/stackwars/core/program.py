@@ -143,7 +143,10 @@ class Graph:
         functions = dict(_functions(text))
         if "main" not in functions:
             raise GraphError(f"expected a function main, got {', '.join(functions) or 'none'}")
-        result = cls(functions=dict(_others(text)), names=frozenset(names))
+        # Named operations of the module that are no functions, such as a mesh, are written again as they are.
+        named = {match[1]: line for line in text.splitlines() if (match := _NAMED.match(line))}
+        others = {name: line for name, line in named.items() if '"func.func"' not in line}
+        result = cls(functions=others, names=frozenset(names))
         reader = _Reader(result, functions, facts or {}, suffix)
         main = functions["main"]
         for name, kind in main.arguments:
@@ -298,14 +301,6 @@ def _functions(text: str) -> Iterator[tuple[str, _Function]]:
         yield name, _Function(arguments, chunks, "\n".join(lines[start : end + 1]))
 
 
-def _others(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each named operation of a module that is not a function, such as a mesh."""
-    for line in text.splitlines():
-        match = _NAMED.match(line)
-        if match and '"func.func"' not in line:
-            yield match[1], line
-
-
 @dataclass
 class _Reader:
     """Takes the operations of functions into a graph; scope: {name in the text: value}."""
@@ -344,7 +339,10 @@ class _Reader:
             text = self._suffixed(text)
         pieces = self._pieces(text)
         operands = tuple(self.scope[one] for one in _VALUE.findall(text[: text.index(")")]))
-        results = tuple(graph.value(kind) for kind in _result_types(text))
+        # The types after the last arrow.
+        kinds = text.rpartition(" : (")[2].partition(") -> ")[2].strip()
+        kinds = split(kinds[1:-1] if kinds.startswith("(") else kinds)
+        results = tuple(graph.value(kind.strip()) for kind in kinds)
         if len(results) != len(names):
             raise GraphError(f"expected {len(names)} result types, got {len(results)} in {text[-200:]}")
         graph.ops.append(Op(len(graph.ops), kind, tuple(pieces), results, operands, **known))
@@ -388,13 +386,6 @@ def _left(chunk: str) -> tuple[list[str], str]:
     name, count = match.groups()
     names = [name] if count is None else [f"{name}#{place}" for place in range(int(count))]
     return names, chunk[match.end() :]
-
-
-def _result_types(text: str) -> list[str]:
-    """Return the types after the last arrow of an operation's text."""
-    signature = text.rpartition(" : (")[2]
-    kinds = signature.partition(") -> ")[2].strip()
-    return [kind.strip() for kind in split(kinds[1:-1] if kinds.startswith("(") else kinds)]
 
 
 def _called(text: str, functions: Mapping[str, str]) -> dict[str, str]:

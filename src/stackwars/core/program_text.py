@@ -23,29 +23,14 @@ LEGALISE = (
     "stablehlo-legalize-composite-to-call))"
 )
 """MLIR's passes that leave only StableHLO; nested in func.func, as the composites' legalisation requires."""
-_PRODUCT = re.compile(r"\"?stablehlo\.(?:dot_general|dot|convolution)\b.*")
-# dot and dot_general have `precision = [A, B]`, convolution `precision_config = [#stablehlo<precision A>`.
-_PRECISION = re.compile(r"precision(?: = \[|_config = \[)([^\]]*)\]")
-_LEVEL = re.compile(r"\b(DEFAULT|HIGHEST|HIGH)\b")
 _TYPE = re.compile(r"tensor<(?:\d+x|\?x)*([a-z]\w*)")
-_RETURN = re.compile(r"^    return .*? : (.*)$", re.MULTILINE)
 _DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)\s*$")
-_USED = re.compile(r"\bloc\((.*)\)\s*$")
-_ALIAS = re.compile(r"#loc\d*")
 _DONATED = re.compile(
     r", {0}| \{{{0}\}}|(?<=\{{){0}, ".format(
         r"(?:tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true|mhlo\.input_output_alias = \[[^\]]*\])"
     )
 )
 """Attribute of an argument whose memory a result takes over."""
-_CALLBACK = re.compile(r"\bxla\w*_python_\w*callback\b")
-_PARTITIONS = re.compile(r"mhlo\.num_partitions = (\d+)")
-_BITS = re.compile(r'dense<"0x([0-9A-Fa-f]+)"> : tensor<((?:\d+x)+)i1>')
-_CHLO_ERF = re.compile(r"chlo\.erf (%[\w#]+) : (tensor<\S+>) -> (tensor<\S+>)")
-_ERF = re.compile(
-    r"stablehlo\.custom_call @mhlo\.erf\((%[\w#]+)\)(?: \{.*\})? : \((tensor<\S+>)\) -> (tensor<\S+>)"
-)
-_FILE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
 def read(path: Path) -> str:
@@ -94,11 +79,11 @@ def refusal(text: str) -> str:
         )
     if "!quant." in text:
         return "expected elements of plain types, got quantised ones (!quant); fix: dequantise them"
-    if match := _CALLBACK.search(text):
+    if match := re.search(r"\bxla\w*_python_\w*callback\b", text):
         return (
             f"it calls back into the Python process that made it ({match[0]}), so no other process can run it"
         )
-    if (match := _PARTITIONS.search(text)) and int(match[1]) > 1:
+    if (match := re.search(r"mhlo\.num_partitions = (\d+)", text)) and int(match[1]) > 1:
         return f"it is divided among {match[1]} devices and a worker has one; fix: lower it for one device"
     return ""
 
@@ -111,12 +96,14 @@ def readback(text: str) -> dict[str, str]:
     """
     precisions: set[str] = set()
     types: set[str] = set()
-    for product in _PRODUCT.findall(text):
-        listed = _PRECISION.search(product)
-        precisions.update((_LEVEL.findall(listed[1]) if listed else []) or ["DEFAULT"])
+    for product in re.findall(r"\"?stablehlo\.(?:dot_general|dot|convolution)\b.*", text):
+        # dot and dot_general have `precision = [A, B]`, convolution `precision_config = [#stablehlo<precision A>`.
+        listed = re.search(r"precision(?: = \[|_config = \[)([^\]]*)\]", product)
+        levels = re.findall(r"\b(DEFAULT|HIGHEST|HIGH)\b", listed[1]) if listed else []
+        precisions.update(levels or ["DEFAULT"])
         types.update(_TYPE.findall(product))
     if not types:
-        results = _RETURN.search(text)
+        results = re.search(r"^    return .*? : (.*)$", text, re.MULTILINE)
         types.update(_TYPE.findall(results[1]) if results else [])
     return {"precision": "+".join(sorted(precisions)), "dtype": "+".join(sorted(types))}
 
@@ -131,7 +118,7 @@ def source_lines(text: str) -> list[str | None] | None:
     aliases = {match[1]: match[2] for line in lines if (match := _DEFINED.match(line))}
     sources = [
         _resolved(used[1], aliases, frozenset())
-        if not _DEFINED.match(line) and (used := _USED.search(line))
+        if not _DEFINED.match(line) and (used := re.search(r"\bloc\((.*)\)\s*$", line))
         else None
         for line in lines
     ]
@@ -180,7 +167,7 @@ def place(location: str) -> str:
     >>> place('loc("jit(f)/add"("/home/x/softmax.py":12:4))')
     'x/softmax.py:12'
     """
-    match = _FILE.search(location)
+    match = re.search(r'"([^"]+)":(\d+):\d+', location)
     return f"{short_path(match[1])}:{match[2]}" if match else ""
 
 
@@ -188,7 +175,7 @@ def _resolved(location: str, aliases: dict[str, str], seen: frozenset[str]) -> s
     """Return the first file of a location or of the locations that it refers to."""
     if file := place(location):
         return file
-    for alias in _ALIAS.findall(location):
+    for alias in re.findall(r"#loc\d*", location):
         if alias in aliases and alias not in seen:
             source = _resolved(aliases[alias], aliases, seen | {alias})
             if source:
@@ -207,7 +194,7 @@ def readable(text: str) -> str:
     In hexadecimal, LLVM of 2025 printed them as bits (jaxlib 0.7.1, TensorFlow 2.21), and the next prints and reads
     bytes.
     """
-    return _BITS.sub(_spelled_out, text)
+    return re.sub(r'dense<"0x([0-9A-Fa-f]+)"> : tensor<((?:\d+x)+)i1>', _spelled_out, text)
 
 
 def _spelled_out(match: re.Match) -> str:
@@ -224,10 +211,11 @@ def _spelled_out(match: re.Match) -> str:
 
 def with_chlo_erf(text: str) -> str:
     """Return the program with CHLO's error function in place of the custom call that torch_xla emits for it."""
-    return _ERF.sub(r"chlo.erf \1 : \2 -> \3", text)
+    call = r"stablehlo\.custom_call @mhlo\.erf\((%[\w#]+)\)(?: \{.*\})? : \((tensor<\S+>)\) -> (tensor<\S+>)"
+    return re.sub(call, r"chlo.erf \1 : \2 -> \3", text)
 
 
 def with_custom_erf(text: str) -> str:
     """Return the program with the custom call of the error function that all releases of XLA know, not CHLO's."""
     call = r"stablehlo.custom_call @mhlo.erf(\1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (\2) -> \3"
-    return _CHLO_ERF.sub(call, text)
+    return re.sub(r"chlo\.erf (%[\w#]+) : (tensor<\S+>) -> (tensor<\S+>)", call, text)

@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -97,9 +98,9 @@ def is_scalar(value: object) -> bool:
     return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
-def largest(dtype: np.dtype) -> float:
-    """Return the largest finite number of a floating-point type."""
-    return float(np.finfo(dtype).max if dtype.kind == "f" else ml_dtypes.finfo(dtype).max)
+def finfo(dtype: np.dtype) -> Any:
+    """Return the limits of a floating-point type, see `numpy.finfo`."""
+    return np.finfo(dtype) if dtype in (np.float16, np.float32, np.float64) else ml_dtypes.finfo(dtype)
 
 
 def integer_range(dtype: np.dtype) -> tuple[int, int]:

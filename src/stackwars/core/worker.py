@@ -99,29 +99,11 @@ class Commands:
 
     # A program's text, by an XLA whose bindings read it
 
-    def graph(self, path: str) -> dict[str, Any]:
-        """Return the program of a file in generic form, and facts of every operation of its functions."""
+    def read(self, how: str, path: str) -> Any:
+        """Return what a function of `mlir` returns for the bytes of a file: generic, pretty, anonymous or from_hlo."""
         from stackwars.core import mlir
 
-        return mlir.generic(mlir.read(Path(path).read_bytes()))
-
-    def pretty(self, path: str) -> str:
-        """Return the program of a file in the short form of its dialects."""
-        from stackwars.core import mlir
-
-        return str(mlir.read(Path(path).read_bytes()))
-
-    def anonymous(self, path: str) -> str:
-        """Return the program of a file without names, locations and weights."""
-        from stackwars.core import mlir
-
-        return mlir.anonymous(mlir.read(Path(path).read_bytes()))
-
-    def stablehlo(self, path: str) -> str:
-        """Return the StableHLO text of the module of a file that XLA dumped as a proto."""
-        from stackwars.core import mlir
-
-        return mlir.from_hlo(Path(path).read_bytes())
+        return getattr(mlir, how)(Path(path).read_bytes())
 
     def portable(self, path: str, output: str) -> str:
         """Write the program of a file as a portable artifact; return the version of StableHLO that it is in."""
@@ -241,14 +223,14 @@ class Commands:
         self._evaluator = self._evaluator or evaluate.Evaluator(self._compiler)
         return self._evaluator.run(json.loads(Path(path).read_text()))
 
-    def interpret(self, path: str, arguments: list[str], folder: str) -> int:
-        """Evaluate the program of a file by the StableHLO interpreter; write its results, return how many."""
+    def interpret(self, path: str, arguments: list[str], folder: str) -> dict[str, int]:
+        """Evaluate the program of a file by the StableHLO interpreter; write its results, return their number."""
         from stackwars.core import mlir
 
         results = mlir.interpret(Path(path).read_text(), [types.load(Path(one)) for one in arguments])
         for number, array in enumerate(results):
             types.save(Path(folder, f"{number}.npy"), array)
-        return len(results)
+        return {"results": len(results)}
 
     def _compiler(self, options: dict[str, Any]) -> Any:
         """Return the compiler with further options."""

@@ -23,7 +23,7 @@ from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import fixed
 from stackwars.core.types import plain
 from stackwars.explain.answer import Variant
-from stackwars.explain.trials import CALLS, judged
+from stackwars.explain.reduction import CALLS, judged
 
 BASE = "base"
 SAME = 1e-4

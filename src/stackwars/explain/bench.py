@@ -24,8 +24,8 @@ from stackwars.core.ratio import LEVEL, Estimate, is_within
 from stackwars.core.types import as_type
 from stackwars.explain.answer import NO_GAP, NOT_SEPARABLE, Interval, Share
 from stackwars.explain.hybrids import CutProgram, Node
-from stackwars.explain.kept import digest
 from stackwars.explain.matching import Class, match
+from stackwars.explain.task import digest
 
 WALL, CPU = "wall", "cpu"
 LEAST_ROUNDS = 6
@@ -235,13 +235,12 @@ class Bench:
     programs: dict[str, CutProgram] = field(default_factory=dict)
     """A and B."""
 
-    def load(self, name: str, program: CutProgram) -> str:
-        """Compile a program and give it its arguments; return its name."""
+    def load(self, name: str, program: CutProgram) -> None:
+        """Compile a program and give it its arguments."""
         if name in ("A", "B"):
             self.programs[name] = program
         self.worker.load(name, program.text)
         self.worker.bind(name, self.arrays.place(self.worker, program.arguments))
-        return name
 
     def restore(self) -> None:
         """Load A and B again, in a process that replaces one that crashed or hung."""
@@ -273,28 +272,21 @@ class Bench:
         seconds = sum(float(rounds.wall_ns[0]) for rounds in times.values()) / 1e9
         self.least = max(1, min(LEAST_ROUNDS, int(3.0 / seconds)))
 
-    def measure_share(self, name: str, seconds: float) -> ClosedShare:
-        """Return the share of the gap that a program closes; A and B are timed beside it."""
-        names = ["A", "B", name]
-        times = self.time(names, seconds)
-        for attempt in range(3):
-            found = share(*(times[program] for program in names), self.clock)
-            # An uncertain share is timed again, twice at most.
-            if attempt == 2 or found.error <= 0.1:
-                break
-            again = self.time(names, seconds)
-            times = {
-                program: Times(*map(np.concatenate, zip(times[program], again[program], strict=True)))
-                for program in names
-            }
-        return found
-
     def hybrid_share(self, hybrid: CutProgram, seconds: float) -> ClosedShare:
-        """Return the share of the gap that a hybrid closes; the program is dropped."""
+        """Return the share of the gap that a hybrid closes, timed beside A and B; the program is dropped."""
+        names = ["A", "B", "hybrid"]
+        times: dict[str, list[Times]] = {name: [] for name in names}
         self.load("hybrid", hybrid)
-        found = self.measure_share("hybrid", seconds)
+        # An uncertain share is timed again, twice at most.
+        for _ in range(3):
+            for name, found in self.time(names, seconds).items():
+                times[name].append(found)
+            a, b, tried = (Times(*map(np.concatenate, zip(*times[name], strict=True))) for name in names)
+            result = share(a, b, tried, self.clock)
+            if result.error <= 0.1:
+                break
         self.worker.drop("hybrid")
-        return found
+        return result
 
     def alone(self, parts: Sequence[CutProgram], seconds: float) -> list[CallTime | None]:
         """Return the time of a region in A and in B, interleaved; None of a side that does nothing."""

@@ -31,9 +31,9 @@ from stackwars.core.program_text import refusal
 from stackwars.core.types import element
 from stackwars.explain import capture_hook, console, files
 from stackwars.explain.answer import Rate
-from stackwars.explain.files import SUFFIXES, BadInput
+from stackwars.explain.files import SUFFIXES, BadInput, plain_arguments
 from stackwars.explain.regions import flops, peak_gflops, ran, with_peak
-from stackwars.explain.task import Settings, plain_arguments
+from stackwars.explain.task import Settings
 
 MOST = 8
 """Modules that are timed: those with the most operations times calls."""

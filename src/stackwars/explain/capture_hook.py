@@ -77,7 +77,9 @@ def plain(array):
     """Return an array with a type that NumPy itself has: narrow floats in float32, narrow integers in int8."""
     import numpy as np
 
-    array = np.ascontiguousarray(getattr(array, "_base_array", array))
+    array = np.asarray(
+        getattr(array, "_base_array", array), order="C"
+    )  # ascontiguousarray gives a scalar an axis
     if array.dtype.isbuiltin == 1:
         return array
     return array.astype(np.float32 if "float" in array.dtype.name else np.int8)

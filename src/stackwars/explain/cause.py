@@ -23,7 +23,7 @@ from stackwars.core.program import Graph, GraphError, Program
 from stackwars.core.types import ElementTypeError
 from stackwars.explain import answer as answers
 from stackwars.explain import compiler_gap, matching
-from stackwars.explain.answer import CAUSE, DIFFERENT, FAILED, NOT_SEPARABLE, SPREAD, Cause, Share
+from stackwars.explain.answer import Cause, Share
 from stackwars.explain.bench import (
     CPU,
     Arrays,
@@ -38,10 +38,20 @@ from stackwars.explain.bench import (
     robust_time,
 )
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.regions import CauseRegions
-from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE, Findings, Retimed, Search, merged, retime
-from stackwars.explain.task import Task
+from stackwars.explain.search import (
+    ENOUGH,
+    MOST_KINDS,
+    MOST_SHARE,
+    Choice,
+    CostSearch,
+    Findings,
+    Retimed,
+    Search,
+    merged,
+    retime,
+)
+from stackwars.explain.task import Kept, Task, digest
 
 Say = Callable[[str], None]
 
@@ -64,8 +74,8 @@ def find(task: Task, say: Say, kept: Kept | None = None, make: type[Finder] | No
     finder = (make or Finder)(task, say, kept or Kept())
     try:
         if missing := next((p.missing for p in (task.a, task.b) if p and p.missing), ""):
-            raise Verdict(FAILED, missing)
-        found = finder.run() if task.b or make else compiler_gap.find(task, say, finder.kept)
+            raise Verdict(answers.FAILED, missing)
+        found = finder.run() if task.b or make else compiler_gap.GapFinder(task, say, finder.kept).run()
     except Verdict as early:
         found = replace(finder.cause, verdict=early.verdict, detail=early.detail)
     except (Failed, GraphError, ElementTypeError) as error:
@@ -86,7 +96,7 @@ def pair(reader: Worker, graphs: tuple[Graph, Graph], arrays: Arrays, folder: Pa
     """
     arrays.evaluated, classes = matched(reader, graphs, arrays.arguments, folder)
     if differ := matching.unmatched_results(classes, tuple(graph.results for graph in graphs)):
-        raise Verdict(DIFFERENT, differ)
+        raise Verdict(answers.DIFFERENT, differ)
     return Hybrids(graphs, classes)
 
 
@@ -108,11 +118,14 @@ def check_results(bench: Bench, graphs: tuple[Graph, Graph], is_plain: bool) -> 
             if not (differ := matching.results_differ(expected, worker.call("B"))):
                 break
     if differ:
-        raise Verdict(DIFFERENT, differ)
+        raise Verdict(answers.DIFFERENT, differ)
 
 
 class Finder:
     """One search between two programs; `cause` has what is known so far."""
+
+    processes = 5
+    """Fresh processes that decide; twice as many if the share of a cause is near ENOUGH."""
 
     def __init__(self, task: Task, say: Say, kept: Kept) -> None:
         self.task, self.settings, self.say, self.kept = task, task.settings, say, kept
@@ -134,7 +147,7 @@ class Finder:
             graphs = tuple(reader.graph(program.text) for program in self.programs)
             for graph in graphs:
                 if op := unsupported(graph):
-                    raise Verdict(FAILED, f"{op.name} has a result that is no tensor of known extents")
+                    raise Verdict(answers.FAILED, f"{op.name} has a result that is no tensor of known extents")
             self.say(f"operations {[len(graph.ops) for graph in graphs]}")
             bench, retimed = self._gap(worker, graphs)
             graphs = graphs if self.programs[A] is self.task.a else graphs[::-1]
@@ -198,9 +211,9 @@ class Finder:
         if is_noisy or 1 / 1.3 < ratio < 1.3:
             retimed = self._retime(bench)
             bound = self.settings.bound
-            if gap_verdict(retimed.ratio(), bound) == NOT_SEPARABLE:
+            if gap_verdict(retimed.ratio(), bound) == answers.NOT_SEPARABLE:
                 by_cpu = retimed.by(CPU)
-                if gap_verdict(by_cpu.ratio(), bound) != NOT_SEPARABLE:
+                if gap_verdict(by_cpu.ratio(), bound) != answers.NOT_SEPARABLE:
                     self.say("the machine is busy: by the processor's time")
                     retimed, bench.clock = by_cpu, CPU
             self._note_times(retimed)
@@ -219,12 +232,12 @@ class Finder:
         clock, is_noisy = choose_clock(times)
         return clock, is_noisy, *(robust_time(times[name], clock) / 1e6 for name in "AB")
 
-    def _retime(self, bench: Bench, cause: CutProgram | None = None, processes: int = 5) -> Retimed:
+    def _retime(self, bench: Bench, cause: CutProgram | None = None, factor: int = 1) -> Retimed:
         programs = {**bench.programs, **({"cause": cause} if cause else {})}
         # Twice the seconds of other programs: all rounds of a process share its layout of memory.
         seconds = 2 * self.settings.seconds
         times = retime(bench, programs, seconds, self.settings.limits, self.kept)
-        return Retimed(list(islice(times, processes)), bench.clock)
+        return Retimed(list(islice(times, factor * self.processes)), bench.clock)
 
     def _note_times(self, retimed: Retimed) -> None:
         ratio = retimed.ratio()
@@ -237,7 +250,7 @@ class Finder:
     # The answer.
 
     inconsistent = (
-        NOT_SEPARABLE,
+        answers.NOT_SEPARABLE,
         "not separable: values matched only on these inputs: a program of both sides is faster than either",
     )
     """The answer if regions close more than the gap."""
@@ -250,7 +263,7 @@ class Finder:
             if findings.is_uncertain and not findings.choices:
                 self._note_times(retimed)
                 return (
-                    NOT_SEPARABLE,
+                    answers.NOT_SEPARABLE,
                     "not separable from noise on this machine: what regions close is uncertain",
                 )
             return self._spread(findings, retimed)
@@ -261,7 +274,7 @@ class Finder:
             retimed = self._retime(bench, cause)
             closed = self._closed(findings, retimed)
             if closed.low < ENOUGH <= closed.high and not search.out_of_time():
-                retimed = self._retime(bench, cause, processes=10).clearest("cause")
+                retimed = self._retime(bench, cause, factor=2).clearest("cause")
                 closed = self._closed(findings, retimed)
             # Too wide an interval to put anything back for it.
             is_vague = closed.high >= ENOUGH and closed.high - closed.low > 0.4
@@ -275,10 +288,10 @@ class Finder:
             self.say(f"more than the gap: {format_share(closed)}")
             return self.inconsistent
         if closed.low <= 0 or closed.share > MOST_SHARE:
-            return NOT_SEPARABLE, "not separable from noise: what regions close is uncertain"
+            return answers.NOT_SEPARABLE, "not separable from noise: what regions close is uncertain"
         if closed.high < ENOUGH:
             return self._spread(findings, retimed)
-        return CAUSE, self._explain(search, findings, retimed, closed)
+        return answers.CAUSE, self._explain(search, findings, retimed, closed)
 
     def _check_hybrid(self, bench: Bench, cause: CutProgram) -> None:
         """Raise Verdict if the program that closes the gap computes something else."""
@@ -286,7 +299,7 @@ class Finder:
         differ = matching.results_differ(bench.worker.call("A"), bench.worker.call("cause"))
         bench.worker.drop("cause")
         if differ:
-            raise Verdict(FAILED, f"the hybrid that closes the gap has other values: {differ}")
+            raise Verdict(answers.FAILED, f"the hybrid that closes the gap has other values: {differ}")
 
     def _closed(self, findings: Findings, retimed: Retimed) -> Share:
         self._note_times(retimed)
@@ -307,8 +320,65 @@ class Finder:
         count = findings.kinds or sum(row.difference > 0 for row in findings.alone)
         if count < 2:
             closed = f"; it closes {percent(max(findings.curve.values()))}" if findings.curve else ""
-            return NOT_SEPARABLE, f"not separable: {count or 'no'} kind of regions is slower alone{closed}"
+            detail = f"not separable: {count or 'no'} kind of regions is slower alone{closed}"
+            return answers.NOT_SEPARABLE, detail
         detail = f"no single region: the gap is spread over {count} kinds"
         if findings.most < ENOUGH:
             detail += f"; all matched values from {self.programs[B].label} close {percent(findings.most)}"
-        return SPREAD, detail
+        return answers.SPREAD, detail
+
+
+# A difference in a cost that a compilation has: bytes of memory, or seconds of the processor. No call is timed.
+
+
+class CostRegions(CauseRegions):
+    """The regions of a cause of a difference in cost. The share of one is what it closes alone."""
+
+    def _of_choice(self, choice: Choice, *_: object) -> answers.Region:
+        found = self._search.closed([choice])
+        what = answers.LAYOUT if choice.kind.is_layout else answers.OPERATIONS
+        return self._region(choice, what, None, found and found.value)
+
+
+class CostFinder(Finder):
+    """One search between two programs, of which the first has the larger cost."""
+
+    searches: type[CostSearch]
+    _ends: tuple[float, float]
+    """Costs of the programs that hybrids are compared with."""
+    _error = 0.0
+    inconsistent = answers.NOT_DECIDED, "not decided: a program of both sides needs less than either"
+
+    def _search_among(self, bench: Bench, hybrids: Hybrids) -> Search:
+        end = self.start + 0.8 * self.settings.budget_s
+        return self.searches(bench, hybrids, 0.0, end, self.say, self.kept, self._ends, self._error)
+
+    def _decide(self, search: Search, findings: Findings, retimed: Retimed | None) -> tuple[str, str]:
+        if not findings.choices:
+            what, most = f"all regions from {self.programs[B].label} close", findings.most
+            if findings.most >= ENOUGH:
+                what = "the regions that were tried close at most"
+                most = max(findings.curve.values(), default=0.0)
+            return answers.NOT_DECIDED, f"not decided: {what} {percent(most)}"
+        families = {search.hybrids.family(choice.kind) for choice in findings.choices}
+        if len(families) > MOST_KINDS:
+            return answers.SPREAD, f"no single region: the difference is spread over {findings.kinds} kinds"
+        hybrid = search.hybrids.hybrid(findings.classes)
+        self._check_hybrid(search.bench, hybrid)
+        closed = self._confirmed(search, findings, hybrid)
+        if (closed.share if closed.low is None else closed.low) > MOST_SHARE:
+            return self.inconsistent
+        regions = CostRegions(search, self.programs).regions(findings, 0)
+        self.cause = replace(self.cause, closed=closed, regions=regions)
+        return answers.CAUSE, f"{format_share(closed)} of the difference of {self._difference()}"
+
+    def _confirmed(self, search: Search, findings: Findings, hybrid: CutProgram) -> Share:
+        """Return the share that the cause closes.
+
+        :raises Verdict: if that is not decided.
+        """
+        return Share(search.closed(findings.choices).value)
+
+    def _difference(self) -> str:
+        """Return the difference of the costs in words."""
+        raise NotImplementedError

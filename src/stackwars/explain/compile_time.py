@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,13 @@ from stackwars.explain import answer, cause, reproducer
 from stackwars.explain.ablation import DISABLE
 from stackwars.explain.answer import CAUSE, NO_CAUSE, NO_GAP, NOT_DECIDED, NOT_SEPARABLE, SPREAD, Option, Share
 from stackwars.explain.bench import CPU, Bench, CallTime, format_share, gap_detail, gap_verdict
-from stackwars.explain.cause import Finder, Say, Verdict, check_results
-from stackwars.explain.costs import CostFinder, CostSearch
+from stackwars.explain.cause import CostFinder, Finder, Say, Verdict, check_results
 from stackwars.explain.hybrids import A, CutProgram, Hybrids, RegionKind
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.reduction import LITERAL, Reduction, Subset, Subsets, shrink
 from stackwars.explain.regions import MOST_OPS, by_cost, shorten, special
-from stackwars.explain.search import ENOUGH, MOST_KINDS, Findings, Retimed, Search
+from stackwars.explain.search import ENOUGH, MOST_KINDS, CostSearch, Findings, Retimed, Search
 from stackwars.explain.table import COMPILE_S, LONG_S
-from stackwars.explain.task import Task
+from stackwars.explain.task import Kept, Task, digest
 
 FIRST = "module @first {\nfunc.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n}\n"
 """A program that compiles in a moment: what a compiler does once in a process is not counted."""
@@ -96,20 +94,21 @@ def pass_seconds(printed: str) -> dict[str, float]:
     return dict(result.most_common(MOST_RECORDED))
 
 
+@dataclass
 class Compilations:
     """Compilations by one compiler in fresh processes. One that was measured is not repeated."""
 
-    def __init__(self, spec: CompilerSpec, limits: Mapping[str, Any], kept: Kept) -> None:
-        self._spec, self._limits, self._kept = spec, limits, kept
+    spec: CompilerSpec
+    limits: Mapping[str, Any]
+    kept: Kept
+
+    def time(self, text: Text, options: dict[str, Any] | None = None, number: Any = 0) -> CallTime:
+        """Return the ns of compiling a program. Another number measures it again."""
+        key = digest("compiled", self.spec, (text, options or {}), number)
+        return CallTime(*self.kept.once(key, lambda: compiled(self.spec, text, self.limits, options)))
 
     def cpu(self, text: Text, options: dict[str, Any] | None = None, number: Any = 0) -> float:
-        """Return the processor's ns of compiling a program. Another number measures it again."""
-        return self._time((text, options or {}), number).cpu
-
-    def _time(self, variant: Variant, number: Any) -> CallTime:
-        text, options = variant
-        key = digest("compiled", self._spec, variant, number)
-        return CallTime(*self._kept.once(key, lambda: compiled(self._spec, text, self._limits, options)))
+        return self.time(text, options, number).cpu
 
     def rounds(self, variants: Mapping[str, Variant], is_decided: Callable[[Retimed], bool]) -> Retimed:
         """Return rounds in which each program is compiled, until a question is decided or there are MOST_ROUNDS."""
@@ -118,7 +117,7 @@ class Compilations:
         while len(found) < LEAST_ROUNDS or (len(found) < MOST_ROUNDS and not is_decided(Retimed(found, CPU))):
             # In alternating order, and for this question alone: what disturbs a round disturbs all of it.
             order = [*variants][:: -1 if len(found) % 2 else 1]
-            times = {name: self._time(variants[name], (content, len(found))) for name in order}
+            times = {name: self.time(*variants[name], (content, len(found))) for name in order}
             found.append({name: times[name] for name in variants})
         return Retimed(found, CPU)
 
@@ -137,18 +136,18 @@ class Compilations:
             raise Verdict(SPREAD, f"no single region: {words}")
         shares = {flag: found.closed(flag).share for flag in passes}
         ratios = {flag: float(np.mean(found.times(flag)) / np.mean(found.times("A"))) for flag in passes}
-        options = [Option(self._spec.name, flag, ratios[flag], shares[flag]) for flag in passes]
+        options = [Option(self.spec.name, flag, ratios[flag], shares[flag]) for flag in passes]
         return found, sorted(options, key=lambda option: -option.share)
 
     def pass_times(self, text: Text) -> dict[str, float]:
         """Return the seconds of the longest passes by XLA's clock; empty if this compiler does not tell them."""
 
         def measure() -> dict[str, float]:
-            with Worker(self._spec, **self._limits, environ=TELL) as worker:
+            with Worker(self.spec, **self.limits, environ=TELL) as worker:
                 worker.load("program", text)
                 return pass_seconds(worker.log(lines=10_000_000))
 
-        return self._kept.once(digest("passes", self._spec, text), measure) if self._spec.is_xla else {}
+        return self.kept.once(digest("passes", self.spec, text), measure) if self.spec.is_xla else {}
 
     def without_passes(self, text: Text, other: Text) -> dict[str, Variant]:
         """Return the program without each pass that makes it compile longer than another, by the flag that does so.
@@ -157,7 +156,7 @@ class Compilations:
         decides how large the kernels are, and without LLVM's optimisations.
         """
         a, b = self.pass_times(text), self.pass_times(other)
-        least, before = PASS_SHARE * (self.cpu(text) - self.cpu(other)), self._spec.options.get(DISABLE, "")
+        least, before = PASS_SHARE * (self.cpu(text) - self.cpu(other)), self.spec.options.get(DISABLE, "")
         names = (
             [name for name in a if 1e9 * (a[name] - b.get(name, 0.0)) >= least] if a else ["constant_folding"]
         )
@@ -167,7 +166,7 @@ class Compilations:
         if is_code:
             flags.append((f"{LEVEL}=0", {LEVEL: "0"}))
         result = {}
-        for flag, options in flags if self._spec.is_xla else ():
+        for flag, options in flags if self.spec.is_xla else ():
             # Some programs do not compile without a pass.
             with contextlib.suppress(Failed):
                 if self.cpu(text) - self.cpu(text, options) >= least:
@@ -295,6 +294,24 @@ def without(graph: Graph, taken: Iterable[Sequence[Op]]) -> str:
     return graph.part(left, [*graph.arguments, *(value for value in needed if value not in known)], results)
 
 
+def region(program: Program, subsets: Subsets, ops: Sequence[Op], share: float, left: float) -> answer.Region:
+    """Return a group as a region of the answer. share: of the time that it takes; left: ns of compiling without it."""
+    copies, what = Counter(map(_without_numbers, ops)), answer.OPERATIONS
+    alike = {_without_numbers(op): op for op in sorted(ops, key=lambda op: op.work)}
+    ordered = by_cost(CutProgram("", (), tuple((A, op) for op in alike.values())))
+    if subsets.is_constant(ops[0]) and any(op.operands for op in ops):
+        what = answer.COMPUTED
+    elif max(copies.values()) >= MOST_COPIES:
+        what = answer.REPEATED
+    line = program.place(ordered[0].place) if ordered[0].place else ""
+    texts = [shorten(op) for op in ordered[:MOST_OPS]]
+    return answer.Region(
+        *(copies[_without_numbers(ordered[0])], what, round(share, 4), line, line, texts, texts),
+        reason=answer.Reason(sentence=f"with their results as arguments it compiles in {in_seconds(left)}"),
+        differs=special(ordered[0]),
+    )
+
+
 class LongFinder(Finder):
     """One search for what makes a program compile long."""
 
@@ -368,28 +385,13 @@ class LongFinder(Finder):
             raise Verdict(NOT_DECIDED, "not decided: without its operations it still compiles long")
         found, options = self._compilations.confirmed(text, FIRST, by, passes)
         closed, left = found.closed("cause"), float(np.mean(found.times("cause")))
-        regions = [] if name else [self._region(ops, len(taken), left) for ops in taken]
+        regions = []
+        for ops in () if name else taken:
+            share = self._saved([ops]) if len(taken) > 1 else 1.0
+            rest = self._a - share * (self._a - self._b) if len(taken) > 1 else left
+            regions.append(region(self.task.a, self._subsets, ops, share, rest))
         self.cause = replace(self.cause, closed=closed, left_ms=left / 1e6, regions=regions, options=options)
         return f"{format_share(closed)} of {in_seconds(self._a)}{f' with {name}' * bool(name)}"
-
-    def _region(self, ops: Sequence[Op], kinds: int, left: float) -> answer.Region:
-        """Return a group as a region of the answer. left: the ns of compiling without any of so many kinds."""
-        copies, what = Counter(map(_without_numbers, ops)), answer.OPERATIONS
-        alike = {_without_numbers(op): op for op in sorted(ops, key=lambda op: op.work)}
-        ordered = by_cost(CutProgram("", (), tuple((A, op) for op in alike.values())))
-        if self._subsets.is_constant(ops[0]) and any(op.operands for op in ops):
-            what = answer.COMPUTED
-        elif max(copies.values()) >= MOST_COPIES:
-            what = answer.REPEATED
-        share = self._saved([ops]) if kinds > 1 else 1.0
-        left = self._a - share * (self._a - self._b) if kinds > 1 else left
-        line = self.task.a.place(ordered[0].place) if ordered[0].place else ""
-        texts = [shorten(op) for op in ordered[:MOST_OPS]]
-        return answer.Region(
-            *(copies[_without_numbers(ordered[0])], what, round(share, 4), line, line, texts, texts),
-            reason=answer.Reason(sentence=f"with their results as arguments it compiles in {in_seconds(left)}"),
-            differs=special(ordered[0]),
-        )
 
     def _growth(self) -> dict[str, answer.Interval]:
         """Return the power of each size with which the time grows, if three sizes take long enough to tell it."""

@@ -28,11 +28,10 @@ from stackwars.core.types import as_type
 from stackwars.explain import answer, bench
 from stackwars.explain.ablation import LOOSENING, YNN, ablate
 from stackwars.explain.hybrids import CutProgram
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.regions import MOST_OPS, Peak, noun, peak_gflops, ran, rate, sentence, special, texts
 from stackwars.explain.search import ENOUGH, MOST_KINDS, MOST_SHARE
 from stackwars.explain.table import CALL_MS
-from stackwars.explain.task import Task
+from stackwars.explain.task import Kept, Task, digest
 
 ANCHORS = {
     f"stablehlo.{name}"
@@ -122,18 +121,11 @@ class TimedKind:
         return not self.is_refused and bool(np.median(self.times, axis=1).max() < 1e6 * CALL_MS)
 
 
-def find(task: Task, say: Callable[[str], None], kept: Kept) -> answer.Cause:
-    """Return the cause of the gap of program a between two compilers; it is a in the slower one.
+class GapFinder:
+    """One search for the cause of the gap of program a between two compilers, or of its time without another compiler.
 
-    Without another compiler, the cause of its time.
-
-    :raises Failed: if a compiler does not take the program.
+    _specs: the slower compiler first.
     """
-    return _Finder(task, say, kept).run()
-
-
-class _Finder:
-    """One search. specs: the slower compiler first. total: ns of the program in each, in fresh processes."""
 
     def __init__(self, task: Task, say: Callable[[str], None], kept: Kept) -> None:
         self._task, self._say, self._kept = task, say, kept
@@ -141,6 +133,10 @@ class _Finder:
         self._specs: Sequence[CompilerSpec] = [spec for spec in (task.compiler, task.other) if spec]
 
     def run(self) -> answer.Cause:
+        """Return the cause; it is of a in the slower compiler.
+
+        :raises Failed: if a compiler does not take the program.
+        """
         with Worker(self._task.evaluator, **self._settings.evaluator_limits) as evaluator:
             self._graph = evaluator.graph(self._task.a.text)
             arguments = bench.arguments_of(self._task.a, self._graph)

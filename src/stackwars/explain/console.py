@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 from stackwars.core.contention import MAX_OTHER_PROCESSES_SHARE
 from stackwars.core.lines import fold
@@ -30,7 +29,7 @@ from stackwars.explain.answer import (
     Table,
 )
 from stackwars.explain.search import MOST_SHARE
-from stackwars.explain.table import native_gaps as gaps_of_natives
+from stackwars.explain.table import native_gaps
 from stackwars.explain.task import COMPILE, MEMORY, TIME
 
 WIDTH = 76
@@ -59,34 +58,19 @@ def grids(table: Table) -> list[str]:
 def below(table: Table) -> list[str]:
     """Return the sentences that stand below the table."""
     differ = [f"{table.differ}."] if table.differ else []
+    natives = [f"{native_text(*pair)}." for pair in native_gaps(table.cells, table.bound)]
     return [
-        *(judged(table), *busy(table), *differ, *slow_everywhere(table)),
+        *(judged(table), *busy(table), *differ, *natives),
         *(*peaks(table), *notes(table), *not_tried(table)),
     ]
 
 
-class NativeGap(NamedTuple):
-    """A framework without StableHLO that is faster than every compiler. ratio: of the best compiler's time."""
-
-    ratio: float
-    sentence: str
-
-
-def native_gaps(table: Table) -> list[NativeGap]:
-    """Return the frameworks that are faster than every program in every compiler by more than the bound."""
-    return [
-        NativeGap(
-            best.ms / native.ms,
-            f"Slow in every StableHLO compiler tried: the fastest takes {ratio(best.ms / native.ms)} times as long as "
-            f"{display_name(native.program)} ({milliseconds(best.ms)} and {milliseconds(native.ms)} ms)",
-        )
-        for best, native in gaps_of_natives(table.cells, table.bound)
-    ]
-
-
-def slow_everywhere(table: Table) -> list[str]:
-    """Return a sentence about each framework without StableHLO that is faster than every compiler."""
-    return [f"{gap.sentence}." for gap in native_gaps(table)]
+def native_text(best: Cell, native: Cell) -> str:
+    """Return that a framework without StableHLO is faster than every program in every compiler."""
+    return (
+        f"Slow in every StableHLO compiler tried: the fastest takes {ratio(best.ms / native.ms)} times as long as "
+        f"{display_name(native.program)} ({milliseconds(best.ms)} and {milliseconds(native.ms)} ms)"
+    )
 
 
 def display_name(label: str) -> str:
@@ -200,7 +184,10 @@ def cause_text(cause: Cause) -> str:
         moved,
         *map(region_text, cause.regions[:MOST_REGIONS]),
         f"And {kinds - MOST_REGIONS} more kinds: see the page." * (kinds > MOST_REGIONS),
-        *(option_text(option, cause) for option in cause.options[:1]),
+        *(
+            f"With {one.flag} {one.compiler} takes {ratio(one.ratio)}x the time, {option_share(one, cause)}."
+            for one in cause.options[:1]
+        ),
         *compiling_text(cause),
     ]
     return head + " ".join(filter(None, parts))
@@ -285,12 +272,6 @@ def region_text(region: Region) -> str:
 def _sentence(text: str) -> str:
     """Return a clause as a further sentence, behind a space."""
     return f" {text[0].upper()}{text[1:].rstrip('.')}." if text else ""
-
-
-def option_text(option: Option, cause: Cause) -> str:
-    """Return how much of a gap between compilers, or of a time, an option of one of them closes."""
-    took = f"{ratio(option.ratio)}x the time, {option_share(option, cause)}"
-    return f"With {option.flag} {option.compiler} takes {took}."
 
 
 def option_share(option: Option, cause: Cause) -> str:
@@ -385,8 +366,12 @@ def grid(table: Table) -> list[str]:
 
 def blocks(names: Sequence[str], texts: dict[str, list[str]]) -> list[str]:
     """Return columns with the names of their rows, in as many blocks as the width needs, without rows of "-" alone."""
-    first, result = max(map(len, names)), []
-    for block in _blocks({column: max(map(len, rows)) for column, rows in texts.items()}, first):
+    first, left, result = max(map(len, names)), list(texts), []
+    taken = {column: len(GAP) + max(map(len, rows)) for column, rows in texts.items()}
+    while left:
+        fitting = (n for n in range(1, len(left) + 1) if first + sum(taken[name] for name in left[:n]) <= WIDTH)
+        most = max(fitting, default=1)
+        block, left = left[:most], left[most:]
         rows = [
             row
             for row in zip(names, *(texts[column] for column in block), strict=True)
@@ -447,17 +432,6 @@ def buffer_text(buffer: Buffer) -> str:
     made = f" of {buffer.operation}" if buffer.operation else ""
     line = f" ({buffer.line})" if buffer.line else ""
     return f"{size(buffer.bytes)} {buffer.kind} {buffer.shape}{made}{line}"
-
-
-def _blocks(widths: dict[str, int], first: int) -> Iterator[list[str]]:
-    block: list[str] = []
-    for column, width in widths.items():
-        used = first + sum(len(GAP) + widths[name] for name in block)
-        if block and used + len(GAP) + width > WIDTH:
-            yield block
-            block = []
-        block = [*block, column]
-    yield block
 
 
 def calls_lines(answer: Answer) -> list[str]:

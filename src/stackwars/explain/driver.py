@@ -27,21 +27,9 @@ from stackwars.core.program_text import refusal
 from stackwars.explain import answer as answers
 from stackwars.explain import bundle, cause, compile_time, console, fault, memory, page, parting
 from stackwars.explain import table as tables
-from stackwars.explain.answer import (
-    FAILED,
-    NATIVE,
-    NOT_LOCATED,
-    Answer,
-    Cause,
-    Cell,
-    Fault,
-    Parting,
-    Question,
-    Table,
-)
-from stackwars.explain.headline import headline
-from stackwars.explain.kept import Kept, digest
-from stackwars.explain.task import COMPILE, MEMORY, TIME, Lower, Settings, Task
+from stackwars.explain.answer import Answer, Cause, Cell, Fault, Parting, Question, Table
+from stackwars.explain.page import headline
+from stackwars.explain.task import COMPILE, MEMORY, TIME, Kept, Lower, Settings, Task, digest
 
 VERSION = 2
 """Number of the protocol by which steps are done; another one redoes all of them."""
@@ -216,8 +204,8 @@ class Explanation:
         shared = (self.settings.seconds, self.settings.timeout_s, self.settings.memory_cap_gib)
         if self.settings.ask != TIME:
             shared = (*shared, self.settings.ask)
+        programs = [(self._keys[program.label], judged_by[program.label]) for program in self.programs]
         for spec in self.compilers:
-            programs = [(self._keys[program.label], judged_by[program.label]) for program in self.programs]
             key = digest(VERSION, spec, programs, shared)
             yield spec.name, self._kept.answer(Column, key, partial(self._column, spec, expected), _has_error)
         for name, worker in self.natives.items():
@@ -262,11 +250,11 @@ class Explanation:
     def _native(self, name: str, worker: Worker, expected: Expected) -> Column:
         """Try a framework without StableHLO."""
         if outcome := self.unavailable.get(name):
-            return Column([tables.cell(name, NATIVE, Checked(outcome))], {})
+            return Column([tables.cell(name, answers.NATIVE, Checked(outcome))], {})
         with worker:
             program = worker.program
             checked = outcomes(worker, [program], {program.label: expected}, self.settings.seconds)
-            return Column([tables.cell(name, NATIVE, checked[program.label])], _versions(worker))
+            return Column([tables.cell(name, answers.NATIVE, checked[program.label])], _versions(worker))
 
     # Searches
 
@@ -301,8 +289,8 @@ class Explanation:
             return search(question.kind, task, folder, self.unavailable.get(self.evaluator.name))
 
         result = self._kept.answer(kind, key, made, _is_broken)
-        if question.other == NATIVE:
-            result = replace(result, b=question.b, other=NATIVE)
+        if question.other == answers.NATIVE:
+            result = replace(result, b=question.b, other=answers.NATIVE)
         answers.write(folder / f"{question.kind}.json", result)
         return result
 
@@ -325,7 +313,7 @@ class Explanation:
             key = digest(VERSION, "parting", keys, self.evaluator, replace(self.settings, questions=0))
             self.say(f"\nsearching where {pair[0].label} and {other.label} part")
             found = self._kept.answer(Parting, key, partial(self._parted, pair), _is_broken)
-            if found.verdict != NOT_LOCATED:
+            if found.verdict != answers.NOT_LOCATED:
                 break
         if found:
             yield found
@@ -333,7 +321,7 @@ class Explanation:
     def _parted(self, pair: tuple[Program, Program]) -> Parting:
         return searched(
             partial(parting.find, pair, self.evaluator, self.settings, self.say),
-            Parting(*(program.label for program in pair), FAILED),
+            Parting(*(program.label for program in pair), answers.FAILED),
             self.unavailable.get(self.evaluator.name),
             self.say,
         )
@@ -361,11 +349,11 @@ def search(kind: str, task: Task, folder: Path, unavailable: Outcome | None = No
     with (folder / LOG).open("w") as log:
         say = partial(print, file=log, flush=True)
         if kind == "fault":
-            failed = Fault(task.name, task.a.label, task.compiler.name, task.suspect, FAILED)
+            failed = Fault(task.name, task.a.label, task.compiler.name, task.suspect, answers.FAILED)
             return searched(partial(fault.find, task, folder, say), failed, unavailable, say)
         b, other = task.b and task.b.label, task.other and task.other.name
         sides = (task.compiler.name, task.a.label, b, other)
-        failed = Cause(task.name, *sides, FAILED, "", ask=task.settings.ask)
+        failed = Cause(task.name, *sides, answers.FAILED, "", ask=task.settings.ask)
         find = {MEMORY: memory.find, COMPILE: compile_time.find}.get(task.settings.ask, cause.find)
         return searched(partial(find, task, say, Kept(folder)), failed, unavailable, say)
 
@@ -422,7 +410,7 @@ def _has_error(column: Column) -> bool:
 
 
 def _is_broken(found: Cause | Fault | Parting) -> bool:
-    return found.verdict == FAILED and found.detail.startswith((BROKEN, Status.ERROR))
+    return found.verdict == answers.FAILED and found.detail.startswith((BROKEN, Status.ERROR))
 
 
 def expected_digest(expected: Expected) -> str:

@@ -25,14 +25,10 @@ from stackwars.explain import reproducer
 from stackwars.explain.ablation import DISABLE, ablate, cures
 from stackwars.explain.answer import NOT_REDUCED, REDUCED, RIGHT, Fault, failed
 from stackwars.explain.bench import arguments_of
-from stackwars.explain.reduction import WHILE, Reduction, Subset, smallest_sizes
+from stackwars.explain.reduction import WHILE, Reduction, Subset, Trial, Trials, smallest_sizes
 from stackwars.explain.regions import MOVES
 from stackwars.explain.task import Task
-from stackwars.explain.trials import Trial, Trials
 
-CONTRACTED = "multiplications contracted into fused multiply-adds"
-HANG_S = 20.0
-"""Seconds of a command of a program that hangs."""
 SIZES_SHARE, OPERATIONS_SHARE = 0.4, 0.7
 """Shares of the budget after which sizes, and operations, are no longer made fewer."""
 
@@ -63,10 +59,8 @@ class FaultyPart:
 class FaultSearch:
     """Makes a program with a fault smaller. task: of the program. suspect, evaluator: workers of its compilers."""
 
-    tries = 0
-    """Number of tries of the whole program."""
-
     def __init__(self, task: Task, suspect: Worker, evaluator: Worker) -> None:
+        self.tries = 0  # of the whole program
         self._task, self._suspect, self._evaluator = task, suspect, evaluator
         self._start = time.monotonic()
 
@@ -198,7 +192,8 @@ def find(task: Task, folder: Path, say: Callable[[str], None] = print) -> Fault:
 
 
 def _find(task: Task, fault: Fault, folder: Path, say: Callable[[str], None]) -> Fault:
-    timeout_s = HANG_S if task.suspect == Status.TIMEOUT else task.settings.timeout_s
+    # Each command of a program that hangs takes this long.
+    timeout_s = 20.0 if task.suspect == Status.TIMEOUT else task.settings.timeout_s
     cap = task.settings.memory_cap_gib
     with (
         Worker(task.compiler, timeout_s=timeout_s, cap_gib=cap) as suspect,
@@ -238,7 +233,7 @@ def _find(task: Task, fault: Fault, folder: Path, say: Callable[[str], None]) ->
         rows = ablate(task.compiler, text, values, part.trial.expected, seconds=0, **limits)
     fault = replace(fault, ablation=rows, cures=cures(rows))
     if is_contracted(part.operations, part.trials.subsets.graph.types, fault.cures):
-        fault = replace(fault, detail=CONTRACTED)
+        fault = replace(fault, detail="multiplications contracted into fused multiply-adds")
     return _reproduced(task, fault, part, text, folder, timeout_s)
 
 
@@ -266,21 +261,20 @@ def _described(task: Task, fault: Fault, part: FaultyPart, before: int) -> Fault
     """Return the fault with what is left of the program, which had so many operations before."""
     types, ops = part.trials.subsets.graph.types, part.operations
     places = [part.program.place(op.place) for op in ops if op.place]
+
+    def listed(values: Sequence[int]) -> str:
+        return ", ".join(types[value] for value in values)
+
     return replace(
         fault,
         verdict=REDUCED,
         operations=[before, part.count],
-        region=[_operation(op, types) for op in ops],
+        region=[f"{op.name} : ({listed(op.operands)}) -> {listed(op.results)}" for op in ops],
         lines=list(dict.fromkeys(place for place in places if place)),
         shapes=dict(part.program.sizes) if part.program.sizes != task.a.sizes else {},
         error=part.trial.outcome.detail,
         judge=part.trial.expected.judge if part.trial.expected else "",
     )
-
-
-def _operation(op: Op, types: Mapping[int, str]) -> str:
-    operands, results = (", ".join(types[value] for value in values) for values in (op.operands, op.results))
-    return f"{op.name} : ({operands}) -> {results}"
 
 
 def _reproduced(task: Task, fault: Fault, part: FaultyPart, text: str, folder: Path, timeout_s: float) -> Fault:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +14,14 @@ from stackwars.core import documents, program_text
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.compilers import ARTIFACT
 from stackwars.core.outcome import Failed, Status
-from stackwars.core.program import Graph, GraphError, Program
+from stackwars.core.program import Argument, Graph, GraphError, Program, fixed
 from stackwars.core.types import dtype, integer_range, is_float, read_npz, shape
-from stackwars.explain.task import TIME, plain_arguments
+from stackwars.explain.task import TIME
 
 SEED = 2025
+INTEGERS = 8
+"""Integers of arguments without values are below this in the first set of inputs, and scalars in both: they may be the
+bound of a loop. Others cover their type's range in the second set."""
 MOST_NAME = 80
 """Bytes of a program's name: a question's folder has two of them."""
 SUFFIXES = (".mlir", ".mlir.gz", ".mlirbc")
@@ -207,3 +212,68 @@ def _class(kind: np.dtype) -> str:
     """Return the letter of a type's class: NumPy has another for bfloat16 and the like."""
     name = np.dtype(kind).name
     return "f" if is_float(kind) else name[0] if name.startswith(("int", "uint")) else np.dtype(kind).kind
+
+
+# Values of arguments
+
+
+def plain_arguments(
+    graph: Graph, inputs: Mapping[str, np.ndarray], seed: int, recorded: Sequence[dict[str, Any]] = ()
+) -> tuple[Argument, ...]:
+    """Return the arguments of a program that comes without a list of them.
+
+    inputs: their values by name, arg0 or arr_0, see `check_inputs`; values are drawn by the seed without any.
+    recorded: what is known of the values of each in a call, see `drawn_like`.
+    """
+    kinds = [graph.types[value] for value in graph.arguments]
+    known = recorded if len(recorded) == len(kinds) else [{}] * len(kinds)
+    result = []
+    for number, (kind, facts) in enumerate(zip(kinds, known, strict=True)):
+        array = inputs.get(f"arg{number}", inputs.get(f"arr_{number}"))
+        if array is not None:
+            result.append(fixed(array.astype(dtype(kind), copy=False), f"{number} {kind}"))
+        elif facts.keys() & {"values", "mean"}:
+            # Equal arrays of the call stay equal.
+            draw = partial(drawn_like, facts, shape(kind), dtype(kind), seed)
+            result.append(Argument(f"{facts['digest']} {kind}", draw))
+        else:
+            draw = partial(drawn, shape(kind), dtype(kind), number, seed)
+            result.append(Argument(f"{number} {kind}", draw))
+    return tuple(result)
+
+
+def drawn_like(
+    facts: Mapping[str, Any], extents: tuple[int, ...], kind: np.dtype, seed: int, which: int = 0
+) -> np.ndarray:
+    """Return random values like those of an array in a set of inputs.
+
+    facts: {"digest"}, and {"values"}, which are the same in all sets, or {"mean", "std", "min", "max"}.
+    """
+    if "values" in facts:
+        return np.array(facts["values"]).astype(kind).reshape(extents)
+    rng = np.random.default_rng([seed + which, int(facts["digest"], 16)])
+    if kind == np.bool_:
+        return rng.random(extents) < facts["mean"]
+    low, high = facts["min"], facts["max"]
+    if is_float(kind):
+        return np.clip(rng.normal(facts["mean"], facts["std"], extents), low, high).astype(kind)
+    of = np.int64 if low < 0 else np.uint64
+    return rng.integers(low, high, extents, dtype=of, endpoint=True).astype(kind)
+
+
+def drawn(extents: tuple[int, ...], kind: np.dtype, number: int, seed: int, which: int = 0) -> np.ndarray:
+    """Return random values for the argument of this number in a set of inputs."""
+    rng = np.random.default_rng([seed + which, number])
+    if kind == np.bool_:
+        return rng.random(extents) < 0.5
+    if is_float(kind):
+        return rng.standard_normal(extents).astype(kind)
+    if kind.kind == "c":
+        return (rng.standard_normal(extents) + 1j * rng.standard_normal(extents)).astype(kind)
+    if which == 0 or not extents:
+        # Every integer type has these, of 2 bits too.
+        return rng.integers(0, min(INTEGERS, integer_range(kind)[1] + 1), extents).astype(kind)
+    low, high = integer_range(kind)
+    return rng.integers(low, high, extents, dtype=np.uint64 if low == 0 else np.int64, endpoint=True).astype(
+        kind
+    )

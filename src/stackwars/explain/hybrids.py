@@ -164,26 +164,42 @@ class Hybrids:
         """Return the program that computes the targets. choice: the side that computes a class. cuts: values that are
         arguments of it.
         """
-        emitter, names, arguments, ops = Emitter(), {}, [], {}
-        for node in self._order(targets, choice, cuts):
+
+        def source(node: Node) -> Node | None:
+            """Return the other program's value that this one is taken from; None if it is not."""
             side, value = node
-            graph, source = self.graphs[side], self._source(node, choice, cuts)
+            c = self.of[side].get(value)
+            if node in cuts or c is None or choice(c) == side:
+                return None
+            return 1 - side, self.classes[c].first[1 - side]
+
+        def is_read(node: Node) -> bool:
+            return node in cuts or node[1] not in self.graphs[node[0]].maker
+
+        def reads(node: Node) -> list[Node]:
+            if (other := source(node)) is not None:
+                return [other]
+            side, value = node
+            return [] if is_read(node) else [(side, read) for read in self.graphs[side].maker[value].reads]
+
+        emitter, names, arguments, ops = Emitter(), {}, [], {}
+        for node in _order(targets, reads):
+            side, value = node
             # A node is one of three. First: its class is computed by the other side. Whoever reads it here gets the
             # other side's first value of the class, moved into the layout that it has here.
-            if source is not None:
-                names[node] = _moved(
-                    emitter, names[source], self._type(source), self._type(node), self._map(node)
-                )
+            if (other := source(node)) is not None:
+                found = self.classes[self.of[side][value]].maps[side][value]
+                names[node] = _moved(emitter, names[other], self._type(other), self._type(node), found)
             # Second: it is read, because the program is cut there or begins there.
-            elif node in cuts or value not in graph.maker:
-                names[node] = emitter.argument(graph.types[value])
+            elif is_read(node):
+                names[node] = emitter.argument(self._type(node))
                 arguments.append(node)
             # Third: it is computed. An operation with several results is written once, at the first node of them.
             else:
-                op = graph.maker[value]
+                op = self.graphs[side].maker[value]
                 if (side, op.number) not in ops:
                     written = {read: names[side, read] for read in op.reads}
-                    emitter.op(graph, op, written)
+                    emitter.op(self.graphs[side], op, written)
                     ops[side, op.number] = (op, written)
                 names[node] = ops[side, op.number][1][value]
         text = emitter.module([(names[node], self._type(node)) for node in targets])
@@ -191,60 +207,34 @@ class Hybrids:
             text, tuple(arguments), tuple((side, op) for (side, _), (op, _) in ops.items()), tuple(targets)
         )
 
-    def _order(
-        self, targets: Sequence[Node], choice: Callable[[int], int], cuts: Collection[Node]
-    ) -> list[Node]:
-        """Return all nodes that the targets need, those that are read before those that read them.
-
-        :raises CyclicChoiceError: if a node is needed for itself.
-        """
-        # Depth first with a stack of our own, because a model is deeper than Python's recursion. Two programs without a
-        # circle can have one once they are joined: A computes p and then q of it, B computes q and then p; with p from
-        # B and q from A neither can begin. Such a node is met again between its entry and its exit.
-        order: list[Node] = []
-        done: set[Node] = set()
-        entered: set[Node] = set()
-        stack = [(node, False) for node in reversed(targets)]
-        while stack:
-            node, is_left = stack.pop()
-            if is_left:
-                entered.discard(node)
-                done.add(node)
-                order.append(node)
-            elif node in entered:
-                raise CyclicChoiceError(f"value {node[1]} of {'AB'[node[0]]} is needed for itself")
-            elif node not in done:
-                entered.add(node)
-                stack.append((node, True))
-                # A read that waits on the stack may be done by the time that its turn comes, hence `not in done` above.
-                stack += [
-                    (read, False) for read in reversed(self._reads(node, choice, cuts)) if read not in done
-                ]
-        return order
-
-    def _reads(self, node: Node, choice: Callable[[int], int], cuts: Collection[Node]) -> list[Node]:
-        side, value = node
-        source = self._source(node, choice, cuts)
-        if source is not None:
-            return [source]
-        if node in cuts or value not in self.graphs[side].maker:
-            return []
-        return [(side, read) for read in self.graphs[side].maker[value].reads]
-
-    def _source(self, node: Node, choice: Callable[[int], int], cuts: Collection[Node]) -> Node | None:
-        """Return the other program's value that this one is taken from; None if it is not."""
-        side, value = node
-        c = self.of[side].get(value)
-        if node in cuts or c is None or choice(c) == side:
-            return None
-        return 1 - side, self.classes[c].first[1 - side]
-
-    def _map(self, node: Node) -> AxisMap:
-        side, value = node
-        return self.classes[self.of[side][value]].maps[side][value]
-
     def _type(self, node: Node) -> str:
         return self.graphs[node[0]].types[node[1]]
+
+
+def _order(targets: Sequence[Node], reads: Callable[[Node], list[Node]]) -> list[Node]:
+    """Return all nodes that the targets need, those that are read before those that read them.
+
+    :raises CyclicChoiceError: if a node is needed for itself.
+    """
+    # Depth first with a stack of our own, because a model is deeper than Python's recursion. Two programs without a
+    # circle can have one once they are joined: A computes p and then q of it, B computes q and then p; with p from
+    # B and q from A neither can begin. Such a node is met again between its entry and its exit.
+    order: dict[Node, None] = {}
+    entered: set[Node] = set()
+    stack = [(node, False) for node in reversed(targets)]
+    while stack:
+        node, is_left = stack.pop()
+        if is_left:
+            entered.discard(node)
+            order[node] = None
+        elif node in entered:
+            raise CyclicChoiceError(f"value {node[1]} of {'AB'[node[0]]} is needed for itself")
+        elif node not in order:
+            entered.add(node)
+            stack.append((node, True))
+            # A read that waits on the stack may be done by the time that its turn comes, hence `not in order` above.
+            stack += [(read, False) for read in reversed(reads(node)) if read not in order]
+    return list(order)
 
 
 def _moved(emitter: Emitter, name: str, source: str, target: str, found: AxisMap) -> str:

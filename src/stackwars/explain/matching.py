@@ -49,8 +49,12 @@ class AxisMap:
     def is_reshape(self) -> bool:
         return self.order == tuple(range(len(self.order)))
 
+    def moved(self, array: np.ndarray) -> np.ndarray:
+        """Return the elements in their new order, as a view of a contiguous array."""
+        return array.reshape(self.refined).transpose(self.order)
+
     def apply(self, array: np.ndarray) -> np.ndarray:
-        return array.reshape(self.refined).transpose(self.order).reshape(self.shape)
+        return self.moved(array).reshape(self.shape)
 
     def resized(self, source: tuple[int, ...], larger: tuple[int, ...], target: tuple[int, ...]) -> AxisMap:
         """Return the map to a target of another shape, from a source whose shape `source` becomes `larger`.
@@ -69,14 +73,6 @@ class AxisMap:
         if len(axes) > 1 or prod(refined) != prod(larger):
             raise ValueError(f"the layout of {source} in {self.shape} has no form at {larger}")
         return AxisMap(tuple(refined), self.order, target)
-
-    def places(self, targets: np.ndarray) -> np.ndarray:
-        """Return the flat places in the source of these flat places in the target."""
-        if self.is_reshape:
-            return targets
-        digits = np.unravel_index(targets, tuple(self.refined[axis] for axis in self.order))
-        source = [digits[self.order.index(axis)] for axis in range(len(self.order))]
-        return np.ravel_multi_index(source, self.refined)
 
 
 @dataclass
@@ -104,26 +100,19 @@ class MapFinder:
 
     def __init__(self) -> None:
         self._known: dict[tuple, list[AxisMap]] = defaultdict(list)
-        self._samples: dict[int, np.ndarray] = {}
 
     def find(self, source: np.ndarray, target: np.ndarray) -> AxisMap | None:
         """Return the map that turns source into target, verified on all elements; None if there is none."""
         if source.size != target.size or source.dtype.kind != target.dtype.kind:
             return None
-        for guess in self._guesses(source.shape, target.shape):
-            if self._is_right(guess, source, target):
-                return self._remember(source, target, guess)
+        tried = self._guesses(source.shape, target.shape)
+        found = next((guess for guess in tried if self._is_right(guess, source, target)), None)
         # More elements take minutes to sort.
-        if not 1 < source.size <= 1 << 25:
-            return None
-        found = map_by_order(source, target)
-        if found is None or not self._is_right(found, source, target):
-            return None
-        return self._remember(source, target, found)
-
-    def _remember(self, source: np.ndarray, target: np.ndarray, found: AxisMap) -> AxisMap:
+        if found is None and 1 < source.size <= 1 << 25:
+            found = map_by_order(source, target)
+            found = found if found is not None and self._is_right(found, source, target) else None
         known = self._known[source.shape, target.shape]
-        if found not in known:
+        if found is not None and found not in known:
             known.append(found)
         return found
 
@@ -140,13 +129,9 @@ class MapFinder:
 
     def _is_right(self, guess: AxisMap, source: np.ndarray, target: np.ndarray) -> bool:
         """Compare a sample first: most guesses fail there, without a copy of a large array."""
-        size = source.size
-        if size > 2 * SAMPLE:
-            if size not in self._samples:
-                self._samples[size] = np.random.default_rng(0).integers(0, size, SAMPLE)
-            at = self._samples[size]
-            expected = target.reshape(-1)[at]
-            if not is_close(source.reshape(-1)[guess.places(at)], expected):
+        if source.size > 2 * SAMPLE:
+            at, moved = np.random.default_rng(0).integers(0, source.size, SAMPLE), guess.moved(source)
+            if not is_close(moved[np.unravel_index(at, moved.shape)], target.reshape(-1)[at]):
                 return False
         return is_close(guess.apply(source), target)
 

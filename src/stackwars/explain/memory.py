@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,14 +21,12 @@ from stackwars.core.program_text import not_donated, short_path
 from stackwars.explain import answer, cause
 from stackwars.explain.answer import CAUSE, NO_GAP, NOT_DECIDED, Buffer, Memory, Share
 from stackwars.explain.bench import Arrays, Bench, arguments_of
-from stackwars.explain.cause import Say, Verdict, check_results
+from stackwars.explain.cause import CostFinder, Say, Verdict, check_results
 from stackwars.explain.console import MOST_NAMES, operations
-from stackwars.explain.costs import CostFinder, CostSearch
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, RegionKind
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.matching import resized
-from stackwars.explain.search import ENOUGH, Retimed
-from stackwars.explain.task import Assign, Task
+from stackwars.explain.search import ENOUGH, CostSearch, Retimed
+from stackwars.explain.task import Assign, Kept, Task, digest
 
 _LINE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
 _FRAME = re.compile(r"stack_frame_id=(\d+)")
@@ -50,7 +48,7 @@ def assigned(assign: Assign, text: str | bytes) -> Buffers:
 
 def of_texts(assignment: str, optimised: str, program: Program) -> Memory:
     """Return the memory of a program by the texts of its buffer assignment and of its optimised form."""
-    found, module, frames = buffers.read(assignment), hlo.read(optimised), Frames(optimised)
+    found, module, frames = buffers.read(assignment), hlo.read(optimised), stack_frames(optimised)
     found.ranges = found.ranges or scheduled(module)
     instructions = {
         name: one for part in module.computations.values() for name, one in part.instructions.items()
@@ -62,7 +60,7 @@ def of_texts(assignment: str, optimised: str, program: Program) -> Memory:
         if made is None or kind == buffers.ARGUMENT:
             peak.append(Buffer(kind, value.bytes, "", shape))
             continue
-        line = next(filter(None, map(frames.place, [made, *module.inside(made)[::-1]])), "")
+        line = next(filter(None, (_place(one, frames) for one in (made, *module.inside(made)[::-1]))), "")
         peak.append(Buffer(kind, value.bytes, _operation(module, made), shape, program.place(line)))
     used = found.buffers
     return Memory(
@@ -105,30 +103,29 @@ def _operation(module: hlo.Module, made: hlo.Instruction) -> str:
     return operations([*names]) if names else made.opcode
 
 
-class Frames:
-    """Source lines of instructions. Newer releases write them once, in tables before the first computation."""
+def stack_frames(text: str) -> dict[str, str]:
+    """Return "file:line" by the number of a stack frame, which newer releases name in place of lines."""
+    head = text[: text.find("\n%") if "\n%" in text else text.find("\nENTRY")]
 
-    def __init__(self, text: str) -> None:
-        head = text[: text.find("\n%") if "\n%" in text else text.find("\nENTRY")]
+    def rows(table: str, pattern: str) -> list[tuple[str, ...]]:
+        part = re.search(rf"^{table}\n((?:\d+ .*\n)+)", head + "\n", re.MULTILINE)
+        return re.findall(rf"^(\d+) {pattern}", part[1], re.MULTILINE) if part else []
 
-        def rows(name: str) -> dict[str, str]:
-            part = re.search(rf"^{name}\n((?:\d+ .*\n)+)", head + "\n", re.MULTILINE)
-            return dict(row.split(" ", 1) for row in part[1].splitlines()) if part else {}
+    files = dict(rows("FileNames", '"(.*)"'))
+    places = {
+        number: f"{short_path(files[file])}:{line}"
+        for number, file, line in rows("FileLocations", r"\{.*?\bfile_name_id=(\d+).*?\bline=(\d+)")
+        if files.get(file)
+    }
+    return {number: places.get(at, "") for number, at in rows("StackFrames", r"\{.*?\bfile_location_id=(\d+)")}
 
-        self._files, self._locations = rows("FileNames"), rows("FileLocations")
-        self._frames = rows("StackFrames")
 
-    def place(self, made: hlo.Instruction) -> str:
-        """Return "file:line" of an instruction; "" if it has none."""
-        if found := _LINE.search(made.attributes):
-            return f"{short_path(found[1])}:{found[2]}"
-        if not (found := _FRAME.search(made.attributes)):
-            return ""
-        frame = re.search(r"file_location_id=(\d+)", self._frames.get(found[1], ""))
-        location = self._locations.get(frame[1], "") if frame else ""
-        file, line = (re.search(rf"\b{key}=(\d+)", location) for key in ("file_name_id", "line"))
-        name = self._files.get(file[1], "").strip('"') if file else ""
-        return f"{short_path(name)}:{line[1]}" if name and line else ""
+def _place(made: hlo.Instruction, frames: Mapping[str, str]) -> str:
+    """Return "file:line" of an instruction; "" if it has none."""
+    if found := _LINE.search(made.attributes):
+        return f"{short_path(found[1])}:{found[2]}"
+    found = _FRAME.search(made.attributes)
+    return frames.get(found[1], "") if found else ""
 
 
 @dataclass

@@ -31,6 +31,7 @@ from stackwars.core.types import ElementTypeError, dtype, element, is_float, sha
 from stackwars.explain.answer import CLASSIFIED, FAILED, NOT_CLASSIFIED, NOT_LOCATED, Parting, failed
 from stackwars.explain.bench import arguments_of, matched
 from stackwars.explain.matching import MOVES, AxisMap, Class, is_close, match
+from stackwars.explain.reduction import Subsets
 from stackwars.explain.task import Settings
 
 EPSILON, PADDING, GELU, ACTIVATION = "epsilon", "padding", "form of GELU", "activation"
@@ -164,7 +165,7 @@ class Alignment:
     ) -> None:
         self.graphs, self._worker = graphs, worker
         self._results = (graphs[0].results, graphs[1].results)
-        self._varying = tuple(map(_varying, graphs))
+        self._constant = tuple(Subsets(graph).constant for graph in graphs)
         arguments = tuple(map(arguments_of, programs, graphs))
         self.evaluated, classes = matched(worker, graphs, arguments, folder)
         self.count = len(classes)
@@ -192,7 +193,7 @@ class Alignment:
 
     def is_significant(self, side: int, value: int) -> bool:
         """Return whether a value is a result, or numbers that arguments decide and that can be told from others."""
-        is_decided = value in self._varying[side] and self.is_number(side, value)
+        is_decided = value not in self._constant[side] and self.is_number(side, value)
         return value in self._results[side] or (is_decided and self.evaluated[side].is_informative(value))
 
     def steps(self, side: int, fixed: Iterable[int] = ()) -> list[Op]:
@@ -271,22 +272,9 @@ class Alignment:
 
 def open_values(graph: Graph, closed: Iterable[int], results: Iterable[int]) -> list[int]:
     """Return the values that lead to results and are not closed, in order; the results are among them."""
-    closed, seen, left = set(closed), set(), list(results)
-    while left:
-        value = left.pop()
-        if value not in seen:
-            seen.add(value)
-            op = graph.maker.get(value) if value not in closed else None
-            left += [one for one in (op.reads if op else ()) if one not in closed]
-    return sorted(seen)
-
-
-def _varying(graph: Graph) -> set[int]:
-    result = set(graph.arguments)
-    for op in graph.ops:
-        if result.intersection(op.reads):
-            result.update(op.results)
-    return result
+    closed = set(closed)
+    reads = {value for op in graph.needed(results, closed) for value in op.reads}
+    return sorted((reads - closed).union(results))
 
 
 # Hypotheses
@@ -356,13 +344,11 @@ class Hypotheses:
             for there, form in ACTIVATIONS.items() if here else ():
                 if here != there:
                     kind = GELU if here.startswith("GELU") and there.startswith("GELU") else ACTIVATION
-                    arrays = {value: partial(self._applied, side, source, value, form)}
+                    # An argument has its own type, in which a function is less exact.
+                    arrays = {
+                        value: self._like(side, value, side, source, lambda x, f=form: f(x.astype(float)))
+                    }
                     yield Hypothesis(side, value, kind, self._against(side, here, there), arrays)
-
-    def _applied(self, side: int, source: int, value: int, form: Callable, which: int) -> np.ndarray:
-        return form(
-            self._reshaped(side, source, shape(self._graphs[side].types[value]), which).astype(np.float64)
-        )
 
     def _constants(self, side: int) -> Iterator[Hypothesis]:
         """Replace a number by one of the other program."""
@@ -416,11 +402,14 @@ class Hypotheses:
             kind = self._graphs[side].types[operand]
             extents = shape(kind)
             moves: list[tuple[str, Values]] = [
-                (f"as {self._labels[other]} reads it", partial(self._reshaped, other, one, extents))
+                (f"as {self._labels[other]} reads it", self._like(side, operand, other, one))
                 for one in found.maps[other]
             ]
             moves += [
-                (f"with axes {i} and {j} swapped", partial(self._swapped, side, operand, i, j))
+                (
+                    f"with axes {i} and {j} swapped",
+                    self._like(side, operand, side, operand, partial(_swapped, i, j)),
+                )
                 for i, j in combinations(range(len(extents)), 2)
                 if op.name in _PRODUCTS and extents[i] == extents[j] > 1
             ]
@@ -432,11 +421,12 @@ class Hypotheses:
                     kinds = TRANSPOSED if is_argument else AXES
                     yield Hypothesis(side, op.results[0], kinds, words, {NEW: values}, edits, kind)
 
-    def _reshaped(self, side: int, value: int, extents: tuple[int, ...], which: int) -> np.ndarray:
-        return self._aligned.array(side, value, which).reshape(extents)
-
-    def _swapped(self, side: int, value: int, i: int, j: int, which: int) -> np.ndarray:
-        return np.ascontiguousarray(self._aligned.array(side, value, which).swapaxes(i, j))
+    def _like(
+        self, side: int, value: int, of: int, source: int, form: Callable[[np.ndarray], np.ndarray] = np.asarray
+    ) -> Values:
+        """Return what gives a source of program `of` in the shape of a value, changed by a function."""
+        extents = shape(self._graphs[side].types[value])
+        return lambda which: form(self._aligned.array(of, source, which).reshape(extents))
 
     def _offsets(self, side: int) -> Iterator[Hypothesis]:
         """Replace a value by one of the other program that is equal along an axis from a later place on."""
@@ -456,13 +446,12 @@ class Hypotheses:
                 if shift := _shift(ahead, behind):
                     further = f"{shift} further on in {self._labels[1 - one]}"
                     words = f"places along axis {axis} of {pair[0].shape} are {further}"
-                    arrays = {a: partial(self._reshaped, 1, b, shape(self._graphs[0].types[a]))}
-                    yield Hypothesis(0, a, OFFSET, words, arrays)
+                    yield Hypothesis(0, a, OFFSET, words, {a: self._like(0, a, 1, b)})
 
     def _terms(self, side: int) -> Iterator[Hypothesis]:
         """Put a matched value in place of one that is computed from it: leave out what is between."""
         for value, source in self._derived(side):
-            arrays = {value: partial(self._reshaped, side, source, shape(self._graphs[side].types[value]))}
+            arrays = {value: self._like(side, value, side, source)}
             yield Hypothesis(side, value, arrays=arrays, source=source)
 
     def described(self, hypothesis: Hypothesis) -> tuple[str, str]:
@@ -470,8 +459,8 @@ class Hypotheses:
         if hypothesis.kind:
             return hypothesis.kind, hypothesis.words
         side, value = hypothesis.side, hypothesis.value
-        y = self._aligned.array(side, value).astype(np.float64)
-        kind, words = term(y, self._reshaped(side, hypothesis.source, y.shape, 0).astype(np.float64))
+        values = (self._aligned.array(side, value), self._like(side, value, side, hypothesis.source)(0))
+        kind, words = term(*(one.astype(np.float64) for one in values))
         if not words:
             between = self._graphs[side].needed([value], self._aligned.stop[side])
             names = [op.name.rpartition(".")[2] for op in between if op.name != "stablehlo.constant"]
@@ -555,6 +544,10 @@ def _shift(ahead: np.ndarray, behind: np.ndarray) -> int:
         if _equal(ahead[0], behind[shift]) and _equal(ahead[:-shift], behind[shift:]):
             return 0 if _equal(behind[:-shift], behind[shift:]) else shift
     return 0
+
+
+def _swapped(i: int, j: int, array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array.swapaxes(i, j))
 
 
 def _equal(found: np.ndarray, expected: np.ndarray) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ from stackwars.core.types import is_scalar
 from stackwars.explain import answer as answers
 from stackwars.explain import console, page
 from stackwars.explain.answer import SCALAR, SHAPE, TYPE, VALUES, WEAK_TYPE, Answer, Call, CallSequence
-from stackwars.explain.headline import headline
-from stackwars.explain.kept import Kept, digest
-from stackwars.explain.trials import judged
+from stackwars.explain.page import headline
+from stackwars.explain.reduction import judged
+from stackwars.explain.task import Kept, digest
 
 VERSION = 1
 """Number of the protocol; another one makes all calls again."""
@@ -82,7 +82,7 @@ def explain(
         judge=reference.judge,
         judge_reason=reference.reason,
         differ="",
-        cells=list(map(_cell, sequences)),
+        cells=[answers.Cell(one.framework, answers.NATIVE, *_first_fault(one)) for one in sequences],
         questions=[],
         not_tried=known.pop("not_tried"),
         bound=known.pop("bound"),
@@ -99,11 +99,10 @@ def explain(
     return result
 
 
-def _cell(sequence: CallSequence) -> answers.Cell:
+def _first_fault(sequence: CallSequence) -> tuple[Status, str]:
     """Return the outcome of the first call that is not right."""
-    bad = [call for call in sequence.calls if call.status is not Status.OK]
-    outcome = (bad[0].status, bad[0].detail) if bad else (Status.OK,)
-    return answers.Cell(sequence.framework, answers.NATIVE, *outcome)
+    bad = ((call.status, call.detail) for call in sequence.calls if call.status is not Status.OK)
+    return next(bad, (Status.OK, ""))
 
 
 # Arguments
@@ -175,42 +174,39 @@ def _equal_scalars(arguments: Arguments) -> list[tuple[str, str]]:
 # The search
 
 
+@dataclass
 class Search:
-    """The calls in one framework, and why some of them compile again."""
+    """The calls in one framework, and why some of them compile again. start: starts a process that makes calls."""
 
-    def __init__(
-        self,
-        framework: str,
-        calls: Calls,
-        start: Callable[[], Process],
-        budget_s: float,
-        unavailable: Outcome | None = None,
-        say: Callable[[str], None] = print,
-    ) -> None:
-        self._framework, self._calls, self._start, self._unavailable = framework, calls, start, unavailable
-        self._budget_s, self._say, self._processes = budget_s, say, 0
-        self._versions: dict[str, str] = {}
+    framework: str
+    calls: Calls
+    start: Callable[[], Process]
+    budget_s: float
+    unavailable: Outcome | None = None
+    say: Callable[[str], None] = print
+    processes: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> CallSequence:
-        start, requests = time.monotonic(), list(map(self._calls.request, range(len(self._calls.arguments))))
-        self._end = start + self._budget_s
-        self._say(f"{self._framework}: {len(requests)} calls, and those that tell why it compiles")
-        made = self._make_calls(requests, self._calls.expected)
+        start, requests = time.monotonic(), list(map(self.calls.request, range(len(self.calls.arguments))))
+        self._end = start + self.budget_s
+        self.say(f"{self.framework}: {len(requests)} calls, and those that tell why it compiles")
+        made = self._make_calls(requests, self.calls.expected)
         calls = [self._with_cause(call, made) if call.compiled else call for call in made.values()]
         seconds = round(time.monotonic() - start, 1)
-        return CallSequence(self._framework, calls, self._processes, seconds, self._versions)
+        return CallSequence(self.framework, calls, self.processes, seconds, self.versions)
 
     def _make_calls(self, requests: Sequence[Request], expected: Sequence[Expected] = ()) -> dict[int, Call]:
         """Make calls in order in a fresh process, up to one that ends it; return them by place."""
-        if self._unavailable:
-            return {0: Call(0, self._unavailable.status, self._unavailable.detail)}
+        if self.unavailable:
+            return {0: Call(0, self.unavailable.status, self.unavailable.detail)}
         made: dict[int, Call] = {}
-        self._processes += 1
-        with self._start() as process, tempfile.TemporaryDirectory() as folder:
+        self.processes += 1
+        with self.start() as process, tempfile.TemporaryDirectory() as folder:
             for number, request in enumerate(requests):
                 try:
                     row = process.ask("call", arguments=request, folder=folder)
-                    self._versions = self._versions or process.ask("versions")
+                    self.versions = self.versions or process.ask("versions")
                 except Failed as failed:
                     detail = " ".join(failed.outcome.detail.split())[:300]
                     made[number] = Call(number, failed.outcome.status, detail)
@@ -225,14 +221,14 @@ class Search:
 
     def _compiled(self, number: int, *requests: Request) -> list[int | None]:
         """Return how often calls compile after those before a call; None for one that does not run."""
-        made = self._make_calls([*map(self._calls.request, range(number)), *requests])
+        made = self._make_calls([*map(self.calls.request, range(number)), *requests])
         return [
             made[number + place].compiled if number + place in made else None for place in range(len(requests))
         ]
 
     def _with_cause(self, call: Call, made: Mapping[int, Call]) -> Call:
         """Return a call that compiled, with its cause unless it is the first call that ran."""
-        arguments, number = self._calls.arguments, call.number
+        arguments, number = self.calls.arguments, call.number
         earlier = [one for one in range(number) if made[one].compiled is not None]
         if not earlier:
             return call
@@ -247,7 +243,7 @@ class Search:
         call = replace(call, against=against, differences=texts)
         if not kinds:
             return replace(call, cause=answers.SAME)
-        repeat, alone = self._calls.request(against), []
+        repeat, alone = self.calls.request(against), []
         for name in kinds:
             if time.monotonic() > self._end:
                 return replace(call, cause=answers.NOT_DECIDED)
@@ -268,9 +264,9 @@ class Search:
 
     def _scalar(self, number: int, against: int, names: Sequence[str]) -> str:
         """Return how a program depends on Python scalars whose values made it compile again."""
-        later, earlier = self._calls.arguments[number], self._calls.arguments[against]
+        later, earlier = self.calls.arguments[number], self.calls.arguments[against]
         equal = {one for pair in _equal_scalars(later) if set(pair) & set(names) for one in pair}
-        request = self._calls.request(number)
+        request = self.calls.request(number)
         if all(other_number(later[name]) == later[name] for name in names):
             return answers.FOLDED
         # Equal scalars change together, in case they are one argument.
@@ -286,7 +282,7 @@ class Search:
             return answers.FIRST_VALUE
         # If the earlier call's program takes other numbers too, neither program holds the values.
         shifted = _changed_scalars(earlier, [name for name, value in earlier.items() if is_scalar(value)])
-        (compiled,) = self._compiled(number, self._calls.request(against) | shifted)
+        (compiled,) = self._compiled(number, self.calls.request(against) | shifted)
         if compiled is None:
             return SCALAR
         return answers.FIRST_VALUE if compiled else answers.SHARED

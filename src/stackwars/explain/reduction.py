@@ -1,5 +1,9 @@
 """Reduce a program with a fault: to the smallest run of operations, to the smallest sizes, and into a loop's body.
 
+A subset of the operations is tried in a suspect compiler with the values that it gets in the program. Its results are
+judged by the values of each operation alone in float64, from the same arguments, or by the StableHLO interpreter, which
+may take seconds for a trial.
+
 A fault may need several operations at once, and most faults vanish if an intermediate value becomes a result. So a
 subset of the operations gets the values before it as arguments, its inside stays as it is, and only values that leave
 it anyway become results. Constants and values computed from constants alone stay inside, because compilers fold them.
@@ -8,14 +12,24 @@ it anyway become results. Constants and values computed from constants alone sta
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import itertools
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from stackwars.core.program import Emitter, Graph, Op
-from stackwars.core.types import element, is_tensor, shape, size
+from stackwars.core import check, judge
+from stackwars.core.client import Worker
+from stackwars.core.evaluate import evaluate
+from stackwars.core.judge import Expected, expected_values
+from stackwars.core.outcome import Failed, Outcome, Status, brief
+from stackwars.core.program import Argument, Emitter, Graph, GraphError, Op, fixed
+from stackwars.core.types import as_type, element, is_tensor, shape, size
+from stackwars.explain.reproducer import array_types, seeded
 
 LITERAL = 1024
 """Most elements of a constant that a subset spells out."""
@@ -31,6 +45,12 @@ NOT_CONSTANT = {
 WHILE = "stablehlo.while"
 SMALL = (1, 2, 3, 4)
 """Sizes that are tried first: some faults are of small extents alone."""
+CALLS = 2
+"""Calls of a program: some faults come and go."""
+DISK = 4 << 30
+"""Bytes of intermediate values that are saved at once."""
+_LABELS = itertools.count()
+"""Labels of the arrays in a worker, which several programs share."""
 Item = TypeVar("Item")
 
 
@@ -206,27 +226,25 @@ class Reduction:
         # The values that enter are those of the program, so the operations behind them meet the numbers that showed the
         # fault. Without the first operation of the fault it is gone, and stays gone for every later start: a bisection
         # finds the place. If a compiler breaks the program at two places it finds one of them, which is enough.
-        subset, low, high = self.smallest, 0, len(self.smallest.chosen)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._try(self.subsets.subset(subset.chosen[middle:], subset.results)):
-                low = middle
-            else:
-                high = middle
+        subset = self.smallest
+
+        def is_too_late(start: int) -> bool:
+            return not self._try(self.subsets.subset(subset.chosen[start:], subset.results))
+
+        bisect(0, len(subset.chosen), is_too_late)
 
     def _stop_earlier(self) -> None:
         """Leave operations at the end out: find the earliest end with the fault."""
         # After the start, because now a trial is short. What leaves the remaining operations becomes the results: all
         # of it, because nobody knows which value is wrong, and nothing else, because a result inside would keep the
         # compiler from fusing what it breaks by fusing.
-        subset, low, high = self.smallest, 0, len(self.smallest.chosen)
-        while high - low > 1:
-            middle = (low + high) // 2
-            chosen = subset.chosen[:middle]
-            if self._try(self.subsets.subset(chosen, self.subsets.leaving(subset, chosen))):
-                high = middle
-            else:
-                low = middle
+        subset = self.smallest
+
+        def is_late_enough(end: int) -> bool:
+            chosen = subset.chosen[:end]
+            return self._try(self.subsets.subset(chosen, self.subsets.leaving(subset, chosen)))
+
+        bisect(0, len(subset.chosen), is_late_enough)
 
     def _return_less(self) -> None:
         """Return one wrong result, or as few as the fault needs."""
@@ -279,10 +297,14 @@ def smallest_sizes(sizes: Mapping[str, int], is_faulty: Callable[[dict[str, int]
     known: dict[tuple[int, ...], bool] = {}
     smallest = dict(sizes)
 
-    def fails(changed: dict[str, int]) -> bool:
+    def fails(name: str, extent: int) -> bool:
+        """Return whether the sizes with another extent are faulty; if so they are the smallest so far."""
+        changed = {**smallest, name: extent}
         key = tuple(changed.values())
         if key not in known:
             known[key] = is_faulty(changed)
+        if known[key]:
+            smallest[name] = extent
         return known[key]
 
     with contextlib.suppress(TimeoutError):
@@ -291,32 +313,26 @@ def smallest_sizes(sizes: Mapping[str, int], is_faulty: Callable[[dict[str, int]
         while any(searched.get(name) != smallest for name in sizes):
             for name in sizes:
                 if searched.get(name) != smallest:
-                    for extent in _smaller(
-                        smallest[name], lambda one, name=name: fails({**smallest, name: one})
-                    ):
-                        smallest[name] = extent
+                    _search_extent(smallest[name], partial(fails, name))
                     searched[name] = dict(smallest)
     return smallest
 
 
-def _smaller(extent: int, fails: Callable[[int], bool]) -> Iterator[int]:
-    """Yield ever smaller extents that fail."""
-    for small in SMALL:
-        if small < extent and fails(small):
-            yield small
-            return
+def _search_extent(extent: int, fails: Callable[[int], bool]) -> None:
+    """Try ever smaller extents, from one that fails."""
+    if any(small < extent and fails(small) for small in SMALL):
+        return
     # A size that must divide another, or be a multiple, is halved or stays.
     while extent // 2 > max(SMALL) and fails(extent // 2):
         extent //= 2
-        yield extent
-    low = max(extent // 2, max(SMALL))
-    while extent - low > 1:
-        middle = (low + extent) // 2
-        if fails(middle):
-            extent = middle
-            yield extent
-        else:
-            low = middle
+    bisect(max(extent // 2, max(SMALL)), extent, fails)
+
+
+def bisect(low: int, high: int, holds: Callable[[int], bool]) -> None:
+    """Try numbers between low, at which something does not hold, and high, at which it does, to find the first."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
 
 
 # The body of a loop
@@ -346,3 +362,190 @@ def loop_body(graph: Graph, op: Op) -> str:
         "}) : () -> ()",
     ]
     return "\n".join(lines) + "\n"
+
+
+# Tries in a compiler
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Outcome of a subset in a compiler. expected: the right results; None if they are not known or not needed.
+    results: of the worst call.
+    """
+
+    outcome: Outcome
+    expected: Expected | None = None
+    results: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def status(self) -> Status:
+        return self.outcome.status
+
+    def has_same_fault(self, other: Trial) -> bool:
+        return (self.status, self.outcome.signature) == (other.status, other.outcome.signature)
+
+
+def judged(calls: Sequence[list[np.ndarray]], expected: Expected) -> Trial:
+    """Return the outcome of calls with the same arguments: the worst one's."""
+    if expected.reason:
+        return Trial(Outcome(Status.NOT_JUDGED, expected.reason), None, calls[0])
+    names = judge.output_names(len(calls[0]))
+    verdicts = [
+        judge.judge(check.keyed("call", 0, dict(zip(names, results, strict=True))), expected)
+        for results in calls
+    ]
+    if None in verdicts:
+        return Trial(Outcome(Status.NOT_JUDGED, expected.left_open), None, calls[0])
+    worst = max(range(len(calls)), key=lambda call: verdicts[call]["wrong"])
+    verdict = judge.worst(verdicts)
+    if problem := judge.problem(verdict):
+        return Trial(Outcome(Status.WRONG, problem, "wrong"), expected, calls[worst])
+    return Trial(Outcome(Status.OK, f"largest error {verdict['largest']:.1e}"), expected, calls[worst])
+
+
+class Trials:
+    """Tries subsets of a program with the values that its operations get in the whole program.
+
+    arguments: of the program. is_interpreted: whether the interpreter judges what it can.
+    """
+
+    def __init__(
+        self,
+        suspect: Worker,
+        evaluator: Worker,
+        graph: Graph,
+        arguments: Iterable[np.ndarray],
+        is_interpreted: bool = False,
+    ) -> None:
+        self.suspect, self.evaluator, self.subsets = suspect, evaluator, Subsets(graph)
+        self.is_interpreted = is_interpreted
+        self._graph, self._label, self._count = graph, next(_LABELS), 0
+        self._saved: dict[int, np.ndarray] = dict(zip(graph.arguments, arguments, strict=True))
+
+    def text(self, subset: Subset) -> str:
+        """Return a subset as a compiler is given it: IREE's rewriting reads the short form alone.
+
+        :raises ValueError: for a constant that cannot be spelled out.
+        :raises Failed: if the evaluator cannot print it.
+        """
+        text = self.subsets.text(subset, self.arrays(subset.literals))
+        return text if self.suspect.spec.is_xla else self.evaluator.pretty(text)
+
+    def arguments(self, subset: Subset) -> dict[int, np.ndarray]:
+        """Return the values of a subset's arguments.
+
+        :raises ElementTypeError: if NumPy does not have the type of one.
+        """
+        return self.arrays(self.subsets.arguments(subset))
+
+    def arrays(self, wanted: Iterable[int]) -> dict[int, np.ndarray]:
+        """Return values of the program, each in its own type."""
+        wanted = list(wanted)
+        if missing := [value for value in wanted if value not in self._saved]:
+            self._save(missing)
+        return {value: self._saved[value] for value in wanted}
+
+    def _save(self, missing: list[int]) -> None:
+        graph, types = self._graph, self._graph.types
+        # One evaluation serves all trials, if the disk has room for all values.
+        computed = [value for op in graph.ops for value in op.results if is_tensor(types[value])]
+        if 8 * sum(size(types[value]) for value in computed) < DISK:
+            missing = computed
+        values = [fixed(self._saved[argument]) for argument in graph.arguments]
+        try:
+            with tempfile.TemporaryDirectory(prefix="stackwars-") as folder:
+                found = evaluate(self.evaluator, graph, values, Path(folder), sets=1, save=missing)
+                arrays = [np.array(as_type(found.array(value), types[value])) for value in missing]
+        except Failed:
+            # Any values do: a result is judged by what follows from them.
+            arrays = seeded(array_types([types[value] for value in missing]))
+        self._saved |= dict(zip(missing, arrays, strict=True))
+
+    def try_subset(
+        self,
+        subset: Subset,
+        arrays: dict[int, np.ndarray] | None = None,
+        *,
+        is_judged: bool = True,
+        emitted: str | bytes = "",
+    ) -> Trial:
+        """Return what the suspect does with a subset.
+
+        arrays: values of its arguments; by default those of the program. is_judged: whether its values matter.
+        emitted: the whole program's text, to be compiled in place of the subset's, with all of its arguments.
+        """
+        self._count += 1
+        # Values of the program are placed once for all trials, others for this one.
+        prefix = f"{self._label}-" if arrays is None else f"{self._label}-{self._count}-"
+        try:
+            if emitted:
+                arrays = self.arrays(self._graph.arguments)
+            elif arrays is None:
+                arrays = self.arguments(subset)
+            text = emitted or self.text(subset)
+        except (ValueError, KeyError, Failed) as error:
+            return Trial(Outcome(Status.NOT_JUDGED, str(error)))
+        try:
+            calls = self._call(text, [fixed(array, f"{prefix}{value}") for value, array in arrays.items()])
+        except Failed as failed:
+            return Trial(replace(failed.outcome, detail=brief(failed.outcome.detail)))
+        if emitted:
+            places = [self._graph.results.index(value) for value in subset.results]
+            calls = [[results[place] for place in places] for results in calls]
+        if not is_judged:
+            return Trial(Outcome(Status.NOT_JUDGED, "it runs"), results=calls[0])
+        return judged(calls, self.expected(subset, arrays))
+
+    def _call(self, text: str | bytes, arguments: Sequence[Argument]) -> list[list[np.ndarray]]:
+        self.suspect.load("trial", text)
+        self.suspect.place("trial", arguments)
+        calls = [self.suspect.call("trial") for _ in range(CALLS)]
+        self.suspect.drop("trial")
+        return calls
+
+    def expected(self, subset: Subset, arrays: dict[int, np.ndarray]) -> Expected:
+        """Return the right results of a subset with these values of its arguments, or why they are not known."""
+        values = {**arrays, **self.arrays(subset.literals)}
+        graph = self.graph(subset)
+        try:
+            return expected_values(
+                self.evaluator, graph, [fixed(values[value]) for value in graph.arguments], sets=1
+            )
+        except (Failed, GraphError) as error:
+            return Expected(reason=f"no reference: {error}")
+
+    def graph(self, subset: Subset) -> Graph:
+        """Return a subset as a graph, whose arguments are the subset's and the values that it spells out."""
+        arguments = [*self.subsets.arguments(subset), *subset.literals]
+        ops = self.subsets.operations(subset)
+        # The interpreter takes no graph without names.
+        names = self._graph.names if self.is_interpreted else frozenset()
+        return Graph(arguments, ops, list(subset.results), self._graph.types, self._graph.functions, names)
+
+    def enter_loop(self, subset: Subset, op: Op, arrays: dict[int, np.ndarray]) -> Trials:
+        """Return trials of the body of a loop, with values that it carries; arrays: of the subset's arguments.
+
+        :raises Failed: if the evaluator does not take the loop's body.
+        :raises GraphError: if the body cannot be taken apart.
+        """
+        reader, graph = self.evaluator, self.graph(subset)
+        values = {**arrays, **self.arrays(subset.literals)}
+        body = loop_body(graph, op)
+        inner = reader.graph(body)
+        reader.load("start", graph.part(graph.needed(op.reads), graph.arguments, op.reads))
+        reader.load("body", body)
+
+        def call(name: str, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
+            reader.place(name, [fixed(array, f"{name} {hash(array.tobytes())}") for array in arrays])
+            return reader.call(name)
+
+        started = dict(zip(op.reads, call("start", (values[value] for value in graph.arguments)), strict=True))
+        captured = [started[value] for value in op.reads if value not in op.operands]
+        carried = [started[value] for value in op.operands]
+        # The first carried values are often zeros, which are right whatever the body does with them.
+        for _ in range(2):
+            carried = call("body", [*carried, *captured])
+        reader.drop("start", "body")
+        # A place of the body's text is none of the program's.
+        inner = replace(inner, ops=[replace(inside, place=op.place) for inside in inner.ops])
+        return Trials(self.suspect, reader, inner, [*carried, *captured], self.is_interpreted)

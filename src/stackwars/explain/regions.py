@@ -23,8 +23,8 @@ from stackwars.core.types import dtype, element, size
 from stackwars.explain.answer import LAYOUT, OPERATIONS, Rate, Reason, Region
 from stackwars.explain.bench import CallTime
 from stackwars.explain.hybrids import A, B, CutProgram, Hybrids, Node, RegionKind
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.search import MOST_SHARE, Choice, Findings, KindTime, Search
+from stackwars.explain.task import Kept, digest
 
 MOST_OPS = 12
 """Operations of a region that are shown."""
@@ -53,8 +53,9 @@ _BODIES = {
 """Names of an operation's inner operations."""
 _IN_WORDS = ("feature_group_count", "batch_group_count", "lhs_dilation", "rhs_dilation", "precision_config")
 """Attributes that `traits` puts into words."""
-MOST_INNER = 3
-"""Inner operations that are named."""
+NUMBERS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
 TOLERANCE = 1.25
 """A rate beyond the measured peak by this factor is a wrong count of the work and not shown."""
 _PEAK_SIDE = 1536
@@ -188,13 +189,8 @@ def with_peak(found: Rate, peak: float) -> Rate:
 
 
 def flops(op: Op) -> int:
-    """Return the floating-point operations of a product or a convolution; 0 of any other operation.
-
-    Products with the zeros of a dilated convolution are not counted.
-    """
-    if op.name not in ("stablehlo.dot_general", "stablehlo.convolution"):
-        return 0
-    return 2 * op.work
+    """Return the floating-point operations of a product or a convolution, without zeros of a dilation; 0 of others."""
+    return 2 * op.work if op.name in ("stablehlo.dot_general", "stablehlo.convolution") else 0
 
 
 def bytes_moved(graphs: Sequence[Graph], part: CutProgram) -> int:
@@ -400,20 +396,14 @@ def traits(op: Op) -> dict[str, str]:
         result["dilation of the kernel"] = f"convolution with a kernel dilated by {found[1]}"
     if body := _BODIES.get(kind):
         inner = [name for _, name in _inner(text)]
-        names = f" ({', '.join(inner)})" if 0 < len(inner) <= MOST_INNER else ""
-        result[body] = f"{body} of {_number(len(inner))} operation{'s' * (len(inner) != 1)}{names}"
+        count = NUMBERS[len(inner)] if len(inner) < len(NUMBERS) else str(len(inner))
+        names = f" ({', '.join(inner)})" if 0 < len(inner) <= 3 else ""
+        result[body] = f"{body} of {count} operation{'s' * (len(inner) != 1)}{names}"
     if found := set(re.findall(r"#stablehlo<precision (\w+)>", text)):
         result["precision"] = f"precision {' and '.join(sorted(found))}"
     elif kind in ("dot_general", "convolution"):
         result["precision"] = "precision DEFAULT"
     return result
-
-
-def _number(value: int) -> str:
-    words = (
-        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    )  # fmt: skip
-    return words[value] if value < len(words) else str(value)
 
 
 def special(op: Op) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -35,7 +35,7 @@ from stackwars.core.program_text import not_donated, readable, with_custom_erf
 from stackwars.core.ratio import FASTER, SLOWER, LogRatio, direction
 from stackwars.explain.answer import Interval
 from stackwars.explain.bench import arguments_of
-from stackwars.explain.kept import Kept, digest
+from stackwars.explain.task import Kept, digest
 
 SCHEMA = 2
 """Schema 1 had `ok` for what is `not judged` now, and lists for the ratios of changes."""
@@ -145,7 +145,7 @@ class Releases:
 def releases(
     program: Program,
     versions: Sequence[str],
-    spec_of: Callable[[str], CompilerSpec],
+    spec_of: Callable[[str, str], CompilerSpec],
     *,
     project: str,
     evaluator: Worker,
@@ -157,9 +157,9 @@ def releases(
 ) -> Releases:
     """Measure a program in releases.
 
-    versions: newest first. spec_of: returns a release's compiler, or raises Failed. project: jaxlib or iree. evaluator:
-    of an XLA that is no suspect. expected: by default as the evaluator computes them. kept: what earlier runs measured,
-    which is not measured again. say: gets a line for each step.
+    versions: newest first. spec_of: returns the compiler of a project and a release, or raises Failed. project: jaxlib
+    or iree. evaluator: of an XLA that is no suspect. expected: by default as the evaluator computes them. kept: what
+    earlier runs measured, which is not measured again. say: gets a line for each step.
     """
     started, start = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     stablehlo, reason, rows, changes = "", program.missing, list(map(Release, versions)), []
@@ -169,7 +169,7 @@ def releases(
     except (Failed, ValueError) as error:
         reason = str(error)
     if not reason:
-        processes = Processes(portable, expected, spec_of, settings, kept or Kept(), say)
+        processes = Processes(portable, expected, partial(spec_of, project), settings, kept or Kept(), say)
         search = Search(versions, settings, processes)
         search.run(order)
         rows, changes = list(search.releases.values()), search.changes()
@@ -217,7 +217,7 @@ def _typed(program: Program, graph: Graph) -> tuple[Argument, ...]:
 class Processes:
     """The processes of a program in releases: one that checks it, and one for each time.
 
-    The fields are as of `releases`; the program is an artifact.
+    The fields are as of `releases`; the program is an artifact. spec_of: gets the version alone.
     """
 
     program: Program

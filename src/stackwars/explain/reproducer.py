@@ -34,8 +34,6 @@ VALUES = 256
 CHECKED = 16
 """Wrong elements of a large result that are checked at most."""
 SEED = 0
-MOST_S = 600.0
-"""Most seconds of a case that was read."""
 TYPES = {np.dtype(kind).name: np.dtype(kind) for kind in DTYPES.values()}
 _HEADER = '''"""{doc}
 
@@ -263,7 +261,7 @@ def read(folder: Path) -> Case:
     ]
     return Case(
         *(record.doc, record.module, record.options, (folder / PROGRAM).read_text(), types, values),
-        timeout_s=min(record.timeout_s, MOST_S),
+        timeout_s=min(record.timeout_s, 600.0),
         first=record.first,
         seconds=record.seconds,
         other=(folder / OTHER).read_text() if (folder / OTHER).exists() else "",

@@ -20,7 +20,7 @@ from stackwars.core.ratio import Estimate, geometric_mean
 from stackwars.explain.answer import Share
 from stackwars.explain.bench import CPU, WALL, Bench, CallTime, ClosedShare, interval
 from stackwars.explain.hybrids import A, B, CutProgram, CyclicChoiceError, Hybrids, RegionKind
-from stackwars.explain.kept import Kept, digest
+from stackwars.explain.task import Kept, digest
 
 ENOUGH = 0.8
 """Share of the gap that a cause closes."""
@@ -180,8 +180,8 @@ class Search:
         return ClosedShare(*self.kept.once(key, lambda: self.bench.hybrid_share(hybrid, seconds)))
 
     def is_closed(self, found: ClosedShare) -> bool:
-        """Return whether a hybrid closes the gap."""
-        return is_enough(found)
+        """Return whether a hybrid closes enough of the gap, allowing for the error of the timing."""
+        return found.value >= ENOUGH and found.value - found.error >= ENOUGH - 0.1
 
     def _note(self, what: str, error: CyclicChoiceError | Failed) -> None:
         """Say why a program cannot be timed; A and B have to be loaded again if the process ended."""
@@ -249,17 +249,60 @@ class Search:
         return time.monotonic() > self.end
 
 
+@dataclass
+class CostSearch(Search):
+    """A search by the costs of programs: a hybrid is compiled and its cost is read, and no call is timed.
+
+    ends: costs of A and of B. error: standard error of a share.
+    """
+
+    ends: tuple[float, float] = (0, 0)
+    error: float = 0.0
+
+    def cost(self, program: CutProgram) -> float:
+        """Return the cost of a program.
+
+        :raises Failed: if the compiler does not take it.
+        """
+        raise NotImplementedError
+
+    def difference(self, kind: RegionKind, parts: Sequence[CutProgram]) -> tuple[float, float, float]:
+        """Return the cost of one region alone in A and in B, and the difference that ranks the kind."""
+        a, b = (self.cost(part) if part.ops else 0 for part in parts)
+        return a, b, a - b
+
+    def rank(self) -> list[KindTime]:
+        """Return the kinds whose regions differ, by the cost of one alone, the largest difference first."""
+        rows = [row for kind in self.hybrids.kinds if not kind.is_same and (row := self._rank(kind))]
+        return sorted(rows, key=lambda row: -row.difference)
+
+    def _rank(self, kind: RegionKind) -> KindTime | None:
+        parts = [self.hybrids.region(kind.classes[0], side) for side in (A, B)]
+        try:
+            row = KindTime(kind, *self.difference(kind, parts))
+        except Failed as error:
+            self._note("a region alone", error)
+            return None
+        return row if row.a or row.b else None
+
+    def alone(self, parts: Sequence[CutProgram], seconds: float) -> None:
+        """Return no times."""
+
+    def share(self, hybrid: CutProgram, seconds: float = 0) -> ClosedShare:
+        a, b = self.ends
+        return ClosedShare((a - self.cost(hybrid)) / (a - b), self.error)
+
+    def is_closed(self, found: ClosedShare) -> bool:
+        # A region that costs less in A makes up for another: the gap is closed by both, not by the other alone.
+        return super().is_closed(found) and found.value - found.error <= MOST_SHARE
+
+
 def merged(choices: Sequence[Choice]) -> list[Choice]:
     """Return one choice of each kind."""
     classes: dict[int, tuple[RegionKind, list[int]]] = {}
     for choice in choices:
         classes.setdefault(choice.kind.number, (choice.kind, []))[1].extend(choice.classes)
     return [Choice(kind, tuple(members)) for kind, members in classes.values()]
-
-
-def is_enough(found: ClosedShare) -> bool:
-    """Return whether a program closes enough of the gap, allowing for the error of the timing."""
-    return found.value >= ENOUGH and found.value - found.error >= ENOUGH - 0.1
 
 
 def _format(found: ClosedShare) -> str:
@@ -310,8 +353,9 @@ def retime(
     def measure() -> list[CallTime]:
         with Worker(bench.worker.spec, **limits) as worker:
             fresh = Bench(worker, bench.arrays, bench.clock, bench.least)
-            names = [fresh.load(name, program) for name, program in programs.items()]
-            return [CallTime.of(times) for times in fresh.time(names, seconds).values()]
+            for name, program in programs.items():
+                fresh.load(name, program)
+            return [CallTime.of(times) for times in fresh.time([*programs], seconds).values()]
 
     for number in count():
         key = digest("fresh", bench.identity, _identities([*programs.values()]), seconds, number)

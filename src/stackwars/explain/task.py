@@ -1,24 +1,22 @@
-"""A search to be made: one or two programs with their arguments, the compilers, and the limits."""
+"""A search: one or two programs with their arguments, the compilers, the limits, and what it has measured before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
-
-import numpy as np
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
 
 from stackwars.core.client import CompilerSpec
-from stackwars.core.program import Argument, Graph, Program, fixed
-from stackwars.core.types import dtype, integer_range, is_float, shape
+from stackwars.core.program import Program
 
 TIME, MEMORY, COMPILE = "time", "memory", "compile"
 ASKS = (TIME, MEMORY, COMPILE)
 """Objectives of an explanation: ms of a call, bytes of XLA's buffer assignment, or seconds of compiling."""
-INTEGERS = 8
-"""Integers of arguments without values are below this in the first set of inputs, and scalars in both: they may be the
-bound of a loop. Others cover their type's range in the second set."""
+T = TypeVar("T")
 Lower = Callable[[dict[str, int]], Program | None]
 """Returns the program with these sizes, or None if there is none."""
 Assign = Callable[[str | bytes], dict[str, str]]
@@ -79,63 +77,61 @@ class Task:
     assign: Assign | None = None
 
 
-def plain_arguments(
-    graph: Graph, inputs: Mapping[str, np.ndarray], seed: int, recorded: Sequence[dict[str, Any]] = ()
-) -> tuple[Argument, ...]:
-    """Return the arguments of a program that comes without a list of them.
+class Kept:
+    """Finished measurements by their key, with which a search that was killed goes on where it was.
 
-    inputs: their values by name, arg0 or arr_0, see `files.check_inputs`; values are drawn by the seed without any.
-    recorded: what is known of the values of each in a call, see `drawn_like`.
+    Each is a line of JSON in kept.jsonl, written as soon as it is known. folder: of the file; without one they live as
+    long as this object.
     """
-    kinds = [graph.types[value] for value in graph.arguments]
-    known = recorded if len(recorded) == len(kinds) else [{}] * len(kinds)
-    result = []
-    for number, (kind, facts) in enumerate(zip(kinds, known, strict=True)):
-        array = inputs.get(f"arg{number}", inputs.get(f"arr_{number}"))
-        if array is not None:
-            result.append(fixed(array.astype(dtype(kind), copy=False), f"{number} {kind}"))
-        elif facts.keys() & {"values", "mean"}:
-            # Equal arrays of the call stay equal.
-            draw = partial(drawn_like, facts, shape(kind), dtype(kind), seed)
-            result.append(Argument(f"{facts['digest']} {kind}", draw))
-        else:
-            draw = partial(drawn, shape(kind), dtype(kind), number, seed)
-            result.append(Argument(f"{number} {kind}", draw))
-    return tuple(result)
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._path = folder / "kept.jsonl" if folder else None
+        self._values: dict[str, Any] = {}
+        if not self._path or not self._path.exists():
+            return
+        text = self._path.read_text(errors="replace")
+        for line in text.splitlines():
+            # The last line is half written if the process was killed meanwhile.
+            with contextlib.suppress(ValueError, TypeError):
+                key, value = json.loads(line)
+                self._values[key] = value
+        if text and not text.endswith("\n"):
+            self._append("\n")
+
+    def get(self, key: str) -> Any | None:
+        return self._values.get(key)
+
+    def put(self, key: str, value: Any) -> None:
+        self._append(json.dumps([key, value]) + "\n")
+        self._values[key] = value
+
+    def once(self, key: str, measure: Callable[[], Any]) -> Any:
+        """Return the value of a key, measured and kept if there is none yet. What raises is not kept."""
+        value = self.get(key)
+        if value is None:
+            value = measure()
+            self.put(key, value)
+        return value
+
+    def answer(self, kind: type[T], key: str, find: Callable[[], T], is_ours: Callable[[T], bool]) -> T:
+        """Return the answer of a key, as `once` does. is_ours: whether it is an error of the harness, never kept."""
+        if (value := self.get(key)) is not None:
+            from pydantic import TypeAdapter
+
+            return TypeAdapter(kind).validate_python(value)
+        result = find()
+        if not is_ours(result):
+            self.put(key, asdict(result))
+        return result
+
+    def _append(self, text: str) -> None:
+        if self._path:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a") as file:
+                file.write(text)
 
 
-def drawn_like(
-    facts: Mapping[str, Any], extents: tuple[int, ...], kind: np.dtype, seed: int, which: int = 0
-) -> np.ndarray:
-    """Return random values like those of an array in a set of inputs.
-
-    facts: {"digest"}, and {"values"}, which are the same in all sets, or {"mean", "std", "min", "max"}.
-    """
-    if "values" in facts:
-        return np.array(facts["values"]).astype(kind).reshape(extents)
-    rng = np.random.default_rng([seed + which, int(facts["digest"], 16)])
-    if kind == np.bool_:
-        return rng.random(extents) < facts["mean"]
-    low, high = facts["min"], facts["max"]
-    if is_float(kind):
-        return np.clip(rng.normal(facts["mean"], facts["std"], extents), low, high).astype(kind)
-    of = np.int64 if low < 0 else np.uint64
-    return rng.integers(low, high, extents, dtype=of, endpoint=True).astype(kind)
-
-
-def drawn(extents: tuple[int, ...], kind: np.dtype, number: int, seed: int, which: int = 0) -> np.ndarray:
-    """Return random values for the argument of this number in a set of inputs."""
-    rng = np.random.default_rng([seed + which, number])
-    if kind == np.bool_:
-        return rng.random(extents) < 0.5
-    if is_float(kind):
-        return rng.standard_normal(extents).astype(kind)
-    if kind.kind == "c":
-        return (rng.standard_normal(extents) + 1j * rng.standard_normal(extents)).astype(kind)
-    if which == 0 or not extents:
-        # Every integer type has these, of 2 bits too.
-        return rng.integers(0, min(INTEGERS, integer_range(kind)[1] + 1), extents).astype(kind)
-    low, high = integer_range(kind)
-    return rng.integers(low, high, extents, dtype=np.uint64 if low == 0 else np.int64, endpoint=True).astype(
-        kind
-    )
+def digest(*parts: Any) -> str:
+    """Return a key of texts, numbers and tuples of them: equal for equal content."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]

@@ -6,13 +6,13 @@ program that a compiler of StableHLO loaded.
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackwars.core.contention import Meter, Usage
 from stackwars.core.documents import Events
-from stackwars.measure import pages
 from stackwars.measure.loops import LONG_S, LOOP_S, run_loop
 
 SINGLES, STEADY, WARM, DISPATCH, THROUGHPUT = "singles", "steady", "warm", "dispatch", "throughput"
@@ -83,6 +83,23 @@ def block(session: Any, calls: int, first: int, outputs: list[Any]) -> int:
     return time.perf_counter_ns() - start
 
 
+class Faults(NamedTuple):
+    """Page faults of all threads: minor ones find the page in memory, major ones read it from the disk."""
+
+    minor_faults: int
+    major_faults: int
+
+    def since(self, earlier: Faults) -> Faults:
+        """Return the faults between an earlier reading and this one."""
+        return Faults(self.minor_faults - earlier.minor_faults, self.major_faults - earlier.major_faults)
+
+
+def page_faults() -> Faults:
+    """Return the page faults of this process since its start."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return Faults(usage.ru_minflt, usage.ru_majflt)
+
+
 class Stream:
     """The calls of one program of this process: call 1, call 2, and then blocks of calls."""
 
@@ -134,7 +151,7 @@ class Stream:
     def steady(self) -> int:
         """Time an undisturbed series of blocks until the settings are satisfied."""
         settings, samples, used = self.settings, [], []
-        before, faults, meter, outside_s = _counters(self.session), pages.faults(), Meter(), 0.0
+        before, faults, meter, outside_s = _counters(self.session), page_faults(), Meter(), 0.0
         least = settings["steady_min_blocks"]
         if self._call_ns > 1e9 * LONG_S:
             least = min(least, LONG_BLOCKS)
@@ -160,7 +177,7 @@ class Stream:
             ns=samples,
             calls=settings["block_calls"],
             **{f"{name}_ns": [getattr(usage, name) for usage in used] for name in Usage._fields},
-            **pages.faults().since(faults)._asdict(),
+            **page_faults().since(faults)._asdict(),
             began_s=began_s,
             seconds=seconds,
             outside_s=outside_s,
@@ -182,7 +199,7 @@ class Stream:
         """Run one loop, see `stackwars.measure.loops`."""
         self._meter = self._meter or Meter()
         self._meter.read()
-        faults, began_s = pages.faults(), time.time()
+        faults, began_s = page_faults(), time.time()
         ns, dropped = run_loop(self.block)
         used = self._meter.read()
         self.events.write(
@@ -191,7 +208,7 @@ class Stream:
             calls=self.settings["block_calls"],
             dropped=dropped,
             **{f"{name}_ns": value for name, value in used._asdict().items()},
-            **pages.faults().since(faults)._asdict(),
+            **page_faults().since(faults)._asdict(),
             began_s=began_s,
             **self._labels,
         )

@@ -103,7 +103,9 @@ def measure(
             progress.report(_process(records[-1]))
             if records[-1][SUBJECT]["status"] != "ok":
                 break
-            others = {name: _later(other, records[-1][name]) for name, other in others.items()}
+            for name, other in others.items():
+                if (record := records[-1][name])["status"] in LASTING:
+                    others[name] = replace(other, lost=record)
     alone = [one for one in records if one.get(PARTNER, {"status": "ok"})["status"] != "ok"]
     if alone and alone[0] is not records[-1]:
         progress.report(_process(alone[0]))  # the terminal shows a job's last line
@@ -113,11 +115,6 @@ def measure(
     if beside and cell["status"] in ("ok", "wrong"):
         _write_joint_results(beside, records, [folder / PARTNER for folder in folders], partner, rounds.seed)
     return cell
-
-
-def _later(other: Other, record: dict) -> Other:
-    """Return a participant as it takes part in the rounds after this one."""
-    return replace(other, lost=record) if record["status"] in LASTING else other
 
 
 def replay_files(replay: Any) -> Iterator[Path]:

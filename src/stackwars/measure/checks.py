@@ -1,7 +1,7 @@
 """Checks that a measured process must pass: its times, its outputs, and their parity with a baseline's outputs.
 
 Pure functions of a process's result; tried on processes that are broken on purpose by
-`stackwars.study.audits.mutants`.
+`stackwars.study.audits.subjects`.
 """
 
 from __future__ import annotations
@@ -198,8 +198,7 @@ def relative_l2(values: np.ndarray, baseline: np.ndarray) -> float:
 def parity_limit(workload: str, sizes: dict[str, int], common: float) -> float:
     """Return the relative L2 error up to which a workload's outputs agree.
 
-    common: the limit of all workloads. A workload whose result cannot be that close in every correct program has a
-    function `parity_rel_l2` of its sizes, with the derivation: the larger of both counts.
+    common: the limit of all workloads. A workload whose result cannot be that close in every correct program derives
+    a limit of its own, `parity_rel_l2`: the larger of both counts.
     """
-    limit = getattr(workloads.load(workload), "parity_rel_l2", None)
-    return common if limit is None else max(common, limit(sizes))
+    return max(common, workloads.load(workload).parity_rel_l2(sizes))

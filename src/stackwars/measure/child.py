@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ import numpy as np
 
 from stackwars.core import documents, judge, program_text, worker
 from stackwars.core.documents import EVENTS, Events
-from stackwars.measure import FORMS, pages, workloads
+from stackwars.measure import FORMS, workloads
 from stackwars.measure.calls import ALONE, Measurement, Stream, single_call, timed_call
 from stackwars.measure.checks import checked, leaf_samples, sample, subnormals
 from stackwars.measure.frameworks import each
@@ -41,7 +42,7 @@ def keep_memory(workload: str) -> None:
     library nothing is done. A cell and the replay of its program do the same.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None and hasattr(workloads.load(workload), "STATE"):
+    if mallopt is not None and workloads.load(workload).STATE:
         mallopt(-1, -1)
         mallopt(-4, 0)
 
@@ -103,19 +104,19 @@ def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stre
     def keep(which: int, output: Any) -> None:
         """Keep values of one of the first two calls."""
         refuse_outside_compiler(session, workload)
-        if which == 0 or hasattr(workload, "STATE"):
+        if which == 0 or workload.STATE:
             values = fetched(session, output, ("first", "second")[which], spec)
         if which == 0:
             judged.update(
                 {f"first/{key}": np.array(one) for key, one in judge.output_values(values, 0).items()}
             )
-        if hasattr(workload, "STATE"):
+        if workload.STATE:
             # The results of later calls depend on the number of earlier ones.
             state = session.state()
             samples.append(np.concatenate([*(sample(one, seed) for one in values), leaf_samples(state, seed)]))
             if which == 0:
                 judged.update({f"first/state/{leaf}": np.array(value) for leaf, value in state.items()})
-        if which == 1 and hasattr(workload, "losses_rel") and spec["writes_files"] and not spec["repetition"]:
+        if which == 1 and workload.TRAINS and spec["writes_files"] and not spec["repetition"]:
             follow_losses(session, events, stream.outputs)
 
     stream = Stream(session, events, settings, after=keep)
@@ -130,7 +131,7 @@ def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict[str, Stre
     events.write(
         "timed",
         subnormals=sum(subnormals(one) for values in last for one in values),
-        huge_page_bytes=pages.huge_page_bytes(),
+        huge_page_bytes=_huge_page_bytes(),
         **(session.generated() if hasattr(session, "generated") else {}),
         **surroundings(),
     )
@@ -173,6 +174,16 @@ def _forms(session: Any) -> dict[str, str]:
         return session.forms()
     except Exception as error:
         return {"problem": f"{type(error).__name__}: {error}\n"}
+
+
+def _huge_page_bytes() -> int | None:
+    """Return the bytes of anonymous memory in huge pages; None if the kernel does not say."""
+    try:
+        status = Path("/proc/self/smaps_rollup").read_text()
+    except OSError:
+        return None
+    match = re.search(r"^AnonHugePages: +(\d+) kB$", status, re.MULTILINE)
+    return int(match[1]) * 1024 if match else None
 
 
 def surroundings() -> dict[str, Any]:

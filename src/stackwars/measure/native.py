@@ -125,7 +125,7 @@ class Commands(worker.Commands):
 
     @property
     def _updates(self) -> bool:
-        return hasattr(workloads.load(self._workload), "STATE")
+        return bool(workloads.load(self._workload).STATE)
 
 
 @contextmanager

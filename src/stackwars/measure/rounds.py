@@ -29,7 +29,7 @@ ROUNDS = "rounds"
 _JOB, _ROUND = "job.json", "round.json"
 _MEASURING = (
     *("core/**/*.py", "measure/**/*.py", "setup/**/*.py"),
-    *("study/audits/*.py", "study/workflow/measured_jobs.py"),
+    *("study/audits/*.py", "study/workflow/jobs.py"),
 )
 """Files of the package that decide what a round measures; a job has what the others decide."""
 

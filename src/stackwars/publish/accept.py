@@ -39,6 +39,10 @@ REFERENCE_FILES = (
 )
 """The measured files that the reference has, as patterns. The optimised HLO of targets is left out: it is
 large, and counted in ahead.json."""
+SOURCED = (
+    "cell.json", "replay.json", "check.json", "causes.json", "ahead.json", "process.json", MEMORY,
+)  # fmt: skip
+"""The measured files that say from which sources they were made."""
 MOST_BYTES = 3_000_000
 """Limit of the size of a run's tables."""
 
@@ -128,16 +132,7 @@ def _measured(root: Path, names: Iterable[str]) -> set[Path]:
 def _sources(full: Path) -> dict[Path, list[dict]]:
     """Return the sources of each process and compilation of a run, by the file of its result."""
     by_file = {}
-    names = (
-        "cell.json",
-        "replay.json",
-        "check.json",
-        "causes.json",
-        "ahead.json",
-        "process.json",
-        MEMORY,
-    )
-    for path in sorted(_measured(full, names)):
+    for path in sorted(_measured(full, SOURCED)):
         result = documents.read(full / path)
         sources = [one.get("source") for one in [result, *result.get("processes", [])]]
         by_file[path] = [source for source in sources if source]
@@ -198,14 +193,10 @@ def main() -> None:
         sys.exit(str(error))
     pages.update(REPOSITORY)
     write_answer(REPOSITORY, REFERENCE)
-    measured = (
-        f"and its {count} measured files" if count else "but not its cells, which lack some of the first study"
-    )
-    print(
-        fold(
-            f"{len(OF_A_RUN)} tables of the run {identity} {measured} are now in results/reference; commit them"
-        )
-    )
+    without = "but not its cells, which lack some of the first study"
+    measured = f"and its {count} measured files" if count else without
+    text = f"{len(OF_A_RUN)} tables of the run {identity} {measured} are now in results/reference; commit them"
+    print(fold(text))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Build the pinned Python environments: once from a pins file, then used by every job.
+"""The pinned Python environments: which of them studies need, and how one is built once from its pins file.
 
 An environment lives in `<repository>/.envs/<name>-<key>/`, where the key is a digest of the pins and
-the Python version: a changed pin is a new folder, and a deleted folder is simply built again.
+the Python version: a changed pin is a new folder, and a deleted folder is simply built again. Its file envs/<name>.in
+names its size on disk, and the studies (or `explain`, or `audits`) that need it. Standard library only, because set-up
+runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -22,11 +24,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stackwars.core.launch import REPOSITORY, clean_environ
+from stackwars.core.lines import fold
+from stackwars.core.outcome import Outcome, Status
 from stackwars.setup import advice
 
+ALL = "all"
+"""Stands for every study."""
 BORROWED = {"libtpu": "3.12"}
 """Packages that may be installed for an earlier Python: {name: Python's version}. libtpu is a library with a C
 interface and a few lines of Python: its release 0.0.21 names CPython 3.10 to 3.12 and works with 3.13."""
+_SIZE = re.compile(
+    r"^# Size on disk: ([0-9.]+) GB(?: \(([0-9.]+) GB where the installer cannot link .*\))?$", re.MULTILINE
+)
+_NEEDED_BY = re.compile(r"^# Needed by: ([a-z_, ]+)$", re.MULTILINE)
 _NO_WHEEL = re.compile(r"(\S+?)==\S+ has no wheels with a matching Python")
 _OTHER_PYTHON = re.compile(
     r"current Python version \((\S+)\) does not satisfy\s+Python\s*(\S+?)\s+and\s+(\S+)\s+depends"
@@ -38,6 +48,11 @@ _WHY_UNAVAILABLE = "STACKWARS_UNAVAILABLE"
 class BuildError(RuntimeError):
     """An environment was not built, or may not be used: the installer's message, and what to do."""
 
+    @property
+    def outcome(self) -> Outcome:
+        """What a program has that needs the environment."""
+        return Outcome(Status.ERROR, " ".join(str(self).split()))
+
 
 class Unavailable(BuildError):
     """This Python cannot have the environment: a pinned package has no build for it."""
@@ -48,6 +63,10 @@ class Unavailable(BuildError):
         if match := _OTHER_PYTHON.search(message):
             return f"{match[3]} needs Python {match[2]}, this is {match[1]}"
         return _NO_WHEEL.search(message)[0]
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome(Status.UNSUPPORTED, self.reason)
 
 
 def root() -> Path:
@@ -65,6 +84,49 @@ def folder(pins: Path) -> Path:
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     key = hashlib.sha256(python.encode() + pins.read_bytes()).hexdigest()[:12]
     return root() / f"{pins.stem}-{key}"
+
+
+def sizes_gb() -> dict[str, float]:
+    """Return the disk space of each environment of a run on a CPU, in 10^9 bytes."""
+    links = _installer_links()
+    return {name: float(size[1] if links else size[2] or size[1]) for name, size in _declared(_SIZE).items()}
+
+
+def of_studies(studies: list[str]) -> list[str]:
+    """Return the environments that these studies require; `all` stands for every study."""
+    wanted = set(studies)
+    return [name for name, needed_by in _studies().items() if ALL in wanted or wanted & needed_by]
+
+
+def missing_gb(studies: list[str]) -> dict[str, float]:
+    """Return {environment that the studies require and that is not built yet: GB on disk}."""
+    missing = [name for name in of_studies(studies) if not (folder(_pins(name)) / "ready").exists()]
+    return {name: size for name, size in sizes_gb().items() if name in missing}
+
+
+def _declared(line: re.Pattern[str]) -> dict[str, re.Match[str]]:
+    """Return {environment: this line of its file envs/<name>.in}, if the file has the line."""
+    files = sorted((REPOSITORY / "envs").glob("*.in"))
+    return {path.stem: match for path in files if (match := line.search(path.read_text()))}
+
+
+def _studies() -> dict[str, set[str]]:
+    return {name: set(match[1].split(", ")) for name, match in _declared(_NEEDED_BY).items()}
+
+
+def _pins(name: str) -> Path:
+    return REPOSITORY / "envs" / f"{name}.txt"
+
+
+def _installer_links() -> bool:
+    """Return whether uv can link its cache into the environments: both on one file system."""
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(os.environ.get("UV_CACHE_DIR") or Path(caches, "uv"))
+    devices = {
+        next(path for path in (place, *place.parents) if path.exists()).stat().st_dev
+        for place in (cache.absolute(), root().absolute())
+    }
+    return len(devices) == 1
 
 
 def ensure(pins: Path) -> Path:
@@ -179,15 +241,37 @@ def ensure_all(pins: Iterable[Path]) -> None:
         os.sync()  # gigabytes that are still to be written would disturb the first cells
 
 
+def build_studies(studies: list[str]) -> None:
+    """Build the environments that these studies need, and print what is there and what to do next.
+
+    It exits with a message if there is no such study, or if an environment is not built.
+    """
+    known = set().union(*_studies().values())
+    if unknown := [name for name in studies if name not in {ALL, *known}]:
+        sys.exit(f"set-up: expected studies of {', '.join(sorted(known))} or {ALL}, got {', '.join(unknown)}")
+    names = of_studies(studies)
+    try:
+        ensure_all(map(_pins, names))
+    except BuildError as error:
+        sys.exit(str(error))
+    built = f"; {root()} has {', '.join(names)}" if names else ""
+    print(fold(f"the harness is in .venv{built}; next: make plan, or one of the commands of make help"))
+
+
 def main() -> None:
     """`python -m stackwars.setup.environments PINS [-- COMMAND ...]`: build, then print or run.
 
-    If this Python cannot have the environment, the command runs in this Python, to report the reason.
+    If this Python cannot have the environment, the command runs in this Python, to report the reason. With
+    `--studies NAME ...` in place of PINS it builds what these studies need.
     """
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("pins", type=Path)
+    choice = parser.add_mutually_exclusive_group(required=True)
+    choice.add_argument("pins", nargs="?", type=Path)
+    choice.add_argument("--studies", nargs="*", metavar="NAME")
     parser.add_argument("command", nargs="*", help="arguments of that environment's Python")
     arguments = parser.parse_args()
+    if arguments.studies is not None:
+        return build_studies(arguments.studies)
     environ = clean_environ({})
     try:
         python = ensure(arguments.pins)

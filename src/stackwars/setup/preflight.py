@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwars.core.launch import REPOSITORY
-from stackwars.setup import environments, needed, tools
+from stackwars.setup import environments
 
 INDEX_TIMEOUT_S = 15
 HARNESS = REPOSITORY / ".venv" / "ready"
@@ -25,6 +25,13 @@ HARNESS_GB = 0.7
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 BROWSER = "chromium"
 """The command, and the Debian package, of the browser in which the tests open the report."""
+PAPER_PACKAGES = (
+    "texlive-latex-recommended", "texlive-publishers", "texlive-science", "texlive-fonts-recommended", "latexmk",
+    "graphviz",
+)  # fmt: skip
+_TEX_COMMANDS = ("latexmk", "pdflatex", "bibtex", "kpsewhich")
+_TEX_FILES = ("IEEEtran.cls", "IEEEtran.bst", "booktabs.sty", "siunitx.sty", "listings.sty", "microtype.sty",
+              "hyperref.sty", "t1txtt.fd")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,15 +53,15 @@ def missing_on_machine(with_tex: bool = True) -> list[Missing]:
 
 def optional_on_machine() -> list[Missing]:
     """Return the missing parts that only some cells need: without them these are `unsupported`."""
-    missing = tools.missing_for_inductor()
+    missing = missing_for_inductor()
     if not missing:
         return []
-    return [_of_python(f"what TorchInductor compiles with: {', '.join(missing)}", tools.inductor_packages())]
+    return [_of_python(f"what TorchInductor compiles with: {', '.join(missing)}", inductor_packages())]
 
 
 def missing_for_environments(studies: list[str]) -> list[Missing]:
     """Return the missing parts that the environments that these studies still have to build need."""
-    sizes = needed.missing_gb(studies)
+    sizes = environments.missing_gb(studies)
     if not HARNESS.exists():
         sizes |= {"harness": HARNESS_GB}
     checks = [check_disk(sizes, environments.root()), check_index()] if sizes else []
@@ -82,8 +89,37 @@ def check_venv() -> Missing | None:
 
 
 def check_tex(typeset: bool = True, draw: bool = True) -> Missing | None:
-    missing = tools.missing_for_paper(typeset, draw)
-    return Missing(f"TeX and Graphviz: {', '.join(missing)}", tools.PAPER_PACKAGES) if missing else None
+    """Check for the commands and style files of TeX, to typeset, and for Graphviz, to draw."""
+    needed = (_TEX_COMMANDS if typeset else ()) + (("dot",) if draw else ())
+    missing = [command for command in needed if shutil.which(command) is None]
+    if typeset and "kpsewhich" not in missing:
+        listed = subprocess.run(["kpsewhich", *_TEX_FILES], capture_output=True, text=True).stdout.split()
+        present = {Path(line).name for line in listed}
+        missing += [file for file in _TEX_FILES if file not in present]
+    return Missing(f"TeX and Graphviz: {', '.join(missing)}", PAPER_PACKAGES) if missing else None
+
+
+def cxx_compiler() -> str:
+    """Return the C++ compiler, which TorchInductor uses too: $CXX, or g++."""
+    return os.environ.get("CXX", "g++")
+
+
+def cxx_version() -> str:
+    command = [cxx_compiler(), "-dumpfullversion", "-dumpversion"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+def missing_for_inductor() -> list[str]:
+    """Return which of the C++ compiler and Python's header are missing."""
+    missing = [] if shutil.which(cxx_compiler()) else [f"the C++ compiler {cxx_compiler()}"]
+    # TorchInductor looks for the header of an environment's base Python.
+    header = Path(sysconfig.get_path("include", scheme="posix_prefix"), "Python.h")
+    return missing if header.is_file() else [*missing, str(header)]
+
+
+def inductor_packages() -> tuple[str, ...]:
+    """Return the Debian packages of the C++ compiler and the header, for Debian's own Python of this version."""
+    return "g++", f"libpython{PYTHON}-dev"
 
 
 def check_disk(sizes: dict[str, float], folder: Path) -> Missing | None:

@@ -19,10 +19,11 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import title
 from stackwars.setup.device import CPUS, ONE_THREAD
-from stackwars.study import cells, comparisons, programs
+from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
+from stackwars.study.studies import main_comparison
 
 COSTS = REPOSITORY / "config" / "costs.csv"
 HUGE = 10**9
@@ -168,7 +169,7 @@ def _steps(config: Config) -> Iterator[dict[str, int]]:
     The largest models go first, because one takes as long as several others; then rounds; then what only adds to the
     original's comparison: other compilers, other frameworks, one core. Last go the other workloads, the largest first.
     """
-    main, native = comparisons.main(config), programs.native_compiler(config)
+    main, native = main_comparison(config), programs.native_compiler(config)
     names = dict.fromkeys(cell.workload for cell in cells.asked(config))
     weights = {name: workloads.load(name).parameter_count(cells.sizes(config, name)) for name in names}
     order = sorted(weights, key=lambda name: weights[name], reverse=True)

@@ -10,9 +10,9 @@ from typing import Any
 from stackwars.measure import checks, frameworks, workloads
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPUS
-from stackwars.study import comparisons, imports
+from stackwars.study import imports
 from stackwars.study.keys import Config, PresetRow, Settings
-from stackwars.study.studies import studies
+from stackwars.study.studies import baseline, main_comparison, studies
 
 MEASURING = (
     *("seed", "matmul_precision", "memory_cap_gib", "timeout_s", "side_by_side"),
@@ -119,8 +119,8 @@ def partner(config: Config, cell: Cell, among: Container[Cell]) -> Cell | None:
 
     among: the cells to choose from.
     """
-    baseline = comparisons.baseline(config, cell.framework)
-    other = baseline and Cell(baseline, cell.workload, cell.device)
+    other_name = baseline(config, cell.framework)
+    other = other_name and Cell(other_name, cell.workload, cell.device)
     return other if other in among else None
 
 
@@ -130,7 +130,7 @@ def measured_with(config: Config, cell: Cell, among: Container[Cell]) -> Cell | 
     It is the subject of the first comparison, on the CPU alone: a TPU is not shared by two processes.
     among: the cells to choose from.
     """
-    main = comparisons.main(config)
+    main = main_comparison(config)
     if main is None or cell.framework != main.baseline or cell.device not in CPUS:
         return None
     other = Cell(main.subject, cell.workload, cell.device)

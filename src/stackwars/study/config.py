@@ -1,4 +1,7 @@
-"""The configuration: read, completed and refused where it is wrong, before anything runs."""
+"""The configuration: read, completed and refused where it is wrong, before anything runs.
+
+``python -m stackwars.study.config`` writes config/README.md, the page of its keys, from `stackwars.study.keys`.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,24 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from stackwars.core.compilers import XLA, names
 from stackwars.core.launch import REPOSITORY
 from stackwars.measure import frameworks, stablehlo, workloads
+from stackwars.measure.stablehlo.sharded_frontends import FRONTENDS
 from stackwars.measure.workloads import sized
 from stackwars.setup.device import CPU
-from stackwars.study import budget, cells, growth, memory, releases, sharding
+from stackwars.study import budget, cells, growth, releases, searches, sharding
 from stackwars.study.cells import environments, preset_sizes
-from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons, with_programs
-from stackwars.study.keys import Config, Device, plain
+from stackwars.study.keys import Config, Device, Model, Named, PresetSettings, plain
 from stackwars.study.programs import resized
-from stackwars.study.studies import studies
+from stackwars.study.studies import CELLS, PROGRAMS, comparisons, studies, with_programs
 
 Problem = tuple[str, str, object]
 """A key, what it should have, what it has."""
@@ -136,7 +141,8 @@ def validate(document: Any) -> Config:
     :raises ConfigError: for the first key or value that cannot be used.
     """
     try:
-        result = Config.model_validate(document, context=_names(document))
+        # First any name is accepted: which there are, the document says itself.
+        result = Config.model_validate(document, context=_names(Config.model_validate(document)))
     except ImportError as error:  # a half-written workload, which it names with its file
         raise UnreadableError(error) from None
     except ValidationError as error:
@@ -147,19 +153,11 @@ def validate(document: Any) -> Config:
     return _fitted(result)
 
 
-def _names(document: Any) -> dict[str, list[str]]:
+def _names(config: Config) -> dict[str, list[str]]:
     """Return the names that values may have: names of this repository's modules, and of the configuration."""
-
-    def keys(key: str) -> list[str]:
-        rows = document.get(key) if isinstance(document, dict) else None
-        return [row for row in rows if isinstance(row, str)] if isinstance(rows, dict) else []
-
     known = workloads.names()
-    studied = document.get("studies") if isinstance(document, dict) else None
-    rows = [*(studied.values() if isinstance(studied, dict) else ()), document]
-    lists = [row.get("workloads") for row in rows if isinstance(row, dict)]
-    named = [name for row in lists if isinstance(row, list) for name in row if isinstance(name, str)]
-    labelled = [name for name in dict.fromkeys(named) if sized.AT in name and sized.base(name) in known]
+    listed = [name for row in (*config.studies.values(), config) for name in row.workloads or ()]
+    labelled = [name for name in dict.fromkeys(listed) if sized.AT in name and sized.base(name) in known]
     return {
         "workload": [*known, *labelled],
         "batched": [name for name in known if "batch" in workloads.load(name).SIZES],
@@ -168,13 +166,13 @@ def _names(document: Any) -> dict[str, list[str]]:
         "environment": sorted(path.stem for path in REPOSITORY.glob("envs/*.txt")),
         "gpu": sorted(path.name for path in REPOSITORY.glob("src/stackwars/measure/stablehlo/*.txtpb")),
         "module": names(),
-        "frontend": stablehlo.frontends(),
+        "frontend": list(FRONTENDS),
         "dividing": stablehlo.dividing(),
-        "asked": keys("frameworks"),
-        "compiler": keys("compilers"),
-        "target": keys("targets"),
-        "preset": keys("presets"),
-        "study": keys("studies"),
+        "asked": list(config.frameworks),
+        "compiler": list(config.compilers),
+        "target": list(config.targets),
+        "preset": list(config.presets),
+        "study": list(config.studies),
     }
 
 
@@ -408,6 +406,88 @@ def _compilers(config: Config) -> Iterator[Problem]:
 
 CHECKS = (
     *(_settings, _compared, _dialects, _programs, _preset_sizes, _growth, sharding.problems, releases.problems),
-    *(memory.problems, _odd, _studies, _compilers),
+    *(searches.problems, _odd, _studies, _compilers),
 )
 """Functions that yield what contradicts itself in a configuration."""
+
+
+# The page config/README.md: every key with its type, its default and one sentence.
+
+PAGE = REPOSITORY / "config" / "README.md"
+BEGINNING = """# Keys of config.yaml
+
+`.venv/bin/python -m stackwars.study.config` writes this page from `src/stackwars/study/keys.py`.
+A key without a default is required, unless it is marked optional. `<name>` stands for any key, `[]` for each entry of a
+list. `--config key=value` on Snakemake's command line replaces a key for one run; an unknown key is an error.
+
+| key | type | default | |
+|---|---|---|---|
+"""
+SCALARS = {str: "text", bool: "true or false", int: "integer", float: "number"}
+NAMES = {"asked": "framework", "dividing": "framework", "batched": "workload", "gpu": "file"}
+"""Printed names of the lists of `Named`; others are printed as they are."""
+
+
+def page() -> str:
+    return BEGINNING + "".join(f"{row}\n" for row in _rows(Config, ""))
+
+
+def _rows(model: type[Model], prefix: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        key, annotation = f"{prefix}{name}", field.rebuild_annotation()
+        row, place = _model_in(annotation)
+        description = (field.description or "").replace("<", "\\<")
+        yield f"| `{key}` | {_type_words(annotation)} | {_default(field)} | {description} |"
+        if row and row is not PresetSettings:
+            yield from _rows(row, f"{key}{place}.")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return ""
+    value = field.get_default()
+    if value is None or isinstance(value, Model):
+        return "optional"
+    return f"`{json.dumps(value)}`"
+
+
+def _model_in(annotation: Any, place: str = "") -> tuple[type[Model] | None, str]:
+    """Return the model that a key holds, and what stands between the key and the keys of the model."""
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return annotation, place
+    between = {list: "[]", dict: ".<name>"}.get(get_origin(annotation), "")
+    for one in get_args(annotation):
+        result = _model_in(one, place + between)
+        if result[0]:
+            return result
+    return None, ""
+
+
+def _type_words(annotation: Any) -> str:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        inner, *notes = arguments
+        names = [NAMES.get(one, one) for note in notes if isinstance(note, Named) for one in note.lists]
+        return " or ".join(names) or " ".join([_type_words(inner), *_limits(notes)])
+    if annotation == Device:
+        return "device"
+    if origin is Literal:
+        return " or ".join(f"`{value}`" for value in arguments)
+    if origin in (Union, UnionType):
+        return " or ".join(_type_words(one) for one in arguments if one is not type(None))
+    if origin is list:
+        return f"list of {_type_words(arguments[0])}"
+    if origin is dict:
+        return f"{{{_type_words(arguments[0])}: {_type_words(arguments[1])}}}"
+    return SCALARS.get(annotation, "mapping")
+
+
+def _limits(notes: list[Any]) -> Iterator[str]:
+    for note in (one for each in notes for one in getattr(each, "metadata", [each])):
+        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤")):
+            if hasattr(note, name):
+                yield f"{sign} {getattr(note, name)}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 SOURCE = Path(__file__).resolve().parents[2]
 PACKAGE = Path(__file__).resolve().parents[1].name
@@ -28,7 +29,7 @@ def imported_files(*modules: str) -> set[Path]:
         file = _file(SOURCE, waiting.pop())
         if file is not None and file not in result:
             result.add(file)
-            waiting.extend(_imports(file))
+            waiting.extend(_read(file).imports)
     return result
 
 
@@ -63,13 +64,34 @@ def digest(files: Iterable[str], is_shown: bool = False) -> str:
     return result.hexdigest()[:16]
 
 
-@cache
 def _meaning(file: Path, is_shown: bool) -> str:
     if file.suffix != ".py":
         return hashlib.sha256(file.read_bytes()).hexdigest()
-    tree = ast.parse(file.read_text(), str(file))
-    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    tree = _Meaning(frozenset() if is_shown else SHOWN - read).visit(tree)
+    source = _read(file)
+    return source.shown if is_shown else source.measured
+
+
+class _Source(NamedTuple):
+    """What a Python file imports of this package, and the digests of its meaning, with what is shown and without."""
+
+    imports: list[str]
+    shown: str
+    measured: str
+
+
+@cache
+def _read(file: Path) -> _Source:
+    tree = ast.parse(file.read_text(), str(file))  # once: parsing takes most of the time before a run starts
+    imports = _imports(tree)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    hidden = SHOWN - {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    shown = measured = _digest(_Meaning(frozenset()).visit(tree))
+    if hidden & {node.id for node in names}:
+        measured = _digest(_Meaning(hidden).visit(tree))
+    return _Source(imports, shown, measured)
+
+
+def _digest(tree: ast.AST) -> str:
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
@@ -105,11 +127,10 @@ def _file(source: Path, module: str) -> Path | None:
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
-@cache
-def _imports(file: Path) -> list[str]:
+def _imports(tree: ast.Module) -> list[str]:
     """Return what a file imports of this package, in functions too; no import is relative, as ruff checks."""
     result = []
-    for node in _statements(ast.parse(file.read_text(), str(file))):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             result += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

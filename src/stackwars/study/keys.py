@@ -1,7 +1,7 @@
 """The keys of the configuration: each with its type, its default and one sentence.
 
-`stackwars.study.config` reads a file into `Config` and refuses what does not fit together. config/README.md is
-written from these models.
+`stackwars.study.config` reads a file into `Config` and refuses what does not fit together; it writes config/README.md
+from these models.
 """
 
 from __future__ import annotations
@@ -86,7 +86,6 @@ Workload = Annotated[str, Named("workload")]
 Batched = Annotated[str, Named("batched")]
 Framework = Annotated[str, Named("framework")]
 Asked = Annotated[str, Named("asked")]
-Dividing = Annotated[str, Named("dividing")]
 Frontend = Annotated[str, Named("frontend")]
 Environment = Annotated[str, Named("environment")]
 Compiler = Annotated[str, Named("compiler")]
@@ -95,7 +94,6 @@ StudyName = Annotated[str, Named("study")]
 Count = Annotated[int, Field(ge=1)]
 Number = Annotated[float, WrapValidator(_as_written)]
 Positive = Annotated[Number, Field(gt=0)]
-NotNegative = Annotated[Number, Field(ge=0)]
 MemoryCap = Annotated[float | Literal["auto"], PlainValidator(_memory_cap)]
 Option = Annotated[str | bool | int, PlainValidator(_option)]
 Unique = AfterValidator(_unique)
@@ -210,7 +208,7 @@ class CompilerRow(Model):
 class ExplainSettings(Model):
     """Limits of make explain; src/stackwars/explain/task.py has the defaults."""
 
-    bound: NotNegative | None = None
+    bound: Annotated[Number, Field(ge=0)] | None = None
     """Smallest relative gap between two programs or compilers that is explained."""
     questions: Annotated[int, Field(ge=0)] | None = None
     """Maximum number of gaps, and of faults, that are explained."""
@@ -280,7 +278,7 @@ class SlicesRow(Model):
     """Compiler that compiles for the slices."""
     targets: dict[Target, Annotated[int, Field(ge=1, le=256)]]
     """Number of chips of each target."""
-    frameworks: Annotated[list[Dividing], Unique]
+    frameworks: Annotated[list[Annotated[str, Named("dividing")]], Unique]
     """Frameworks whose programs are compiled."""
     workloads: dict[Workload, Division]
     """Ways in which each workload is divided."""
@@ -290,7 +288,7 @@ class ShardingRow(Model):
     study: StudyName
     """A run of this study measures these programs too."""
     frontends: Annotated[list[Frontend], Unique]
-    """Ways to write such a program, each a src/stackwars/measure/stablehlo/sharded_<name>.py."""
+    """Ways to write such a program, FRONTENDS of src/stackwars/measure/stablehlo/sharded_frontends.py."""
     devices: Annotated[list[Annotated[int, Field(ge=2, le=64)]], Unique]
     """Numbers of devices of this machine among which a program is divided."""
     batch: dict[Batched, Count] = {}

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from stackwars.study import cells, programs
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
 from stackwars.study.programs import Program
-from stackwars.study.studies import of_tables
+from stackwars.study.studies import of_tables, with_programs
 
 PROGRAM = "stablehlo.mlir.gz"
 OPTIMISED = "optimised_cpu.hlo.gz"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackwars.core import compilers
@@ -11,9 +12,8 @@ from stackwars.measure import frameworks, workloads
 from stackwars.measure.workloads import parallel, sized
 from stackwars.setup.device import CPU
 from stackwars.study import cells, imports
-from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
-from stackwars.study.studies import folder, studies, workloads_of
+from stackwars.study.studies import Study, folder, studies, with_programs, workloads_of
 
 BASE = "base"
 """The variant of the preset's sizes."""
@@ -101,27 +101,27 @@ def resized(sizes: dict[str, int], variant: str) -> dict[str, int]:
     return result
 
 
+def _programs(config: Config, workload: str, is_wanted: Callable[[Study], bool]) -> list[Program]:
+    """Return the workload's programs that go to the compilers, of each framework that a wanted study has."""
+    wanted = [study for study in studies(config) if is_wanted(study)]
+    names = with_programs(config)
+    return [Program(name, workload) for name in names if any(one.has_program(name, workload) for one in wanted)]
+
+
 def base_programs(config: Config) -> list[Program]:
     """Return every framework's program of every compiled workload, at the preset's sizes."""
-    result = studies(config)
-    return [
-        Program(framework, workload)
-        for workload in compiled_workloads(config)
-        for framework in with_programs(config)
-        if any(study.has_program(framework, workload) for study in result)
-    ]
+    names = compiled_workloads(config)
+    return [program for name in names for program in _programs(config, name, lambda study: True)]
 
 
 def compilations(config: Config) -> list[Compilation]:
     """Return everything that is compiled ahead, in the order of the configuration and the grid."""
-    result = studies(config)
     return [
-        Compilation(row.target, row.compiler, Program(framework, workload, variant))
+        Compilation(row.target, row.compiler, replace(program, variant=variant))
         for row in config.aot_compilations
         for workload in compiled_workloads(config)
         if row.workloads is None or workload in row.workloads
-        for framework in with_programs(config)
-        if any(study.has_program(framework, workload) and row.target in study.targets for study in result)
+        for program in _programs(config, workload, lambda study, row=row: row.target in study.targets)
         for variant in (BASE, *config.chosen.variants.get(workload, []))
     ]
 
@@ -133,10 +133,7 @@ def native_compiler(config: Config) -> str | None:
 
 def first_compilers(config: Config) -> dict[str, str]:
     """Return the compiler of each target that the tables show first."""
-    first: dict[str, str] = {}
-    for row in config.aot_compilations:
-        first.setdefault(row.target, row.compiler)
-    return first
+    return {row.target: row.compiler for row in reversed(config.aot_compilations)}
 
 
 def base_compilations(config: Config) -> list[Compilation]:
@@ -165,18 +162,14 @@ def code_source(config: Config, compilation: Compilation) -> Compilation:
 
 def largest_batches(config: Config) -> list[Compilation]:
     """Return the base compilations from which the largest batch is searched: the first row of `aot_compilations`."""
-    wanted, first = config.chosen.largest_batch, next(iter(first_compilers(config)), None)
-    return [c for c in base_compilations(config) if c.target == first and c.program.workload in wanted]
+    first = [row.target for row in config.aot_compilations[:1]]
+    searched = config.chosen.largest_batch
+    return [c for c in base_compilations(config) if c.target in first and c.program.workload in searched]
 
 
 def replayed(config: Config, workload: str, compiler: str) -> list[Program]:
     """Return the programs that a replay of the workload runs: one of each framework."""
-    result = studies(config)
-    return [
-        Program(framework, workload)
-        for framework in with_programs(config)
-        if any(study.has_program(framework, workload) and compiler in study.compilers for study in result)
-    ]
+    return _programs(config, workload, lambda study: compiler in study.compilers)
 
 
 def replays(config: Config) -> list[ReplayCell]:
@@ -219,12 +212,16 @@ def causes_path(compiler: str, workload: str) -> Path:
 
 def evaluator(config: Config) -> str:
     """Return the compiler that evaluates programs of a search: the first XLA: later ones read what it prints."""
-    return next(name for name in config.compilers if compiler_module(config, name) == XLA)
+    return _xla_compilers(config)[0]
 
 
 def judge_compiler(config: Config) -> str | None:
     """Return the compiler whose environment computes expected values: the last XLA, which runs no cell."""
-    return next((c for c in reversed(config.compilers) if compiler_module(config, c) == XLA), None)
+    return next(reversed(_xla_compilers(config)), None)
+
+
+def _xla_compilers(config: Config) -> list[str]:
+    return [name for name, row in config.compilers.items() if row.module == XLA]
 
 
 def evaluated(config: Config, workload: str, variant: str = BASE) -> list[Program]:
@@ -238,36 +235,25 @@ def evaluated(config: Config, workload: str, variant: str = BASE) -> list[Progra
         return []
     module = workloads.load(workload)
     most = 1 if module.has_reference and module.IS_REFERENCE_TESTED else 2
-    lowered = {
-        program.framework
-        for compiler in config.compilers
-        if _is_check_planned(config, compiler, workload, variant)
-        for program in checked(config, workload, compiler, variant)
-    }
+    is_replayed = variant == BASE and workload in compiled_workloads(config)
+    planned = _replaying(config, workload) if is_replayed else []
+    planned += [name for name, *checked_at in odd_checks(config) if checked_at == [workload, variant]]
+    lowered = {one.framework for name in planned for one in checked(config, workload, name, variant)}
     return [Program(name, workload, variant) for name in frontends if name in lowered | {frontends[0]}][:most]
 
 
 def checked(config: Config, workload: str, compiler: str, variant: str = BASE) -> list[Program]:
     """Return the programs that are checked in a compiler: at the preset's sizes also those that a replay runs."""
     result = replayed(config, workload, compiler) if variant == BASE else []
-    if _is_odd_check(config, compiler, workload, variant):
-        odd = (Program(name, workload, variant) for name in odd_programs(config))
-        result += [program for program in odd if program not in result]
-    return result
+    if (compiler, workload, variant) in odd_checks(config):
+        result += [Program(name, workload, variant) for name in odd_programs(config)]
+    return list(dict.fromkeys(result))
 
 
 def checks(config: Config) -> list[tuple[str, str, str]]:
     """Return (compiler, workload, variant) of every check: those before replays, and of the study of odd sizes."""
     before = ((replay.compiler, replay.workload, BASE) for replay in measured_replays(config))
     return list(dict.fromkeys([*before, *odd_checks(config)]))
-
-
-def _is_check_planned(config: Config, compiler: str, workload: str, variant: str) -> bool:
-    """Return whether the run makes the check without a target that names it or its replay."""
-    is_replayed = variant == BASE and workload in compiled_workloads(config)
-    return (is_replayed and compiler in _replaying(config, workload)) or _is_odd_check(
-        config, compiler, workload, variant
-    )
 
 
 # Odd sizes, at which kernels break: programs are called at them, untimed, and their values judged. The variants of a
@@ -295,26 +281,14 @@ def odd_checks(config: Config) -> list[tuple[str, str, str]]:
     In addition to the odd sizes it has the preset's, of workloads whose programs go to the compiler. The others take
     long at the preset's sizes, and are small at odd ones.
     """
+    excluded = config.chosen.exclude_programs
     return [
         (compiler, workload, variant)
-        for workload in _odd_workloads(config)
+        for workload in (workloads_of(config, "odd_sizes") if odd_programs(config) else ())
         for variant in (BASE, *odd_variants(config, workload))
         for compiler in config.odd_sizes.compilers
-        if _is_odd_check(config, compiler, workload, variant)
+        if variant != BASE or workload not in [*excluded, *config.compilers[compiler].exclude_workloads]
     ]
-
-
-def _is_odd_check(config: Config, compiler: str, workload: str, variant: str) -> bool:
-    if workload not in _odd_workloads(config) or compiler not in config.odd_sizes.compilers:
-        return False
-    if variant != BASE:
-        return variant in odd_variants(config, workload)
-    return workload not in [*config.chosen.exclude_programs, *config.compilers[compiler].exclude_workloads]
-
-
-def _odd_workloads(config: Config) -> tuple[str, ...]:
-    """Return the workloads that this run measures of the study, if it has programs of any framework."""
-    return workloads_of(config, "odd_sizes") if odd_programs(config) else ()
 
 
 def expected_folder(config: Config, workload: str, variant: str = BASE) -> str:
@@ -338,14 +312,10 @@ def files(config: Config, programs_: list[Program]) -> dict[str, dict[str, str]]
     }
 
 
-def compiler_module(config: Config, compiler: str) -> str:
-    return config.compilers[compiler].module
-
-
 def replay_sources(config: Config, compiler: str, workload: str) -> list[str]:
     """Return the files of the compiler that replays and of the workload's declaration, relative to the repository."""
-    compiler_files = imports.measured_sources(f"{compilers.__name__}.{compiler_module(config, compiler)}")
-    return sorted({*compiler_files, sized.source(workload)})
+    compiler_files = imports.measured_sources(f"{compilers.__name__}.{config.compilers[compiler].module}")
+    return sorted({*compiler_files, workloads.file_of(workload)})
 
 
 def lower_pins(config: Config, framework: str) -> str:

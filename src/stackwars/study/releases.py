@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,16 +11,15 @@ from stackwars.core import documents, judge, numbers
 from stackwars.core.client import CompilerSpec, Worker
 from stackwars.core.compilers import XLA
 from stackwars.core.launch import REPOSITORY
-from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.outcome import Failed, Status
 from stackwars.core.program import Program as CoreProgram
 from stackwars.explain.releases import ALL, Release, Releases, ReleaseSettings, releases
 from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.setup import environments
 from stackwars.study import cells, programs
-from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
 from stackwars.study.programs import Program
-from stackwars.study.studies import workloads_of
+from stackwars.study.studies import with_programs, workloads_of
 
 
 @dataclass(frozen=True)
@@ -108,24 +107,18 @@ def problems(config: Config) -> Iterator[tuple[str, str, object]]:
                 yield f"releases.versions.{project}", expected, version
 
 
-def spec_of(project: str) -> Callable[[str], CompilerSpec]:
-    """Return a function that returns the compiler of a release, whose environment is built if it is missing.
+def spec_of(project: str, version: str) -> CompilerSpec:
+    """Return the compiler of a release, whose environment is built if it is missing.
 
-    It raises Failed if this Python cannot have the environment.
+    :raises Failed: if this Python cannot have the environment, or it cannot be built.
     """
-    modules = {"jaxlib": XLA, "iree": "iree"}
-
-    def spec(version: str) -> CompilerSpec:
-        try:
-            python = environments.ensure(pins(project, version))
-        except environments.Unavailable as error:
-            raise Failed(Outcome(Status.UNSUPPORTED, error.reason)) from None
-        except environments.BuildError as error:
-            raise Failed(Outcome(Status.ERROR, " ".join(str(error).split()))) from None
-        name, _, flags = version.partition(" ")
-        return CompilerSpec(f"{project}-{name}", modules[project], python=str(python), flags=flags)
-
-    return spec
+    try:
+        python = environments.ensure(pins(project, version))
+    except environments.BuildError as error:
+        raise Failed(error.outcome) from None
+    name, _, flags = version.partition(" ")
+    module = {"jaxlib": XLA, "iree": "iree"}[project]
+    return CompilerSpec(f"{project}-{name}", module, python=str(python), flags=flags)
 
 
 def loaded(label: str, program: Path, arguments: Path) -> CoreProgram:
@@ -181,7 +174,7 @@ def main() -> None:
         document = releases(
             program,
             job.versions,
-            spec_of(job.project),
+            spec_of,
             project=job.project,
             evaluator=worker,
             expected=judge.read(Path(job.expected)),

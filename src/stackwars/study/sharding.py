@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 from stackwars.measure import frameworks, workloads
+from stackwars.measure.stablehlo import sharded_frontends
+from stackwars.measure.stablehlo.sharded_frontends import FRONTENDS
 from stackwars.measure.workloads.parallel import Division
 from stackwars.study import imports
 from stackwars.study.keys import Config
@@ -31,11 +32,11 @@ class Point:
 
     @property
     def framework(self) -> str:
-        return import_module(f"stackwars.measure.stablehlo.sharded_{self.frontend}").FRAMEWORK
+        return FRONTENDS[self.frontend].FRAMEWORK
 
 
 def title(frontend: str) -> str:
-    return import_module(f"stackwars.measure.stablehlo.sharded_{frontend}").TITLE
+    return FRONTENDS[frontend].TITLE
 
 
 def all_points(config: Config) -> list[Point]:
@@ -75,9 +76,7 @@ def slices(config: Config) -> list[Compilation]:
 
 def sources(config: Config, point: Point) -> list[str]:
     dialect = frameworks.load(point.framework).DIALECT
-    return imports.measured_sources(
-        *workloads.sources(point.workload, dialect), f"stackwars.measure.stablehlo.sharded_{point.frontend}"
-    )
+    return imports.measured_sources(*workloads.sources(point.workload, dialect), sharded_frontends.__name__)
 
 
 def problems(config: Config) -> Iterator[tuple[str, str, object]]:

@@ -21,24 +21,22 @@ OK, MISSING, UNREADABLE = "ok", "no program", "unreadable"
 
 def forms(text: str) -> list[Row]:
     """Return the rows of both levels of a program; the normalised one has the four structural forms."""
-    reason, status = program_text.missing_reason(text), MISSING
-    if reason is None:
-        try:
-            raw = mlir.parse(text)
-            settled = normalise(raw)
-            return [
-                {"level": RAW, "status": OK, **_counted(raw)},
-                {"level": NORMALISED, "status": OK, **_counted(settled), **structure.decide(settled)},
-            ]
-        except mlir.ProgramError as error:
-            reason, status = str(error), UNREADABLE
-    rows = [{"level": at, "status": status, "status_detail": reason} for at in (RAW, NORMALISED)]
-    return [rows[0], rows[1] | dict.fromkeys(structure.CLAIMS, structure.NO_PROGRAM)]
-
-
-def _counted(program: mlir.ir.Module) -> Row:
-    result = structure.metrics(program)
-    return result | {"operations_by_kind": json.dumps(result["operations_by_kind"])}
+    try:
+        raw = mlir.parse(text)
+        settled = normalise(raw)
+        rows = [
+            {"level": level, "status": OK, **structure.metrics(program)}
+            for level, program in ((RAW, raw), (NORMALISED, settled))
+        ]
+        for row in rows:
+            row["operations_by_kind"] = json.dumps(row["operations_by_kind"])
+        return [rows[0], rows[1] | structure.decide(settled)]
+    except mlir.ProgramError as error:
+        missing = program_text.missing_reason(text)
+        status, detail = (UNREADABLE, str(error)) if missing is None else (MISSING, missing)
+        why = {"status": status, "status_detail": detail}
+        claims = dict.fromkeys(structure.CLAIMS, structure.NO_PROGRAM)
+        return [{"level": RAW, **why}, {"level": NORMALISED, **why, **claims}]
 
 
 def normalised(text: str) -> str:

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from stackwars.core.mlir import ProgramError, block, callee, element, entry, functions, name, operations
+from stackwars.core import mlir
+from stackwars.core.mlir import ProgramError
 
 BUDGET = 200  # refinements; a program without interchangeable arguments needs one
 
@@ -39,17 +40,6 @@ class Node:
     makes: list[int]
 
 
-@dataclass(frozen=True)
-class Dataflow:
-    """A function: types of its arguments, which are values 0, 1, ..., and its operations in order.
-
-    The last operation is the return.
-    """
-
-    arguments: list[str]
-    nodes: list[Node]
-
-
 class _OverBudget(Exception):
     pass
 
@@ -59,69 +49,75 @@ def canonical_hash(module: ir.Module) -> str:
 
     Raises ProgramError for a module without an entry, or with regions of several blocks.
     """
-    graph = _graph(module, entry(module), {})
-    start = [digest("argument", kind) for kind in graph.arguments]
+    kinds, nodes = _dataflow(module, mlir.entry(module), {})
+    start = [digest("argument", kind) for kind in kinds]
     try:
-        return _search(graph, start, [BUDGET])
+        return _search(nodes, start, [BUDGET])
     except _OverBudget:
-        return digest("unresolved", _refined(graph, start)[1])
+        return digest("unresolved", _refined(nodes, start)[1])
 
 
-def _graph(module: ir.Module, function: ir.Operation, called: dict[str, str]) -> Dataflow:
-    arguments = list(block(function).arguments)
+def _dataflow(
+    module: ir.Module, function: ir.Operation, called: dict[str, str]
+) -> tuple[list[str], list[Node]]:
+    """Return the types of a function's arguments, which are values 0, 1, ..., and its operations in order.
+
+    The last operation is the return.
+    """
+    arguments = list(mlir.block(function).arguments)
     number = {argument: place for place, argument in enumerate(arguments)}
     nodes = []
-    for op in operations(function):
+    for op in mlir.operations(function):
         does, reads, free = signature(op)
         if op.name == "func.call":
-            does = _called(module, callee(op), called)
+            does = _called(module, mlir.callee(op), called)
         number |= {result: len(number) + place for place, result in enumerate(op.results)}
         makes = [number[result] for result in op.results]
         nodes.append(Node(does, [number[value] for value in reads], free, makes))
-    return Dataflow([str(argument.type) for argument in arguments], nodes)
+    return [str(argument.type) for argument in arguments], nodes
 
 
 def _called(module: ir.Module, wanted: str, called: dict[str, str]) -> str:
     """Return a hash of a called function, whose arguments are known by their position."""
     if wanted not in called:
-        function = next(f for f in functions(module) if name(f) == wanted)
-        graph = _graph(module, function, called)
-        start = [digest("argument", kind, index) for index, kind in enumerate(graph.arguments)]
-        called[wanted] = digest("call", _refined(graph, start)[1])
+        function = next(f for f in mlir.functions(module) if mlir.name(f) == wanted)
+        kinds, nodes = _dataflow(module, function, called)
+        start = [digest("argument", kind, index) for index, kind in enumerate(kinds)]
+        called[wanted] = digest("call", _refined(nodes, start)[1])
     return called[wanted]
 
 
-def _search(graph: Dataflow, colours: list[str], left: list[int]) -> str:
+def _search(nodes: list[Node], colours: list[str], left: list[int]) -> str:
     """Return the minimum hash over the ways to single out arguments that refinement leaves alike."""
     if left[0] == 0:
         raise _OverBudget
     left[0] -= 1
-    colours, hashed = _refined(graph, colours)
+    colours, hashed = _refined(nodes, colours)
     alike = [colour for colour, count in Counter(colours).items() if count > 1]
     if not alike:
         return hashed
     members = [index for index, colour in enumerate(colours) if colour == min(alike)]
     singled = ([*colours[:at], digest("chosen", colours[at]), *colours[at + 1 :]] for at in members)
-    return min(_search(graph, single, left) for single in singled)
+    return min(_search(nodes, single, left) for single in singled)
 
 
-def _refined(graph: Dataflow, colours: list[str]) -> tuple[list[str], str]:
+def _refined(nodes: list[Node], colours: list[str]) -> tuple[list[str], str]:
     """Refine the colours of the arguments as far as they differ; return them and their hash."""
     while True:
-        values, does = _downwards(graph, colours)
-        uses, works = _upwards(graph, does)
+        values, does = _downwards(nodes, colours)
+        uses, works = _upwards(nodes, does)
         finer = [digest("argument", colour, sorted(uses[index])) for index, colour in enumerate(colours)]
         if len(set(finer)) == len(set(colours)):
-            results = [values[index] for index in graph.nodes[-1].reads]
+            results = [values[index] for index in nodes[-1].reads]
             return colours, digest(results, sorted(works), sorted(finer))
         colours = finer
 
 
-def _downwards(graph: Dataflow, colours: list[str]) -> tuple[dict[int, str], list[str]]:
+def _downwards(nodes: list[Node], colours: list[str]) -> tuple[dict[int, str], list[str]]:
     """Return the colour of every value and of every operation, from the values that they are computed from."""
     values = dict(enumerate(colours))
     does = []
-    for node in graph.nodes:
+    for node in nodes:
         read = [values[index] for index in node.reads]
         colour = digest(node.does, sorted(read) if node.free else read)
         does.append(colour)
@@ -130,11 +126,11 @@ def _downwards(graph: Dataflow, colours: list[str]) -> tuple[dict[int, str], lis
     return values, does
 
 
-def _upwards(graph: Dataflow, does: list[str]) -> tuple[dict[int, list[str]], list[str]]:
+def _upwards(nodes: list[Node], does: list[str]) -> tuple[dict[int, list[str]], list[str]]:
     """Return the colour of the uses of every value, and of every operation with all its uses."""
     uses: dict[int, list[str]] = defaultdict(list)
     works = []
-    for node, colour in zip(reversed(graph.nodes), reversed(does), strict=True):
+    for node, colour in zip(reversed(nodes), reversed(does), strict=True):
         work = digest(colour, [sorted(uses[index]) for index in node.makes])
         works.append(work)
         for place, index in enumerate(node.reads):
@@ -143,7 +139,6 @@ def _upwards(graph: Dataflow, does: list[str]) -> tuple[dict[int, list[str]], li
 
 
 COMMUTATIVE = {f"stablehlo.{kind}" for kind in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
-_NOTES = {"result_layout", "xla_shape"}  # with every attribute of a dialect, such as mhlo.x
 _DEFAULTS = {
     **dict.fromkeys(
         ("window_strides", "base_dilations", "window_dilations", "lhs_dilation", "rhs_dilation"), "1"
@@ -151,9 +146,6 @@ _DEFAULTS = {
     "padding": "0",
     **dict.fromkeys(("window_reversal", "indices_are_sorted", "unique_indices", "has_side_effect"), "false"),
 }
-_PADDED = "stablehlo.pad"  # spells its padding with other attributes, always in full
-_COMPARED = {"f": "FLOAT", "b": "FLOAT", "i": "SIGNED", "u": "UNSIGNED"}
-_SWAPPED = {"GT": "LT", "GE": "LE"}
 
 
 def digest(*parts: object) -> str:
@@ -166,15 +158,13 @@ def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
     `a > b` is written as `b < a`. Values that a region reads from outside follow the operands, in
     the order in which the region's text reads them first.
     """
-    attributes = _attributes(op)
+    attributes = {key: str(op.attributes[key]) for key in mlir.attribute_names(op) if not _is_note(op, key)}
     operands, free = list(op.operands), op.name in COMMUTATIVE
     if op.name == "stablehlo.compare":
         direction = re.search(r"\b(EQ|NE|LT|LE|GT|GE)\b", attributes["comparison_direction"])[1]
-        if direction in _SWAPPED:
+        if direction.startswith("G"):
             operands.reverse()
-            attributes["comparison_direction"] = _SWAPPED[direction]
-        else:
-            attributes["comparison_direction"] = direction
+        attributes["comparison_direction"] = direction.replace("G", "L")
         free = direction in ("EQ", "NE")
     captured: list[ir.Value] = []
     regions = [_region(region, captured) for region in op.regions]
@@ -182,25 +172,19 @@ def signature(op: ir.Operation) -> tuple[str, list[ir.Value], bool]:
     return digest(op.name, sorted(attributes.items()), types, regions), operands + captured, free
 
 
-def _attributes(op: ir.Operation) -> dict[str, str]:
-    result = {}
-    for attribute in op.attributes:
-        # Iteration gives pairs in older bindings, names in newer ones.
-        name = getattr(attribute, "name", attribute)
-        value = str(op.attributes[name])
-        if "." in name or name in _NOTES or _is_default(op, name, value):
-            continue
-        result[name] = value
-    return result
-
-
-def _is_default(op: ir.Operation, name: str, value: str) -> bool:
+def _is_note(op: ir.Operation, name: str) -> bool:
+    """Return whether an attribute has no effect on the result: an extractor's note, a layout or a default value."""
+    value = str(op.attributes[name])
+    if "." in name or name in ("result_layout", "xla_shape"):
+        return True
     if name == "precision_config":
         return not re.search(r"HIGH", value)
     if name == "compare_type":
-        kind = element(op.operands[0])
-        return re.search(r"[A-Z]{2,}", value)[0] == ("UNSIGNED" if kind == "i1" else _COMPARED[kind[0]])
-    if name not in _DEFAULTS or op.name == _PADDED:
+        kind = mlir.element(op.operands[0])
+        usual = {"f": "FLOAT", "b": "FLOAT", "i": "SIGNED", "u": "UNSIGNED"}[kind[0]]
+        return re.search(r"[A-Z]{2,}", value)[0] == ("UNSIGNED" if kind == "i1" else usual)
+    # A pad spells its padding with other attributes, always in full.
+    if name not in _DEFAULTS or op.name == "stablehlo.pad":
         return False
     numbers = value.split(":")[1] if value.startswith("array<") else value.split(":")[0]
     return set(re.findall(r"-?\d+|true|false", numbers)) <= {_DEFAULTS[name]}

@@ -16,19 +16,10 @@ from jaxlib.mlir import ir
 
 from stackwars.core import mlir, program_text
 from stackwars.core.ir.normalise import normalise, splat
-from stackwars.core.mlir import CONTROL_FLOW, DOT, TRANSPOSE, ProgramError
+from stackwars.core.mlir import CONTROL_FLOW, CONVOLUTION, DOT, TRANSPOSE, ProgramError
 
 ARGUMENT, RESULT, NOTE = "argument", "result", "note"
 """Kinds of boxes; any other box has the name of its operation."""
-LAYOUT = {
-    f"stablehlo.{kind}"
-    for kind in (
-        *("reshape", "transpose", "broadcast_in_dim", "slice", "dynamic_slice", "dynamic_update_slice"),
-        *("concatenate", "pad", "reverse", "gather"),
-    )
-}
-"""Operations that move numbers and change none."""
-PRODUCTS = {DOT, "stablehlo.convolution"}
 HEAD = """\
 digraph {
 graph [newrank=true, ordering=in, nodesep=0.08, ranksep=0.14, margin=0]
@@ -89,13 +80,12 @@ def read(path: Path) -> list[Box]:
     :raises OSError: if the file cannot be read.
     """
     text = program_text.read(path)
-    reason = program_text.missing_reason(text)
-    if reason is None:
-        try:
-            return boxes(normalise(mlir.parse(text)))
-        except ProgramError as error:
-            reason = str(error)
-    return [Box(NOTE, textwrap.wrap(f"no program: {reason}", 24), [])]
+    try:
+        return boxes(normalise(mlir.parse(text)))
+    except ProgramError as error:
+        missing = program_text.missing_reason(text)
+        reason = str(error) if missing is None else missing
+        return [Box(NOTE, textwrap.wrap(f"no program: {reason}", 24), [])]
 
 
 def boxes(program: ir.Module) -> list[Box]:
@@ -126,10 +116,14 @@ def boxes(program: ir.Module) -> list[Box]:
 
 def _box(name: str, box: Box, is_marked: bool) -> str:
     label = "\\n".join(line.replace("\\", "\\\\").replace('"', r"\"") for line in box.lines)
-    style = ["rounded"] if box.kind in (ARGUMENT, RESULT) else ["dashed"] if box.kind in LAYOUT else []
+    # Operations that move numbers and change none.
+    moves = ("reshape", "transpose", "broadcast_in_dim", "slice", "dynamic_slice", "dynamic_update_slice")
+    moves += ("concatenate", "pad", "reverse", "gather")
+    is_move = box.kind.removeprefix("stablehlo.") in moves
+    style = ["rounded"] if box.kind in (ARGUMENT, RESULT) else ["dashed"] if is_move else []
     if is_marked and box.kind not in (ARGUMENT, NOTE):
         style.append("filled")
-    width = 1.6 if box.kind in PRODUCTS else 0.6
+    width = 1.6 if box.kind in (DOT, CONVOLUTION) else 0.6
     return f'{name} [label="{label}", style="{",".join(style)}", fillcolor="#f7c7a8", penwidth={width}];'
 
 

@@ -21,26 +21,9 @@ import numpy
 from jaxlib import _jax
 from jaxlib.mlir import ir
 
+from stackwars.core import mlir
 from stackwars.core.ir.canonical import signature
-from stackwars.core.mlir import (
-    BROADCAST,
-    CONSTANT,
-    CONTROL_FLOW,
-    RESHAPE,
-    TRANSPOSE,
-    ProgramError,
-    block,
-    callee,
-    element,
-    entry,
-    functions,
-    is_tensor,
-    name,
-    producer,
-    run_passes,
-    shape,
-    walk,
-)
+from stackwars.core.mlir import BROADCAST, CONSTANT, CONTROL_FLOW, RESHAPE, TRANSPOSE, ProgramError
 from stackwars.core.program_text import LEGALISE, with_chlo_erf
 from stackwars.core.types import NUMPY
 
@@ -62,7 +45,7 @@ def normalise(module: ir.Module) -> ir.Module:
     context = module.context
     copy, bytecode = ir.Module.parse(with_chlo_erf(str(module)), context), BytesIO()
     try:
-        run_passes(copy, LEGALISE)
+        mlir.run_passes(copy, LEGALISE)
         copy.operation.write_bytecode(bytecode)
         inlined = _jax.mlir.refine_polymorphic_shapes(
             bytecode.getvalue(), enable_shape_assertions=False, validate_static_shapes=False
@@ -72,13 +55,13 @@ def normalise(module: ir.Module) -> ir.Module:
             f"expected a program that jaxlib can legalise and inline, it stopped with: {error}"
         ) from None
     result = ir.Module.parse(inlined, context)
-    calls = [callee(op) for op in walk(entry(result)) if op.name == "func.call"]
-    if calls or len(functions(result)) != 1:
-        names = [name(function) for function in functions(result)]
+    calls = [mlir.callee(op) for op in mlir.walk(mlir.entry(result)) if op.name == "func.call"]
+    if calls or len(mlir.functions(result)) != 1:
+        names = [mlir.name(function) for function in mlir.functions(result)]
         raise ProgramError(f"expected one function without calls, got {names}, calling {calls}")
-    main = entry(result)
-    _settle_block(block(main), {})
-    _drop_unused(block(main))
+    main = mlir.entry(result)
+    _settle_block(mlir.block(main), {})
+    _drop_unused(mlir.block(main))
     _drop_arguments(main)
     return result
 
@@ -98,7 +81,7 @@ def _settle(op: ir.Operation, known: dict[tuple, ir.Operation]) -> None:
     while len(op.results) == 1 and (value := simpler(op)) is not None:
         op.results[0].replace_all_uses_with(value)
         op.erase()
-        made_by = producer(value)
+        made_by = mlir.producer(value)
         if made_by is None:
             return
         op = made_by  # settled already, or made by a rule and not yet settled
@@ -125,7 +108,7 @@ def _drop_unused(body: ir.Block) -> None:
 
 
 def _drop_arguments(main: ir.Operation) -> None:
-    body = block(main)
+    body = mlir.block(main)
     for index in reversed(range(len(body.arguments))):
         if not any(True for _ in body.arguments[index].uses):
             body.erase_argument(index)
@@ -168,7 +151,7 @@ def unchanged(op: ir.Operation) -> ir.Value | None:
 
 def merged_move(op: ir.Operation) -> ir.Value | None:
     """Merge a reshape of a reshape, transpose of a transpose or broadcast of a broadcast."""
-    made_by = producer(op.operands[0]) if op.name in (BROADCAST, RESHAPE, TRANSPOSE) else None
+    made_by = mlir.producer(op.operands[0]) if op.name in (BROADCAST, RESHAPE, TRANSPOSE) else None
     if made_by is None or made_by.name != op.name:
         return None
     if op.name == RESHAPE:
@@ -187,17 +170,17 @@ def plain_broadcast(op: ir.Operation) -> ir.Value | None:
 def only_adds_ones(broadcast: ir.Operation) -> bool:
     """Return whether a broadcast repeats no element and keeps the order of axes."""
     axes = _axes(broadcast)
-    same = math.prod(shape(broadcast.operands[0])) == math.prod(shape(broadcast.results[0]))
+    same = math.prod(mlir.shape(broadcast.operands[0])) == math.prod(mlir.shape(broadcast.results[0]))
     return same and axes == sorted(axes)
 
 
 def broadcast_of_reshape(op: ir.Operation) -> ir.Value | None:
     """Let a broadcast read past a reshape that only adds or drops extents of 1."""
-    made_by = producer(op.operands[0]) if op.name == BROADCAST else None
+    made_by = mlir.producer(op.operands[0]) if op.name == BROADCAST else None
     if made_by is None or made_by.name != RESHAPE:
         return None
     source = made_by.operands[0]
-    axes = _past(shape(source), shape(made_by.results[0]), _axes(op), len(shape(op.results[0])))
+    axes = _past(mlir.shape(source), mlir.shape(made_by.results[0]), _axes(op), len(mlir.shape(op.results[0])))
     return None if axes is None else _move(BROADCAST, source, op, axes)
 
 
@@ -224,8 +207,8 @@ def decided_select(op: ir.Operation) -> ir.Value | None:
     if when_true == when_false:
         return when_true
     # One condition for all elements may be written as a scalar.
-    made_by = producer(condition)
-    if made_by is None or made_by.name != BROADCAST or shape(made_by.operands[0]) != ():
+    made_by = mlir.producer(condition)
+    if made_by is None or made_by.name != BROADCAST or mlir.shape(made_by.operands[0]) != ():
         return None
     return _create(op, [made_by.operands[0], when_true, when_false], {}, op.name)
 
@@ -337,10 +320,10 @@ _COMPARE: dict[str, Callable] = {
 
 def splat(value: ir.Value) -> numpy.generic | None:
     """Return the number that fills a constant; None for other values, mixed constants, other types."""
-    made_by = producer(value)
-    if made_by is None or made_by.name != CONSTANT or not is_tensor(value):
+    made_by = mlir.producer(value)
+    if made_by is None or made_by.name != CONSTANT or not mlir.is_tensor(value):
         return None
-    kind = NUMPY.get(element(value))
+    kind = NUMPY.get(mlir.element(value))
     if kind is None or not isinstance(made_by.attributes["value"], ir.DenseElementsAttr):
         return None
     dense = ir.DenseElementsAttr(made_by.attributes["value"])
@@ -366,7 +349,7 @@ def computed(op: ir.Operation) -> numpy.generic | None:
     numbers = [splat(operand) for operand in op.operands]
     if not numbers or any(number is None for number in numbers):
         return None
-    result, function = NUMPY.get(element(op.results[0])), _function(op, numbers[0])
+    result, function = NUMPY.get(mlir.element(op.results[0])), _function(op, numbers[0])
     if function is None or result is None:
         return None
     with numpy.errstate(all="ignore"):
@@ -379,7 +362,7 @@ def _function(op: ir.Operation, first: numpy.generic) -> Callable | None:
         # Out of range, the implementation defines the conversion to integers.
         exact = not isinstance(first, numpy.floating) or first == numpy.trunc(first)
         small = isinstance(first, numpy.bool_) or abs(float(first)) < 2**7
-        is_to_float = element(op.results[0]).startswith("f")
+        is_to_float = mlir.element(op.results[0]).startswith("f")
         return (lambda number: number) if is_to_float or (exact and small) else None
     if name == "compare":
         text = str(op.attributes["comparison_direction"])

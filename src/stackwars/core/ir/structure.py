@@ -13,25 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from jaxlib.mlir import ir
 
+from stackwars.core import mlir
 from stackwars.core.ir.canonical import canonical_hash
 from stackwars.core.ir.normalise import only_adds_ones, splat
-from stackwars.core.mlir import (
-    BROADCAST,
-    CONSTANT,
-    CONTROL_FLOW,
-    DOT,
-    RESHAPE,
-    TRANSPOSE,
-    callee,
-    dimensions,
-    element,
-    entry,
-    functions,
-    name,
-    producer,
-    shape,
-    walk,
-)
+from stackwars.core.mlir import BROADCAST, CONSTANT, CONTROL_FLOW, DOT, RESHAPE, TRANSPOSE
 
 CLAIMS = ("flattening", "layernorm", "qkv", "contraction")
 PRESERVED, FLATTENED = "preserved", "flattened"  # batch and sequence before a matrix product
@@ -44,10 +29,6 @@ NO_PROGRAM = "no program"
 
 # These change where a value lies, not what it is; convert changes its type alone.
 MOVES = {RESHAPE, TRANSPOSE, BROADCAST, "stablehlo.convert"}
-# Beyond these, a value is no longer the result of a projection, scaled, rotated or laid out anew.
-_BOUNDARY = {f"stablehlo.{kind}" for kind in ("convolution", "gather", "batch_norm_training")}
-_WEIGHT_MOVES = MOVES | {"stablehlo.concatenate", "stablehlo.slice"}
-_ROOTS = {"stablehlo.rsqrt", "stablehlo.sqrt"}
 # Between the sums and the root: division by the count, epsilon, the guard against a negative.
 _STEPS = MOVES | {
     f"stablehlo.{kind}" for kind in ("add", "subtract", "multiply", "divide", "maximum", "select", "power")
@@ -59,8 +40,8 @@ def decide(module: ir.Module) -> dict[str, str]:
 
     Only dots that contract something count; one that does not only multiplies elements.
     """
-    main = entry(module)
-    dots = [op for op in walk(main) if is_product(op)]
+    main = mlir.entry(module)
+    dots = [op for op in mlir.walk(main) if is_product(op)]
     words = _flattening(dots), _layernorm(main), _qkv(main), _contraction(dots)
     return dict(zip(CLAIMS, words, strict=True))
 
@@ -77,14 +58,35 @@ def _flattening(dots: list[ir.Operation]) -> str:
 
 
 def _layernorm(main: ir.Operation) -> str:
-    """Decide whether normalisation over the last axis is batch_norm_training or arithmetic."""
-    high_level, arithmetic = norms(main)
-    return _either(arithmetic, FINE_GRAINED, high_level, HIGH_LEVEL)
+    """Decide whether normalisation over the last axis is batch_norm_training or arithmetic.
+
+    The first scales by 1 and shifts by 0, over another axis than the feature's. The second is a root of a variance,
+    from the sum of a value and the sum of its squares over the last axis. A root of a mean of squares without a mean
+    that is taken off is neither.
+    """
+    every = list(mlir.walk(main))
+    high_level = [op for op in every if op.name == "stablehlo.batch_norm_training"]
+    plain = sum(splat(op.operands[1]) == 1 and splat(op.operands[2]) == 0 for op in high_level)
+    arithmetic = sum(op.name in ("stablehlo.rsqrt", "stablehlo.sqrt") and _is_of_variance(op) for op in every)
+    return _either(arithmetic, FINE_GRAINED, plain, HIGH_LEVEL)
 
 
 def _qkv(main: ir.Operation) -> str:
-    """Decide how many projections the queries, keys and values of an attention come from."""
-    sizes = [len(block) for block in attentions(main)]
+    """Decide how many projections the queries, keys and values of an attention come from.
+
+    An attention is a product with batching dimensions whose result reaches, without passing another product, an
+    exponential and then a second product with batching dimensions. Queries and keys are the first one's operands,
+    values the second one's other operand. A projection is the next product above one of them that reads an argument of
+    rank 2 or more as its weight. A product is a dot_general that contracts something: a mask of heads may be applied by
+    one that does not.
+    """
+    sizes = []
+    for dot in mlir.walk(main):
+        if not is_product(dot) or not is_batched(dot):
+            continue
+        reached = {dot} | after(dot.results, _passes)
+        if any(op.name == "stablehlo.exponential" for op in reached) and (values := _values(reached)):
+            sizes.append(_projections([*dot.operands, *values]))
     return _either(sizes.count(1), COMBINED, sum(size > 1 for size in sizes), SEPARATE)
 
 
@@ -96,7 +98,7 @@ def _contraction(dots: list[ir.Operation]) -> str:
     """
     moved = [dot for dot in dots if reads(dot, TRANSPOSE) or merges(dot)]
     rest = [dot for dot in dots if dot not in moved]
-    explicit = [dot for dot in rest if max(len(shape(operand)) for operand in dot.operands) > 2]
+    explicit = [dot for dot in rest if max(len(mlir.shape(operand)) for operand in dot.operands) > 2]
     return _either(len(explicit), EXPLICIT, len(moved), PREPARED)
 
 
@@ -111,80 +113,44 @@ def _either(first: int, one: str, second: int, other: str) -> str:
 
 def _keeps(dot: ir.Operation) -> bool:
     return not is_batched(dot) and any(
-        sum(extent > 1 for axis, extent in enumerate(shape(operand)) if axis not in contracted) > 1
+        sum(extent > 1 for axis, extent in enumerate(mlir.shape(operand)) if axis not in contracted) > 1
         for operand, contracted in _contracted(dot)
     )
 
 
 def _contracted(dot: ir.Operation) -> Iterator[tuple[ir.Value, list[int]]]:
     """Yield the operands of a dot, each with its contracted axes."""
-    numbers = dimensions(dot)
+    numbers = mlir.dimensions(dot)
     axes = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
     return zip(dot.operands, axes, strict=True)
 
 
-def attentions(function: ir.Operation) -> list[list[ir.Operation]]:
-    """Return the projections of every attention of a function.
-
-    An attention is a product with batching dimensions whose result reaches, without passing another product, an
-    exponential and then a second product with batching dimensions. Queries and keys are the first one's operands,
-    values the second one's other operand. A projection is the next product above one of them that reads an argument of
-    rank 2 or more as its weight. A product is a dot_general that contracts something: a mask of heads may be applied by
-    one that does not.
-    """
-    matches = []
-    for dot in walk(function):
-        if not is_product(dot) or not is_batched(dot):
-            continue
-        reached = {dot} | after(dot.results, _passes)
-        if any(op.name == "stablehlo.exponential" for op in reached):
-            values = _values(reached)
-            if values:
-                matches.append(_projections([*dot.operands, *values]))
-    return matches
-
-
 def _passes(op: ir.Operation) -> bool:
-    return op.name not in _BOUNDARY and not is_product(op)
+    # Beyond these, a value is no longer the result of a projection, scaled, rotated or laid out anew.
+    boundary = ("stablehlo.convolution", "stablehlo.gather", "stablehlo.batch_norm_training")
+    return op.name not in boundary and not is_product(op)
 
 
 def _values(reached: set[ir.Operation]) -> list[ir.Value]:
     """Return the other operands of the batched products that read these results."""
     readers = {use.owner.operation for op in reached for result in op.results for use in result.uses}
     products = [op for op in readers if is_product(op) and is_batched(op)]
-    return [value for op in products for value in op.operands if producer(value) not in reached]
+    return [value for op in products for value in op.operands if mlir.producer(value) not in reached]
 
 
-def _projections(values: list[ir.Value]) -> list[ir.Operation]:
-    makers = {made_by for value in made_from(values, _passes) if (made_by := producer(value)) is not None}
-    return [op for op in makers if is_product(op) and not is_batched(op) and any(map(_is_weight, op.operands))]
+def _projections(values: list[ir.Value]) -> int:
+    """Return how many projections these values come from."""
+    makers = {made_by for value in made_from(values, _passes) if (made_by := mlir.producer(value)) is not None}
+    return sum(is_product(op) and not is_batched(op) and any(map(_is_weight, op.operands)) for op in makers)
 
 
 def _is_weight(value: ir.Value) -> bool:
     """Return whether it is an argument of rank 2 or more, moved, or several of these joined."""
+    moves = MOVES | {"stablehlo.concatenate", "stablehlo.slice"}
     return all(
-        len(shape(source)) >= 2 if (made_by := producer(source)) is None else made_by.name in _WEIGHT_MOVES
-        for source in made_from([value], lambda op: op.name in _WEIGHT_MOVES)
+        len(mlir.shape(source)) >= 2 if (made_by := mlir.producer(source)) is None else made_by.name in moves
+        for source in made_from([value], lambda op: op.name in moves)
     )
-
-
-def norms(function: ir.Operation) -> tuple[int, int]:
-    """Return how many layer normalisations of a function are one operation, and how many are arithmetic.
-
-    The first: batch_norm_training that scales by 1 and shifts by 0, over another axis than the feature's. The second:
-    a root of a variance, from the sum of a value and the sum of its squares over the last axis. A root of a mean
-    of squares without a mean that is taken off is neither.
-    """
-    every = list(walk(function))
-    return (
-        sum(op.name == "stablehlo.batch_norm_training" and _plain(op) for op in every),
-        sum(op.name in _ROOTS and _is_of_variance(op) for op in every),
-    )
-
-
-def _plain(op: ir.Operation) -> bool:
-    _, scale, shift = op.operands
-    return splat(scale) == 1 and splat(shift) == 0
 
 
 def _is_of_variance(op: ir.Operation) -> bool:
@@ -203,15 +169,15 @@ def _sums(values: Iterable[ir.Value]) -> list[ir.Value]:
 
 def _summed(value: ir.Value) -> ir.Value | None:
     """Return x if the value is a sum of x over its last axis, perhaps one of several in one reduce; else None."""
-    made_by = producer(value)
+    made_by = mlir.producer(value)
     if made_by is None or made_by.name != "stablehlo.reduce":
         return None
     place = list(made_by.results).index(value)
     source, body = made_by.operands[place], made_by.regions[0].blocks[0]
     axes = list(ir.DenseI64ArrayAttr(made_by.attributes["dimensions"]))
-    if not element(source).startswith(("f", "bf")) or axes != [len(shape(source)) - 1]:
+    if not mlir.element(source).startswith(("f", "bf")) or axes != [len(mlir.shape(source)) - 1]:
         return None
-    combined = producer(list(body.operations)[-1].operation.operands[place])
+    combined = mlir.producer(list(body.operations)[-1].operation.operands[place])
     if combined is None or combined.name != "stablehlo.add":
         return None
     pair = {body.arguments[place], body.arguments[place + len(made_by.results)]}
@@ -220,7 +186,7 @@ def _summed(value: ir.Value) -> ir.Value | None:
 
 def _unsquared(value: ir.Value) -> ir.Value | None:
     """Return x, as it was before it was moved, if the value is x * x or a power of x; else None."""
-    made_by = producer(origin(value))
+    made_by = mlir.producer(origin(value))
     if made_by is None or made_by.name not in ("stablehlo.multiply", "stablehlo.power"):
         return None
     left, right = made_by.operands
@@ -231,7 +197,7 @@ def _unsquared(value: ir.Value) -> ir.Value | None:
 
 def _is_centred(value: ir.Value) -> bool:
     """Return whether the value is x minus something computed from a sum of x over the last axis."""
-    made_by = producer(value)
+    made_by = mlir.producer(value)
     if made_by is None or made_by.name != "stablehlo.subtract":
         return False
     minuend, mean = map(origin, made_by.operands)
@@ -240,7 +206,7 @@ def _is_centred(value: ir.Value) -> bool:
 
 def origin(value: ir.Value) -> ir.Value:
     """Return the value that this one was moved from, upwards through MOVES."""
-    while (made_by := producer(value)) is not None and made_by.name in MOVES:
+    while (made_by := mlir.producer(value)) is not None and made_by.name in MOVES:
         value = made_by.operands[0]
     return value
 
@@ -251,7 +217,7 @@ def made_from(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool
     result = list(values)
     waiting = list(result)
     while waiting:
-        made_by = producer(waiting.pop())
+        made_by = mlir.producer(waiting.pop())
         if made_by is not None and made_by not in reached and through(made_by):
             reached.add(made_by)
             result.extend(made_by.operands)
@@ -274,30 +240,31 @@ def after(values: Iterable[ir.Value], through: Callable[[ir.Operation], bool]) -
 
 def reads(op: ir.Operation, kind: str) -> bool:
     """Return whether an operand is, directly, the result of an operation of this kind."""
-    made_by = [producer(operand) for operand in op.operands]
+    made_by = [mlir.producer(operand) for operand in op.operands]
     return any(maker is not None and maker.name == kind for maker in made_by)
 
 
 def is_product(op: ir.Operation) -> bool:
     """Return whether it is a dot_general that contracts something; otherwise it only multiplies elements."""
-    return op.name == DOT and bool(dimensions(op).lhs_contracting_dimensions)
+    return op.name == DOT and bool(mlir.dimensions(op).lhs_contracting_dimensions)
 
 
 def is_batched(dot: ir.Operation) -> bool:
-    return bool(dimensions(dot).lhs_batching_dimensions)
+    return bool(mlir.dimensions(dot).lhs_batching_dimensions)
 
 
 def merges(dot: ir.Operation) -> bool:
     """Return whether a dot's operand is a reshape that merged leading dimensions into one not contracted."""
     return any(
-        0 not in contracted and _merges_leading(producer(operand)) for operand, contracted in _contracted(dot)
+        0 not in contracted and _merges_leading(mlir.producer(operand))
+        for operand, contracted in _contracted(dot)
     )
 
 
 def _merges_leading(op: ir.Operation | None) -> bool:
     if op is None or op.name != RESHAPE:
         return False
-    source, result = shape(op.operands[0]), shape(op.results[0])
+    source, result = mlir.shape(op.operands[0]), mlir.shape(op.results[0])
     # Dropping an extent of 1 moves no dimension into another: that merges nothing.
     wide = [extent for extent in source if extent != 1]
     return (
@@ -305,15 +272,6 @@ def _merges_leading(op: ir.Operation | None) -> bool:
         and len(result) < len(wide)
         and any(math.prod(wide[:count]) == result[0] for count in range(2, len(wide) + 1))
     )
-
-
-# These move, repeat or leave out elements of their operands. A reshape keeps the row-major order of all elements:
-# it is counted, but writes nothing.
-LAYOUT = {
-    TRANSPOSE,
-    BROADCAST,
-    *(f"stablehlo.{kind}" for kind in ("concatenate", "slice", "pad", "reverse", "dynamic_slice")),
-}
 
 
 def metrics(module: ir.Module) -> dict[str, object]:
@@ -324,7 +282,7 @@ def metrics(module: ir.Module) -> dict[str, object]:
 
     :raises ProgramError: if the program has no entry.
     """
-    every = [op for function in functions(module) for op in walk(function)]
+    every = [op for function in mlir.functions(module) for op in mlir.walk(function)]
     kinds = Counter(op.name for op in every if op.name != CONSTANT)
     return {
         "operations": sum(kinds.values()),
@@ -333,23 +291,23 @@ def metrics(module: ir.Module) -> dict[str, object]:
         "transposes": kinds.get(TRANSPOSE, 0),
         "broadcasts": kinds.get(BROADCAST, 0),
         "layout_bytes": sum(_written(op) for op in every),
-        "depth": _depth(module, entry(module).regions[0], {}, {}),
+        "depth": _depth(module, mlir.entry(module).regions[0], {}, {}),
         "canonical_hash": canonical_hash(module),
     }
 
 
 def _written(op: ir.Operation) -> int:
-    if op.name not in LAYOUT or (op.name == BROADCAST and only_adds_ones(op)):
+    """Return the bytes of an operation that moves, repeats or leaves out elements; 0 for any other.
+
+    Types of less than a byte take one. A reshape keeps the row-major order of all elements and writes nothing.
+    """
+    moves = ("concatenate", "slice", "pad", "reverse", "dynamic_slice", "transpose", "broadcast_in_dim")
+    if op.name.removeprefix("stablehlo.") not in moves or (op.name == BROADCAST and only_adds_ones(op)):
         return 0
-    return sum(_size(result) for result in op.results)
-
-
-def _size(value: ir.Value) -> int:
-    """Return the bytes of a dense array of the value's type; types of less than a byte take one."""
-    kind = element(value)
+    kind = mlir.element(op.results[0])
     bits = re.search(r"\d+", kind)
     parts = 2 if kind.startswith("complex") else 1
-    return math.prod(shape(value)) * parts * max(8, int(bits[0]) if bits else 8) // 8
+    return math.prod(mlir.shape(op.results[0])) * parts * max(8, int(bits[0]) if bits else 8) // 8
 
 
 def _depth(module: ir.Module, region: ir.Region, outer: dict[ir.Value, int], called: dict[str, int]) -> int:
@@ -372,8 +330,8 @@ def _depth(module: ir.Module, region: ir.Region, outer: dict[ir.Value, int], cal
 def _length(module: ir.Module, op: ir.Operation, called: dict[str, int]) -> int:
     if op.name != "func.call":
         return int(op.name not in (CONSTANT, "func.return", "stablehlo.return"))
-    wanted = callee(op)
+    wanted = mlir.callee(op)
     if wanted not in called:
-        function = next(f for f in functions(module) if name(f) == wanted)
+        function = next(f for f in mlir.functions(module) if mlir.name(f) == wanted)
         called[wanted] = _depth(module, function.regions[0], {}, called)
     return called[wanted]

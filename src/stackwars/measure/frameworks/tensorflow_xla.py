@@ -21,7 +21,7 @@ DYNAMIC = (
     "its sizes depend on values: of rows that are picked and added by indices from tf.where, XLA in TensorFlow "
     "2.21 makes wrong sums, without an error or with damaged memory; without XLA they are right"
 )
-"""Tried on `moe_sorted`: outputs off by 0.96 to 0.98 of their norm (tests/frameworks/test_refusals.py)."""
+"""Tried on `moe_sorted`: outputs off by 0.96 to 0.98 of their norm."""
 
 
 class Session:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwars.measure.frameworks import Counters, torch_eager
-from stackwars.setup import tools
+from stackwars.setup import preflight
 from stackwars.setup.device import CPU, platform
 
 TITLE = "TorchInductor"
@@ -54,10 +54,10 @@ class Session(torch_eager.Session):
     """True if a graph is for every shape; None leaves it to PyTorch, which makes it so when a shape changes."""
 
     def __init__(self, device: str, precision: str) -> None:
-        if lacking := tools.missing_for_inductor():
+        if lacking := preflight.missing_for_inductor():
             raise NotImplementedError(
                 f"expected what TorchInductor compiles with; missing: {', '.join(lacking)}. On Debian or "
-                f"Ubuntu: sudo apt-get install --no-install-recommends {' '.join(tools.inductor_packages())}"
+                f"Ubuntu: sudo apt-get install --no-install-recommends {' '.join(preflight.inductor_packages())}"
             )
         os.environ.update(
             TORCHINDUCTOR_CACHE_DIR=str(Path(tempfile.gettempdir(), "inductor")),
@@ -126,7 +126,7 @@ class Session(torch_eager.Session):
         return "// no program: TorchInductor compiles its own representation, not StableHLO\n"
 
     def versions(self) -> dict[str, str]:
-        return {**super().versions(), tools.cxx_compiler(): tools.cxx_version()}
+        return {**super().versions(), preflight.cxx_compiler(): preflight.cxx_version()}
 
 
 def _share_header() -> None:

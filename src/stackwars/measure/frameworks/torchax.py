@@ -100,7 +100,7 @@ def stepping(model: Any, environment: Any, weights: dict[str, Any]) -> tuple:
     import jax.numpy
     import torch
 
-    from stackwars.measure.workloads import training_jax
+    from stackwars.measure.workloads import in_jax
 
     buffers = {name: leaf.numpy() for name, leaf in model.named_buffers()}
 
@@ -110,7 +110,7 @@ def stepping(model: Any, environment: Any, weights: dict[str, Any]) -> tuple:
         with environment:
             return environment.t2j_iso(torch.func.functional_call(model, named, tensors))
 
-    return training_jax.stepping(weights, loss)
+    return in_jax.stepping(weights, loss)
 
 
 def _moved(module: Any, put: Callable) -> dict[str, Any]:

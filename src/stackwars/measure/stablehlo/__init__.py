@@ -10,21 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def frontends() -> list[str]:
-    """Return every way to write a program for several devices: a module sharded_<name> here."""
-    return _modules("sharded_", "\nclass Session")
-
-
 def lowering() -> list[str]:
     """Return every framework whose programs are lowered: a module lower_<name> here."""
-    return _modules("lower_", "")
+    return _lowering("")
 
 
 def dividing() -> list[str]:
     """Return every framework whose programs are lowered for several devices too, without running there."""
-    return _modules("lower_", "source.division")
+    return _lowering("source.division")
 
 
-def _modules(prefix: str, holding: str) -> list[str]:
-    files = Path(__file__).parent.glob(f"{prefix}*.py")
-    return sorted(path.stem.removeprefix(prefix) for path in files if holding in path.read_text())
+def _lowering(text: str) -> list[str]:
+    files = Path(__file__).parent.glob("lower_*.py")
+    return sorted(path.stem.removeprefix("lower_") for path in files if text in path.read_text())

@@ -37,11 +37,6 @@ NUMPY = "NumPy in float64"
 NUMPY_FUNCTION = "numpy()"
 NO_PROGRAM = 1e-5
 """The limit if there is no program to derive it from, as for a workload that reads values back."""
-NOTHING = {
-    "judge": "", "reason": "", "limits": {}, "rounding": {}, "witness": None, "disputed": False, "odd": {},
-    "difference": "", "left_open": "",
-}  # fmt: skip
-"""Keys of expected.json without values."""
 ENDS = {Status.TIMEOUT: "took too long", Status.OOM: "needed too much memory"}
 """Ends of an evaluation in words; any other end is a failure."""
 Values = dict[str, np.ndarray]
@@ -150,8 +145,8 @@ class Evaluation:
 def expected_of(job: ExpectedJob, evaluator: CompilerSpec) -> Expected:
     """Return the expected values of a workload. evaluator: an XLA that is not tested."""
     values, document = expected(job, evaluator)
-    names = ("judge", "reason", "limits", "disputed", "rounding", "odd", "difference", "left_open")
-    return Expected(values=values, **{name: document[name] for name in names})
+    fields = {name: document[name] for name in Expected().document() if name != "schema"}
+    return Expected(values=values, **fields)
 
 
 def expected(job: ExpectedJob, evaluator: CompilerSpec) -> tuple[Values, dict[str, Any]]:
@@ -176,7 +171,7 @@ def _reason(status: Status, detail: str) -> str:
 
 def _document(job: ExpectedJob, **fields: Any) -> dict[str, Any]:
     identity = {key: getattr(job, key) for key in ("workload", "variant", "sizes", "seed")}
-    return {"schema": 1, **identity, **NOTHING, **fields}
+    return {**Expected().document(), "witness": None, **identity, **fields}
 
 
 def _values(job: ExpectedJob, worker: Worker) -> tuple[Values, dict[str, Any]]:
@@ -261,7 +256,7 @@ def _evaluated(
     job: ExpectedJob, evaluation: Evaluation, by_numpy: Values | None, *, double: bool
 ) -> tuple[Values, dict[str, Any]]:
     """Return (a program's values, the judge and the limits that follow from the program, or a reason for none)."""
-    sets = 1 if by_numpy or hasattr(workloads.load(job.workload), "STATE") else INPUT_SETS
+    sets = 1 if by_numpy or workloads.load(job.workload).STATE else INPUT_SETS
     exact, judged_by = evaluation.outputs(double, sets)
     rounding = {}
     if double:

@@ -21,13 +21,12 @@ from pathlib import Path
 
 from stackwars.core import documents, program_text
 from stackwars.core.outcome import Failed
-from stackwars.measure.stablehlo import ahead_supervisor
-from stackwars.measure.stablehlo.ahead_supervisor import FITS, OOM
+from stackwars.measure.stablehlo.ahead_supervisor import CAP_BYTES, FITS, OOM, CompileJob, compile_into
 from stackwars.measure.stablehlo.lower import Lowering, LowerJob
 
 Lower = Callable[[dict[str, int], Path], Path]
 """(sizes, folder) -> the program's file, made in `folder`."""
-Compile = Callable[[ahead_supervisor.CompileJob, Path, Path], dict]
+Compile = Callable[[CompileJob, Path, Path], dict]
 """(job, program, folder to write) -> the document of ahead.json."""
 PROBE_TIMEOUT_S = 120.0
 """A probe ends when its buffers are assigned: in 7 s at most in the reference, or not within a quarter of an
@@ -129,8 +128,8 @@ def search(known: BatchSearch, limit: int, probe: Callable[[int], Probe]) -> Bat
 class LargestBatchJob:
     """One search. sizes: the preset's, with a batch; limit: most compilations besides the base's.
 
-    framework, dialect, seed, matmul_precision: as in `lower.LowerJob`; target_row, compiler, timeout_s: as in
-    `ahead_supervisor.CompileJob`.
+    framework, dialect, seed, matmul_precision: as in `lower.LowerJob`; target_row, compiler, timeout_s: as in a
+    `CompileJob`.
     """
 
     workload: str
@@ -154,14 +153,32 @@ def find(job: LargestBatchJob, base: dict, scratch: Path, lower: Lower, compile_
     """
     weights, code = base["argument_bytes"], base["code_bytes"] or 0
     known = BatchSearch(base["usable_bytes"], None if weights is None else weights + code)
-    documents = [base]
+    results = [base]
     known.probes.append(_probe(base))
 
+    def compiled(sizes: dict[str, int]) -> dict:
+        """Lower and compile at these sizes, or read the result of an interrupted search."""
+        variant = f"b{sizes['batch']}"
+        try:
+            program = lower(sizes, scratch / f"program-{variant}")
+        except Failed as error:
+            return {
+                "sizes": sizes, "status": "error", "verdict": "", "decided_by": "", "hbm_bytes": None,
+                "message": f"the program was not lowered: {error}",
+            }  # fmt: skip
+        digest = hashlib.sha256(program_text.read(program).encode()).hexdigest()
+        folder = scratch / f"compiled-{digest[:16]}"
+        if (earlier := folder / "ahead.json").exists():
+            return documents.read(earlier)
+        compilation = CompileJob(
+            job.workload, job.framework, variant, sizes,
+            job.target, job.target_row, job.compiler, min(job.timeout_s, PROBE_TIMEOUT_S), code,
+        )  # fmt: skip
+        return compile_program(compilation, program, folder)
+
     def probe(batch: int) -> Probe:
-        sizes = {**job.sizes, "batch": batch}
-        document = _compiled(job, sizes, code, scratch, lower, compile_program)
-        documents.append(document)
-        return _probe(document)
+        results.append(compiled({**job.sizes, "batch": batch}))
+        return _probe(results[-1])
 
     if base["status"] != "unsupported":
         search(known, job.limit, probe)
@@ -174,7 +191,7 @@ def find(job: LargestBatchJob, base: dict, scratch: Path, lower: Lower, compile_
         "probes": [
             {"batch": d["sizes"]["batch"], **{key: d.get(key) for key in COLUMNS},
              "program_sha256": d.get("program_sha256"), "base": d is base}
-            for d in documents
+            for d in results
         ],
     }  # fmt: skip
 
@@ -186,47 +203,18 @@ def _probe(document: dict) -> Probe:
     return Probe(document["sizes"]["batch"], document["verdict"], demand)
 
 
-def _compiled(
-    job: LargestBatchJob,
-    sizes: dict[str, int],
-    code: int,
-    scratch: Path,
-    lower: Lower,
-    compile_program: Compile,
-) -> dict:
-    """Lower and compile at these sizes, or read the result of an interrupted search."""
-    variant = f"b{sizes['batch']}"
-    try:
-        program = lower(sizes, scratch / f"program-{variant}")
-    except Failed as error:
-        return {
-            "sizes": sizes, "status": "error", "verdict": "", "decided_by": "", "hbm_bytes": None,
-            "message": f"the program was not lowered: {error}",
-        }  # fmt: skip
-    digest = hashlib.sha256(program_text.read(program).encode()).hexdigest()
-    folder = scratch / f"compiled-{digest[:16]}"
-    earlier = folder / "ahead.json"
-    if earlier.exists():
-        return documents.read(earlier)
-    compilation = ahead_supervisor.CompileJob(
-        job.workload, job.framework, variant, sizes,
-        job.target, job.target_row, job.compiler, min(job.timeout_s, PROBE_TIMEOUT_S), code,
-    )  # fmt: skip
-    return compile_program(compilation, program, folder)
-
-
 def _search(job: LargestBatchJob, base: dict, pins: Path, lower_pins: Path, output: Path) -> dict:
     """Search with the compiler and the framework of these pins."""
     scratch = output.with_name(output.name + ".probes")
     scratch.mkdir(parents=True, exist_ok=True)
 
-    def compile_program(compilation: ahead_supervisor.CompileJob, program: Path, folder: Path) -> dict:
-        return ahead_supervisor.compile_into(compilation, pins, program, folder)
+    def compile_program(compilation: CompileJob, program: Path, folder: Path) -> dict:
+        return compile_into(compilation, pins, program, folder)
 
     lowered = LowerJob(
         job.framework, job.dialect, job.workload, "base", job.sizes, job.seed, job.matmul_precision
     )
-    with Lowering(lower_pins, lowered, job.timeout_s, ahead_supervisor.CAP_BYTES) as lower:
+    with Lowering(lower_pins, lowered, job.timeout_s, CAP_BYTES) as lower:
         result = find(job, base, scratch, lower, compile_program)
     documents.write(output, result)
     shutil.rmtree(scratch, ignore_errors=True)

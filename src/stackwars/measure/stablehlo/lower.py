@@ -94,6 +94,8 @@ def _stages() -> dict[str, float]:
 
 
 def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds: float) -> dict:
+    # The source line of each line of the program, if the frontend records them.
+    sources = sources_of_plain(lowered.text, lowered.located)
     return {
         "schema": 1,
         **{key: value for key, value in asdict(job).items() if key != "dialect"},
@@ -103,7 +105,7 @@ def _document(job: LowerJob, lowered: Lowered, versions: dict[str, str], seconds
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "arguments": arguments.dump(lowered.arguments),
         "results": [asdict(result) for result in lowered.results],
-        **_sources(lowered),
+        **({"sources": dump_sources(sources)} if sources else {}),
     }
 
 
@@ -138,12 +140,6 @@ def _lowered(job: LowerJob, has_values: bool) -> tuple[Lowered, dict[str, str]]:
 def _version(package: str) -> str:
     """Return the version that a package gives itself, or else its wheel's."""
     return getattr(import_module(package), "__version__", None) or metadata.version(package)
-
-
-def _sources(lowered: Lowered) -> dict:
-    """Return {"sources": the source line of each line of the program} if the frontend records them."""
-    result = sources_of_plain(lowered.text, lowered.located)
-    return {"sources": dump_sources(result)} if result else {}
 
 
 def write_in_child(job: LowerJob, output: Path, timeout_s: float = 0) -> int:

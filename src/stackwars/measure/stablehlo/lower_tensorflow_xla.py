@@ -46,15 +46,11 @@ def lower(source: ProgramSource) -> Lowered:
     captured = concrete.captured_inputs
     variables = {id(variable.handle): variable for variable in concrete.graph.variables}
     used = [Entry("input", name) for name in source.inputs]
-    used += [known.get(id(one)) or _constant(variables.get(id(one), one)) for one in captured]
+    # What is no weight is the model's own tensor.
+    used += [known.get(id(one)) or arguments.of_array(variables.get(id(one), one).numpy()) for one in captured]
     leaves = traced.leaves(parameters) if hasattr(traced, "leaves") else {}
     names = {id(leaf.handle): name for name, leaf in leaves.items()}
     results = dict(enumerate(arguments.outputs(len(concrete.outputs))))
     for argument, result in _ALIAS.findall(text):
         results[int(result)] = Result(names.get(id(captured[int(argument) - len(source.inputs)]), ""))
     return Lowered(text, used, tuple(results[place] for place in sorted(results)))
-
-
-def _constant(tensor: Any) -> Entry:
-    """Return the entry of a model's own tensor."""
-    return arguments.of_array(tensor.numpy())

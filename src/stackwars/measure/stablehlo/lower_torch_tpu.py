@@ -161,7 +161,7 @@ def _compiled(module: Any, inputs: list[Any]) -> tuple[Any, list[str | None]]:
 
 
 def _step(module: Any, inputs: list[Any]) -> tuple[Any, list[str]]:
-    """Return (graph of a `training_torch.Step`, names of the tensors that it updates).
+    """Return (graph of a `in_torch.Step`, names of the tensors that it updates).
 
     The graph takes the updated tensors, the model's buffers and the inputs, and returns the loss and the updated
     tensors: those that `Step.leaves` names, and a count of steps for each weight, without a name.

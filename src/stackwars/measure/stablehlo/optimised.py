@@ -1,6 +1,6 @@
 """Write the optimised HLO that this machine's compiler makes from an emitted program, as text.
 
-Runs in the compiler's environment. The compiler runs in a fork, and however that ends, a file is written: without an
+Runs in the compiler's environment. The compiler runs in a worker, and however that ends, a file is written: without an
 optimised program, it has the line that says why.
 """
 
@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from stackwars.core import documents, launch, limits, program_text
-from stackwars.core.launch import printable
+from stackwars.core import documents, program_text
+from stackwars.core.client import CompilerSpec, Worker
+from stackwars.core.outcome import Failed
 from stackwars.setup.environments import why_unavailable
 
-CAP_BYTES = 8 * limits.GIB
+CAP_GIB = 8
 _HEAD = re.compile(r"// optimised by ([\w.-]+) of the program (\w+)")
 
 
 @dataclass(frozen=True)
 class OptimiseJob:
     """One compilation. compiler: its name in the configuration; module, options: as in a ReplayJob; timeout_s: of
-    the whole process."""
+    the compilation."""
 
     compiler: str
     module: str
@@ -37,18 +36,14 @@ def optimise(job: OptimiseJob, program: Path) -> str:
     text = program_text.read(program)
     if why := program_text.missing_reason(text) or why_unavailable():
         return program_text.no_program_line(why)
-    with tempfile.TemporaryDirectory() as folder:
-        hlo, log = Path(folder, "optimised.hlo"), Path(folder, "log.txt")
-        report = launch.run_forked(partial(compile_here, job, text, hlo), CAP_BYTES, job.timeout_s, log)
-        if report.exit_code == 0:
-            return f"{head(job.compiler, text.encode())}\n{hlo.read_text()}"
-    last = printable(report.log_tail.rpartition("\n")[2])
-    why = f"the compiler ended with {report.exit_code}: {last}"
-    if report.timed_out:
-        why = f"the compiler took over {job.timeout_s:g} s"
-    elif report.over_cap:
-        why = "the compiler was killed at its memory cap"
-    return program_text.no_program_line(why)
+    spec = CompilerSpec(job.compiler, job.module, job.options)
+    try:
+        with Worker(spec, cap_gib=CAP_GIB, timeout_s=job.timeout_s) as worker:
+            # A replay compiles it the same way, so that operations have the names of its profile.
+            worker.load("program", text)
+            return f"{head(job.compiler, text.encode())}\n{worker.hlo('program')}"
+    except Failed as failed:
+        return program_text.no_program_line(f"the compiler failed: {failed}")
 
 
 def head(compiler: str, program: bytes) -> str:
@@ -71,16 +66,6 @@ def read(path: Path, program: bytes) -> tuple[str, str]:
     if result is None or result[2] != hashlib.sha256(program).hexdigest():
         raise ValueError("expected the optimised form of this program, got another program's")
     return result[1], hlo
-
-
-def compile_here(job: OptimiseJob, text: str, hlo: Path) -> None:
-    """Compile a program for this machine's CPU, and write its optimised HLO."""
-    from stackwars.core import compilers
-    from stackwars.setup.device import CPU
-
-    compiler = compilers.load(job.module).Compiler(CPU, job.options)
-    # A replay compiles it the same way, so that operations have the names of its profile.
-    hlo.write_text(compiler.compile(program_text.not_donated(text)).optimised_hlo())
 
 
 def main() -> None:

@@ -95,8 +95,9 @@ class ReplayProcess:
             if outcomes[name]["status"] != "ok":
                 self.refuse(name, outcomes[name]["status_detail"], outcomes[name]["status"])
                 continue
-            if problem := digest_problem(name, digest, document["program_sha256"]):
-                self.refuse(name, problem)
+            if digest != (listed := document["program_sha256"]):
+                why = f"the program's digest is {digest[:12]}, its list of arguments is for {listed[:12]}"
+                self.refuse(name, why)
                 continue
             self.documents[name], result[name] = document, entries
             if (cap := resource.getrlimit(resource.RLIMIT_DATA)[0]) != resource.RLIM_INFINITY:
@@ -194,13 +195,6 @@ class ReplayProcess:
 
 JOB = ReplayJob
 """The class of this process's jobs, for `stackwars.measure.supervisor`."""
-
-
-def digest_problem(name: str, digest: str, listed: str) -> str | None:
-    """Return a sentence if a program does not match its list of arguments, else None."""
-    if digest == listed:
-        return None
-    return f"the program's digest is {digest[:12]}, its list of arguments is for {listed[:12]}"
 
 
 def place(

@@ -3,21 +3,13 @@
 It compares programs: the collectives in the frontend's program and in the one that XLA makes from it, and whether
 the output equals the output of one device. The devices are threads of the CPU, so no time is recorded.
 
-A module sharded_<frontend> has TITLE, FRAMEWORK and a class `Session(devices, precision, folder)` with
-the verbs
-
-    run(source)     the results of one call on the devices, {name: array in torch's layout}, OUTPUT among them
-    alone(source)   the same results on one device, without a division
-
-and, once it has run, the attributes `emitted`, the program that the frontend gave to its compiler, and `optimised`,
-the program that the compiler made from it.
+`sharded_frontends` has the ways to divide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from unittest import mock
 
@@ -29,6 +21,7 @@ from stackwars.measure import workloads
 from stackwars.measure.checks import relative_l2
 from stackwars.measure.child import run_child
 from stackwars.measure.stablehlo.arguments import ProgramSource, filled_leaf
+from stackwars.measure.stablehlo.sharded_frontends import FRONTENDS
 from stackwars.measure.workloads import values
 from stackwars.measure.workloads.parallel import Division
 
@@ -37,7 +30,7 @@ EMITTED, OPTIMISED = "program.mlir.gz", "optimised.hlo.gz"
 
 @dataclass(frozen=True)
 class ShardedJob:
-    """One process. frontend: the module sharded_<frontend> that divides the workload; framework: owns the
+    """One process. frontend: the one of FRONTENDS that divides the workload; framework: owns the
     environment; way: one of `workloads.parallel.WAYS`; devices: how many; the rest as in a ProcessJob."""
 
     frontend: str
@@ -61,8 +54,7 @@ def measure(spec: dict, events: Events, folder: Path) -> Iterator[dict]:
     """Run the process. spec: a ShardedJob as a dictionary."""
     events.write("import")
     settings = spec["settings"]
-    frontend = import_module(f"stackwars.measure.stablehlo.sharded_{spec['frontend']}")
-    session = frontend.Session(spec["devices"], settings["matmul_precision"], folder)
+    session = FRONTENDS[spec["frontend"]](spec["devices"], settings["matmul_precision"], folder)
     workload = workloads.load(spec["workload"])
     build = workloads.build(spec["workload"], spec["dialect"])
     events.write("build")

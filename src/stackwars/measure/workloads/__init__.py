@@ -1,6 +1,7 @@
-"""The workloads: a module each, the same computation in every Python API (*dialect*).
+"""The workloads: the same computation in every Python API (*dialect*).
 
-A module has a `base.Workload`, or is a file of functions (`functions`), which may also stand outside this package.
+A module with one has a `base.Workload` as WORKLOAD, and the workload has the file's name; a module with several has
+WORKLOADS, {name: base.Workload}. Or it is a file of functions (`functions`), which may also stand outside this package.
 """
 
 import re
@@ -16,7 +17,8 @@ from stackwars.measure.workloads.sized import AT, titled
 
 PROGRAM_FILES: set[str] = set()
 """The program files that this process has read."""
-_DECLARATION = re.compile(r"^WORKLOAD = ", re.MULTILINE)
+_ONE = re.compile(r"^WORKLOAD = ", re.MULTILINE)
+_SEVERAL = re.compile(r"^WORKLOADS = \{(.*?)\}", re.MULTILINE | re.DOTALL)
 _FUNCTIONS = re.compile(r"^(def inputs\(|inputs = |INPUTS = )", re.MULTILINE)
 
 
@@ -26,18 +28,15 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Workload:
-    """Return the workload of this name, or the one that a file of functions or a module outside this package declares.
+    """Return the workload of this name, or the one that a file of functions outside this package declares.
 
-    name: a workload's, perhaps at other sizes (mha@b8, see `sized`), the path of a program file (x/softmax.py), or a
-    module's (x.softmax).
+    name: a workload's, perhaps at other sizes (mha@b8, see `sized`), or the path of a program file (x/softmax.py).
 
     Raises ValueError if there is none, and ImportError that names its file if that cannot be imported.
     """
     if name.endswith(".py"):
         path = Path(name).resolve()
         return _read(path, "", path.stat().st_mtime_ns if path.exists() else 0)
-    if "." in name:
-        return import_module(name).WORKLOAD
     name, _, label = name.partition(AT)
     if label:
         return titled(load(name), label)
@@ -49,9 +48,10 @@ def load(name: str) -> Workload:
         )
     try:
         file = declared[name]
-        if not _DECLARATION.search(file.read_text()):
+        if _FUNCTIONS.search(file.read_text()):
             return _read(file, f"{__name__}.{name}", file.stat().st_mtime_ns)
-        return import_module(f"{__name__}.{name}").WORKLOAD
+        module = import_module(f"{__name__}.{file.stem}")
+        return module.WORKLOADS[name] if hasattr(module, "WORKLOADS") else module.WORKLOAD
     except Exception as error:
         raise ImportError(f"workload {name}: {declared[name]}: {error}; fix: that file") from error
 
@@ -82,6 +82,13 @@ def sources(workload: str | Workload, dialect: str) -> list[str]:
     return own if dialect in result.NO_FORM else [*own, _builder(result, dialect)]
 
 
+def file_of(workload: str) -> str:
+    """Return the file that declares a workload, relative to the repository."""
+    name = workload.partition(AT)[0]
+    file = _declared(tuple(__path__)).get(name)
+    return f"src/stackwars/measure/workloads/{file.name if file else name + '.py'}"
+
+
 def user_line(problem: BaseException) -> str:
     """Return "file:line: " of the last line of a program file that an exception passed; "" if it passed none."""
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(problem.__traceback__)]
@@ -106,13 +113,15 @@ def _refuse(why: str, *_: Any) -> NoReturn:
 
 @cache
 def _declared(folders: tuple[str, ...]) -> dict[str, Path]:
-    """Return {name: file} of the modules that declare a workload; modules that workloads share declare none."""
-    files = (file for folder in folders for file in sorted(Path(folder).glob("*.py")))
-    return {file.stem: file for file in files if _declares(file.read_text())}
-
-
-def _declares(text: str) -> bool:
-    return any(pattern.search(text) for pattern in (_DECLARATION, _FUNCTIONS))
+    """Return {name: file} of the workloads that are declared in these folders, without importing anything."""
+    result = {}
+    for file in (file for folder in folders for file in sorted(Path(folder).glob("*.py"))):
+        text = file.read_text()
+        if several := _SEVERAL.search(text):
+            result |= dict.fromkeys(re.findall(r'"(\w+)":', several[1]), file)
+        elif _ONE.search(text) or _FUNCTIONS.search(text):
+            result[file.stem] = file
+    return result
 
 
 @cache

@@ -18,16 +18,6 @@ gets its framework and is called only by the process that runs that dialect:
 A method uses the shapes of its arguments: it is also called with inputs of other sizes.
 
 The form in NumPy also takes float64: its results then are the expected values of every form.
-Attributes that only some have:
-
-    FORM_OF             the workload that computes the same in another form
-    STATE               in words, what its calls update in place
-    TENSOR_PARALLEL     how its weights are divided among devices (`parallel`)
-    parity_rel_l2(sizes)
-                        its own limit of the relative L2 error between frameworks
-    losses_rel(sizes)   only if it trains, see `adamw.Training`
-    divided_in_jax(sizes, xp, jax, weights, *inputs)
-                        the form in JAX on one of several devices
 """
 
 import math
@@ -153,6 +143,14 @@ class Workload:
     OUTPUT: Axes | None = None
     """The output's extents; None if they equal the first input's."""
     NO_FORM: ClassVar[dict[str, str]] = {}
+    FORM_OF = ""
+    """The workload that computes the same in another form."""
+    STATE = ""
+    """What its calls update in place, in words."""
+    TRAINS = False
+    """True if a call is a step of training, see `adamw.Training`."""
+    TENSOR_PARALLEL: ClassVar[dict[str, int]] = {}
+    """How its weights are divided among devices, see `parallel`."""
     FLAT: tuple[str, ...] = ()
     """Array dialects whose form takes weights as `flat`; the others take them as `tree`."""
     GRAPH_BREAKS = False
@@ -234,6 +232,10 @@ class Workload:
         first = next(iter(self.INPUTS.values()))
         return math.prod(shape(first if self.OUTPUT is None else self.OUTPUT, sizes))
 
+    def parity_rel_l2(self, sizes: Sizes) -> float:
+        """Return its own limit of the relative L2 error between frameworks; 0.0 without one."""
+        return 0.0
+
     def state(self, sizes: Sizes, seed: int) -> Arrays:
         """Return what the calls update besides weights, as it is at first.
 
@@ -273,7 +275,7 @@ class Workload:
         if not self.has_reference:
             return None
         sets = self.input_sets(sizes, seed)
-        count = calls or (1 if hasattr(self, "STATE") else INPUT_SETS)
+        count = calls or (1 if self.STATE else INPUT_SETS)
         called = [sets[call % INPUT_SETS] for call in range(count)]
         outputs, state = self.reference(sizes, self.weights(sizes, seed), called, self.state(sizes, seed))
         # Whole numbers stay as they are: they are compared exactly.
@@ -303,6 +305,13 @@ class Workload:
             return method(sizes, *library, *given)
 
         return function
+
+    def divided_in_jax(self, sizes: Sizes, xp: Any, jax: Any, weights: Any, *inputs: Any) -> Any:
+        """Return the output of the form in JAX on one of several devices.
+
+        Raises NotImplementedError if the workload does not say what its devices send.
+        """
+        raise NotImplementedError("it would have to be written with what its devices send")
 
     def place(self, dialect: str, sizes: Sizes, seed: int, put: Put) -> Any:
         """Return the weights on the device, as the form in an array dialect takes them."""

@@ -3,12 +3,12 @@
 A call computes the logits that follow a token, and writes its keys and values into the cache, in place. The
 cache has room for `positions`, and the token's position is an input, as it is where a program is compiled once
 and used for every token. Both sets of inputs have the same position, so the cache does not fill up while calls
-are timed: each call overwrites what the last one wrote. `transformer` has the differences to GPT-2.
+are timed: each call overwrites what the last one wrote. `decoder` has the differences to GPT-2.
 """
 
 import numpy as np
 
-from stackwars.measure.workloads import counts, decoder, transformer, values
+from stackwars.measure.workloads import counts, decoder, values
 from stackwars.measure.workloads.base import Workload, nested
 
 
@@ -16,7 +16,7 @@ class Decode(Workload):
     TITLE, TABLE, ORDER = "Decode", "beyond", 420
     STATE = "keys and values of the tokens so far"
     SIZES = {
-        **transformer.SIZES,
+        **decoder.SIZES,
         "positions": "tokens that the cache has room for",
         "past": "tokens in the cache before the call",
     }
@@ -36,7 +36,7 @@ class Decode(Workload):
         }
 
     def parameters(self, sizes):
-        return transformer.parameters(sizes, sizes["positions"])
+        return decoder.parameters(sizes, sizes["positions"])
 
     def state(self, sizes, seed):
         """Return the cache at first, each (batch, heads, positions, width of a head), float32.
@@ -90,7 +90,7 @@ class Decode(Workload):
         return logits(sizes, xp, weights, token, position, written)
 
     def in_numpy(self, sizes, weights, cache, token, position):
-        return transformer.decoded(weights, cache, token, int(position), sizes["heads"])
+        return decoder.decoded(weights, cache, token, int(position), sizes["heads"])
 
     def in_torch(self, sizes, torch):
         heads = sizes["heads"]

@@ -1,4 +1,4 @@
-"""A feed-forward block: a linear layer, exact GELU (with erf), and a linear layer back."""
+"""Feed-forward blocks: a linear layer, exact GELU (with erf) or ReLU, and a linear layer back."""
 
 from importlib import import_module
 
@@ -55,4 +55,9 @@ class ExactGelu(FeedForward):
         return jax.lax.psum(hidden @ down["kernel"], parallel.AXIS) + down["bias"]
 
 
-WORKLOAD = ExactGelu()
+class Relu(FeedForward):
+    TITLE, TABLE, ORDER = "FFN (ReLU)", "I", 30
+    ACTIVATION = "relu"
+
+
+WORKLOADS = {"ffn": ExactGelu(), "ffn_relu": Relu()}

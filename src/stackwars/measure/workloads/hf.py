@@ -37,6 +37,8 @@ class Model(Workload):
     """The field of the model's output that is compared."""
     TENSORFLOW_PREFIX = ""
     """The prefix of the weights' names in TensorFlow."""
+    patched_in_jax = None
+    """A context, called with the configuration, sizes and jax, in which the Flax model is made and traced, if any."""
 
     def hf_config(self, sizes) -> dict[str, Any]:
         """Return the keywords of the configuration."""

@@ -20,13 +20,10 @@ COLLECTIONS = ("params.", "batch_stats.")
 
 
 def build(workload, sizes, seed, put):
-    """Return the weights on the device, and the function of them and the inputs.
-
-    A workload may have `patched_in_jax(config, sizes, jax)`, a context in which the model is made and traced.
-    """
+    """Return the weights on the device, and the function of them and the inputs."""
     config_class, model_class = workload.classes("jax")
     config = config_class(**workload.hf_config(sizes))
-    patched = getattr(workload, "patched_in_jax", None)
+    patched = workload.patched_in_jax
     with patched(config, sizes, jax) if patched else nullcontext():
         model = model_class(config, _do_init=False, **workload.MODEL_KEYWORDS)
         leaves = weights(model, workload.parameters(sizes), seed, put)
@@ -54,9 +51,9 @@ def weights(model: Any, shapes: Shapes, seed: int, put: Put) -> Any:
         for (name, axes), (_, leaf) in zip(leaves, paths, strict=True)
     ]
     check_weights(result, shapes, "or the mapping of names in hf_jax")
-    return jax.tree_util.tree_unflatten(
-        tree, [put(_flax_leaf(name, shapes[name], axes, seed)) for name, axes in leaves]
-    )
+    # A transposed view: put copies anyhow, and faster than NumPy.
+    placed = [put(values.leaf(name, shapes[name], seed).transpose(np.argsort(axes))) for name, axes in leaves]
+    return jax.tree_util.tree_unflatten(tree, placed)
 
 
 def torch_name(path: tuple[Any, ...]) -> str:
@@ -72,8 +69,3 @@ def torch_axes(path: tuple[Any, ...], leaf: Any) -> tuple[int, ...]:
     """Return the axes of the Flax leaf in torch's order: kernels IO become OI, and HWIO become OIHW."""
     axes = tuple(range(len(leaf.shape)))
     return (*axes[:-3:-1], *axes[:-2]) if path[-1].key == "kernel" else axes
-
-
-def _flax_leaf(name: str, shape: tuple[int, ...], axes: tuple[int, ...], seed: int) -> np.ndarray:
-    value = values.leaf(name, shape, seed)
-    return value.transpose(np.argsort(axes))  # a view: put copies anyhow, and faster than NumPy

@@ -1,4 +1,4 @@
-"""Operations that the forms in JAX share."""
+"""The forms in JAX: the operations that they share, and the training step, by optax's AdamW."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from stackwars.measure.workloads.base import Operations
+from stackwars.measure.workloads import adamw
+from stackwars.measure.workloads.base import Operations, torch_names
 
 SAME = (
     *("arange", "concatenate", "einsum", "exp", "matmul", "mean", "pad", "reshape", "split"),
@@ -56,6 +57,8 @@ def build(workload, sizes, seed, put):
     """
     weights = workload.place("jax", sizes, seed, put)
     function = workload.form("jax", sizes, XP, jax)
+    if workload.TRAINS:
+        return stepping(weights, function)
     state = {name: put(value) for name, value in workload.state(sizes, seed).items()}
     if not state:
         return weights, function
@@ -63,15 +66,49 @@ def build(workload, sizes, seed, put):
     return (weights, state), function
 
 
-def divided(workload, sizes):
-    """Return the function on one of several devices.
+def stepping(weights, loss):
+    """Return ((), state) and the training step: value and gradient of a loss, and optax's AdamW.
 
-    Raises NotImplementedError if the workload does not say what its devices send.
+    weights: nested dictionaries as from `base.tree`. loss: a function of them and the inputs, a scalar. The state
+    is the weights and the optimiser's.
     """
-    if not hasattr(workload, "divided_in_jax"):
-        raise NotImplementedError("it would have to be written with what its devices send")
+    return ((), (weights, _optimiser().init(weights))), step(loss)
 
-    def function(*given):
-        return workload.divided_in_jax(sizes, XP, jax, *given)
 
+def step(loss):
+    """Return the function of `stepping`, whose old state is donated."""
+    import optax
+
+    optimiser = _optimiser()
+
+    def function(_, state, *inputs):
+        weights, moments = state
+        value, gradients = jax.value_and_grad(lambda *given: reduced(loss(*given)))(weights, *inputs)
+        updates, moments = optimiser.update(gradients, moments, weights)
+        return (optax.apply_updates(weights, updates), moments), value
+
+    function.leaves = leaves
     return function
+
+
+def _optimiser():
+    import optax
+
+    return optax.adamw(
+        adamw.LEARNING_RATE,
+        b1=adamw.BETA_1,
+        b2=adamw.BETA_2,
+        eps=adamw.EPSILON,
+        weight_decay=adamw.WEIGHT_DECAY,
+    )
+
+
+def reduced(loss):
+    """Return a step's loss from the loss of this device's part of the batch; undivided, there is one part."""
+    return loss
+
+
+def leaves(state):
+    """Return {name: array in torch's layout} of the weights and both moments."""
+    weights, (moments, *_) = jax.tree.map(np.asarray, state)
+    return adamw.leaves(*map(torch_names, (weights, moments.mu, moments.nu)))

@@ -22,15 +22,6 @@ UNIT = 2.0**-24
 """Half the distance of 1.0 to the next float32: the largest relative error of one rounding."""
 
 
-def bound(apart: float) -> float:
-    """Return the largest relative difference of two float32 trainings' losses that rounding explains.
-
-    apart: the largest value of `apart` over all draws. Twice that, because each of the two trainings may be that
-    far from exact, to either side; and twice again for draws that were not made.
-    """
-    return 4 * apart
-
-
 def cross_entropy(
     logits: np.ndarray, labels: np.ndarray, rounding: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ which the test needs too, and X (2 I - A X).
 eigenvalues are between 1 and about 5, and as n grows they settle, as does the residual of each step. Each
 step squares I - A X, so the last residual above the tolerance and the first below it are far apart: of the
 sizes of the study and of the tests and of both sets of inputs, none is within a factor 1.5 of the
-tolerance (tests/workloads/test_workload_rounding.py checks that, and that float32 and float64 count the same).
+tolerance, and float32 and float64 count the same.
 In float32 the residual is off by about 1e-6, a thousandth of the tolerance.
 
 **The expected values** are results of the same iteration in float64, not of the exact inverse: it stops with a residual
@@ -171,4 +171,36 @@ def loop_in_torch_xla():
     return registry.register("newton_schulz", loop)
 
 
-WORKLOAD = Newton()
+WHY = (
+    "{} traces a whole call before it runs anything: the residual has no value that Python could decide with "
+    "while it traces. A loop that the device decides is `newton`."
+)
+
+
+class ReadBack(Newton):
+    """The iteration with the residual read back at every step to decide in Python whether to go on.
+
+    The host waits for the device once a step. A framework that traces a whole call before it runs anything has no value
+    to read, and no form of this. In NumPy, Python decides the loop in `newton` already.
+    """
+
+    TITLE, ORDER, FORM_OF = "Newton-Schulz, read back", 390, "newton"
+    DEVICE_LOOP = False
+    # `.item()` needs a value, which no graph has while it is traced: Dynamo ends its graph here.
+    GRAPH_BREAKS = True
+    NO_FORM = {"jax": WHY.format("jax.jit"), "tensorflow": WHY.format("tf.function")}
+
+    def in_torch(self, sizes, torch):
+        def forward(_, a, b):
+            identity = torch.eye(len(a), dtype=a.dtype, device=a.device)
+            x = first_in_torch(a)
+            product = a @ x
+            while (identity - product).abs().max().item() >= TOLERANCE:
+                x = x @ (2 * identity - product)
+                product = a @ x
+            return x @ b
+
+        return make_module(torch, forward)
+
+
+WORKLOADS = {"newton": Newton(), "newton_readback": ReadBack()}

@@ -46,7 +46,7 @@ class Division:
         """Return what the configuration should have so that these sizes can be divided, or None."""
         if self.way == DATA:
             extents = {"batch": sizes.get("batch", 1)}
-        elif not hasattr(self.workload, "TENSOR_PARALLEL"):
+        elif not self.workload.TENSOR_PARALLEL:
             return "workloads with TENSOR_PARALLEL, which says how their weights are divided"
         else:
             shapes = self.workload.parameters(sizes)

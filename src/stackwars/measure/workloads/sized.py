@@ -17,11 +17,6 @@ def base(name: str) -> str:
     return name.partition(AT)[0]
 
 
-def source(name: str) -> str:
-    """Return the file that declares the workload, relative to the repository."""
-    return f"src/stackwars/measure/workloads/{base(name)}.py"
-
-
 def resized(given: Sizes, label: str) -> dict[str, int] | None:
     """Return sizes with the batch of a label, and with its sequence if it has one; None for another label."""
     if not (match := _BATCH.fullmatch(label)):

@@ -1,16 +1,16 @@
 """A training step of a decoder of GPT-2's width: next token, cross-entropy, backward, and AdamW.
 
-`transformer` has the differences to GPT-2.
+`decoder` has the differences to GPT-2.
 """
 
-from stackwars.measure.workloads import adamw, counts, decoder, parallel, transformer, values
+from stackwars.measure.workloads import adamw, counts, decoder, parallel, values
 from stackwars.measure.workloads.base import nested
 
 
 class TrainTransformer(adamw.Training):
     TITLE, ORDER = "Train transformer", 310
-    SIZES = {**transformer.SIZES, "sequence": "tokens of a sequence that are predicted from"}
-    TENSOR_PARALLEL = transformer.TENSOR_PARALLEL
+    SIZES = {**decoder.SIZES, "sequence": "tokens of a sequence that are predicted from"}
+    TENSOR_PARALLEL = decoder.TENSOR_PARALLEL
     APART = 3.7e-4
     """Three draws of `losses.apart` at the sizes of the full preset gave 1.9e-4, 2.2e-4 and 3.6e-4.
 
@@ -23,7 +23,7 @@ class TrainTransformer(adamw.Training):
         return {"tokens": values.tokens("tokens", shape, seed, sizes["vocabulary"])}
 
     def parameters(self, sizes):
-        return transformer.parameters(sizes, sizes["sequence"])
+        return decoder.parameters(sizes, sizes["sequence"])
 
     def flops(self, sizes):
         """Return the operations: forward once, backward twice that."""
@@ -51,7 +51,7 @@ class TrainTransformer(adamw.Training):
         return mean_loss(DividedBlocks(xp, jax), parameters, tokens, sizes["heads"])
 
     def in_numpy(self, sizes, weights, tokens, rounding=None):
-        return transformer.loss_and_gradients(weights, tokens, sizes["heads"], rounding)
+        return decoder.loss_and_gradients(weights, tokens, sizes["heads"], rounding)
 
     def in_torch(self, sizes, torch):
         heads = sizes["heads"]

@@ -31,13 +31,7 @@ _WORD = re.compile(r"(?:\{(?:[^{}]|\{[^{}]*\})*\}|[^\s{}])+")
 # Characters beyond ASCII in log lines and names of processors. Any other would stop pdflatex, and is
 # printed as its code point, U+1F4A9.
 _BEYOND_ASCII = {
-    **{
-        "\u00d7": r"\texttimes{}",
-        "\u2013": "--",
-        "\u2014": "---",
-        "\u2019": "'",
-        "\u2265": r"$\geq$",
-    },
+    **{"\u00d7": r"\texttimes{}", "\u2013": "--", "\u2014": "---", "\u2019": "'", "\u2265": r"$\geq$"},
     **{"\u00ae": "", "\u2122": "", "\u00b5": "u"},
 }
 
@@ -92,18 +86,22 @@ def duration(milliseconds: float) -> Latex:
     """Return a time given in ms, in ms, in s from one second and in min from five minutes on."""
     _require(milliseconds)
     if milliseconds >= 300_000:
-        return Latex(rf"\qty{{{significant(milliseconds / 60_000)}}}{{\minute}}")
+        return _quantity(milliseconds / 60_000, r"\minute")
     if milliseconds >= 1000:
-        return Latex(rf"\qty{{{significant(milliseconds / 1000)}}}{{\second}}")
-    return Latex(rf"\qty{{{significant(milliseconds)}}}{{\milli\second}}")
+        return _quantity(milliseconds / 1000, r"\second")
+    return _quantity(milliseconds, r"\milli\second")
 
 
 def gibibytes(size: float) -> Latex:
     """Return a size given in bytes, in GiB (in MiB below a tenth of one)."""
     _require(size)
     if size < 0.1 * 2**30:
-        return Latex(rf"\qty{{{significant(size / 2**20)}}}{{\mebi\byte}}")
-    return Latex(rf"\qty{{{significant(size / 2**30)}}}{{\gibi\byte}}")
+        return _quantity(size / 2**20, r"\mebi\byte")
+    return _quantity(size / 2**30, r"\gibi\byte")
+
+
+def _quantity(value: float, unit: str) -> Latex:
+    return Latex(rf"\qty{{{significant(value)}}}{{{unit}}}")
 
 
 def scientific(value: float) -> Latex:

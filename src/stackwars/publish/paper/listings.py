@@ -23,8 +23,8 @@ from stackwars.setup.environments import Unavailable
 from stackwars.study import printed
 from stackwars.study.cells import Cell
 from stackwars.study.keys import Config
-from stackwars.study.results import program_forms
 from stackwars.study.results.folder import REFERENCE, Folder, command, form
+from stackwars.study.results.programs import ask
 
 CHARACTERS = 76  # in a line: about 6.3 pt in half the width of IEEEtran's page
 NOTE = "StableHLO as each framework emits it, from the programs of {}. A comment marks what is left out."
@@ -162,20 +162,20 @@ def figure(columns: list[list[Listing]], caption: str, key: str) -> str:
 
     columns: two, the listings of each below each other. Titles and caption are plain text.
     """
+
+    def titled(lines: list[str], title: str) -> str:
+        return rf"{environment(lines)}{{\centering\footnotesize ({next(letters)}) {escape(title)}\par}}"
+
     letters = iter(ascii_lowercase)
     # The space between the columns is \hfill alone: no line may end without a comment sign.
     halves = "\\hfill%\n".join(
         "\\begin{minipage}[t]{0.485\\textwidth}\n"
-        + "\n\n\\medskip\n".join(_titled(lines, next(letters), title) for title, lines in column)
+        + "\n\n\\medskip\n".join(titled(lines, title) for title, lines in column)
         + "\n\\end{minipage}"
         for column in columns
     )
     label = rf"\caption{{{escape(caption)}}}\label{{fig:listing-{key}}}"
     return "\n".join([r"\begin{figure*}[!tp]", halves, label, r"\end{figure*}", ""])
-
-
-def _titled(lines: list[str], letter: str, title: str) -> str:
-    return rf"{environment(lines)}{{\centering\footnotesize ({letter}) {escape(title)}\par}}"
 
 
 def lines(path: Path, limit: int) -> list[str]:
@@ -243,7 +243,7 @@ def drawings(config: Config, measured: Path) -> dict[str, str]:
         drawn[workload] = {name: str(path) for name, path in paths.items() if path.exists()}
     drawn = {workload: paths for workload, paths in drawn.items() if paths}
     try:
-        return dict(zip(drawn, program_forms.ask("drawn", list(drawn.values())), strict=True))
+        return dict(zip(drawn, ask("drawn", list(drawn.values())), strict=True))
     except Unavailable:
         return {}
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from stackwars.core.launch import REPOSITORY
-from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
+from stackwars.study.claims.votes import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.study.results import verdicts
 
 PAPER = REPOSITORY / "paper"
@@ -75,14 +75,17 @@ def place(name: str, text: str, offset: int) -> str:
 
 def check(uses: list[Use], known: dict[str, Collection[str]]) -> None:
     """Raise ProseError for every use of an unknown name. known: the names of each command."""
-    problems = [
+    _refuse(
         f"{use.place}: expected a known name in \\{use.command}, got {use.name!r}; fix: "
         f"{close(use.name, known[use.command])}"
         for use in uses
         if use.name not in known[use.command]
-    ]
-    if problems:
-        raise ProseError("\n".join(problems))
+    )
+
+
+def _refuse(problems: Iterable[str], head: str = "") -> None:
+    if text := "\n".join(problems):
+        raise ProseError(head + text)
 
 
 def close(name: str, known: Collection[str]) -> str:
@@ -109,22 +112,17 @@ class Stale(NamedTuple):
 
 def read_guards(paper: Path = PAPER) -> list[Guard]:
     """Return the guards of the prose. Raises ProseError for one that is not `name=verdict, ...`."""
-    return [
-        _guard(result[1], result[2], place(name, text, result.start()))
-        for name, text in texts(paper).items()
-        for result in _GUARD.finditer(text)
-    ]
-
-
-def _guard(names: str, paragraph: str, where: str) -> Guard:
-    text = " ".join(names.split())
-    pairs = [part.strip().partition("=") for part in text.split(",")]
-    if not all(name and verdict for name, _, verdict in pairs):
-        raise ProseError(
-            f"{where}: expected \\begin{{relies}}{{name=verdict, ...}}, got {{{text}}}; fix: the guard"
-        )
-    words = " ".join(_MARKUP.sub(" ", paragraph).split()[:8])  # identify the paragraph in a message
-    return Guard(text, {name: verdict for name, _, verdict in pairs}, where, words)
+    guards = []
+    for name, text in texts(paper).items():
+        for result in _GUARD.finditer(text):
+            where, expected = place(name, text, result.start()), " ".join(result[1].split())
+            pairs = [part.strip().partition("=") for part in expected.split(",")]
+            if not all(name and verdict for name, _, verdict in pairs):
+                wanted = "\\begin{relies}{name=verdict, ...}"
+                raise ProseError(f"{where}: expected {wanted}, got {{{expected}}}; fix: the guard")
+            words = " ".join(_MARKUP.sub(" ", result[2]).split()[:8])  # identify the paragraph in a message
+            guards.append(Guard(expected, {name: verdict for name, _, verdict in pairs}, where, words))
+    return guards
 
 
 def check_guards(guards: list[Guard], reference: dict[str, str]) -> None:
@@ -138,22 +136,18 @@ def check_guards(guards: list[Guard], reference: dict[str, str]) -> None:
                     problems.append(
                         f"{guard.place}: expected a {what}, got {value!r}; fix: {close(value, known)}"
                     )
-    if problems:
-        raise ProseError("\n".join(problems))
+    _refuse(problems)
 
 
 def require(guards: list[Guard], reference: dict[str, str]) -> None:
     """Raise ProseError with every paragraph that expects another verdict than the reference has."""
-    result = [
+    problems = (
         f"{guard.place} ({guard.words} ...): {one.name}: expected {one.expected}, got {one.got}; "
         "fix: rewrite the paragraph and its guard"
         for guard in guards
         for one in _different(guard, reference)
-    ]
-    if result:
-        raise ProseError(
-            "paragraphs that the results of the reference no longer support:\n" + "\n".join(result)
-        )
+    )
+    _refuse(problems, "paragraphs that the results of the reference no longer support:\n")
 
 
 def stale(guards: list[Guard], run: dict[str, str]) -> dict[str, list[Stale]]:

@@ -25,7 +25,7 @@ from stackwars.publish.paper.tables.write import REGISTRY
 from stackwars.publish.paper.values import BASELINE, SUBJECT, listed, values, verdicts
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study import budget
-from stackwars.study.claims.verdicts import CONTRADICTED, SUPPORTED
+from stackwars.study.claims.votes import CONTRADICTED, SUPPORTED
 from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema
 from stackwars.study.results.comparisons import EACH_KIND
@@ -129,11 +129,8 @@ def steady_here(datasets: Sources) -> latex.Latex:
     others = dict(zip(accepted["workload"], accepted[EACH_KIND], strict=True))
     groups: dict[str, list[str]] = {}
     for row in datasets.run.comparisons("tables", **where).dropna(subset=["ratio"]).to_dict("records"):
-        known = [
-            latex.number(one["ratio"])
-            for one in others.get(row["workload"], [])
-            if not is_missing(one["ratio"])
-        ]
+        ratios = [one["ratio"] for one in others.get(row["workload"], [])]
+        known = [latex.number(ratio) for ratio in ratios if not is_missing(ratio)]
         others_text = f" ({listed(known)})" if known else ""
         text = f"{latex.escape(row['title'])} {latex.number(row['ratio'])}{others_text}"
         groups.setdefault(row["verdict"], []).append(text)
@@ -190,7 +187,7 @@ def definitions(sources: Sources, is_reference: bool) -> str:
     lines = [_define("val", name, latex.linked(*value) if is_reference else value.text)
              for name in used[prose.VAL] for value in (numbers[name],)]  # fmt: skip
     lines += [_define("origin", study, origin(sources, study)) for study in used[prose.ORIGIN]]
-    lines += [_define("claim", row["id"], box(row, _of_run(sources, row["id"], is_reference)))
+    lines += [_define("claim", row["id"], box(row, None if is_reference else _of_run(sources, row["id"])))
               for row in decided_claims.to_dict("records")]  # fmt: skip
     if not is_reference:
         different = prose.stale(paragraphs, verdicts(sources.run))
@@ -201,10 +198,8 @@ def definitions(sources: Sources, is_reference: bool) -> str:
 
 def origin(sources: Sources, study: str) -> str:
     """Return the line under a heading, as LaTeX."""
-    line = sources.origin(study)
-    return latex.escape(
-        line if sources.dataset_for(study).is_reference else f"{line} The text is about the reference."
-    )
+    is_own = not sources.dataset_for(study).is_reference
+    return latex.escape(sources.origin(study) + (" The text is about the reference." if is_own else ""))
 
 
 def box(reference: dict, run: dict | None) -> str:
@@ -231,10 +226,9 @@ def _pill(whose: str, claim: dict) -> str:
     return rf"\verdictpill{{{colour}}}{{{text}}}{behind}"
 
 
-def _of_run(sources: Sources, claim: str, is_reference: bool) -> dict | None:
+def _of_run(sources: Sources, claim: str) -> dict:
+    """Return the verdict and the votes of a claim in the run of this build."""
     rows = sources.run.table("claims").set_index("id", drop=False)
-    if is_reference:
-        return None
     return (
         rows.loc[claim].to_dict() if claim in rows.index else {"verdict": "not tested", **dict.fromkeys(_VOTES)}
     )

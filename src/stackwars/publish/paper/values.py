@@ -34,14 +34,15 @@ from stackwars.publish.paper.tables.compilers import PRODUCTS, predicted
 from stackwars.setup.device import CPU, ONE_THREAD
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import compare, definitions
-from stackwars.study.claims.confirm import Confirmations
-from stackwars.study.claims.verdicts import CLAIM_VERDICTS, NOT_TESTABLE
+from stackwars.study.claims.decide import Confirmations
+from stackwars.study.claims.votes import CLAIM_VERDICTS, NOT_TESTABLE
 from stackwars.study.config import CONFIG
 from stackwars.study.programs import native_compiler
-from stackwars.study.results import causes, effects, names, published, runs, schema, variance
+from stackwars.study.results import causes, effects, published, runs, schema, variance
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources
 from stackwars.study.results.folder import MEASURED
+from stackwars.study.results.programs import TARGET, compiler_title, of_newest_compiler
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import (
     AGREES,
@@ -76,7 +77,9 @@ class Value(NamedTuple):
 
 def values(data: Dataset) -> dict[str, Value]:
     """Return every number that the prose may print. data: the tables of the reference."""
-    rows = (row for group in GROUPS for row in group(data))
+    rows = [row for group in GROUPS for row in group(data)]
+    for group, usual in AGGREGATES.items():
+        rows += [(f"n/{key}", text, *(address or [usual])) for key, text, *address in group(data)]
     return {key: Value(str(text), address) for key, text, address in rows if text is not None}
 
 
@@ -109,12 +112,9 @@ def _ratios(data: Dataset) -> Named:
         address, kinds = _compared(row), row[EACH_KIND]
         yield key, listed([latex.number(one["ratio"]) for one in kinds]), address
         for name, (low, high) in INTERVALS.items():
-            ends = [
-                f"[{latex.number(one[low])}, {latex.number(one[high])}]"
-                for one in kinds
-                if not is_missing(one[low])
-            ]
-            yield f"{key}/{name}", listed(ends) if ends else None, address
+            ends = [(one[low], one[high]) for one in kinds if not is_missing(one[low])]
+            texts = [f"[{latex.number(least)}, {latex.number(most)}]" for least, most in ends]
+            yield f"{key}/{name}", listed(texts) if texts else None, address
 
 
 def listed(texts: list[str]) -> str:
@@ -201,18 +201,20 @@ def _votes(data: Dataset) -> Named:
     for row in data.table("claims").to_dict("records"):
         votes = [row[f"votes_{name}"] for name in VOTES]
         if not any(map(is_missing, votes)):
-            counts = {**dict(zip(VOTES, votes, strict=True)), "total": sum(votes)}
-            if not is_missing(row.get("confirmed")):
-                counts["confirmed"] = row["confirmed"]
-            address = view("claim", row["id"])
+            counts = dict(zip(VOTES, votes, strict=True)) | {
+                "total": sum(votes),
+                "confirmed": row.get("confirmed"),
+            }
             for name, count in counts.items():
-                yield f"claim/{row['id']}/{name}", f"{count:.0f}", address
+                if not is_missing(count):
+                    yield f"claim/{row['id']}/{name}", f"{count:.0f}", view("claim", row["id"])
 
 
 def _settings(data: Dataset) -> Named:
     settings = data.config.settings.document()
     address = CONFIG.relative_to(REPOSITORY).as_posix()
-    yield from ((f"setting/{name}", latex.escape(value), address) for name, value in settings.items())
+    for name, value in settings.items():
+        yield f"setting/{name}", latex.escape(value), address
 
 
 def _published(data: Dataset) -> Named:
@@ -233,17 +235,16 @@ def comparison_key(row: dict) -> str:
     >>> comparison_key({"quantity": "form", "workload": "layernorm", "subject": "jax", "baseline": "jax"})
     'form/layernorm/jax'
     """
-    usual = {"device": (CPU,), "baseline": (BASELINE, row["subject"])}
-    parts = [row.get(name, "") for name in _OPTIONAL]
-    shown = [
-        part for name, part in zip(_OPTIONAL, parts, strict=True) if part and part not in usual.get(name, ())
-    ]
-    return "/".join([row["quantity"], row["workload"], row["subject"], *shown])
+    usual = {"device": ("", CPU), "baseline": ("", BASELINE, row["subject"])}
+    optional = {name: row.get(name, "") for name in _OPTIONAL}
+    unusual = [value for name, value in optional.items() if value not in usual.get(name, ("",))]
+    return "/".join([row["quantity"], row["workload"], row["subject"], *unusual])
 
 
 def keyed(table: pd.DataFrame) -> pd.Series:
     """Return the key of each of some rows of comparisons.csv."""
-    return pd.Series(map(comparison_key, table.to_dict("records")), index=table.index, dtype=str)
+    rows = table[["quantity", "workload", "subject", *_OPTIONAL]].to_dict("records")
+    return pd.Series(map(comparison_key, rows), index=table.index, dtype=str)
 
 
 def verdicts(data: Dataset) -> dict[str, str]:
@@ -268,17 +269,13 @@ def checks(data: Dataset) -> dict[str, tuple[str, pd.Series]]:
     errors = pd.concat([native, cells("tables", schema.REPLAY)])["parity_rel_l2"].dropna()
     losses = trained[(trained["framework"] == SUBJECT) & trained["losses"].isin((AGREES, DIFFERS))]["losses"]
     divided = cells("sharding", schema.SHARDED)["status"]
+    divided = divided[divided.isin((Status.OK, Status.INVALID, Status.WRONG))]
+    compilations = _ok(native)["compiles_steady"].dropna()
     result: dict[str, tuple[str, pd.Series]] = {
         "outputs": ("outputs have a relative error of at most 1e-5", errors <= 1e-5),
-        "compilations": (
-            "cells compile nothing after the second call",
-            _ok(native)["compiles_steady"].dropna() == 0,
-        ),
+        "compilations": ("cells compile nothing after the second call", compilations == 0),
         "losses": ("trainings have the losses of JAX, to rounding", losses == AGREES),
-        "divisions": (
-            "divided programs keep their output",
-            divided[divided.isin((Status.OK, Status.INVALID, Status.WRONG))] == Status.OK,
-        ),
+        "divisions": ("divided programs keep their output", divided == Status.OK),
     }
     return {name: check for name, check in result.items() if len(check[1])}
 
@@ -287,12 +284,6 @@ def format_checks(data: Dataset) -> str:
     """Return one sentence: how many rows pass each check."""
     parts = [f"{passed.sum()} of {len(passed)} {text}" for text, passed in checks(data).values()]
     return f"Checks: {'; '.join(parts) or 'none'}."
-
-
-def _aggregates(data: Dataset) -> Named:
-    for group, address in AGGREGATES.items():
-        for key, text, *row in group(data):
-            yield f"n/{key}", text, *(row or [address])
 
 
 def _tables(data: Dataset) -> Counted:
@@ -463,10 +454,8 @@ def _causes(data: Dataset) -> Counted:
     gaps = searched.merge(pd.DataFrame(main_gaps)[keys], on=keys).groupby(keys)
     again = [rows for _, rows in gaps if rows["machine"].nunique() > 1]
     yield "causes/again", len(again)
-    yield (
-        "causes/agree",
-        sum(set(rows["verdict"]) == {CAUSE} and rows["what"].nunique() == 1 for rows in again),
-    )
+    agree = [set(rows["verdict"]) == {CAUSE} and rows["what"].nunique() == 1 for rows in again]
+    yield "causes/agree", sum(agree)
 
 
 def _products(data: Dataset) -> Counted:
@@ -487,12 +476,11 @@ def _matrix(data: Dataset) -> Counted:
 
 
 def _effects(data: Dataset) -> Counted:
-    """Yield on how many workloads the compiler is the largest part but moves little, and in a restricted matrix."""
+    """Yield on how many workloads the compiler is the largest part but moves little."""
     table = data.table("effects")
-    table = table[(table["effect"] == COMPILER) & (table["largest"] == COMPILER)]
-    largest = table[table["subset"] == effects.ALL]
+    is_largest = (table["effect"] == COMPILER) & (table["largest"] == COMPILER)
+    largest = table[is_largest & (table["subset"] == effects.ALL)]
     yield "effects/compiler/small", (largest["factor"] < 1.2).sum()
-    yield "effects/restricted", (table["subset"] == effects.BOTH).sum()
 
 
 def _stacks(data: Dataset) -> Counted:
@@ -513,14 +501,14 @@ def _memory(data: Dataset) -> Counted:
     """Yield how many of torch_xla's programs need more, less or the same memory, and temporaries, on the
     original's device, and which models that failed there under PyTorch fit at every size."""
     for name, quantity in (("memory", schema.HBM), ("temporaries", schema.TEMPORARIES)):
-        rows = data.comparisons("targets", quantity=quantity, subject="torch_xla", device=names.TARGET)
-        newest = names.of_newest_compiler(rows)
+        rows = data.comparisons("targets", quantity=quantity, subject="torch_xla", device=TARGET)
+        newest = of_newest_compiler(rows)
         yield from ((f"{name}/{verdict}", count) for verdict, count in newest["verdict"].value_counts().items())
         yield f"{name}/compared", (newest["verdict"] != NO_DATA).sum()
     failed = data.rows("programs", "targets")
     failed = failed[(failed["framework"] == SUBJECT) & (failed["published_status"] == Status.OOM)]
-    failed = failed[(failed["target"] == names.TARGET) & (failed["verdict"] != "")]
-    failed = names.of_newest_compiler(failed)
+    failed = failed[(failed["target"] == TARGET) & (failed["verdict"] != "")]
+    failed = of_newest_compiler(failed)
     fits = (failed["verdict"] == FITS).groupby(failed["title"], sort=False).all()
     yield "memory/fits/names", latex.series(fits.index[fits])
 
@@ -532,44 +520,36 @@ def _memory_causes(data: Dataset) -> Counted:
     rows = data.table("causes")
     rows = rows[rows["subject_bytes"].notna()]
     found = rows[(rows["verdict"] == CAUSE) & (rows["what"] != "")]
-    target = found[found["device"] == names.TARGET].to_dict("records")
+    target = found[found["device"] == TARGET].to_dict("records")
     yield "memory/causes", latex.series(map(_operations, target)) if target else "none"
     cpu = found[found["device"] == CPU].nlargest(1, "ratio").to_dict("records")
     for row in cpu:
         yield "memory/cpu", latex.number(row["ratio"])
-        yield "memory/cpu/compiler", latex.escape(names.compiler_title(row["compiler"]))
+        yield "memory/cpu/compiler", latex.escape(compiler_title(row["compiler"]))
         yield "memory/cpu/cause", latex.escape(_operations(row))
     same = (rows["verdict"] == NO_GAP).groupby(rows["title"], sort=False).all()
-    yield "memory/same/names", latex.series(title.partition(" (")[0] for title in same.index[same]) or "none"
+    yield "memory/same/names", latex.series(map(_model, same.index[same])) or "none"
 
 
-_FORMS = {
-    "add",
-    "broadcast_in_dim",
-    "constant",
-    "convert",
-    "divide",
-    "maximum",
-    "multiply",
-    "reshape",
-    "transpose",
-}
+_COMMON = {
+    "add", "broadcast_in_dim", "constant", "convert", "divide", "maximum", "multiply", "reshape", "transpose",
+}  # fmt: skip
 """Operations of which every program has many: another of a region tells more about it."""
 
 
-def _model(row: dict) -> str:
-    return row["title"].partition(" (")[0]
-
-
 def _operations(row: dict) -> str:
+    """Return ``4 batch_norm_inference of torch_xla on ResNet-50 (100 %)``: what the larger program has of a cause."""
     last = {}
     for part in row["subject_operations"].split("; "):
-        names_ = [text.split()[0] for text in part.split(", ")]
-        last[next((name for name in reversed(names_) if name not in _FORMS), names_[-1])] = None
-    return (
-        f"{row['count']:.0f} {' and '.join(last)} of {title(row['subject'])} on {_model(row)} "
-        f"({100 * row['closed']:.0f} %)"
-    )
+        operations = [text.split()[0] for text in part.split(", ")]
+        last[next((name for name in reversed(operations) if name not in _COMMON), operations[-1])] = None
+    what = f"{row['count']:.0f} {' and '.join(last)} of {title(row['subject'])}"
+    return f"{what} on {_model(row['title'])} ({100 * row['closed']:.0f} %)"
+
+
+def _model(title: str) -> str:
+    """Return the title of a workload without its sizes."""
+    return title.partition(" (")[0]
 
 
 def _audits(data: Dataset) -> Counted:
@@ -646,5 +626,5 @@ AGGREGATES: dict[Callable[[Dataset], Counted], str] = {
 }
 """Numbers of the prose that no single row has, with the views that count them. Their keys begin with n/."""
 GROUPS: tuple[Callable[[Dataset], Named], ...] = (
-    *(_ratios, _tallies, _times, _unfenced, _profiles, _releases, _votes, _settings, _published, _aggregates),
+    *(_ratios, _tallies, _times, _unfenced, _profiles, _releases, _votes, _settings, _published),
 )

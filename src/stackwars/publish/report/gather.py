@@ -16,7 +16,7 @@ from stackwars.core.launch import REPOSITORY
 from stackwars.core.numbers import shortened
 from stackwars.core.ratio import geometric_mean
 from stackwars.explain import answer, console
-from stackwars.explain.answer import Answer, Cause, Fault, Option, Question, Region
+from stackwars.explain.answer import Answer, Cause, Fault, Question, Region
 from stackwars.measure import frameworks
 from stackwars.publish.paper.figures.ratios import MATRIX, TABLES
 from stackwars.publish.paper.values import format_checks
@@ -24,10 +24,9 @@ from stackwars.publish.report import raw, tables
 from stackwars.setup.device import CPU
 from stackwars.study import sharding
 from stackwars.study.audits import audit_entries
-from stackwars.study.claims import confirm, definitions
-from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
-from stackwars.study.claims.votes import votes_for
-from stackwars.study.comparisons import CELLS, PROGRAMS, comparisons
+from stackwars.study.claims import definitions
+from stackwars.study.claims.decide import label
+from stackwars.study.claims.votes import NOT_TESTABLE, counts, votes_for
 from stackwars.study.keys import Config
 from stackwars.study.printed import OPTIMISED
 from stackwars.study.programs import BASE, native_compiler
@@ -35,9 +34,9 @@ from stackwars.study.results import runs, schema
 from stackwars.study.results.comparisons import LARGE
 from stackwars.study.results.dataset import Dataset, Sources
 from stackwars.study.results.folder import REFERENCE, Folder
-from stackwars.study.results.names import base_compiler, compiler_title
+from stackwars.study.results.programs import base_compiler, compiler_title
+from stackwars.study.studies import CELLS, PROGRAMS, comparisons, measured_studies
 from stackwars.study.studies import folder as folder_name
-from stackwars.study.studies import measured_studies
 
 CLAIM = ("id", "origin", "sentence", "verdict", "confirmed", "margin", "evidence")
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"
@@ -116,7 +115,7 @@ def claims(run: Dataset) -> list[Row]:
     """Return the claims of a run: what confirms each, its votes, and the columns that identify a vote's row."""
     defined = {claim.id: claim for claim in definitions.load().claims}
     table = run.table("claims")
-    labels = [confirm.label(row) for row in table.to_dict("records")]
+    labels = [label(row) for row in table.to_dict("records")]
     rows = tables.records(table.assign(confirmed=labels), CLAIM)
     for row in rows:
         if row["verdict"] != NOT_TESTABLE:  # the votes have the numbers
@@ -204,6 +203,12 @@ def answer_rows(document: Answer) -> Iterator[Row]:
 def _answer_row(question: Question, result: Cause | Fault) -> Row:
     is_fault = isinstance(result, Fault)
     closed = None if is_fault else result.closed
+    # An option that changes a gap between compilers stands with what it does.
+    cures = (
+        result.cures
+        if is_fault
+        else [f"{one.flag} ({one.ratio:.3g} times the time in {one.compiler})" for one in result.options]
+    )
     return {
         "kind": question.kind,
         "compiler": question.compiler,
@@ -214,7 +219,7 @@ def _answer_row(question: Question, result: Cause | Fault) -> Row:
         "sentence": console.paragraph(result),
         **{name: _digits(closed and getattr(closed, name)) for name in ("share", "low", "high")},
         "regions": [] if is_fault else list(map(_region, result.regions)),
-        "cures": result.cures if is_fault else list(map(_cure, result.options)),
+        "cures": cures,
         "reduced": result.reduced if is_fault else "",
         "script": result.script if is_fault else "",
     }
@@ -233,11 +238,6 @@ def _region(region: Region) -> Row:
         "subject": region.a,
         "baseline": region.b,
     }
-
-
-def _cure(option: Option) -> str:
-    """Return an option that changes a gap between compilers, with what it does."""
-    return f"{option.flag} ({option.ratio:.3g} times the time in {option.compiler})"
 
 
 def _digits(value: float | None) -> float | None:

@@ -185,7 +185,7 @@ def _operations(measured: Path, program: dict[str, str]) -> dict[str, list] | No
                 name,
                 one["class"],
                 round(1e3 * one["seconds"], 6),
-                *([one["text"], one["line"]] if "text" in one else []),
+                *(one[key] for key in ("text", "line") if key in one),
             ]
             for name, one in profile["operations"].items()
         ],

@@ -15,12 +15,12 @@ from stackwars.core.numbers import shortened
 from stackwars.core.outcome import Status
 from stackwars.explain.answer import LAYOUT
 from stackwars.setup.device import CPU
-from stackwars.study.memory import Point
 from stackwars.study.results import runs, schema
 from stackwars.study.results.causes import gaps_of
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import Dataset, Sources, in_order, newest_runs, of_study
 from stackwars.study.results.effects import STUDY as COMPILERS
+from stackwars.study.searches import Point
 from stackwars.study.studies import Study
 
 CELL = (

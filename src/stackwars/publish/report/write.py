@@ -15,8 +15,7 @@ from stackwars.study.results.folder import chosen, parser
 
 PAGE = Path(__file__).with_name("page")
 SCRIPTS = (
-    "base", "tables", "plots", "start", "calls", "cells", "values", "comparisons", "causes", "programs",
-    "timeline", "releases", "why", "against", "views",
+    "base", "tables", "plots", "start", "cells", "comparisons", "programs", "timeline", "releases", "why", "views",
 )  # fmt: skip
 """Scripts in the order in which the page has them; the last one draws it."""
 MOST_BYTES = 15_000_000

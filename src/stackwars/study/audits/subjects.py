@@ -1,8 +1,13 @@
-"""The subject of an audit: the process of a framework's cell, or of a compiler's replay of its programs.
+"""The audits of a subject: of the process of a framework's cell, or of a compiler's replay of its programs.
 
-Processes are supervised like those of the study, alone on the machine, and stay in the audit's folder as they
-finish: an audit that was killed resumes after them. A change of the sources, the pins or the job runs a process
-again.
+mutants      every mutant of the subject, and the honest process, on a matrix product that takes milliseconds: do the
+             checks notice that one thing is broken on purpose?
+independent  our times against those of harnesses that others wrote, pyperf (JAX) and torch.utils.benchmark
+             (torch_xla); calls of ours and of the other alternate.
+
+`python -m stackwars.study.audits.subjects` measures and judges one of them. Processes are supervised like those of the
+study, alone on the machine, and stay in the audit's folder as they finish: an audit that was killed resumes after them.
+A change of the sources, the pins or the job runs a process again.
 """
 
 from __future__ import annotations
@@ -10,17 +15,19 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import statistics
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from stackwars.core import documents
+from stackwars.core import documents, judge
 from stackwars.core.documents import event
 from stackwars.core.launch import REPOSITORY, clean_environ
-from stackwars.measure import frameworks
+from stackwars.measure import frameworks, workloads
+from stackwars.measure.checks import problems
+from stackwars.measure.peak import floor_ms
 from stackwars.measure.rounds import Rounds
 from stackwars.measure.stablehlo.lower import LowerJob
 from stackwars.measure.stablehlo.replay import ReplayJob
@@ -30,6 +37,13 @@ from stackwars.study.audits import mutant
 from stackwars.study.audits.mutant import HONEST
 
 BROKEN = mutant.__name__
+SIZES = {"m": 1024, "k": 1024, "n": 1024}
+BLOCKS = {"block_calls": 1, "steady_seconds": 0.0, "steady_min_blocks": 40, "steady_max_blocks": 40}
+"""Settings of a mutant's and of an honest process."""
+HONEST_PROCESSES = 3
+AGREE = 0.05
+"""The medians of two harnesses may differ by this share."""
+THIRD_PARTY = "stackwars.study.audits.third_party"
 
 
 @dataclass(frozen=True)
@@ -186,13 +200,70 @@ def require_ok(result: dict) -> dict:
     return result
 
 
-def command(audit: Callable[..., dict], doc: str | None, **options: dict[str, Any]) -> None:
-    """Run an audit from the command line: measure, write --output, and delete the finished processes.
+def audit_mutants(subject: CellSubject, peak: dict) -> dict[str, Any]:
+    """Run and judge all processes of a subject; return what the report reads.
 
-    options: arguments of the audit after the subject, each with its keywords of `add_argument`.
+    peak: of the device, as `stackwars.measure.peak` writes it. The subject's settings hold seed and parity_rel_l2.
     """
-    a = documents.parse_arguments(doc, "job", "pins", "folder", "output", **options)
+    gemm, settings, rows = workloads.load("gemm"), subject.job.settings, []
+    floor, expected = floor_ms(gemm.flops(SIZES), gemm.minimum_bytes(SIZES), peak), subject.folder / "expected"
+    outputs, _ = gemm.expected(SIZES, settings["seed"])
+    values = {f"output{number}": output for number, output in enumerate(outputs)}
+    limits = dict.fromkeys(values, settings["parity_rel_l2"])
+    judge.write(expected, values, {"judge": "NumPy in float64", "reason": "", "limits": limits})
+    for number, name in enumerate([*[HONEST] * HONEST_PROCESSES, *subject.mutants()]):
+        fields = {"repetition": number, "settings": BLOCKS, "mutant": name, "expected": str(expected)}
+        process, verdict = subject.run_broken(f"{number}-{name}", "gemm", SIZES, **fields)
+        wrong = judge.problem(verdict)
+        result = [*problems(process, floor), *([f"output: {wrong}"] if wrong else [])]
+        checks = sorted({problem.partition(":")[0] for problem in result})
+        rows.append({"mutant": name, "rejected_by": checks, "problems": result})
+    ok = all(bool(row["problems"]) != (row["mutant"] == HONEST) for row in rows)
+    return {**subject.labels, "floor_ms": floor, "processes": rows, "ok": ok}
+
+
+def audit_independent(subject: CellSubject, sizes: dict[str, dict], processes: int) -> dict[str, Any]:
+    """Measure and judge; return what the report reads. sizes: of each workload.
+
+    A workload has the harness, "ours_ms" and "third_party_ms" (a median for each process). Ours is not gated, because
+    the other cannot be.
+    """
+    rows = []
+    for workload, size in sizes.items():
+        row: dict[str, Any] = {"workload": workload, "ours_ms": [], "third_party_ms": []}
+        for number in range(processes):
+            fields = {"workload": workload, "repetition": number, "sizes": size}
+            result = subject.run(f"{workload}/{number}", THIRD_PARTY, **fields)
+            for who in ("ours", "third_party"):
+                row[f"{who}_ms"].append(statistics.median(event(result, who)["ns"]) / 1e6)
+            row["harness"] = event(result, "third_party")["harness"]
+        rows.append(judged(row))
+    return {**subject.labels, "workloads": rows}
+
+
+def judged(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row with `ratio`, the median over processes of ours over the other's, and whether they agree."""
+    medians = zip(row["ours_ms"], row["third_party_ms"], strict=True)
+    ratio = statistics.median(ours / other for ours, other in medians)
+    return {**row, "ratio": ratio, "ok": abs(ratio - 1) <= AGREE}
+
+
+def main() -> None:
+    """Run an audit: measure, write --output, and delete the finished processes."""
+    a = documents.parse_arguments(
+        __doc__, *("job", "pins", "folder", "output"),
+        audit={"choices": ["mutants", "independent"], "required": True},
+        peak={"type": documents.read, "help": "file of the device's peak, for the mutants"},
+        sizes={"type": documents.read, "help": "file of {workload: sizes}, for the independent harnesses"},
+        processes={"type": int, "default": 3},
+    )  # fmt: skip
     kind = ReplaySubjectJob if "compiler" in documents.read(a.job) else SubjectJob
     audited = subject(documents.read_job(kind, a.job), a.pins, a.folder)
-    documents.write(a.output, audit(audited, **{name: getattr(a, name) for name in options}))
+    is_mutants = a.audit == "mutants"
+    result = audit_mutants(audited, a.peak) if is_mutants else audit_independent(audited, a.sizes, a.processes)
+    documents.write(a.output, result)
     shutil.rmtree(a.folder)
+
+
+if __name__ == "__main__":
+    main()

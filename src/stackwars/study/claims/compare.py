@@ -20,15 +20,26 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from stackwars.core import documents
+from stackwars.core import documents, machine
 from stackwars.core.numbers import digits
 from stackwars.core.outcome import Status
 from stackwars.measure import frameworks
-from stackwars.study.claims import confirm, definitions
+from stackwars.study.claims import definitions
 from stackwars.study.claims.decide import dataset_of, decide
 from stackwars.study.claims.definitions import Claim, is_counted, study_of
-from stackwars.study.claims.verdicts import CLAIM_VERDICTS, CONTRADICTED, NOT_TESTABLE, SUPPORTED, Vote
-from stackwars.study.claims.votes import Without, by_unit, judge, row_votes, votes_without
+from stackwars.study.claims.votes import (
+    CLAIM_VERDICTS,
+    CONTRADICTED,
+    DECISIONS,
+    NOT_TESTABLE,
+    SUPPORTED,
+    Vote,
+    Without,
+    by_unit,
+    judge,
+    row_votes,
+    votes_without,
+)
 from stackwars.study.config import load
 from stackwars.study.keys import Config
 from stackwars.study.results import runs, schema, verdicts
@@ -39,12 +50,14 @@ from stackwars.study.results.runs import Run
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import NOT_DECIDED
 
+DEFINITIONS = "config/claims.yaml"
+TABLES = {name: f"results/reference/{name}.csv" for name in ("claims", "comparisons")}
+"""The committed tables of the reference."""
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_DECIDED_HERE = "not decided here"
 NOT_MEASURED_HERE = "not measured here"
 NOT_DECIDED_THERE = "not decided in the reference"
-_DECIDED = (SUPPORTED, CONTRADICTED)
 OPEN, SPLIT, UNMEASURED = "open", "split", "unmeasured"
 HERE = {
     SUPPORTED: "Supported here",
@@ -78,11 +91,11 @@ def compare(run: Dataset, reference: Dataset) -> dict[str, Any]:
 
 
 def outcome(reference: str, run: str) -> str:
-    if reference not in _DECIDED:
+    if reference not in DECISIONS:
         return NOT_DECIDED_THERE
     if run == NOT_TESTABLE:
         return NOT_MEASURED_HERE
-    if run not in _DECIDED:
+    if run not in DECISIONS:
         return NOT_DECIDED_HERE
     return REPRODUCED if run == reference else NOT_REPRODUCED
 
@@ -144,18 +157,12 @@ def _by_key(dataset: Dataset) -> dict[tuple, dict]:
 def _cells(run: Dataset, reference: Dataset) -> list[dict]:
     """Return the status in both of every native cell that both ran: in the newest run, if there are several."""
     keys, sides = ["workload", "framework", "device"], []
-    for dataset in (run, reference):
+    for side, dataset in (("run", run), ("reference", reference)):
         cells = dataset.table("cells")
         cells = cells[(cells["mode"] == schema.NATIVE) & (cells["status"] != Status.NOT_RUN)]
-        cells = cells.sort_values("run", kind="stable")
-        places = cells[keys].itertuples(index=False, name=None)
-        sides.append(dict(zip(places, cells["status"], strict=True)))
-    statuses, others = sides
-    return [
-        {**dict(zip(keys, key, strict=True)), "reference": others[key], "run": status}
-        for key, status in statuses.items()
-        if key in others
-    ]
+        newest = cells.sort_values("run", kind="stable").drop_duplicates(keys, keep="last")
+        sides.append(newest[[*keys, "status"]].rename(columns={"status": side}))
+    return sides[0].merge(sides[1], on=keys)[[*keys, "reference", "run"]].to_dict("records")
 
 
 def summary(document: dict) -> str:
@@ -166,7 +173,7 @@ def summary(document: dict) -> str:
     words = (REPRODUCED, NOT_REPRODUCED, NOT_DECIDED_HERE, NOT_MEASURED_HERE)
     outcomes = [claim["outcome"] for claim in claims]
     reproduced, not_reproduced, open_here, not_measured = map(outcomes.count, words)
-    decided = sum(claim["reference"] in _DECIDED for claim in claims)
+    decided = sum(claim["reference"] in DECISIONS for claim in claims)
     inside = [ratio["inside"] for ratio in ratios if ratio["inside"] is not None]
     sides = [ratio["same_side"] for ratio in ratios if ratio["same_side"] is not None]
     same = sum(cell["run"] == cell["reference"] for cell in cells)
@@ -270,24 +277,49 @@ def write(config: Config, folder: Folder) -> None:
     folder["reproduction_text"].write_text(text, encoding="utf-8")
 
 
+class Freeze(NamedTuple):
+    """A revision, and git's digests of DEFINITIONS and TABLES in it, by their paths."""
+
+    revision: str
+    digests: dict[str, str]
+
+    def text(self, path: str) -> str:
+        return machine.git("show", self.digests[path]) + "\n"
+
+
+def freeze(revisions: Collection[str]) -> Freeze | None:
+    """Return what was committed before a run that was measured with these revisions; None if git does not have it.
+
+    It is the newest revision that all of them, and the checkout, descend from.
+    """
+    if not revisions:
+        return None
+    revision = machine.git("merge-base", "--octopus", *sorted(revisions), "HEAD")
+    digests = {
+        path: machine.git("rev-parse", "--verify", "--quiet", f"{revision}:{path}")
+        for path in (DEFINITIONS, *TABLES.values())
+    }
+    return Freeze(revision, digests) if revision and all(digests.values()) else None
+
+
 def confirmation(folder: Path, revisions: Collection[str]) -> dict[str, Any]:
     """Return the content of confirmation.json: what a run says about the reference that was committed before it.
 
     folder: of the run's tables. revisions: of the sources that measured it.
     """
-    frozen = confirm.freeze(revisions)
+    frozen = freeze(revisions)
     if frozen is None:
         return {"revision": "", "why": f"git has no reference of before the revisions {sorted(revisions)}"}
     run = Dataset(load(measure=documents.read(folder / "context.json")["studies"]), folder)
     with TemporaryDirectory() as temporary:
-        for name, path in confirm.TABLES.items():
+        for name, path in TABLES.items():
             Path(temporary, f"{name}.csv").write_text(frozen.text(path), encoding="utf-8")
         reference = Dataset(run.config, Path(temporary), is_reference=True)
         try:
             ratios, before = _ratios(run, reference), reference.table("claims").set_index("id")["verdict"]
         except ValueError as error:  # a table of that revision does not have a key of today's
             return {"revision": "", "why": str(error)}
-    defined = yaml.safe_load(frozen.text(confirm.DEFINITIONS))["claims"]
+    defined = yaml.safe_load(frozen.text(DEFINITIONS))["claims"]
     frozen_digests = {row["id"]: definitions.digest(**row) for row in defined}
     claims, changed = [], []
     for claim in (one for one in definitions.load().claims if not is_counted(one)):

@@ -16,13 +16,16 @@ from stackwars.core.outcome import Status
 from stackwars.explain.answer import LAYOUT, OPERATIONS, SPREAD
 from stackwars.measure import frameworks, workloads
 from stackwars.setup.device import CPUS, NODES
-from stackwars.study.claims.verdicts import OURS
 from stackwars.study.config import CONFIG, read
 from stackwars.study.keys import Config
 from stackwars.study.results import causes, verdicts
 from stackwars.study.results import schema as tables
 from stackwars.study.results.schema import Column
 
+PUBLISHED = "published"
+TRANSFERRED = "transferred"
+OURS = "ours"
+"""Origins of a claim: whose it is, and what it is about."""
 CLAIMS = REPOSITORY / "config" / "claims.yaml"
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "claims.schema.yaml"
 

@@ -9,10 +9,9 @@ from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.claims.definitions import Claim, ClaimError, listed, study_of
-from stackwars.study.comparisons import CELLS, PROGRAMS, with_programs
 from stackwars.study.keys import AotRow, Config, StudyRow
 from stackwars.study.results import schema
-from stackwars.study.studies import narrowed
+from stackwars.study.studies import CELLS, PROGRAMS, narrowed, with_programs
 
 REPLAYS, AHEAD, BATCHES, GROWTH = "replays", "ahead", "batches", "growth"
 SHARDING, SLICES, CAUSES = "sharding", "slices", "causes"

@@ -20,12 +20,10 @@ from stackwars.study import config
 from stackwars.study.audits import audit_entries
 from stackwars.study.claims import compare, decide, definitions
 from stackwars.study.claims.compare import Stability
-from stackwars.study.claims.confirm import Confirmations, label
-from stackwars.study.claims.verdicts import NOT_TESTABLE, counts
-from stackwars.study.results import pooling, runs, schema, variance
-from stackwars.study.results import reference as reference_tables
+from stackwars.study.claims.decide import Confirmations, label
+from stackwars.study.claims.votes import NOT_TESTABLE, counts
+from stackwars.study.results import pooling, runs, schema, tables, variance
 from stackwars.study.results.folder import MEASURED, REFERENCE, Folder
-from stackwars.study.results.reference import context
 
 TABLE = Path("docs", "claims.md")
 README = Path("README.md")
@@ -143,7 +141,7 @@ def write(repository: Path, reference: Path) -> None:
     confirmed = Confirmations(accepted).summary(claims)
     text += "\n\n" + textwrap.fill(confirmed, WIDTH)
     replace_section(repository / TABLE, "claims", table(rows, responds_to))
-    newest = context(config.load(), accepted)["run"]
+    newest = tables.reference_context(config.load(), accepted)["run"]
     audits = audit_entries.read(REFERENCE / MEASURED["audits"]).state(newest, "the newest accepted run")
     replace_section(repository / README, "results", results(rows, Confirmed=confirmed, Audits=audits))
     replace_section(repository / PROTOCOL, "runs", text)
@@ -155,7 +153,7 @@ def update(repository: Path) -> None:
     reference_config = config.load(source="reference")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Folder(temporary, REFERENCE)
-        reference_tables.write(reference_config, folder)
+        tables.write(reference_config, folder)
         decide.write(reference_config, folder)
         write(repository, folder.results)
         for name in ("comparisons", "claims"):

@@ -1,4 +1,7 @@
-"""Rows that a claim is about, and their votes: by a word, by a number against a limit or against another row's.
+"""The rows that a claim is about, their votes, and the verdict on all of them with its evidence.
+
+A row votes by a word, or by a number against a limit or against another row's: for the claim, against it, or it leaves
+it open, as a row without data does.
 
 A claim about "the compiler" that a single compiler carries is a claim about that compiler. The query of such a claim
 names the factors in `leave_out`; effects.csv has its votes without each of their levels, which `judge` counts too.
@@ -7,9 +10,9 @@ names the factors in `leave_out`; effects.csv has its votes without each of thei
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -19,25 +22,23 @@ from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL, LogRatio
 from stackwars.measure import frameworks, workloads
 from stackwars.study.claims.definitions import Claim, listed, study_of
-from stackwars.study.claims.verdicts import (
-    AGAINST,
-    CONTRADICTED,
-    FOR,
-    OPEN,
-    SUPPORTED,
-    Tally,
-    Vote,
-    margin,
-    quantified,
-    tally,
-)
 from stackwars.study.results import effects, schema, verdicts
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import SIDES, Dataset, newest_runs, of_study
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, DECIDED, FRONTEND, NO_DATA, NO_INTERVAL, NOT_DECIDED
 
+SUPPORTED = "supported"
+CONTRADICTED = "contradicted"
+NOT_TESTABLE = "not testable here"
+DECISIONS = (SUPPORTED, CONTRADICTED)
+CLAIM_VERDICTS = (SUPPORTED, CONTRADICTED, NOT_DECIDED, NOT_TESTABLE)
+FOR, AGAINST, OPEN = "for", "against", "open"
+MANY = 7
+"""If more rows than this say the same, only the minimum and the maximum are shown."""
+NO_DATA_FOR = "no data for "
+_ORDER = (FOR, AGAINST, OPEN)
 WITHIN = "within the tolerance"
 BELOW, NOT_BELOW = "below", "not below"
 FAMILIES = {
@@ -50,6 +51,35 @@ _TELLING = (
     *("level", "quantity", "baseline_workload", "baseline_compiler", "effect", "subset"),
 )
 """The columns that tell rows of one title apart, the first that is needed first."""
+
+
+@dataclass(frozen=True)
+class Vote:
+    """The vote of one row: for, against or open; the word for it; and the number behind it.
+
+    row: the columns that identify it, without the empty ones. A row without data has the word NO_DATA.
+    """
+
+    vote: str
+    word: str
+    title: str = ""
+    number: str = ""  # as it is shown
+    value: float | None = None
+    row: dict[str, Any] | None = None
+
+    @property
+    def is_silent(self) -> bool:
+        return self.word == NO_DATA
+
+
+class Tally(NamedTuple):
+    """The number of votes for a claim, against it, and open."""
+
+    supports: int
+    contradicts: int
+    open: int
+
+
 Without = dict[str, list[Vote]]
 """Votes without a compiler or a frontend, by its name."""
 
@@ -275,7 +305,7 @@ def judge(claim: Claim, votes: list[Vote], without: Without) -> tuple[str, str]:
     """
     quantifier, cast = claim.query["quantifier"], tally(votes)
     verdict, count = quantified(quantifier, cast), margin(quantifier, cast)
-    if verdict not in (SUPPORTED, CONTRADICTED):
+    if verdict not in DECISIONS:
         return verdict, count
     winning = 0 if verdict == SUPPORTED else 1
     lost = [
@@ -295,3 +325,73 @@ def _on_rows_of(votes: Iterable[Vote], some: Iterable[Vote]) -> Tally:
 
 def _place(vote: Vote) -> str:
     return str({name: value for name, value in (vote.row or {}).items() if name != "subset"})
+
+
+def tally(votes: Iterable[Vote]) -> Tally:
+    sides = [vote.vote for vote in votes]
+    return Tally(*(sides.count(side) for side in _ORDER))
+
+
+def quantified(quantifier: str, votes: Tally, spare: int = 1) -> str:
+    """Return the verdict of a claim with this quantifier: ``every``, or ``most``, which is more than half of all votes.
+
+    A claim is supported or contradicted only if the open votes cannot change that any more. spare: so many votes
+    on the winning side of ``most`` may turn to the other side without another verdict; unanimous votes need none.
+    """
+    total = sum(votes)
+    if not total:
+        return NOT_TESTABLE
+    supports, contradicts, _ = votes
+    if quantifier == "every":
+        is_supported, is_contradicted = supports == total, contradicts > 0
+    else:
+        is_supported = supports == total or 2 * (supports - spare) > total
+        is_contradicted = contradicts == total or 2 * (contradicts - spare) >= total
+    if is_supported:
+        return SUPPORTED
+    return CONTRADICTED if is_contradicted else NOT_DECIDED
+
+
+def margin(quantifier: str, votes: Tally) -> str:
+    """Return the count that decides, ``9 of 15 for, 4 against (9 needed)``: all, or a majority and one more."""
+    total = sum(votes)
+    against = f", {votes.contradicts} against" if votes.contradicts else ""
+    needed = total if quantifier == "every" else min(total, total // 2 + 2)
+    return f"{votes.supports} of {total} for{against} ({needed} needed)"
+
+
+def evidence(votes: Sequence[Vote]) -> str:
+    """Return ``slower in 2 of 3: FFN 1.31 (1.27 to 1.35), MHA 1.44 (1.4 to 1.48); faster in 1: ...``.
+
+    :func:`counts` takes the counts out again.
+    """
+    cast = sorted((vote for vote in votes if not vote.is_silent), key=lambda vote: _ORDER.index(vote.vote))
+    by_word: dict[str, list[Vote]] = {}
+    for vote in cast:
+        by_word.setdefault(vote.word, []).append(vote)
+    parts = []
+    for word, same in by_word.items():
+        count = f" in {len(same)}" if len(cast) > 1 else ""
+        of = f" of {len(cast)}" if count and not parts else ""
+        details = _details(same)
+        parts.append(f"{word}{count}{of}{': ' if details else ''}{details}")
+    silent = [vote.title for vote in votes if vote.is_silent]
+    return "; ".join([*parts, *([NO_DATA_FOR + ", ".join(silent)] if silent else [])])
+
+
+def counts(text: str) -> str:
+    """Return the counts alone of an :func:`evidence`: ``slower in 2 of 3, faster in 1``."""
+    parts = (part.partition(": ")[0] for part in text.split("; "))
+    return ", ".join(part for part in parts if not part.startswith(NO_DATA_FOR))
+
+
+def _details(votes: list[Vote]) -> str:
+    if len(votes) <= MANY:
+        return ", ".join(f"{vote.title} {vote.number}".strip() for vote in votes)
+    known = sorted((vote for vote in votes if vote.value is not None), key=lambda vote: vote.value)
+    if not known:
+        return ""
+    low, high = known[0], known[-1]
+    if low.number == high.number:
+        return f"all {low.number}"
+    return f"from {low.number} ({low.title}) to {high.number} ({high.title})"

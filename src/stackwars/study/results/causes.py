@@ -1,7 +1,7 @@
 """causes.csv and profile.csv: why two programs differ in time or memory in one compiler, and where the time goes.
 
-A row of causes.csv is one gap between two replayed programs (`stackwars.study.replay_causes`), with the answer of its
-search; pairs without a gap have no row. Or it compares the memory of two programs (`stackwars.study.memory`).
+A row of causes.csv is one gap between two replayed programs (`stackwars.study.searches`), with the answer of its
+search; pairs without a gap have no row. Or it compares the memory of two programs.
 
 profile.csv has the time of a call of each replayed program, by class of operation. The profiles of two programs say
 which class carries the gap between them (`carried`), but not why. The profiled calls are additional calls, in one
@@ -25,13 +25,13 @@ from stackwars.core.ratio import Estimate, is_gap
 from stackwars.explain.answer import LAYOUT, NO_GAP, OPERATIONS
 from stackwars.measure import workloads
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, of_study
 from stackwars.study.results.raw import Raw
 from stackwars.study.results.schema import is_missing
+from stackwars.study.studies import PROGRAMS, comparisons
 
 BOTH = f"{LAYOUT} and {OPERATIONS}"
 """Difference of a cause whose regions differ in more than one way."""

@@ -28,11 +28,11 @@ from stackwars.measure.steady import AT_ONCE, NONE, SLOWING, WARM_UP
 from stackwars.setup.device import CPU
 from stackwars.study import cells, growth, programs
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import PROGRAMS, baseline, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema, verdicts
 from stackwars.study.results.raw import Raw, errors
+from stackwars.study.studies import PROGRAMS, baseline, comparisons
 
 _RATES = ("items_per_s", "slow_runs", "returned_share", "returned_over_steady")
 """Columns that follow from times; a wrong or invalid cell has none of them."""
@@ -161,10 +161,9 @@ def _judge_without_expected(config: Config, raw: Raw, measured: dict[Cell, Row])
 def _compare_losses(config: Config, raw: Raw, measured: dict[Cell, Row]) -> None:
     """Write how far each ok cell's losses are from most frameworks' losses; nothing without training."""
     workload = next((cell.workload for cell in measured), None)
-    rel = getattr(workloads.load(workload), "losses_rel", None) if workload else None
-    if rel is None:
+    if workload is None or not workloads.load(workload).TRAINS:
         return
-    bound = rel(cells.sizes(config, workload))
+    bound = workloads.load(workload).losses_rel(cells.sizes(config, workload))
     series = {
         cell: event(raw.cells[cell]["processes"][0], "losses").get("values", [])
         for cell, row in measured.items()
@@ -300,16 +299,12 @@ def _first_split(events: list[dict]) -> dict[str, float]:
     """
     if any(one["trace_s"] is None for one in events):
         return {}
-    trace = [1e3 * one["trace_s"] for one in events]
-    split = {"first_trace_ms": statistics.median(trace)}
+    split = {"first_trace_ms": statistics.median(1e3 * one["trace_s"] for one in events)}
     if any(one["compile_s"] is None for one in events):
         return split
-    compiling = [1e3 * one["compile_s"] for one in events]
-    rest = [e["ns"] / 1e6 - t - c for e, t, c in zip(events, trace, compiling, strict=True)]
-    return split | {
-        "first_compile_ms": statistics.median(compiling),
-        "first_execute_ms": statistics.median(rest),
-    }
+    rest = [one["ns"] / 1e6 - 1e3 * one["trace_s"] - 1e3 * one["compile_s"] for one in events]
+    compiling = statistics.median(1e3 * one["compile_s"] for one in events)
+    return split | {"first_compile_ms": compiling, "first_execute_ms": statistics.median(rest)}
 
 
 def _returned(events: list[dict], processes: int, steady_ms: float) -> dict[str, float]:
@@ -348,10 +343,10 @@ def replayed(config: Config, raw: Raw) -> Iterator[Row]:
 
 def _of_program(raw: Raw, replay: ReplayCell, result: dict, name: str) -> Row:
     program, values = result["programs"][name], raw.replay_values.get((replay, name), {})
-    struck_ns = program.get("struck_ns")
+    struck_ns = program["struck_ns"]
     row = {
         **{key: program[key] for key in ("status", "status_detail")},
-        **judged(program.get("values")),
+        **judged(program["values"]),
         "struck_ms": None if struck_ns is None else struck_ns / 1e6,
         "rounds": len(values),
         "nodes": " ".join(sorted(nodes.of(result["processes"]))),
@@ -364,27 +359,31 @@ def _of_program(raw: Raw, replay: ReplayCell, result: dict, name: str) -> Row:
 
 
 def grown(raw: Raw) -> Iterator[Row]:
+    """Yield a row for each value of a growing size, and for each call of a process of several shapes.
+
+    A process of several shapes that failed has one row.
+    """
     series_nodes: dict[tuple[str, str], set[str]] = {}
     for point, process in raw.growth.items():
         if point.value != growth.ALL:
             series_nodes.setdefault((point.workload, point.framework), set()).update(nodes.of([process]))
     for point, process in raw.growth.items():
-        if point.value == growth.ALL:
-            yield from _shapes(point, process)
-            continue
-        row = _of_point(point, schema.GROWTH, process) | {"value": float(point.value)}
-        if process["status"] == Status.OK:
-            row |= _compile_cost(process, series_nodes[point.workload, point.framework])
-        yield row
+        is_series = point.value != growth.ALL
+        mode = schema.GROWTH if is_series else schema.SHAPES
+        row = _single(head(point.workload, mode, point.framework, CPU), point.size, process)
+        row |= {"value": float(point.value)} if is_series else {}
+        if process["status"] != Status.OK:
+            yield row
+        elif is_series:
+            yield row | _compile_cost(process, series_nodes[point.workload, point.framework])
+        else:
+            yield from (row | _shape(one) for one in process["events"] if one["event"] == "shape")
 
 
-def _of_point(point: growth.Point, mode: str, process: dict) -> Row:
-    return head(point.workload, mode, point.framework, CPU) | {
-        "size": point.size,
-        "status": process["status"],
-        "status_detail": process["status_detail"],
-        "rounds": 1,
-    }
+def _single(row: Row, size: str, process: dict) -> Row:
+    """Return the row of a process that is measured once."""
+    ended = {key: process[key] for key in ("status", "status_detail")}
+    return {**row, "size": size, "rounds": 1, **ended}
 
 
 def _compile_cost(process: dict, series_nodes: set[str]) -> Row:
@@ -402,31 +401,19 @@ def _compile_cost(process: dict, series_nodes: set[str]) -> Row:
     }
 
 
-def _shapes(point: growth.Point, process: dict) -> Iterator[Row]:
-    """Yield a row for each call of a process of several shapes; one with its status if it has none."""
-    row = _of_point(point, schema.SHAPES, process)
-    if process["status"] != Status.OK:
-        yield row
-        return
-    for one in process["events"]:
-        if one["event"] == "shape":
-            yield row | {
-                "value": one["value"],
-                "pass": one["turn"] + 1,
-                "first_ms": one["ns"] / 1e6,
-                "compiles_first": one["compiles"],
-                "shape": verdicts.shape(one["turn"] == 0, one["compiles"]),
-            }
+def _shape(call: dict) -> Row:
+    """Return the columns of a call with one of several shapes."""
+    shape = verdicts.shape(call["turn"] == 0, call["compiles"])
+    times = {"first_ms": call["ns"] / 1e6, "compiles_first": call["compiles"]}
+    return {"value": call["value"], "pass": call["turn"] + 1, "shape": shape, **times}
 
 
 def sharded(config: Config, raw: Raw) -> Iterator[Row]:
     """Yield a row for every program that was divided among this machine's devices."""
     common = cells.settings(config).parity_rel_l2
     for point, process in raw.sharded.items():
-        row = head(point.workload, schema.SHARDED, point.frontend, CPU) | {
-            **{"size": point.way, "value": point.devices, "rounds": 1},
-            **{"status": process["status"], "status_detail": process["status_detail"]},
-        }
+        row = head(point.workload, schema.SHARDED, point.frontend, CPU) | {"value": point.devices}
+        row = _single(row, point.way, process)
         if process["status"] == Status.OK:
             compared = event(process, "compared")
             error, bound = compared["rel_l2"], checks.parity_limit(point.workload, process["sizes"], common)

@@ -20,14 +20,14 @@ from stackwars.core.outcome import Status
 from stackwars.core.ratio import INCONCLUSIVE, LEVEL, LogRatio, direction
 from stackwars.measure import workloads
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study.comparisons import PROGRAMS, comparisons, main
 from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import exact, pooling, published, runs, schema, verdicts
-from stackwars.study.results.names import base_compiler
+from stackwars.study.results.programs import base_compiler
 from stackwars.study.results.rounds import APART, CALL, FAILED, INTERLEAVED, NO_MEMORY
 from stackwars.study.results.schema import is_missing, key_of
 from stackwars.study.results.verdicts import DECIDED, NO_DATA, NOT_SEPARATED
+from stackwars.study.studies import PROGRAMS, comparisons, main_comparison
 
 LEFT_OUT = {
     APART: "not measured together",
@@ -162,7 +162,7 @@ def _replays(config: Config, replays: pd.DataFrame, native: pd.DataFrame, measur
     In the native compiler, yield also how the native ratio divides, and the controls of the first comparison's sides.
     """
     cells = set(zip(native["workload"], native["device"], native["framework"], strict=True))
-    controlled = pair.sides if (pair := main(config)) else ()
+    controlled = pair.sides if (pair := main_comparison(config)) else ()
     for where, rows in replays.groupby(["workload", "device", "compiler"], sort=False):
         workload, device, compiler = where
         is_native = compiler == native_compiler(config)

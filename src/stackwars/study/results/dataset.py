@@ -14,7 +14,8 @@ from stackwars.study.config import load
 from stackwars.study.keys import Config
 from stackwars.study.results import comparisons, schema
 from stackwars.study.results.folder import REFERENCE_TABLES, Folder
-from stackwars.study.results.runs import REFERENCE, Tables
+from stackwars.study.results.runs import REFERENCE
+from stackwars.study.results.schema import Tables
 from stackwars.study.studies import Study, full_study, measured_studies
 
 SIDES = ("framework", "subject")

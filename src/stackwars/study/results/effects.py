@@ -19,14 +19,13 @@ from stackwars.core.outcome import Status
 from stackwars.core.ratio import LEVEL
 from stackwars.measure import frameworks
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import with_programs
 from stackwars.study.keys import Config
 from stackwars.study.results import pooling, schema
 from stackwars.study.results.pooling import RunTable
 from stackwars.study.results.rounds import INTERLEAVED
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, NO_INTERVAL, NOT_SEPARATED
-from stackwars.study.studies import studies
+from stackwars.study.studies import studies, with_programs
 
 STUDY = "matrix"
 EVERY = "all"
@@ -234,20 +233,13 @@ def over_all(table: pd.DataFrame) -> pd.DataFrame:
     """
     by_workload = table[table["workload"] != EVERY]
     means = []
-    for subset, rows in by_workload.groupby("subset", sort=False):
-        for effect, some in rows.groupby("effect", sort=False):
-            if len(some) < 2:
-                continue
-            half = float(stdtrit(len(some) - 1, (1 + LEVEL) / 2) * some["share"].sem())
-            share, names = float(some["share"].mean()), {"subset": subset, "workload": EVERY, "effect": effect}
-            factor = math.exp(math.sqrt(np.mean(np.log(some["factor"]) ** 2)))
-            means.append(
-                {
-                    **names,
-                    "share": share,
-                    "factor": factor,
-                    "share_low": share - half,
-                    "share_high": share + half,
-                }
-            )
+    for (subset, effect), some in by_workload.groupby(["subset", "effect"], sort=False):
+        if len(some) < 2:
+            continue
+        share, half = some["share"].mean(), stdtrit(len(some) - 1, (1 + LEVEL) / 2) * some["share"].sem()
+        means.append({
+            **{"subset": subset, "workload": EVERY, "effect": effect, "share": share},
+            "factor": math.exp(math.sqrt(np.mean(np.log(some["factor"]) ** 2))),
+            **{"share_low": share - half, "share_high": share + half},
+        })  # fmt: skip
     return pd.concat([by_workload, schema.table("effects", means)], ignore_index=True)

@@ -15,12 +15,12 @@ from stackwars.core.hlo import COLLECTIVES
 from stackwars.core.outcome import Status
 from stackwars.core.ratio import SAME_SIZE
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import BASE
 from stackwars.study.results import schema, verdicts
-from stackwars.study.results.names import TARGET, of_newest_compiler
+from stackwars.study.results.programs import TARGET, of_newest_compiler
 from stackwars.study.results.schema import is_missing
+from stackwars.study.studies import PROGRAMS, Comparison, comparisons
 
 AS_CLAIMED = {
     "flattening": ("preserved", "flattened"),

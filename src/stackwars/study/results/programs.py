@@ -1,35 +1,49 @@
-"""programs.csv, values.csv and releases.csv: the outcome of every program.
+"""programs.csv, values.csv and releases.csv: the outcome of every program; and the names of programs and compilers.
 
 programs.csv: every program as it was emitted, and as compilers made it. values.csv: which programs compute the right
 values in which compiler, at the preset's sizes and at odd ones; a row is one program of one check: a separate process
 that compiles the program, calls it with both sets of inputs and compares every output with the expected values
 (`stackwars.core.judge`). releases.csv: the outcome and the time of a program in each release of a compiler, and what
 the release changed.
+
+``python -m stackwars.study.results.programs`` writes program_forms.json, the counts and the structure of every emitted
+program, as text and normalised. A program that is missing or cannot be read gives rows that say so.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import statistics
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from stackwars.core import documents
+from stackwars.core import documents, program_text
 from stackwars.core.documents import Row
+from stackwars.core.launch import REPOSITORY, clean_environ
 from stackwars.core.outcome import Status
 from stackwars.measure import workloads
 from stackwars.measure.workloads import parallel
 from stackwars.setup.device import CPU
+from stackwars.setup.environments import Unavailable, ensure
 from stackwars.study import programs, sharding
 from stackwars.study.keys import Config
 from stackwars.study.programs import BASE
 from stackwars.study.results import published, schema
-from stackwars.study.results.folder import Folder
-from stackwars.study.results.names import TARGET
+from stackwars.study.results.folder import Folder, command
 from stackwars.study.results.raw import Raw, errors
+from stackwars.study.results.schema import is_missing
 
+TARGET = "tpu-v6e"
+"""The device of the original."""
+_WITHOUT = "-no-"  # in the name of a compiler, before what is left out
+PINS = REPOSITORY / "envs" / "jax.txt"
+"""The environment whose MLIR bindings read the text of every framework."""
 OF_AHEAD = (
     *("verdict", "decided_by", "argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "hbm_bytes"),
     *("usable_bytes", "compile_s", "peak_rss_bytes"),
@@ -208,3 +222,81 @@ def _release_rows(document: dict) -> Iterator[Row]:
             row["same_program"] = {True: "yes", False: "no"}.get(change.get("same_hlo"), "")
             row |= {f"change_{name}": ratio.get(end) for name, end in _ENDS.items()}
         yield row
+
+
+def ask(question: str, arguments: Sequence[Any]) -> list[Any]:
+    """Return what `stackwars.core.ir` answers to a question about each argument, in the environment of PINS.
+
+    :raises Unavailable: if this Python cannot have that environment.
+    :raises RuntimeError: if the process fails.
+    """
+    python = ensure(PINS)
+    done = subprocess.run(
+        [python, "-m", "stackwars.core.ir"],
+        input=json.dumps([question, list(arguments)]),
+        capture_output=True,
+        text=True,
+        env=clean_environ({}),
+    )
+    if done.returncode:
+        raise RuntimeError(
+            f"stackwars.core.ir: expected answers, got exit status {done.returncode}: {done.stderr}"
+        )
+    return json.loads(done.stdout)
+
+
+def write_forms(config: Config, folder: Folder) -> None:
+    """Write program_forms.json: a list of rows with workload, framework and the digest of the text.
+
+    It is empty if this Python cannot have MLIR's bindings.
+    """
+    paths = {
+        program: path
+        for program in programs.base_programs(config)
+        if (path := Path(folder.measured) / program.path / "program.mlir.gz").exists()
+    }
+    texts = {program: program_text.read(path) for program, path in paths.items()}
+    rows: list[Row] = []
+    try:
+        answers = ask("forms", list(texts.values()))
+    except Unavailable:
+        texts, answers = {}, []
+    for (program, text), program_rows in zip(texts.items(), answers, strict=True):
+        names = {"workload": program.workload, "framework": program.framework}
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        rows += [{**names, "sha256": digest, **row} for row in program_rows]
+    documents.write(folder["program_forms"], rows)
+
+
+def by_age(names: Iterable[str]) -> list[str]:
+    return sorted(dict.fromkeys(names), key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+
+
+def of_newest_compiler(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the newest of their compilers."""
+    return rows[rows["compiler"].isin(by_age(rows["compiler"])[-1:])]
+
+
+def base_compiler(compiler: str) -> str:
+    """Return the compiler without what is left out: ``jaxlib-0.10.2`` for ``jaxlib-0.10.2-no-ynn``."""
+    return compiler.partition(_WITHOUT)[0]
+
+
+def compiler_title(compiler: str) -> str:
+    """Return ``jaxlib 0.10.2 without YNN`` for ``jaxlib-0.10.2-no-ynn``, ``IREE 3.13`` for ``iree-3.13``."""
+    name, _, version = compiler.partition("-")
+    version, _, without = version.partition(_WITHOUT)
+    name = name if name == "jaxlib" else name.upper()
+    return f"{name} {version}" + (f" without {without.upper()}" if without else "")
+
+
+def variant_title(row: pd.Series) -> str:
+    """Return ``2``, or ``8x512`` with a multiplication sign if the program has a sequence."""
+    if is_missing(row["batch"]):
+        return "not recorded"
+    batch = f"{row['batch']:.0f}"
+    return batch if is_missing(row["sequence"]) else f"{batch}\u00d7{row['sequence']:.0f}"
+
+
+if __name__ == "__main__":
+    command(write_forms, ValueError)

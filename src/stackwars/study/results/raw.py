@@ -17,7 +17,7 @@ from stackwars.core import documents
 from stackwars.core.outcome import Status
 from stackwars.measure import nodes, process_value
 from stackwars.measure.process_value import ProcessValue
-from stackwars.study import cells, growth, memory, programs, releases, sharding
+from stackwars.study import cells, growth, programs, releases, searches, sharding
 from stackwars.study.cells import Cell
 from stackwars.study.keys import Config
 
@@ -74,7 +74,7 @@ class Raw:
         totals: Counter[tuple[str, str, int]] = Counter()
         for key, result in (*self.cells.items(), *self.replays.items()):
             for process in result["processes"]:
-                seconds = process.get("round_s", process["wall_s"])
+                seconds = process.get("round_s", process["wall_s"])  # not run again, as a lasting failure
                 totals[key.workload, key.device, process["repetition"]] += seconds
         return totals
 
@@ -98,7 +98,7 @@ def read(config: Config, folder: Path) -> Raw:
         causes=list(_documents(folder, causes).values()),
         checks=[documents.read(path) for path in sorted(folder.glob("checks/*/*/*/check.json"))],
         releases=list(_documents(folder, {one: one.path for one in releases.asked(config)}).values()),
-        memory=list(_documents(folder, {one: one.path for one in memory.asked(config)}).values()),
+        memory=list(_documents(folder, {one: one.path for one in searches.asked(config)}).values()),
         growth=_documents(folder, {one: one.path / "process.json" for one in growth.asked(config)}),
         sharded=_documents(folder, {one: one.path / "process.json" for one in sharding.asked(config)}),
         compiled=compiled,

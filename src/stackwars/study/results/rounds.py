@@ -18,7 +18,7 @@ import statistics
 from collections.abc import Iterator
 
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats takes a second to load
 
 from stackwars.core.documents import Row, event
 from stackwars.core.outcome import Status
@@ -26,13 +26,12 @@ from stackwars.core.ratio import LEVEL, growth
 from stackwars.measure import loops, workloads
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import PROGRAMS, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import ReplayCell
 from stackwars.study.results import schema
 from stackwars.study.results.raw import Raw
 from stackwars.study.results.schema import is_missing
-from stackwars.study.studies import full_study
+from stackwars.study.studies import PROGRAMS, comparisons, full_study
 
 MATRIX = "matrix"
 """The study that compares compilers."""
@@ -116,7 +115,7 @@ def _replayed(config: Config, valid: dict[Cell, str], replay: ReplayCell, result
         for name, processes in result["natives"].items()
         if name in programs and Cell(name, replay.workload, replay.device) in valid
     }
-    bases = {process["repetition"]: process.get("basis", INTERLEAVED) for process in result["processes"]}
+    bases = {process["repetition"]: process["basis"] for process in result["processes"]}
     for name, native in natives.items():
         sides = {**names, "subject": name, "baseline": name}
         yield from _of_loops(schema.CONTROL, native, programs[name], bases, **sides)
@@ -195,17 +194,15 @@ def _compilers(config: Config, raw: Raw) -> Iterator[Row]:
 
 
 def _processes(raw: Raw, valid: dict[Cell, str]) -> Iterator[Row]:
-    native = {
+    processes = {
         (cell.workload, cell.device, "", cell.framework): values
         for cell, values in raw.cell_values.items()
         if cell in valid
     }
-    replayed = {
-        (replay.workload, replay.device, replay.compiler, name): values
-        for (replay, name), values in raw.replay_values.items()
-    }
-    for (workload, device, compiler, name), values in (native | replayed).items():
-        names = {"workload": workload, "device": device, "compiler": compiler, "subject": name}
+    for (replay, name), values in raw.replay_values.items():
+        processes[replay.workload, replay.device, replay.compiler, name] = values
+    for key, values in processes.items():
+        names = dict(zip(("workload", "device", "compiler", "subject"), key, strict=True))
         for number, value in values.items():
             if value.loops_ms is not None:
                 yield _row(schema.PROCESS, number, value.loops_ms, None, INTERLEAVED, **names)
@@ -225,7 +222,7 @@ def _forms(native: pd.DataFrame) -> Iterator[Row]:
     """Yield first and steady time of a workload over its function's plain form, in each framework."""
     ok = native[(native["device"] == CPU) & (native["status"] == Status.OK)]
     cells = {(row["workload"], row["framework"]): row for row in ok.to_dict("records")}
-    plain_forms = {name: getattr(workloads.load(name), "FORM_OF", None) for name in ok["workload"].unique()}
+    plain_forms = {name: workloads.load(name).FORM_OF for name in ok["workload"].unique()}
     for (workload, framework), cell in cells.items():
         plain = plain_forms[workload]
         other = cells.get((plain, framework))
@@ -249,7 +246,7 @@ def _logarithm(cell: Row, stage: str) -> tuple[float, float | None, float] | Non
     if is_missing(low) or processes < 2:
         return math.log(value), None, processes
     half = math.log(high / low) / 2
-    return math.log(value), half / float(stats.t.ppf((1 + LEVEL) / 2, processes - 1)), processes
+    return math.log(value), half / float(stdtrit(processes - 1, (1 + LEVEL) / 2)), processes
 
 
 def _scaling(grown: pd.DataFrame) -> Iterator[Row]:

@@ -13,16 +13,14 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-
-import pandas as pd
 
 from stackwars.core import documents
 from stackwars.measure import PROTOCOL
 from stackwars.setup.device import CPU, CPUS
 from stackwars.study.results import schema
 from stackwars.study.results.folder import REFERENCE
+from stackwars.study.results.schema import Tables
 
 FOLDER = "runs"
 MANIFEST = "manifest.json"
@@ -42,25 +40,6 @@ _PROCESSOR = {
 
 class DamagedRunError(ValueError):
     """A file of an accepted run is not the one that was accepted."""
-
-
-class Tables:
-    """A folder with the tables of results and their context; each is read on first use."""
-
-    folder: Path
-
-    def table(self, name: str) -> pd.DataFrame:
-        if name not in self._tables:
-            self._tables[name] = schema.read(self.folder / f"{name}.csv")
-        return self._tables[name]
-
-    @cached_property
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        return {}
-
-    @cached_property
-    def context(self) -> dict:
-        return documents.read(self.folder / "context.json")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ compiler and interaction).
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,25 +102,15 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _numbers(values: pd.Series) -> list[float]:
-    return [math.nan if _is_empty(value) else float(value) for value in values]
-
-
 def _texts(values: pd.Series) -> pd.Series:
-    texts = ["" if _is_empty(value) else str(value) for value in values]
-    return pd.Series(texts, index=values.index, dtype=object)
-
-
-def _is_empty(value: object) -> bool:
-    # Only a missing number differs from itself; this test is faster than pandas'.
-    return value is None or value is pd.NA or value != value
+    return values.astype(object).where(values.notna(), "").map(str).astype(object)
 
 
 def _flags(values: pd.Series) -> pd.Series:
     return values.map(lambda value: {"True": True, "False": False}.get(str(value))).astype(object)
 
 
-_CONVERTED = {"number": _numbers, "text": _texts, "flag": _flags}
+_CONVERTED = {"number": lambda values: values.astype(float), "text": _texts, "flag": _flags}
 _KINDS = {name: column.kind for columns in TABLES.values() for name, column in columns.items()}
 
 
@@ -151,3 +142,22 @@ def write(frame: pd.DataFrame, path: Path) -> None:
 
 def empty(name: str) -> pd.DataFrame:
     return table(name, [])
+
+
+class Tables:
+    """A folder with the tables of results and their context; each is read on first use."""
+
+    folder: Path
+
+    def table(self, name: str) -> pd.DataFrame:
+        if name not in self._tables:
+            self._tables[name] = read(self.folder / f"{name}.csv")
+        return self._tables[name]
+
+    @cached_property
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    @cached_property
+    def context(self) -> dict:
+        return documents.read(self.folder / "context.json")

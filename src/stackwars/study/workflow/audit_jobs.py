@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from snakemake.exceptions import WorkflowError
@@ -12,9 +11,8 @@ from stackwars.core import compilers
 from stackwars.measure import frameworks, workloads
 from stackwars.setup.device import CPU, CPUS, ONE_THREAD
 from stackwars.study import cells, imports, programs
-from stackwars.study.audits import pairs
-from stackwars.study.audits.paired import PairJob
-from stackwars.study.audits.pairs import Pair
+from stackwars.study.audits import paired
+from stackwars.study.audits.paired import Pair, PairJob
 from stackwars.study.audits.subjects import ReplaySubjectJob, SubjectJob
 from stackwars.study.audits.third_party import HARNESSES
 from stackwars.study.results.folder import Folder
@@ -31,7 +29,6 @@ TIMED_TWICE = ("ffn", "mha", "conv")
 """Basic operations of more than a millisecond, timed at the full sizes in every preset."""
 OF_REPLAYS = ("mutants",)
 """The audits that a replay has too."""
-PAIRED = "stackwars.study.audits.paired"
 PEAKS = ("fences", "mutants")
 """The audits that compare with the machine's peak."""
 
@@ -48,7 +45,8 @@ class Audit:
 
     @property
     def module(self) -> str:
-        return PAIRED if self.pair else f"stackwars.study.audits.{self.name}"
+        name = "paired" if self.pair else "fences" if self.name == "fences" else "subjects"
+        return f"stackwars.study.audits.{name}"
 
     @property
     def dialect(self) -> str:
@@ -62,7 +60,7 @@ class AuditJobs:
         devices = self._config.devices
         self._quiet = ONE_THREAD if ONE_THREAD in devices else devices[0]
         """Where broken processes run: on the quiet instrument, if there is one."""
-        self._pairs = {(pair.kind, pair.device, pair.name): pair for pair in pairs.all_pairs(self._config)}
+        self._pairs = {(pair.kind, pair.device, pair.name): pair for pair in paired.all_pairs(self._config)}
         self._timed_twice = [name for name in TIMED_TWICE if name in self._config.workloads]
 
     @staticmethod
@@ -80,7 +78,7 @@ class AuditJobs:
 
         :raises WorkflowError: if the configuration does not have its framework, its compiler or the device.
         """
-        if wildcards.audit in pairs.KINDS:
+        if wildcards.audit in paired.KINDS:
             return self._pair(wildcards)
         framework, _, compiler = wildcards.subject.partition("-")
         result = Audit(wildcards.audit, wildcards.device, framework, compiler or None)
@@ -127,17 +125,16 @@ class AuditJobs:
                 modules += workloads.sources(audit.pair.workload, side["dialect"])
                 modules.append(f"stackwars.measure.frameworks.{side['framework']}")
             return imports.measured_sources(*modules)
+        names = ["gemm"]
         if audit.name == "independent":
-            modules += [m for name in self._timed_twice for m in workloads.sources(name, audit.dialect)]
+            names = self._timed_twice
             modules.append("stackwars.study.audits.third_party")
-        else:
-            # The independent audit, above, has its own programs.
-            modules += workloads.sources("gemm", audit.dialect)
+        modules += [module for name in names for module in workloads.sources(name, audit.dialect)]
         if audit.compiler:
-            compiler = programs.compiler_module(self._config, audit.compiler)
+            module = self._config.compilers[audit.compiler].module
             modules += [
                 f"stackwars.measure.stablehlo.lower_{audit.framework}",
-                f"{compilers.__name__}.{compiler}",
+                f"{compilers.__name__}.{module}",
             ]
         else:
             modules.append(f"stackwars.measure.frameworks.{audit.framework}")
@@ -156,10 +153,12 @@ class AuditJobs:
                 f"--dialect {audit.dialect} --device {audit.device} "
                 f"--precision {self._grid.settings.matmul_precision} {peak}"
             )
-        return (
-            f"{audit.module} --job {job_files.planned('audit', self._subject_job(audit))} --pins {input.pins} {peak} "
-            f"{self._numbers(audit)} {folder}"
-        )
+        if audit.name == "independent":
+            full = self._config.presets["full"].sizes
+            sizes = job_files.planned("sizes", {name: full[name] for name in self._timed_twice})
+            folder += f" --sizes {sizes} --processes {self._grid.settings.audit_processes}"
+        job = job_files.planned("audit", self._subject_job(audit))
+        return f"{audit.module} --audit {audit.name} --job {job} --pins {input.pins} {peak} {folder}"
 
     def _pair_job(self, pair: Pair) -> PairJob:
         # The rounds of pairs are measured as the study's are, with a shorter undisturbed series.
@@ -195,22 +194,19 @@ class AuditJobs:
         lower_pins = programs.lower_pins(self._config, audit.framework)
         return filled(ReplaySubjectJob, self._config, **names, compiler=audit.compiler, lower_pins=lower_pins)
 
-    def _numbers(self, audit: Audit) -> str:
-        """Return the audit's arguments for the number of processes and the sizes."""
-        if audit.name != "independent":
-            return ""
-        full = self._config.presets["full"].sizes
-        sizes = job_files.planned("sizes", {name: full[name] for name in self._timed_twice})
-        return f"--sizes {sizes} --processes {self._grid.settings.audit_processes}"
-
     def parts(self, wildcards: Wildcards = None) -> list[str]:
         """Return every part that is measured, of the frameworks and devices that this machine has."""
         quiet = self._quiet
-        timed = self._having(lambda dialect: dialect in HARNESSES)
+        dialects = {name: frameworks.load(name).DIALECT for name in self._config.frameworks}
+        # Frameworks of the first study that run every workload, and whose dialect the audits have.
+        has_form, studied = workloads.load("gemm").has_form, of_tables(self._config).frameworks
+        audited = [
+            name
+            for name, dialect in dialects.items()
+            if name in studied and has_form(dialect) and self._config.frameworks[name].workloads is None
+        ]
         framework_cells = {
-            (cell.device, cell.framework)
-            for cell in self._grid.available_cells()
-            if cell.framework in self._audited()
+            (cell.device, cell.framework) for cell in self._grid.available_cells() if cell.framework in audited
         }
         added = {
             (quiet, name)
@@ -227,20 +223,11 @@ class AuditJobs:
             # A slow device of the same kind adds nothing to the quiet one's results about a mutant.
             "mutants": {one for one in framework_cells if one[0] != CPU or quiet == CPU} | added | replays,
             # pyperf is in the environment for the CPU alone.
-            "independent": framework_cells & {(quiet, name) for name in timed if quiet in CPUS},
+            "independent": framework_cells
+            & {(quiet, name) for name in audited if dialects[name] in HARNESSES and quiet in CPUS},
         }
         return [
             f"{self.folder}/{name}/{device}/{subject}.json"
             for name, result in wanted.items()
             for device, subject in sorted(result)
         ] + [f"{self.folder}/{kind}/{device}/{name}.json" for kind, device, name in self._pairs]
-
-    def _audited(self) -> list[str]:
-        """Return the frameworks of the first study that run every workload and whose dialect the audits have."""
-        written = self._having(workloads.load("gemm").has_form)
-        studied = of_tables(self._config).frameworks
-        return [name for name in written if name in studied and self._config.frameworks[name].workloads is None]
-
-    def _having(self, form: Callable[[str], bool]) -> list[str]:
-        dialects = {name: frameworks.load(name).DIALECT for name in self._config.frameworks}
-        return [name for name, dialect in dialects.items() if form(dialect)]

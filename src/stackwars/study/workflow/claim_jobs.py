@@ -6,7 +6,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from stackwars.measure.workloads import sized
+from stackwars.measure import workloads
 from stackwars.setup.device import CPUS
 from stackwars.study.claims import needs
 from stackwars.study.claims.definitions import Claim, ClaimError, Claims, study_of
@@ -42,7 +42,7 @@ class ClaimJobs:
 
     def workloads(self, wildcards: Wildcards) -> list[str]:
         chosen = needs.restricted(self._config, self._claim(wildcards))
-        return sorted({sized.source(name) for name in chosen.workloads})
+        return sorted({workloads.file_of(name) for name in chosen.workloads})
 
     def results(self, wildcards: Wildcards) -> list[str]:
         """Return the results that decide it; for the reference its claims, which are decided already."""

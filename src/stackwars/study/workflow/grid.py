@@ -12,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 from stackwars.core import documents
 from stackwars.measure import FORMS
 from stackwars.setup.device import CPU, CPUS
-from stackwars.study import cells, growth, memory, printed, programs, releases, sharding, studies
+from stackwars.study import cells, growth, printed, programs, releases, searches, sharding, studies
 from stackwars.study.cells import Cell
 from stackwars.study.config import load
 from stackwars.study.keys import Config
@@ -177,7 +177,7 @@ class Grid:
         """Return the results that belong to no cell and no replay."""
         config = self.config
         ahead = [*programs.compilations(config), *sharding.slices(config)]
-        points = [one for kind in (growth, sharding, releases, memory) for one in kind.asked(config)]
+        points = [one for kind in (growth, sharding, releases, searches) for one in kind.asked(config)]
         return self.existing_or_expected(
             [
                 *(programs.causes_path(one.compiler, one.workload) for one in programs.searched(config)),

@@ -1,22 +1,25 @@
-"""One kind of job: a row of the table `jobs.KINDS`; and the keys that the path of a job names."""
+"""One kind of job: a row of the table `jobs.KINDS`, what Snakemake makes its rule from, and the keys of its paths."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import ancient, directory
 
 from stackwars.core import judge
 from stackwars.measure import frameworks
-from stackwars.study import cells, programs
+from stackwars.study import cells, imports, programs
 from stackwars.study.cells import Cell
 from stackwars.study.keys import Config
-from stackwars.study.programs import BASE, Compilation, Program, ReplayCell
+from stackwars.study.programs import BASE, Compilation, Program
+from stackwars.study.workflow import job_files
 from stackwars.study.workflow.grid import Grid, Wildcards
 
-Job = TypeVar("Job")
+Job, Named = TypeVar("Job"), TypeVar("Named")
 ALONE, TIMED, COMPILING = "alone", "timed", "compiling"
 """Demands of a job on its machine. No other job runs with one that is alone, nor with a timed one unless the preset
 sets side_by_side. Two compilations may run side by side: nothing about them is timed against anything."""
@@ -54,6 +57,61 @@ class Kind:
     priority: int = 0
     group: str | None = None
 
+    def rule_inputs(self, grid: Grid) -> dict[str, Any]:
+        """Return the inputs of its rule: files, and functions of wildcards that return files."""
+        result = {"pins": _checked(grid, self.pins)}
+        for key, files in self.inputs.items():
+            files = f"{grid.root}/{files}" if isinstance(files, str) else _checked(grid, files)
+            result[key] = ancient(files) if key in self.ancient else files
+        return result
+
+    def rule_outputs(self, grid: Grid) -> dict[str, str]:
+        paths = {key: f"{grid.root}/{path}" for key, path in self.outputs.items()}
+        return {key: directory(path.rstrip("/")) if path.endswith("/") else path for key, path in paths.items()}
+
+    def log(self, grid: Grid) -> str:
+        """Return the log of its rule, which lies below logs/ as the result does below the folder of the run."""
+        result = Path(next(iter(self.outputs.values())))
+        return f"{grid.root}/logs/{result.with_name(result.name.partition('.')[0])}.txt"
+
+    def params(self, grid: Grid, name: str) -> dict[str, Any]:
+        """Return the parameters of its rule: a change of any but the command runs its jobs again.
+
+        name: begins the names of the files of its jobs' specifications.
+        """
+
+        def job(grid: Grid, wildcards: Wildcards) -> str:
+            return f"--job {job_files.planned(name, self.make(grid, wildcards))}" if self.make else ""
+
+        return {
+            "sources": _checked(grid, lambda grid, wildcards: imports.digest(self.sources(grid, wildcards))),
+            "job": _checked(grid, job),
+            "arguments": _checked(grid, self.arguments),
+            "version": self.version,
+            "command": self._command,
+        }
+
+    def _command(self, wildcards: Wildcards, input: Any, output: Any) -> str:
+        folder = Path(output[0]).parent
+        text = self.command.format(wildcards=wildcards, input=input, output=output, folder=folder)
+        files = {option: getattr(input, key) for option, key in self.options.items()}
+        return " ".join([text, *(f"--{option} {file}" for option, file in files.items() if file)])
+
+
+def _checked(grid: Grid, function: Callable[[Grid, Wildcards], Any]) -> Callable[[Wildcards], Any]:
+    """Return the function of wildcards alone, which first refuses what the configuration does not have."""
+
+    def checked(wildcards: Wildcards) -> Any:
+        grid.check(wildcards)
+        return function(grid, wildcards)
+
+    return checked
+
+
+def step_digest(*modules: str) -> Callable[[Wildcards], str]:
+    """Return a function for params: the digest of a step's modules and of what they import, titles included."""
+    return lambda wildcards: imports.digest(imports.sources(*modules), is_shown=True)
+
 
 def filled(job: type[Job], config: Config, **chosen: Any) -> Job:
     """Return a job with these values in its fields; other fields get the configuration's values by their names.
@@ -77,12 +135,9 @@ def filled(job: type[Job], config: Config, **chosen: Any) -> Job:
     return job(**{name: values[name] for name in names if name in values})
 
 
-def cell_of(wildcards: Wildcards) -> Cell:
-    return Cell(wildcards.framework, wildcards.workload, wildcards.device)
-
-
-def replay_of(wildcards: Wildcards) -> ReplayCell:
-    return ReplayCell(wildcards.device, wildcards.compiler, wildcards.workload)
+def named(kind: type[Named], wildcards: Wildcards) -> Named:
+    """Return the cell, replay or point that a path names: an instance of a dataclass whose fields the path has."""
+    return kind(**{one.name: getattr(wildcards, one.name) for one in fields(kind)})
 
 
 def program_of(wildcards: Wildcards) -> Program:

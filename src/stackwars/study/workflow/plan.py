@@ -15,7 +15,7 @@ from stackwars.core.limits import cap_bytes, machine_memory_bytes
 from stackwars.core.lines import fold
 from stackwars.measure import workloads
 from stackwars.measure.rounds import finished
-from stackwars.setup import needed
+from stackwars.setup import environments
 from stackwars.setup.device import CPUS
 from stackwars.study import budget, cells, growth, programs, sharding
 from stackwars.study.cells import Cell
@@ -131,7 +131,7 @@ def describe(config: Config, outputs: list[str]) -> str:
     used = f"at most {numbers.size(int(max(peaks)))} in the reference" if max(peaks) else "unknown"
     cap, have = cap_bytes(cells.settings(config).memory_cap_gib), machine_memory_bytes()
     lines.append(f"memory: {used}; cap {numbers.size(cap)} of this machine's {numbers.size(have)}")
-    sizes = needed.missing_gb(measured_studies(config))
+    sizes = environments.missing_gb(measured_studies(config))
     built = f"about {sum(sizes.values()):.1f} GB for the environments {', '.join(sizes)}"
     lines.append(f"disk: {built if sizes else 'all environments are there'}; results take under 0.1 GB")
     return "\n".join(lines)

@@ -22,22 +22,20 @@ from stackwars.core import judge, launch, limits, numbers
 from stackwars.core.client import CompilerSpec, Process
 from stackwars.core.judge import Expected
 from stackwars.core.launch import REPOSITORY, ExitReport
-from stackwars.core.outcome import Failed, Outcome, Status
+from stackwars.core.outcome import Failed, Outcome
 from stackwars.core.program import Program
 from stackwars.core.types import is_float, is_scalar
 from stackwars.explain import files
 from stackwars.explain.driver import VERSION, file_digest, kept_expected
 from stackwars.explain.files import SUFFIXES, BadInput
-from stackwars.explain.kept import Kept, digest
 from stackwars.explain.recompilation import Calls
-from stackwars.explain.task import Settings
+from stackwars.explain.task import Kept, Settings, digest
 from stackwars.measure import call_sequence, frameworks, workloads
 from stackwars.measure.frameworks import mapped
 from stackwars.measure.native import NativeWorker
 from stackwars.measure.stablehlo.arguments import load_program
 from stackwars.measure.stablehlo.expected import NO_PROGRAM, NUMPY, ExpectedJob, expected_of
 from stackwars.measure.stablehlo.lower import Lowering, LowerJob
-from stackwars.measure.workloads import sized
 from stackwars.measure.workloads.base import ProgramFileError, Workload
 from stackwars.measure.workloads.values import native
 from stackwars.setup import environments
@@ -78,7 +76,7 @@ def source(program: str) -> Path:
     """Return the file that a program, or a workload, is declared in."""
     if program.endswith((".py", *SUFFIXES)):
         return Path(program)
-    return REPOSITORY / sized.source(program)
+    return REPOSITORY / workloads.file_of(program)
 
 
 class Session:
@@ -115,11 +113,9 @@ class Session:
         """Return the Python of an environment; "" if there is none, and note why for this name."""
         try:
             return str(environments.ensure(REPOSITORY / pins))
-        except environments.Unavailable as error:
-            self.unavailable[name] = Outcome(Status.UNSUPPORTED, error.reason)
         except environments.BuildError as error:
-            self.unavailable[name] = Outcome(Status.ERROR, str(error))
-        return ""
+            self.unavailable[name] = error.outcome
+            return ""
 
     def _spec(self, compiler: str) -> CompilerSpec:
         row = self.config.compilers[compiler]
@@ -248,17 +244,12 @@ class Session:
             if outcome := self.unavailable.get(self.evaluator.name):
                 return Expected(reason=outcome.detail), True
             request.say("expected values")
-            places = {program.label: request.output / "programs" / program.label for program in sides}
+            files = {"program": "program.mlir.gz", "arguments": "arguments.json"}
+            folder = request.output / "programs"
             job = ExpectedJob(
                 *(self.name, programs.BASE, self.sizes, self.seed),
                 *(request.settings.memory_cap_gib, request.settings.budget_s),
-                {
-                    label: {
-                        "program": str(place / "program.mlir.gz"),
-                        "arguments": str(place / "arguments.json"),
-                    }
-                    for label, place in places.items()
-                },
+                {one.label: {key: str(folder / one.label / files[key]) for key in files} for one in sides},
             )
             values = expected_of(job, self.evaluator)
             return values, "evaluation failed" in values.reason

@@ -131,7 +131,7 @@ def unavailable(project: str, version: str) -> str:
     try:
         environments.ensure(path)
     except environments.Unavailable as error:
-        return error.reason
+        return error.outcome.detail
     return ""
 
 
@@ -181,7 +181,7 @@ def run(config: Config, name: str) -> list[Row]:
             if row.outcome in REPORTED and row.than:
                 answer = driver.explain(
                     [program],
-                    list(map(releases.spec_of(document.project), (row.release, row.than))),
+                    [releases.spec_of(document.project, one) for one in (row.release, row.than)],
                     name=f"{program.label} in {release}",
                     title=row.detail,
                     command=f"make radar PROGRAMS={name}",

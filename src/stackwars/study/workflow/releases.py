@@ -16,9 +16,8 @@ from stackwars.core.program import Program
 from stackwars.explain import files
 from stackwars.explain.__main__ import refused
 from stackwars.explain.files import BadInput
-from stackwars.explain.kept import Kept
 from stackwars.explain.releases import ALL, ORDERS, Releases, releases
-from stackwars.explain.task import Settings
+from stackwars.explain.task import Kept, Settings
 from stackwars.study import cells
 from stackwars.study.config import ConfigError, load
 from stackwars.study.keys import Config
@@ -100,7 +99,7 @@ def measure(
                 document = releases(
                     lowered,
                     versions,
-                    spec_of(project),
+                    spec_of,
                     project=project,
                     evaluator=worker,
                     order=rows.order,

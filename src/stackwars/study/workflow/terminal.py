@@ -230,17 +230,21 @@ def refusal(exception: str, message: str) -> str:
     """Return Snakemake's message about an exception without its own stack; empty if it says nothing new."""
     if exception == "RuleException" or "At least one job did not complete" in message:
         return ""  # a failed job has another message
-    lines = message.splitlines()
-    if exception == "InputFunctionException":
-        lines = _between(lines, "Error:", "Wildcards:")
-    if exception == "MissingRuleException":
-        target = re.search(r"No rule to produce (.+?) \(if you use", message)
-        if target:
-            return (
-                f"target: expected paper.pdf, audits, claim_<id> or a file of a rule, got {target[1]}, which nothing "
-                "makes; fix: see the README; the files of a preset other than full need --config preset=<it>"
-            )
-    return "\n".join(line for line in map(_without_stack, lines) if line)
+    target = re.search(r"No rule to produce (.+?) \(if you use", message)
+    if exception == "MissingRuleException" and target:
+        return (
+            f"target: expected paper.pdf, audits, claim_<id> or a file of a rule, got {target[1]}, which nothing "
+            "makes; fix: see the README; the files of a preset other than full need --config preset=<it>"
+        )
+    error = re.search(r"(?ms)^Error:$(.*?)(?:^Wildcards:$|\Z)", message)
+    if exception == "InputFunctionException" and error:
+        message = error[1]
+    # Without the exception's name, and without a file and its line.
+    lines = (
+        re.sub(r"^(WorkflowError|InputFunctionException)\b.*?:$|^WorkflowError: ", "", line.strip())
+        for line in message.splitlines()
+    )
+    return "\n".join(line for line in lines if line and not re.match(r'File ".*", line \d+', line))
 
 
 def _outputs(job: dict) -> str:
@@ -248,19 +252,3 @@ def _outputs(job: dict) -> str:
     output = [str(path) for path in job["output"]]
     more = f" and {len(output) - 1} more" if len(output) > 1 else ""
     return f"{output[0]}{more}" if output else job["rule_name"]
-
-
-def _between(lines: list[str], start: str, end: str) -> list[str]:
-    """Return the lines after one and before the other; all of them if the first is missing."""
-    if start not in lines:
-        return lines
-    lines = lines[lines.index(start) + 1 :]
-    return lines[: lines.index(end)] if end in lines else lines
-
-
-def _without_stack(line: str) -> str:
-    """Return the line without an exception's name; nothing for a file with a line's number."""
-    stripped = line.strip()
-    stripped = re.sub(r"^(WorkflowError|InputFunctionException)\b.*?:$", "", stripped)
-    stripped = re.sub(r"^WorkflowError: ", "", stripped)
-    return "" if re.match(r'File ".*", line \d+', stripped) else stripped

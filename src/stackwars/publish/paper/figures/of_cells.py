@@ -18,15 +18,15 @@ from stackwars.core.outcome import Status
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import program_of, title
 from stackwars.publish.paper.figures.ratios import draw_ratios
-from stackwars.publish.paper.figures.style import PAGE, RC, line_look, panels, round_ticks, save
+from stackwars.publish.paper.figures.style import PAGE, RC, draw_legend, line_look, panels, round_ticks, save
 from stackwars.setup.device import CPU
 from stackwars.study.cells import Cell
-from stackwars.study.comparisons import CELLS, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.results import schema
 from stackwars.study.results.dataset import Dataset, sources
 from stackwars.study.results.folder import Folder, command
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
+from stackwars.study.studies import CELLS, comparisons
 
 FOLDER = "cell_figures"
 SHORT = {Status.UNSUPPORTED: "\N{EN DASH}", Status.NOT_RUN: "", "": ""}
@@ -61,9 +61,8 @@ def _calls(process: dict) -> list[tuple[int, float]]:
     """Return (number, ms) of the calls of a process."""
     steady = event(process, "steady") or {"ns": []}
     singles = [(number, event(process, name)["ns"] / 1e6) for number, name in ((1, "first"), (2, "second"))]
-    return singles + [
-        (3 + number * steady["calls"], ns / steady["calls"] / 1e6) for number, ns in enumerate(steady["ns"])
-    ]
+    count = steady.get("calls")
+    return singles + [(3 + n * count, ns / count / 1e6) for n, ns in enumerate(steady["ns"])]
 
 
 def draw_calls(calls: pd.DataFrame, frameworks: list[str]) -> plt.Figure:
@@ -83,8 +82,8 @@ def draw_calls(calls: pd.DataFrame, frameworks: list[str]) -> plt.Figure:
         _log_axes(axis)
     figure.supxlabel("call number in the process", fontsize=RC["axes.labelsize"])
     figure.supylabel("latency (ms)", fontsize=RC["axes.labelsize"])
-    handles = [plt.Line2D([], [], label=title(name), **line_look(name, frameworks)) for name in shown]
-    figure.legend(handles=handles, loc="outside upper center", ncols=max(1, len(handles)))
+    looks = ((title(name), line_look(name, frameworks)) for name in shown)
+    draw_legend(figure, looks, max(1, len(shown)))
     return figure
 
 
@@ -101,9 +100,8 @@ def _series(axis: plt.Axes, by_call, look: dict) -> None:
 def _log_axes(axis: plt.Axes) -> None:
     axis.loglog()
     for side, is_whole in ((axis.xaxis, True), (axis.yaxis, False)):
-        ticks = [
-            tick for tick in round_ticks(*side.get_view_interval(), most=5) if not is_whole or tick % 1 == 0
-        ]
+        ticks = round_ticks(*side.get_view_interval(), most=5)
+        ticks = [tick for tick in ticks if not is_whole or tick % 1 == 0]
         side.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
         side.set_minor_locator(plt.NullLocator())
 
@@ -146,8 +144,7 @@ def draw_stacks(cells: pd.DataFrame) -> plt.Figure:
     names = dict(zip(cells["workload"], cells["title"], strict=True))
     frameworks = list(cells["framework"].drop_duplicates())
     figure, axis = plt.subplots(figsize=(PAGE, 0.8 + 0.15 * max(1, len(frameworks))))
-    values, states = _tables(cells, "workload", frameworks, list(names))
-    _heat(axis, values.rename(index=title), states, _scale(cells))
+    _heat(axis, cells, "workload", frameworks, list(names), _scale(cells))
     axis.set_xticks(range(len(names)), list(names.values()), rotation=40, ha="right", rotation_mode="anchor")
     _legend(figure)
     return figure
@@ -166,8 +163,8 @@ def draw_matrix(cells: pd.DataFrame) -> plt.Figure:
     figure, axes = panels(len(names), 4, height, 0.55, sharex=True, sharey=True)
     letters = ascii_lowercase[: len(compilers)]
     for axis, (workload, name) in zip(axes.flat, names.items(), strict=False):
-        values, states = _tables(cells[cells["workload"] == workload], "compiler", frameworks, compilers)
-        _heat(axis, values.rename(index=title), states, _scale(cells))
+        here = cells[cells["workload"] == workload]
+        _heat(axis, here, "compiler", frameworks, compilers, _scale(cells))
         axis.set_xticks(range(len(letters)), letters)
         axis.set_title(name)
     named = (f"{letter}  {compiler_title(one)}" for letter, one in zip(letters, compilers, strict=True))
@@ -200,18 +197,6 @@ def _panels(cells: pd.DataFrame) -> tuple[dict[str, str], list[str]]:
     return (shown, [name for name in titles.values() if name not in shown.values()]) if shown else (titles, [])
 
 
-def _tables(
-    cells: pd.DataFrame, across: str, index: list[str], columns: list[str]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return factors and statuses, a row per framework."""
-    wide = cells.drop_duplicates(["framework", across])
-    values, states = (
-        wide.pivot(index="framework", columns=across, values=name).reindex(index=index, columns=columns)
-        for name in ("over_best", "status")
-    )
-    return values, states.fillna(Status.NOT_RUN).replace(SHORT)
-
-
 def _scale(cells: pd.DataFrame) -> float:
     """Return the factor at which the colours of a figure end: few of its cells exceed it."""
     values = cells["over_best"].dropna()
@@ -219,23 +204,31 @@ def _scale(cells: pd.DataFrame) -> float:
     return min(10.0, max(4.0, most))
 
 
-def _heat(axis: plt.Axes, values: pd.DataFrame, states: pd.DataFrame, limit: float) -> None:
-    """Draw factors, rows and columns as in the table, as colours and numbers; without a factor its status."""
+def _heat(
+    axis: plt.Axes, cells: pd.DataFrame, across: str, frameworks: list[str], columns: list[str], limit: float
+) -> None:
+    """Draw factors as colours and numbers, a row per framework; without a factor its status."""
+    wide = cells.drop_duplicates(["framework", across])
+    values, states = (
+        wide.pivot(index="framework", columns=across, values=name).reindex(index=frameworks, columns=columns)
+        for name in ("over_best", "status")
+    )
+    states = states.fillna(Status.NOT_RUN).replace(SHORT)
     if values.empty:
         axis.set_axis_off()
         return
     # A mesh, not an image: a figure is vectors alone.
-    rows, columns = values.shape
-    edges = [[number - 0.5 for number in range(count + 1)] for count in (columns, rows)]
+    height, width = values.shape
+    edges = [[number - 0.5 for number in range(count + 1)] for count in (width, height)]
     # From light to dark: the order is kept in grey print.
     axis.pcolormesh(*edges, values.to_numpy(float), cmap="YlOrBr", norm=LogNorm(1, limit))
-    axis.set_ylim(rows - 0.5, -0.5)
+    axis.set_ylim(height - 0.5, -0.5)
     axis.set_facecolor("#eeeeee")
-    axis.set_yticks(range(rows), values.index)
+    axis.set_yticks(range(height), map(title, frameworks))
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
-    for row in range(rows):
-        for column in range(columns):
+    for row in range(height):
+        for column in range(width):
             value = values.iat[row, column]
             known = not pd.isna(value)
             is_dark = known and math.log(value) >= 0.54 * math.log(limit)  # enough for white numbers

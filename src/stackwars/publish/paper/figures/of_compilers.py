@@ -16,6 +16,7 @@ from stackwars.publish.paper.figures.style import (
     GREY,
     LOOKS,
     draw_graphs,
+    draw_legend,
     draw_ratio_line,
     label_rows,
     line_look,
@@ -27,13 +28,13 @@ from stackwars.publish.paper.figures.style import (
 from stackwars.publish.paper.tables.compilers import PRODUCTS, layer
 from stackwars.setup.device import CPU
 from stackwars.study import cells
-from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import runs, schema
 from stackwars.study.results.dataset import Dataset, sources
 from stackwars.study.results.folder import Folder, command
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
+from stackwars.study.studies import PROGRAMS, Comparison, comparisons
 
 FOLDER = "compiler_figures"
 SIZES = "sizes"
@@ -68,18 +69,15 @@ def figures(config: Config, folder: Folder) -> dict[str, Figure]:
     datasets = sources(config, folder)
     tables, matrix = datasets.dataset_for("tables"), datasets.dataset_for("matrix")
     main = comparisons(config, PROGRAMS)[0]
+    compilers = {name: list(config.studies[name].compilers) for name in (PRODUCTS, SIZES)}
     return {
         "compilers": draw_answer(datasets.reference, None if datasets.run.is_reference else datasets.run),
         "stack": draw_stack(),
         "split": draw_split(factors(config, tables, main), main),
         "matrix": draw_matrix(matrix.rows("cells", "matrix", schema.REPLAY)),
         "releases": draw_releases(datasets.dataset_for("releases").table("releases"), "jaxlib"),
-        "products": draw_products(
-            products_of(datasets.dataset_for(PRODUCTS), main),
-            main,
-            list(config.studies[PRODUCTS].compilers),
-        ),
-        "sizes": draw_sweeps(sweeps(datasets.dataset_for(SIZES), main), list(config.studies[SIZES].compilers)),
+        "products": draw_products(products_of(datasets.dataset_for(PRODUCTS), main), main, compilers[PRODUCTS]),
+        "sizes": draw_sweeps(sweeps(datasets.dataset_for(SIZES), main), compilers[SIZES]),
     }
 
 
@@ -160,11 +158,9 @@ def draw_products(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) ->
     first.set_xscale("log")
     if times.notna().any():
         set_log_scale(first, "x", times.min() / 1.8, times.max() * 1.8, most=6)
-    handles = [
-        plt.Line2D([], [], label=f"{title(side)}, weight as {layout}", **_layout_mark(side, pair))
-        for side, layout in zip(pair.sides, ("(in, out)", "(out, in)"), strict=True)
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.4)
+    layouts = zip(pair.sides, ("(in, out)", "(out, in)"), strict=True)
+    looks = ((f"{title(side)}, weight as {layout}", _layout_mark(side, pair)) for side, layout in layouts)
+    draw_legend(figure, looks, 2, handletextpad=0.4)
     return figure
 
 
@@ -271,11 +267,8 @@ def draw_sweeps(rows: pd.DataFrame, compilers: list[str]) -> plt.Figure:
         axis.set_title(workload)
     if not workloads:
         axes[0][0].text(0, 0.5, "no size was measured", style="italic")
-    handles = [
-        plt.Line2D([], [], label=compiler_title(compiler) if compiler else "native calls", **look)
-        for compiler, look in looks.items()
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    named = ((compiler_title(name) if name else "native calls", look) for name, look in looks.items())
+    draw_legend(figure, named, 4)
     return figure
 
 

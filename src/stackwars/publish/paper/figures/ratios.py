@@ -18,16 +18,16 @@ import pandas as pd
 from stackwars.core.launch import REPOSITORY
 from stackwars.core.numbers import percent
 from stackwars.measure.frameworks import title
-from stackwars.publish.paper.figures.style import COLUMN, RC, label_rows, line_look, set_log_scale
+from stackwars.publish.paper.figures.style import COLUMN, RC, draw_legend, label_rows, line_look, set_log_scale
 from stackwars.setup.device import CPU
-from stackwars.study.comparisons import PROGRAMS, Comparison, comparisons
 from stackwars.study.config import load
 from stackwars.study.results import runs, schema
 from stackwars.study.results.comparisons import EACH_KIND, LARGE
 from stackwars.study.results.dataset import Dataset
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
 from stackwars.study.results.runs import REFERENCE
 from stackwars.study.results.verdicts import DECIDED, OPPOSITE
+from stackwars.study.studies import PROGRAMS, Comparison, comparisons
 
 MATRIX, TABLES = "matrix", "tables"
 REACH = 1.5
@@ -99,19 +99,15 @@ def _draw(
                 _interval(axis, y, (one["low"], one["high"]), (low, high), look["color"])
                 axis.plot(one["ratio"], y, **look)
         if not here:
-            axis.text(
-                0.02, place, "no ratio", style="italic", va="center", transform=axis.get_yaxis_transform()
-            )
+            look = {"style": "italic", "va": "center", "transform": axis.get_yaxis_transform()}
+            axis.text(0.02, place, "no ratio", **look)
     _say_ends(axis, *ends)
     axis.set_xlabel(label)
-    handles = [
-        plt.Line2D([], [], label=one.label, **one.look | {"linestyle": "none"}) for one in series if one.label
-    ]
+    looks = [(one.label, one.look) for one in series if one.label]
     if has_half:
-        look = {"color": "black", "marker": "o", "linestyle": "none", **HALF}
-        handles.append(plt.Line2D([], [], label="kinds of machine differ in sign", **look))
-    spacing = {"handlelength": 1.0, "handletextpad": 0.4, "columnspacing": 1.4}
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns, **spacing)
+        looks.append(("kinds of machine differ in sign", {"color": "black", "marker": "o", **HALF}))
+    marks = ((label, look | {"linestyle": "none"}) for label, look in looks)
+    draw_legend(figure, marks, columns, handlelength=1.0, handletextpad=0.4, columnspacing=1.4)
     return figure
 
 
@@ -167,11 +163,8 @@ def draw_compilers(rows: pd.DataFrame, pair: Comparison, compilers: list[str]) -
     ends = (f"{subject}'s program faster", f"{base}'s program faster")
     figure = _draw(shown, series, label, ends, columns=2, row_inches=0.3)
     words = dict(zip(FILLS, ("Filled", "Hollow", "Half"), strict=True))
-    texts = [
-        f"{words[fill]}: {machine}."
-        for fill, machine in zip(FILLS, machines, strict=False)
-        if len(machines) > 1
-    ]
+    filled = zip(FILLS, machines, strict=False) if len(machines) > 1 else ()
+    texts = [f"{words[fill]}: {machine}." for fill, machine in filled]
     if has_own:
         texts.insert(0, "In colour: this run. In grey: the reference.")
     if len(near):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,12 @@ def panels(
     return figure, axes
 
 
+def draw_legend(figure: plt.Figure, looks: Iterable[tuple[str, dict]], columns: int, **spacing: float) -> None:
+    """Write a legend above a figure. looks: a label and how it is drawn."""
+    handles = [plt.Line2D([], [], label=label, **look) for label, look in looks]
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, **spacing)
+
+
 def set_log_scale(axis: Axes, side: str, low: float, high: float, most: int) -> None:
     """Make the side "x" or "y" logarithmic from low to high, with at most so many round ticks and no minor ones."""
     getattr(axis, f"set_{side}scale")("log")
@@ -151,10 +158,13 @@ def draw_graphs(texts: Path, output: Path) -> None:
         settings = Path(cache, "fonts.conf")
         settings.write_text(FONTS.format(fonts=Path(matplotlib.get_data_path(), "fonts", "ttf"), cache=cache))
         for path in sorted(texts.glob("*.dot")):
-            subprocess.run(
-                ["dot", "-Tpdf", "-o", output / f"graph-{path.stem}.pdf"],
-                input=path.read_text(encoding="utf-8").replace("FONT", RC["font.family"][0]),
-                text=True,
+            picture = subprocess.run(
+                ["dot", "-Tpdf"],
+                input=path.read_text(encoding="utf-8").replace("FONT", RC["font.family"][0]).encode(),
+                stdout=subprocess.PIPE,
                 env=os.environ | {"FONTCONFIG_FILE": str(settings)},
                 check=True,
-            )
+            ).stdout
+            # Graphviz cannot leave its date out: the same results give the same bytes.
+            dated = re.sub(rb"(?<=/CreationDate \(D:)\d{14}", b"20000101000000", picture)
+            Path(output, f"graph-{path.stem}.pdf").write_bytes(dated)

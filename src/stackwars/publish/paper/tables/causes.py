@@ -16,12 +16,20 @@ from stackwars.explain.answer import CAUSE
 from stackwars.measure import workloads
 from stackwars.measure.frameworks import title
 from stackwars.publish.paper.latex import Latex, significant_percent
-from stackwars.publish.paper.tables.table import RAGGED, Column, Ratio, Table, frame, indexed, set_marks
+from stackwars.publish.paper.tables.table import (
+    RAGGED,
+    Column,
+    Ratio,
+    Table,
+    columns_as,
+    frame,
+    indexed,
+    set_marks,
+)
 from stackwars.setup.device import CPU
 from stackwars.study.results import causes, effects, runs
 from stackwars.study.results.dataset import Dataset, Sources
-from stackwars.study.results.names import compiler_title
-from stackwars.study.results.programs import is_fault
+from stackwars.study.results.programs import compiler_title, is_fault
 from stackwars.study.results.published import read_faults
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import COMPILER, FRONTEND, INTERACTION, SLOWER
@@ -34,12 +42,7 @@ UNSEPARATED = 1.0
 """A share of a gap whose interval is wider than the whole gap is not printed."""
 _GAP = ("workload", "compiler", "subject", "baseline")
 PARTS = (FRONTEND, COMPILER, INTERACTION)
-SUBSETS = {
-    effects.ALL: "all",
-    effects.XLA_ALONE: "XLA",
-    effects.ONE_EACH: "APIs",
-    effects.BOTH: "both",
-}
+SUBSETS = {effects.ALL: "all", effects.XLA_ALONE: "XLA", effects.ONE_EACH: "APIs", effects.BOTH: "both"}
 """Parts of the matrix, and the head of the column that says which effect is the largest there."""
 
 
@@ -53,13 +56,11 @@ def cause_rows(sources: Sources) -> pd.DataFrame:
     """Return the gaps of the main comparison, with what is known of each."""
     data = sources.dataset_for(STUDY)
     profiles, searches = _profile(data), _searches(data)
-    return frame(
-        [
-            _cause_row(row, causes.carried(row, profiles))
-            | {"run": searches.get((*(row[key] for key in _GAP), row["ratio"]), "all runs")}
-            for row in causes.main_gaps(data, STUDY)
-        ]
-    )
+    result = []
+    for row in causes.main_gaps(data, STUDY):
+        run = searches.get((*(row[key] for key in _GAP), row["ratio"]), "all runs")
+        result.append(_cause_row(row, causes.carried(row, profiles)) | {"run": run})
+    return frame(result)
 
 
 def _searches(data: Dataset) -> dict[tuple, str]:
@@ -95,11 +96,8 @@ def cause_text(row: dict) -> str:
     if row["verdict"] == CAUSE:
         forms = f"{row['subject_operations']} for {row['baseline_operations']}"
         reason = row["reason"][:1].upper() + row["reason"][1:]
-        places = (
-            f"{row['count']:.0f} places of {row['kinds']:.0f} kinds,"
-            if row["kinds"] > 1
-            else f"{row['count']:.0f} x"
-        )
+        count, kinds = f"{row['count']:.0f}", f"{row['kinds']:.0f}"
+        places = f"{count} places of {kinds} kinds," if row["kinds"] > 1 else f"{count} x"
         return shorten(f"{places} {row['what']}: {forms}. {reason}", DETAIL, placeholder=" ...")
     if not row["verdict"]:
         return "not searched"
@@ -236,14 +234,12 @@ TABLES = (
         caption="Gaps between Two Programs in the Same Compiler, and Their Causes",
         rows=cause_rows,
         columns=(
-            *(
-                Column("Workload", "workload"),
-                Column("Slower / faster", "pair"),
-                Column("Compiler", "compiler"),
+            *columns_as(
+                "text", workload="Workload", pair="Slower / faster", compiler="Compiler", run="Run, GFLOP/s"
             ),
-            Column("Run, GFLOP/s", "run"),
-            *(Column("Ratio", "ratio", "ratio"), Column("Gap (ms)", "gap", "ratio")),
-            *(Column("Carried by", "class"), Column("Share", "share", "percent")),
+            *columns_as("ratio", ratio="Ratio", gap="Gap (ms)"),
+            Column("Carried by", "class"),
+            Column("Share", "share", "percent"),
             Column("Cause", "cause", align=rf"{RAGGED}p{{0.24\textwidth}}"),
             Column("Closed", "closed"),
         ),
@@ -288,10 +284,13 @@ TABLES = (
         caption="Programs with Wrong Values, a Crash or No End, by Compiler",
         rows=fault_rows,
         columns=(
-            *(Column("Workload", "workload"), Column("Smallest sizes", "sizes", align=_wide(0.1))),
-            *(Column("At", "at"), Column("Programs", "program", align=_wide(0.11))),
+            Column("Workload", "workload"),
+            Column("Smallest sizes", "sizes", align=_wide(0.1)),
+            Column("At", "at"),
+            Column("Programs", "program", align=_wide(0.11)),
             Column("Compilers", "compiler", align=_wide(0.12)),
-            *(Column("Status", "status"), Column("What", "detail", align=_wide(0.2))),
+            Column("Status", "status"),
+            Column("What", "detail", align=_wide(0.2)),
             Column("Right programs", "programs", align=_wide(0.12)),
             Column("Right compilers", "compilers", align=_wide(0.11)),
         ),
@@ -307,9 +306,11 @@ TABLES = (
         caption="Known Faults, Rebuilt as Tests: Which Program Is Wrong in Which Compiler",
         rows=public_rows,
         columns=(
-            *(Column("Program", "title"), Column("Report", "issue", align=_wide(0.13))),
+            Column("Program", "title"),
+            Column("Report", "issue", align=_wide(0.13)),
             Column("Smallest failing sizes", "sizes", align=_wide(0.12)),
-            *(Column("Compiler", "compiler", align=_wide(0.14)), Column("Status", "status")),
+            Column("Compiler", "compiler", align=_wide(0.14)),
+            Column("Status", "status"),
             Column("Of the frontends", "programs", align=_wide(0.2)),
             Column("Cured by", "cure", align=_wide(0.22)),
         ),

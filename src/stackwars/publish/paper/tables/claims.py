@@ -12,7 +12,8 @@ from stackwars.publish.paper.latex import Latex, escape
 from stackwars.publish.paper.tables.table import RAGGED, Column, Table, frame
 from stackwars.study.audits import audit_entries
 from stackwars.study.audits.audit_entries import Audits
-from stackwars.study.claims.verdicts import NOT_TESTABLE, OURS, PUBLISHED, TRANSFERRED, counts
+from stackwars.study.claims.definitions import OURS, PUBLISHED, TRANSFERRED
+from stackwars.study.claims.votes import NOT_TESTABLE, counts
 from stackwars.study.results import runs
 from stackwars.study.results.dataset import Sources
 from stackwars.study.results.folder import MEASURED
@@ -42,8 +43,8 @@ def _rows(sources: Sources) -> pd.DataFrame:
     rests_on = table["evidence"].map(counts).where(is_testable, table["evidence"])
     # Two lines of the table.
     table = table.assign(rests_on=[shorten(text, 100, placeholder=" ...") for text in rests_on])
-    marked = [escape(row["verdict"]) + confirmed(row) for row in table.to_dict("records")]
-    return table.assign(verdict=[Latex(text) for text in marked])
+    marked = [Latex(escape(row["verdict"]) + confirmed(row)) for row in table.to_dict("records")]
+    return table.assign(verdict=marked)
 
 
 def confirmed(row: dict) -> Latex:

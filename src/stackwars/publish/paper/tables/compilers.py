@@ -17,11 +17,13 @@ from stackwars.publish.paper.tables.table import (
     Range,
     StruckOut,
     Table,
+    columns_as,
     frame,
     indexed,
     main,
     pooled_over,
     ratio,
+    ratios_by,
     short_status,
     spanning,
 )
@@ -31,7 +33,7 @@ from stackwars.study.keys import Config
 from stackwars.study.programs import native_compiler
 from stackwars.study.results import effects, schema
 from stackwars.study.results.dataset import Dataset, Sources, of_study
-from stackwars.study.results.names import compiler_title
+from stackwars.study.results.programs import compiler_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import DECIDED, DUE_TO_PROGRAM, DUE_TO_REST, NOT_SEPARATED
 
@@ -64,16 +66,11 @@ def split_rows(sources: Sources) -> pd.DataFrame:
         row = {"workload": cells[0]["title"], "compiler": compiler_title(compiler)}
         result.append(row | _factors(by_key, workload, compiler, sources.run.config) | _times(cells))
     newest = sorted({cell["run"] for cell in replays.values()} - {""})
-    of_run = f"Times are of the run {', '.join(newest)}, whatever the kind of their line. " if newest else ""
-    return frame(result, of_run + _worst(replays) + pooled_over(data, table))
-
-
-def _worst(replays: dict[tuple, dict]) -> str:
-    """Return how far the outputs of the replayed programs are apart at most."""
-    worst = pd.Series([cell["parity_rel_l2"] for cell in replays.values()], dtype=float).max()
-    if is_missing(float(worst)):
-        return ""
-    return rf"Outputs of both programs differ by a relative $L_2$ of at most {scientific(worst)}. "
+    note = f"Times are of the run {', '.join(newest)}, whatever the kind of their line. " if newest else ""
+    worst = float(pd.Series([cell["parity_rel_l2"] for cell in replays.values()], dtype=float).max())
+    if not is_missing(worst):
+        note += rf"Outputs of both programs differ by a relative $L_2$ of at most {scientific(worst)}. "
+    return frame(result, note + pooled_over(data, table))
 
 
 def _times(cells: list[dict]) -> dict:
@@ -105,16 +102,15 @@ def _factors(by_key: dict[tuple, dict], workload: str, compiler: str, config: Co
 def split_columns(sources: Sources) -> tuple[Column, ...]:
     base, subject = map(title, main(sources).sides)
     return (
-        *(Column("Workload", "workload"), Column("Compiler", "compiler")),
+        *columns_as("text", workload="Workload", compiler="Compiler"),
         Column("mean", "base", "ms", f"{base} (ms)"),
         Column("range", "base_range", "range", f"{base} (ms)"),
         Column("mean", "own", "ms", f"{subject} (ms)"),
         Column("range", "own_range", "range", f"{subject} (ms)"),
-        *(
-            Column("Program", schema.REPLAY, "ratio"),
-            Column("Everything else", schema.EVERYTHING_ELSE, "ratio"),
-        ),
-        *(Column("Native", schema.NATIVE_CALLS, "ratio"), Column("Reason", schema.MARGIN)),
+        Column("Program", schema.REPLAY, "ratio"),
+        Column("Everything else", schema.EVERYTHING_ELSE, "ratio"),
+        Column("Native", schema.NATIVE_CALLS, "ratio"),
+        Column("Reason", schema.MARGIN),
         Column("Control", schema.CONTROL, "ratio"),
     )
 
@@ -126,13 +122,9 @@ def compiler_rows(sources: Sources) -> pd.DataFrame:
     """
     data, pair = sources.dataset_for(MATRIX), main(sources)
     table = data.comparisons(MATRIX, quantity=schema.REPLAY, subject=pair.subject, baseline=pair.baseline)
-    result = [
-        {"workload": name, **{row["compiler"]: ratio(row) for row in rows.to_dict("records")}}
-        for name, rows in table.groupby("title", sort=False)
-    ]
     others = {row["title"]: ratio(row) for row in _in_openvino(sources).to_dict("records")}
-    compilers = dict.fromkeys(data.study(MATRIX).compilers)
-    result = [compilers | row | {OPENVINO: others.get(row["workload"])} for row in result]
+    result = ratios_by("compiler", data.study(MATRIX).compilers, table)
+    result = [row | {OPENVINO: others.get(row["workload"])} for row in result]
     return frame(result, (NATIVE_CALLS_NOTE if others else "") + pooled_over(data, table))
 
 
@@ -246,8 +238,7 @@ TABLES = (
         caption="What the Layers by Themselves Explain of a Model",
         rows=lambda sources: frame(list(predicted(sources))),
         columns=(
-            Column("Workload", "workload"),
-            Column("Compiler", "compiler_title"),
+            *columns_as("text", workload="Workload", compiler_title="Compiler"),
             Column("layers", "layers_ms", "ms", "torch_xla less JAX (ms)"),
             Column("measured", "measured_ms", "ms", "torch_xla less JAX (ms)"),
             Column("Share", "share", "percent"),

@@ -16,11 +16,13 @@ from stackwars.publish.paper.tables.table import (
     Range,
     StruckOut,
     Table,
+    columns_as,
     frame,
     indexed,
     main,
     pooled_over,
     ratio,
+    ratios_by,
     set_marks,
     short_status,
     spanning,
@@ -126,18 +128,16 @@ def _latency_table(number: str, caption: str, note: str) -> Table:
     times = [
         column
         for stage, title in TITLES.items()
-        for column in (
-            Column("mean", stage, "ms", title),
-            Column("range", f"{stage}_range", "range", title),
-        )
+        for column in (Column("mean", stage, "ms", title), Column("range", f"{stage}_range", "range", title))
     ]
     return Table(
         name=number,
         caption=caption,
         rows=latency(number),
         columns=(
-            *(Column("Workload", "workload"), Column("Framework", "framework"), *times),
-            *(Column("Items/s", "items", "number"), Column("Peak", "peak", "number")),
+            *columns_as("text", workload="Workload", framework="Framework"),
+            *times,
+            *columns_as("number", items="Items/s", peak="Peak"),
             Column("Rounds", "rounds", "count"),
         ),
         study=STUDY,
@@ -226,12 +226,9 @@ def explained(name: str) -> Latex:
 def pairwise_rows(sources: Sources) -> pd.DataFrame:
     data = sources.dataset_for(STACKS)
     table = data.comparisons(STACKS, quantity=schema.PAIRWISE, device=CPU).dropna(subset="ratio")
-    columns = dict.fromkeys(map("/".join, sources.run.config.paper.pairwise))
-    result = []
-    for name, rows in table.groupby("title", sort=False):
-        row = {f"{one['subject']}/{one['baseline']}": ratio(one) for one in rows.to_dict("records")}
-        result.append({"workload": name, **columns, **row})
-    return frame(result, pooled_over(data, table))
+    pairs = map("/".join, sources.run.config.paper.pairwise)
+    named = table.assign(pair=table["subject"] + "/" + table["baseline"])
+    return frame(ratios_by("pair", list(pairs), named), pooled_over(data, table))
 
 
 def pairwise_columns(sources: Sources) -> tuple[Column, ...]:
@@ -273,12 +270,11 @@ TABLES = (
         caption="Ratios of Latencies, torch_xla over JAX: Published and Ours",
         rows=ratio_rows,
         columns=(
-            *(Column("Workload", "workload"), Column("Framework", "framework")),
+            *columns_as("text", workload="Workload", framework="Framework"),
             *(Column(stage, f"published_{stage}", "number", "Published") for stage in schema.STAGES),
             *(Column(stage, stage, "ratio", "Ours") for stage in schema.STAGES),
             Column("detect.", "detectable", "percent", "Ours"),
-            Column("Steady, one core", "one_core", "ratio"),
-            Column("CPU time", "cpu_time", "ratio"),
+            *columns_as("ratio", one_core="Steady, one core", cpu_time="CPU time"),
         ),
         study=STUDY,
         group_by="workload",
@@ -307,10 +303,7 @@ TABLES = (
         name="explained",
         caption="What Each Stack Is",
         rows=explained_rows,
-        columns=(
-            Column("Stack", "stack"),
-            Column("How it runs a workload, or makes its program", "text"),
-        ),
+        columns=columns_as("text", stack="Stack", text="How it runs a workload, or makes its program"),
     ),
     Table(
         name="pairwise",
@@ -326,11 +319,8 @@ TABLES = (
         caption="One Function in Two Forms: Time of One over the Other",
         rows=form_rows,
         columns=(
-            *(Column("Forms", "forms"), Column("Framework", "framework")),
-            *(
-                Column("Steady state", schema.STEADY, "ratio"),
-                Column("First run", schema.FIRST, "ratio"),
-            ),
+            *columns_as("text", forms="Forms", framework="Framework"),
+            *columns_as("ratio", steady="Steady state", first="First run"),
         ),
         study=BEYOND,
         group_by="forms",

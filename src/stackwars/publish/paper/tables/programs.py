@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -12,38 +13,43 @@ from stackwars.measure import workloads
 from stackwars.measure.frameworks import title
 from stackwars.measure.workloads import sized
 from stackwars.publish.paper.latex import series
-from stackwars.publish.paper.tables.table import GIB, MIB, Column, Table, frame, indexed, main
+from stackwars.publish.paper.tables.table import (
+    GIB,
+    MIB,
+    RAGGED,
+    Column,
+    Table,
+    columns_as,
+    frame,
+    main,
+    paired,
+)
 from stackwars.study import cells
 from stackwars.study.programs import BASE
 from stackwars.study.results import schema
-from stackwars.study.results.dataset import Sources, newest_runs
-from stackwars.study.results.names import TARGET, compiler_title, of_newest_compiler, variant_title
+from stackwars.study.results.dataset import Sources, in_order, newest_runs
+from stackwars.study.results.programs import TARGET, compiler_title, of_newest_compiler, variant_title
 from stackwars.study.results.schema import is_missing
 from stackwars.study.results.verdicts import FITS, TOO_LARGE
 
 STUDY, TARGETS, SHARDING, LLAMA = "tables", "targets", "sharding", "llama3_8b"
-FORMS = {
-    "flattening": "Batch, sequence",
-    "layernorm": "LayerNorm",
-    "qkv": "Q, K, V",
-    "contraction": "Contraction",
-}
+FORMS = dict(zip(schema.FORMS, ("Batch, sequence", "LayerNorm", "Q, K, V", "Contraction"), strict=True))
 DASH = "\u2014"
 _NO_FORM = ("not applicable", "no program", "")
 SHORT_COLLECTIVES = dict(zip(COLLECTIVES, ("AR", "AG", "RS", "A2A", "CP"), strict=True))
 
 
-def _normalised(sources: Sources) -> dict[tuple, dict]:
+def _normalised(sources: Sources) -> Iterator[list[dict]]:
+    """Yield for each workload the normalised programs of both sides; an empty row if a side has none."""
     programs = sources.dataset_for(STUDY).rows("programs", STUDY)
-    return indexed(programs[programs["level"] == schema.NORMALISED], "workload", "framework")
+    programs = programs[programs["level"] == schema.NORMALISED]
+    return (rows for _, rows in paired(programs, main(sources).sides, "workload"))
 
 
 def structure_rows(sources: Sources) -> pd.DataFrame:
     """Return the forms of both programs of each workload: ``preserved / flattened``, or one word for both."""
-    by_key, sides = _normalised(sources), main(sources).sides
     result = []
-    for workload in dict.fromkeys(workload for workload, _ in by_key):
-        rows = [by_key.get((workload, side), {}) for side in sides]
+    for rows in _normalised(sources):
         row = {"workload": next(row["title"] for row in rows if row)}
         for form in FORMS:
             words = [DASH if row.get(form, "") in _NO_FORM else row[form] for row in rows]
@@ -56,10 +62,8 @@ def structure_rows(sources: Sources) -> pd.DataFrame:
 
 def metric_rows(sources: Sources) -> pd.DataFrame:
     """Return what both normalised programs of each workload consist of, and whether they are the same."""
-    by_key, sides = _normalised(sources), main(sources).sides
     result = []
-    for workload in dict.fromkeys(workload for workload, _ in by_key):
-        rows = [by_key.get((workload, side)) for side in sides]
+    for rows in _normalised(sources):
         if not all(row and row["status"] == Status.OK for row in rows):
             continue
         row = {"workload": rows[0]["title"]}
@@ -95,14 +99,9 @@ def shape_rows(sources: Sources) -> pd.DataFrame:
     config, result = sources.run.config, []
     for name in (name for name in config.workloads if sized.AT not in name):
         module, sizes = workloads.load(name), cells.sizes(config, name)
-        result.append(
-            {
-                "workload": module.TITLE,
-                "sizes": ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in sizes.items()),
-                "gflop": module.flops(sizes) / 1e9,
-                "weights": 4 * module.parameter_count(sizes) / MIB,
-            }
-        )
+        text = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in sizes.items())
+        row = {"workload": module.TITLE, "sizes": text, "gflop": module.flops(sizes) / 1e9}
+        result.append(row | {"weights": 4 * module.parameter_count(sizes) / MIB})
     return frame(result)
 
 
@@ -113,14 +112,8 @@ def fit_rows(sources: Sources) -> pd.DataFrame:
     here = programs[(programs["target"] == TARGET) & programs["framework"].isin(sides)]
     models = [name for name in data.study(TARGETS).workloads if workloads.load(name).KIND == "model"]
     here = here[here["workload"].isin(models)]
-    here = of_newest_compiler(here).sort_values(["batch", "sequence"], kind="stable")
-    by_key = indexed(here, "workload", "variant", "framework")
-    result = []
-    for workload in models:
-        for variant in dict.fromkeys(one for name, one, _ in by_key if name == workload):
-            rows = [by_key.get((workload, variant, side)) for side in sides]
-            if all(rows):
-                result.append(_need(rows))
+    here = in_order(models, of_newest_compiler(here).sort_values(["batch", "sequence"], kind="stable"))
+    result = [_need(rows) for _, rows in paired(here, sides, "workload", "variant") if all(rows)]
     usable = here["usable_bytes"].max()
     limit = "" if is_missing(usable) else f"A program may use {usable / GIB:.2f} GiB. "
     compilers = ", ".join(map(compiler_title, here["compiler"].unique()))
@@ -160,13 +153,12 @@ def _bracket(row: dict) -> str | None:
 def fit_columns(sources: Sources) -> tuple[Column, ...]:
     base, subject = (title(side) for side in main(sources).sides)
     return (
-        *(Column("Workload", "workload"), Column("Batch", "batch")),
-        *(
-            Column(base, "base", "bytes", "Memory (GiB)"),
-            Column(subject, "own", "bytes", "Memory (GiB)"),
-        ),
+        *columns_as("text", workload="Workload", batch="Batch"),
+        Column(base, "base", "bytes", "Memory (GiB)"),
+        Column(subject, "own", "bytes", "Memory (GiB)"),
         Column("Ratio", "ratio", "number", "Memory (GiB)"),
-        *(Column("Code", "code", "number"), Column("Published", "published")),
+        Column("Code", "code", "number"),
+        Column("Published", "published"),
         Column(base, "base_batch", "text", "Largest batch", "r"),
         Column(subject, "own_batch", "text", "Largest batch", r"@{\hspace{5pt}}r"),
     )
@@ -185,7 +177,8 @@ def slice_rows(sources: Sources) -> pd.DataFrame:
         counts = json.loads(row["collectives"] or "{}")
         result.append(
             {
-                **{"framework": title(row["framework"]), "chips": row["devices"]},
+                "framework": title(row["framework"]),
+                "chips": row["devices"],
                 "memory": _memory(row),
                 **{kind: float(counts[kind]) if kind in counts else None for kind in SHORT_COLLECTIVES},
                 "moved": counts["bytes"] / MIB if counts.get("bytes") else 0.0,
@@ -199,10 +192,7 @@ TABLES = (
         name="structure",
         caption="The Published Claims about Form, Decided by Rule",
         rows=structure_rows,
-        columns=(
-            Column("Workload", "workload"),
-            *(Column(head, form) for form, head in FORMS.items()),
-        ),
+        columns=columns_as("text", workload="Workload", **FORMS),
         study=STUDY,
         note=r"""JAX / torch\_xla, or one word if both programs have the same form; each decided by a rule over
         the normalised program. A dash: the claim does not apply to the program.""",
@@ -228,11 +218,8 @@ TABLES = (
         rows=shape_rows,
         columns=(
             Column("Workload", "workload"),
-            Column("Sizes", "sizes", align=r">{\raggedright\arraybackslash}p{0.7\linewidth}"),
-            *(
-                Column("GFLOP per call", "gflop", "number"),
-                Column("Weights (MiB)", "weights", "number"),
-            ),
+            Column("Sizes", "sizes", align=rf"{RAGGED}p{{0.7\linewidth}}"),
+            *columns_as("number", gflop="GFLOP per call", weights="Weights (MiB)"),
         ),
         note=r"""FLOPs count a multiply-add as two, in matrix products and convolutions only, and not in a loop
         whose length depends on its values.""",
@@ -256,7 +243,8 @@ TABLES = (
         caption="LLaMA-3.1 8B Compiled for Slices of TPU v6e",
         rows=slice_rows,
         columns=(
-            *(Column("Framework", "framework"), Column("Chips", "chips", "count")),
+            Column("Framework", "framework"),
+            Column("Chips", "chips", "count"),
             Column("GiB", "memory", "bytes"),
             *(Column(SHORT_COLLECTIVES[kind], kind, "count", "Collectives") for kind in SHORT_COLLECTIVES),
             Column("MiB", "moved", "number", "Collectives"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import string
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -17,11 +17,11 @@ import pandas as pd
 from stackwars.core.numbers import significant
 from stackwars.core.ratio import NEGLIGIBLE
 from stackwars.publish.paper.latex import Latex, escape, percent, significant_percent
-from stackwars.study.comparisons import CELLS, Comparison, comparisons
 from stackwars.study.results import runs, verdicts
 from stackwars.study.results.comparisons import EACH_KIND
 from stackwars.study.results.dataset import SHORT_MS, Dataset, Sources
 from stackwars.study.results.schema import is_missing
+from stackwars.study.studies import CELLS, Comparison, comparisons
 
 WORST = 48
 """Characters of a status that are shown."""
@@ -81,6 +81,11 @@ class Column:
     format: str = "text"
     group: str = ""
     align: str = ""
+
+
+def columns_as(format: str, **heads: str) -> tuple[Column, ...]:
+    """Return columns of one format. heads: by the columns of the rows that they show."""
+    return tuple(Column(head, value, format) for value, head in heads.items())
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,22 @@ def main(sources: Sources) -> Comparison:
 def indexed(table: pd.DataFrame, *keys: str) -> dict[tuple, dict]:
     """Return the rows of a table by the values of these columns."""
     return {tuple(row[key] for key in keys): row for row in table.to_dict("records")}
+
+
+def paired(table: pd.DataFrame, sides: Sequence[str], *keys: str) -> Iterator[tuple[tuple, list[dict]]]:
+    """Yield, for each value of these columns, the row of each side; an empty one if a framework has none."""
+    for key, rows in table.groupby(list(keys), sort=False):
+        by_side = indexed(rows, "framework")
+        yield key, [by_side.get((side,), {}) for side in sides]
+
+
+def ratios_by(column: str, values: Iterable[str], comparisons: pd.DataFrame) -> list[dict]:
+    """Return a row for each workload, with its ratio for each of these values of a column of the comparisons."""
+    result = []
+    for workload, rows in comparisons.groupby("title", sort=False):
+        known = {row[column]: ratio(row) for row in rows.to_dict("records")}
+        result.append({"workload": workload, **dict.fromkeys(values), **known})
+    return result
 
 
 def ratio(row: dict | None, marks: tuple[str, ...] = ()) -> Ratio | None:
@@ -278,10 +299,12 @@ FORMATS: dict[str, tuple[str, Callable]] = {
 
 def shown(name: str, value: object) -> Cell:
     """Return a value in a format; a dash if it is missing."""
+    if isinstance(value, Span):
+        return Cell(text=rf"\multicolumn{{{value.width}}}{{c}}{{{escape(value.text)}}}")
     if is_missing(value):
         return Cell(text=NO_VALUE)
-    if value == "":
-        return Cell()
+    if isinstance(value, str) and value in ("", SKIPPED):
+        return Cell(text=value)
     return FORMATS[name][1](value)
 
 
@@ -382,16 +405,8 @@ def _body(table: Table, columns: Sequence[Column], rows: pd.DataFrame) -> list[l
         if column.value == table.group_by:
             pairs = zip(values, [None, *values], strict=False)
             values = ["" if value == before else value for value, before in pairs]
-        texts.append(_aligned([_cell(column, value) for value in values]))
+        texts.append(_aligned([shown(column.format, value) for value in values]))
     return [list(row) for row in zip(*texts, strict=True)]
-
-
-def _cell(column: Column, value: object) -> Cell:
-    if isinstance(value, Span):
-        return Cell(text=rf"\multicolumn{{{value.width}}}{{c}}{{{escape(value.text)}}}")
-    if isinstance(value, str) and value == SKIPPED:
-        return Cell(text=SKIPPED)
-    return shown(column.format, value)
 
 
 def _aligned(cells: Sequence[Cell]) -> list[str]:

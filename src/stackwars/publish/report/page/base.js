@@ -115,12 +115,17 @@ const replayParts = (row) => ["replay", row.study, row.device, row.compiler, row
 const whyLink = (workload, text = titleOf(workload)) => (hasView("why", workload) ? link(text, ["why", workload]) : text);
 const listOf = (nodes) => nodes.flatMap((one, place) => [place ? ", " : "", one]);
 
-// A name finds the control again once the view is drawn anew, so that the keyboard stays where it was.
+// values: each [value, text], or a value that is its own text. The name finds the control again once the view is drawn anew, so that the
+// keyboard stays where it was.
 function choice(name, values, current, change) {
+  const options = values.map((one) => (Array.isArray(one) ? one : [one, one]));
   const select = h("select", { "data-name": name, change: () => change(select.value) },
-    values.map(([value, text]) => h("option", { value, selected: value === current ? "" : null }, text)));
-  return h("label", {}, `${name[0].toUpperCase()}${name.slice(1)} `, select);
+    options.map(([value, text]) => h("option", { value, selected: value === current ? "" : null }, text)));
+  return h("label", {}, `${sentence(name)} `, select);
 }
+
+// A text in lines, such as a log or a command, which the keyboard scrolls.
+const preformatted = (label, text, look = "scroll log") => h("pre", { class: look, tabindex: "0", role: "region", "aria-label": label }, text);
 
 // A control for each of these columns in which the rows differ.
 const filters = (rows, at, ...keys) => keys.map((key) => {
@@ -128,6 +133,12 @@ const filters = (rows, at, ...keys) => keys.map((key) => {
   return values.length < 2 ? null
     : choice(key, [["", "all"], ...values.map((value) => [value, shown(value)])], at.query.get(key) || "", (value) => go(at, { [key]: value }));
 });
+
+// The rows with these values; a missing value is empty.
+function having(rows, where) {
+  const keys = Object.entries(where).map(([key, value]) => [key, value || ""]);
+  return rows.filter((row) => keys.every(([key, value]) => (row[key] || "") === value));
+}
 
 // The rows that the address asks for by these keys. A value that no row has, from another view or study, is ignored.
 function wanted(rows, at, ...keys) {
@@ -161,7 +172,7 @@ function studyOf(rows, at, first = (names) => names[0]) {
   const names = Object.keys(DATA.studies).filter((name) => rows.some((row) => row.study === name)), asked = wanted(rows, at, ...at.query.keys());
   const having = names.filter((name) => asked.some((row) => row.study === name));
   const study = oneOf(at, "study", [first(having.length ? having : names), ...names]);
-  const control = choice("study", names.map((name) => [name, name]), study, (value) => go(at, { study: value }));
+  const control = choice("study", names, study, (value) => go(at, { study: value }));
   return { study, control, origin: study ? origin(study) : null, rows: rows.filter((row) => row.study === study) };
 }
 

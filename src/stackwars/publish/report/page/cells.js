@@ -16,9 +16,9 @@ function cells(at) {
   return [
     h("h2", {}, "Cells"),
     h("div", { class: "bar" }, control,
-      choice("mode", modes.map((name) => [name, name]), mode, (value) => go(at, { mode: value })),
+      choice("mode", modes, mode, (value) => go(at, { mode: value })),
       filters(all, at, "workload", "framework", "device", "compiler", "size"),
-      choice("status", [...Object.entries(STATUS), ...unique(all.map((cell) => cell.status)).map((one) => [one, one])], status, (value) => go(at, { status: value })), searchBox(at)),
+      choice("status", [...Object.entries(STATUS), ...unique(all.map((cell) => cell.status))], status, (value) => go(at, { status: value })), searchBox(at)),
     from, pager,
     table(`${rows.length} of ${all.length} cells; ms, with 95 % intervals over the rounds`, [
       ["Workload", (cell) => (mode === "replay" ? link(cell.title, replayParts(cell)) : mode === "native" ? cellLink(cell.title, cell) : cell.title)],
@@ -51,7 +51,7 @@ function commands(row, path, file) {
   const { folder, option } = DATA.studies[row.study], again = !row.run;
   return [
     h("h3", {}, again ? "Measure it again" : "Measure it here"),
-    h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Commands" }, `${again ? `rm -r ${folder}/${path}\n` : ""}.venv/bin/snakemake --cores 1 ${option}${folder}/${path}/${file}`),
+    preformatted("Commands", `${again ? `rm -r ${folder}/${path}\n` : ""}.venv/bin/snakemake --cores 1 ${option}${folder}/${path}/${file}`, "scroll"),
   ];
 }
 
@@ -90,11 +90,11 @@ async function cell(at) {
 // One program in one compiler: its time, what the compiler made of it, and every raw call if they are in the report.
 async function replay(at) {
   const [, study, device, compiler, framework, workload] = at.parts, path = at.parts.slice(2).join("/");
-  const same = DATA.cells.filter((one) => one.mode === "replay" && one.device === device && one.compiler === compiler && one.framework === framework && one.workload === workload);
+  const same = having(DATA.cells, { mode: "replay", device, compiler, framework, workload });
   const row = same.find((one) => one.study === study);
   if (!row) return [h("h2", {}, `${at.parts.slice(1).join(", ") || "Replay"}`), h("p", {}, "There is no such replay."), h("p", {}, link("The matrix", ["start"]))];
   const ran = !none(row.steady_ms), details = ran && (await rawOf(row, DATA.replays[path]));
-  const native = DATA.cells.find((one) => one.mode === "native" && one.study === study && cellKey(one) === `${device}/${framework}/${workload}` && one.status !== "not run");
+  const native = having(DATA.cells, { mode: "native", study, device, framework, workload }).find((one) => one.status !== "not run");
   const facts = Object.entries(DATA.facts).filter(([fact]) => !none(row[fact]));
   return [
     h("h2", {}, `Replay: ${row.title}, ${title(framework)} in ${compiler}`),
@@ -104,7 +104,7 @@ async function replay(at) {
     none(row.struck_ms) ? null : h("p", {}, steadyTime(row, 4), " ms a call: the time of a wrong result, which is compared with none."),
     elsewhere(workload, link("every frontend in every compiler", ["cells"], [["study", study], ["mode", "replay"], ["workload", workload]]), native && cellLink("the framework's own cell", native),
       ...same.filter((one) => one.run !== row.run).map((one) => link(`the same in the study ${one.study}${none(one.steady_ms) ? "" : `, ${number(one.steady_ms)} ms`}`, replayParts(one)))),
-    ran ? null : h("pre", { class: "scroll log", tabindex: "0", role: "region", "aria-label": "Reason" }, row.status_detail || "No reason was recorded."),
+    ran ? null : preformatted("Reason", row.status_detail || "No reason was recorded."),
     ran ? table("What the compiler took and made", [["What", ([text]) => text], ["Value", ([, value]) => value, "number"]], [
       ["Compile time, s (median over the rounds)", number(row.compile_s)],
       ...facts.map(([fact, said]) => [sentence(said), String(row[fact])]),
@@ -150,7 +150,8 @@ const factor = (value) => (none(value) ? "" : `${number(value)}\u00d7`);
 
 // The bytes of a compiled program over those of the baseline's program of the same size.
 function overBaseline(row, column) {
-  const base = DATA.compiled.find((one) => one.framework === DATA.pair.baseline && ["study", "workload", "target", "compiler", "variant"].every((key) => one[key] === row[key]));
+  const { study, workload, target, compiler, variant } = row;
+  const [base] = having(DATA.compiled, { framework: DATA.pair.baseline, study, workload, target, compiler, variant });
   return base && row.framework !== base.framework && base[column] && row[column] ? row[column] / base[column] : undefined;
 }
 
@@ -172,4 +173,103 @@ function compiledTable(caption, rows, shown = rows) {
     ["Published", "published_status"], ["Largest batch", "largest_batch", "number"], ["Estimated cycles", "estimated_cycles", "digits"], ["Operations", "operations", "number"], ["Fusions", "fusions", "number"],
     ["Compile, s", "compile_s", "digits"], ["Status", (row) => (row.status === "ok" ? "" : clipped(statusOf(row))), "wide"], "Run",
   ], rows, shown);
+}
+
+// Told apart in grey too: from dark to light, and by their names at the end of each line.
+const ROUNDS = ["#14213d", "#b3470e", "#0b6e4f", "#7b3294", "#1f78b4", "#8c6d1f"];
+const roundColour = (round) => ROUNDS[round % ROUNDS.length];
+
+function everyCall(processes, framework, at) {
+  if (!processes.length) return [h("h3", {}, "Every call"), h("p", {}, "The raw calls of this cell are not in this report.")];
+  const scale = at.query.get("scale") || "log", names = processes.map((one) => String(one.round + 1));
+  const chosen = names.includes(at.query.get("calls")) ? at.query.get("calls") : "", shown = processes.filter((one) => !chosen || String(one.round + 1) === chosen);
+  return [
+    h("h3", {}, "Every call"),
+    h("div", { class: "bar" }, choice("Scale", [["log", "logarithmic"], ["linear", "linear"]], scale, (value) => go(at, { scale: value })),
+      choice("Round", [["", "all"], ...names], chosen, (value) => go(at, { calls: value }))),
+    legend(shown.map((one) => [dot(roundColour(one.round)), `round ${one.round + 1}`])),
+    callsPlot(shown, scale === "log"),
+    h("p", {}, "A line is one process: its first call, its second, and its blocks of calls. Filled: an uncontended block; hollow: one that other processes or the host disturbed. A point tells its number when the pointer rests on it."),
+  ];
+}
+
+// Latency against the number of the call, a line for each process.
+function callsPlot(processes, log) {
+  const width = wide(860), height = 320, left = 64, bottom = 40, top = 20;
+  const series = processes.map((one) => ({ round: one.round, points: [one.first, one.second, ...one.blocks].map((ms, place) =>
+    ({ ms, call: place < 2 ? place + 1 : 3 + (place - 2) * one.calls, last: place < 2 ? 0 : 2 + (place - 1) * one.calls,
+      uncontended: place < 2 || one.uncontended[place - 2] === "1" })) }));
+  const every = series.flatMap((one) => one.points), most = Math.max(...every.map((p) => p.call), 3);
+  const values = every.map((p) => p.ms).filter((ms) => ms > 0), low = Math.min(...values), high = Math.max(...values);
+  const x = log ? logScale(1, most, left, width - 12) : (call) => left + (width - left - 12) * (call - 1) / (most - 1);
+  const y = log ? logScale(low, high, height - bottom, top) : (ms) => height - bottom - (height - bottom - top) * ms / high;
+  const plot = drawing(width, height, `Latency against the number of the call, ${processes.length} processes, from ${number(low)} to ${number(high)} ms`);
+  plot.append(...levels(log ? ticks(low, high, true) : ticks(0, high), y, left, width - 12));
+  for (const call of (log ? ticks(1, most, true) : ticks(1, most)).filter(Number.isInteger)) plot.append(words(x(call), height - bottom + 18, short(call), "middle"));
+  plot.append(words(left, height - 4, "number of the call"), words(4, top - 8, "ms a call"));
+  for (const { round, points } of series) {
+    const ink = roundColour(round);
+    plot.append(s("polyline", { points: points.map((p) => `${x(p.call)},${y(p.ms)}`).join(" "), fill: "none", stroke: ink, "stroke-opacity": 0.35 }));
+    for (const p of points) {
+      const calls = p.last > p.call ? `calls ${p.call} to ${p.last}` : `call ${p.call}`;
+      plot.append(s("circle", { cx: x(p.call), cy: y(p.ms), r: 2.6, stroke: ink, fill: p.uncontended ? ink : "#fff" },
+        s("title", {}, `Round ${round + 1}, ${calls}: ${number(p.ms, 4)} ms${p.uncontended ? "" : ", disturbed"}`)));
+    }
+  }
+  return plot;
+}
+
+// The resident memory of every process of a cell, with the phases of one of them.
+function memoryOverTime(processes, framework, at) {
+  const head = h("h3", {}, "Memory over time"), sampled = processes.filter((one) => one.memory && one.memory.length);
+  if (!sampled.length) return [head, h("p", {}, "Not recorded in this run.")];
+  const one = sampled.find((other) => String(other.repetition + 1) === at.query.get("round")) || sampled[0];
+  const largest = (from, to) => Math.max(...one.memory.filter(([s]) => s >= from && s <= to).map(([, mib]) => mib));
+  const phases = one.phases.map(([name, from, to]) => ({ name, from, to, mib: largest(from, to) }));
+  return [
+    head,
+    sampled.length > 1 ? h("div", { class: "bar" }, choice("Phases of round", sampled.map((other) => String(other.repetition + 1)),
+      String(one.repetition + 1), (value) => go(at, { round: value }))) : null,
+    memoryPlot(sampled, one, framework),
+    h("p", {}, `A line is one process, the thick one that of round ${one.repetition + 1}; its phases are marked. The memory was sampled every tenth of a second. ` +
+      "Dashed: the largest that the kernel saw of it, between samples too."),
+    phases.length ? table(`Phases of round ${one.repetition + 1}`, [
+      ["Phase", "name"], ["from s", "from", "digits"], ["to s", "to", "digits"],
+      ["Largest sample, MiB", (phase) => (phase.mib > 0 ? number(phase.mib, 4) : "none taken"), "number"],
+    ], phases) : null,
+  ];
+}
+
+function memoryPlot(processes, one, framework) {
+  const width = wide(860), height = 300, left = 64, bottom = 40, top = 40, right = 12, floor = height - bottom;
+  const peak = (one.peak_rss_bytes || 0) / 2 ** 20;
+  const longest = Math.max(...processes.flatMap((other) => other.memory.map(([s]) => s)), ...one.phases.map(([, , to]) => to)) || 1;
+  const most = Math.max(peak, ...processes.flatMap((other) => other.memory.map(([, mib]) => mib)));
+  const [unit, scale] = most >= 1024 ? ["GiB", 1024] : ["MiB", 1];
+  const x = (s) => left + (width - left - right) * s / longest, y = (mib) => floor - (floor - top) * mib / most, scaled = (value) => y(value * scale);
+  const plot = drawing(width, height, `Resident memory over ${number(longest)} s of ${processes.length} processes; ` +
+    `of round ${one.repetition + 1} at most ${number(peak / scale)} ${unit}`);
+  // In two rows by turns, so that a name may reach over the next phase; one too long for both is in the table alone.
+  one.phases.forEach(([name, from, to], place) => {
+    plot.append(s("rect", { x: x(from), y: top, width: Math.max(0.5, x(to) - x(from)), height: floor - top, fill: place % 2 ? "#e4edf5" : "#f5eddc" },
+      s("title", {}, `${name}: ${number(from)} to ${number(to)} s`)));
+    const free = one.phases[place + 2] ? x(one.phases[place + 2][1]) : width;
+    if (free - x(from) > 7 * name.length) plot.append(words(x(from), top - (place % 2 ? 6 : 20), name));
+  });
+  plot.append(...levels(ticks(0, most / scale, false, 5), scaled, left, width - right));
+  for (const tick of ticks(0, longest)) plot.append(words(x(tick), floor + 18, short(tick), "middle"));
+  plot.append(words(left, height - 4, "s since its start"), words(4, top - 6, unit));
+  plot.append(s("line", { x1: left, x2: width - right, y1: y(peak), y2: y(peak), stroke: "#333", "stroke-dasharray": "4 3" }));
+  for (const other of [...processes.filter((process) => process !== one), one]) {
+    plot.append(s("polyline", { points: other.memory.map(([seconds, mib]) => `${x(seconds)},${y(mib)}`).join(" "), fill: "none", stroke: colour(framework),
+      "stroke-opacity": other === one ? 1 : 0.35, "stroke-width": other === one ? 2 : 1 }));
+  }
+  return plot;
+}
+
+// The end of each process's log; open if the process did not end well.
+function logs(processes) {
+  const said = processes.filter((one) => (one.log || "").trim());
+  return [h("h3", {}, "Logs"), said.length ? h("p", {}, "The last lines of each that is not empty, at most 20.") : h("p", {}, "Nothing was logged, or no log was recorded."),
+    ...said.map((one) => h("details", { open: one.status === "ok" ? null : "" }, h("summary", {}, `Round ${one.repetition + 1}: ${one.status}`), preformatted(`Log of round ${one.repetition + 1}`, one.log)))];
 }

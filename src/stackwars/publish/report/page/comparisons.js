@@ -43,8 +43,7 @@ function comparisonTable(rows, shown, single, others) {
 // The link to what measured a side of a comparison: a replay, a cell, or its program alone.
 function sideLink(row, framework, compiler) {
   const { study, device, workload } = row;
-  const target = DATA.cells.find((one) => one.study === study && one.device === device && one.framework === framework && one.workload === workload &&
-    (compiler ? one.mode === "replay" && one.compiler === compiler : one.mode === "native"));
+  const [target] = having(DATA.cells, { study, device, framework, workload, ...(compiler ? { mode: "replay", compiler } : { mode: "native" }) });
   if (target) return compiler ? link(title(framework), replayParts(target)) : cellLink(title(framework), target);
   return hasView("programs", workload) ? link(title(framework), ["programs", workload]) : title(framework);
 }
@@ -52,3 +51,76 @@ function sideLink(row, framework, compiler) {
 // The ratios by run: "2026-01-02T0304: 1.45, 1.55; ...".
 const eachRound = (each) => unique(each.map(([run]) => run)).map((run) =>
   `${run ? `${run}: ` : ""}${each.filter(([of]) => of === run).map(([, , ratio]) => number(ratio)).join(", ")}`).join("; ");
+
+// The gaps between two programs in one compiler: the cause of each, or what was tried.
+function causes(at) {
+  const found = DATA.causes;
+  if (!found.length) return [h("h2", {}, "Causes"), h("p", {}, "No two programs differ by more than the bound in one compiler.")];
+  const keys = ["verdict", "workload", "compiler", "subject"], every = found.map((row) => ({ ...row, verdict: row.verdict || "not searched" }));
+  const rows = wanted(every, at, ...keys);
+  return [
+    h("h2", {}, "Causes"),
+    h("div", { class: "bar" }, filters(every, at, ...keys)),
+    h("p", {}, "Replayed programs that differ by more than the bound with their whole interval. A cause is the smallest set of operations or layouts that closes at least 80 % of " +
+      "the gap when the slower program takes it from the faster one. Not searched: no run has searched it."),
+    causeTable(`${rows.length} of ${every.length} gaps`, rows),
+  ];
+}
+
+// The verdict of a search of a cause.
+const verdictOf = (row) => (row.verdict === "cause" ? "cause found" : row.verdict || "not searched");
+const shareText = (share, low, high) => (none(share) ? "" : `${percent(share)}${none(low) ? "" : ` [${percent(low)}, ${percent(high)}]`}`);
+const closedShare = (row) => shareText(row.closed, row.closed_low, row.closed_high);
+
+// A long text, of which only the beginning is open; the two parts make the whole.
+const beginning = (text) => ((text || "").length > 160 ? h("details", {}, h("summary", {}, text.slice(0, 120)), text.slice(120)) : text);
+
+const causeTable = (caption, rows) => table(caption, [
+  "Workload", ["Slower", (row) => title(row.subject)], ["Faster", (row) => title(row.baseline)], "Compiler", ["Verdict", verdictOf], ["What", "what"], ["Where", "places"], ["Share closed", closedShare, "keep"],
+  ["Why", (row) => beginning(row.reason || row.detail), "wide"], "Ratio", ["95 % interval", (row) => interval(row.low, row.high), "keep"], ["In the slower program", "subject_operations", "wide"],
+  ["In the faster program", "baseline_operations", "wide"], ["Lines", (row) => beginning(row.lines), "wide"], ["Left, ms", "left_ms", "digits"], ["Tried", (row) => beginning(row.tried), "wide"], ["Seconds", "seconds", "digits"], "Run",
+], rows);
+
+// Every program in every compiler against its expected values, at the sizes of the study and at odd ones.
+function values(at) {
+  const every = DATA.values;
+  if (!every.length) return [h("h2", {}, "Values"), h("p", {}, "No program was compared with expected values.")];
+  const keys = ["status", "workload", "framework", "compiler", "variant"], rows = wanted(every, at, ...keys), { shown, pager } = paged(rows, at);
+  return [
+    h("h2", {}, "Values"),
+    h("div", { class: "bar" }, filters(every, at, ...keys)),
+    h("p", {}, "Each program in each compiler, in a process of its own: compiled, called with two sets of inputs and compared with the expected values. Nothing is timed. " +
+      "Those that are not ok come first."), pager,
+    table(`${rows.length} of ${every.length} checks`, [
+      "Workload", "Frontend", "Compiler", "Status", ["Sizes", (row) => (row.variant === "base" ? "the study's" : row.sizes)], ["Wrong elements", "wrong", "number"], ["Of", "total", "number"],
+      ["Relative L2 error", "l2", "digits"], ["Largest error", "largest_error", "digits"], ["Judge", "judge"], "Run",
+    ], rows, shown),
+  ];
+}
+
+// What differs between this run and the reference: changed verdicts, then ratios that were not expected, then statuses.
+async function against() {
+  const head = h("h2", {}, "This run and the reference");
+  if (!DATA.against) return [head, h("p", {}, DATA.meta.origin === "reference" ? "This report is of the reference itself." : DATA.reproduction || "This run was not compared with the reference."),
+    missing("A run of yours, compared with the reference as text and in one page:", "make compare RUN=results/full")];
+  const found = await unpack(DATA.against), tested = found.claims.filter((one) => one.run !== "not testable here"), untested = found.claims.length - tested.length;
+  const claims = tested.filter((one) => one.run !== one.reference).sort((a, b) => (b.outcome === "not reproduced") - (a.outcome === "not reproduced"));
+  // By what factor a ratio lies outside its prediction interval, or off the reference's without one.
+  const beyond = ({ run, reference, predicted }) => { const [low, high] = predicted || [reference, reference]; return Math.max(low / run, run / high); };
+  const ratios = found.ratios.filter((one) => one.inside === false || one.same_side === false).sort((a, b) => beyond(b) - beyond(a));
+  const cells = found.cells.filter((one) => one.run !== one.reference);
+  return [head, h("p", {}, found.summary), h("p", {}, `The machine of this run: ${found.run.machine}. Of the reference: ${found.reference.machines.join("; ")}.`),
+    untested ? h("p", {}, `${untested} claims are not testable in this run.`) : null,
+    claims.length ? table(`${claims.length} of ${found.claims.length} claims have another verdict, on the rows that both have`, [
+      ["Claim", (one) => link(one.sentence, ["claim", one.id]), "wide"], ["In the reference", "reference"], ["Here", "run"], ["What became of it", "outcome"],
+    ], claims) : h("p", {}, found.claims.length ? `Of ${found.claims.length} claims, all that this run tests have the verdict that they have in the reference.` : "No claim is compared: the sizes differ from the reference's."),
+    ratios.length ? table(`${ratios.length} of ${found.ratios.length} ratios differ: outside the prediction interval of this kind of machine, or with another direction`, [
+      "Workload", ["Quantity", "quantity"], ["Subject", (one) => title(one.subject)], ["Over", (one) => title(one.baseline)],
+      "Device", "Compiler", ["Here", "run", "digits"], ["Reference", "reference", "digits"],
+      ["Expected", (one) => (one.predicted ? interval(...one.predicted) : ""), "keep"],
+    ], ratios) : h("p", {}, `None of ${found.ratios.length} ratios lies where the reference does not expect it.`),
+    cells.length ? table(`${cells.length} of ${found.cells.length} cells ended otherwise`, [
+      "Workload", "Framework", "Device", ["Reference", "reference"], ["Here", "run"],
+    ], cells) : h("p", {}, `All ${found.cells.length} cells ended as in the reference.`),
+  ];
+}

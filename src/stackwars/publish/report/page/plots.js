@@ -18,6 +18,11 @@ function ticks(low, high, log = false, most = 7) {
 // Where a value stands on a logarithmic axis; what is beyond its ends stands at them.
 const logScale = (low, high, from, to) => (value) => from + (to - from) * Math.log(Math.min(Math.max(value, low), high) / low) / (Math.log(high / low) || 1);
 
+// Lines across a plot at these values, with the values at their left.
+const levels = (values, y, left, right) => values.flatMap((value) => [
+  s("line", { x1: left, x2: right, y1: y(value), y2: y(value), stroke: "#ddd" }), words(left - 6, y(value) + 4, short(value), "end"),
+]);
+
 // entries: [shape, text].
 const legend = (entries, ...more) => h("p", { class: "legend" }, entries.map(([shape, text]) => h("span", {}, s("svg", { width: 14, height: 14, "aria-hidden": "true" }, shape), ` ${text}`)), more);
 const dot = (fill) => s("circle", { cx: 6, cy: 8, r: 4, fill });

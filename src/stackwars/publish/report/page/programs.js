@@ -22,7 +22,7 @@ async function programs(at) {
     h("div", { class: "bar" },
       choice("Workload", DATA.programs.map((program) => [program.workload, program.title]), one.workload, (value) => { location.hash = address(["programs", value], at.query); }),
       sideChoice("Left", available, left), sideChoice("Right", others, right),
-      choice("Form", Object.keys(forms).map((name) => [name, name]), form, (value) => go(here, { form: value, operation: "" })),
+      choice("Form", Object.keys(forms), form, (value) => go(here, { form: value, operation: "" })),
       choice("Lines", Object.entries(LINES), at.query.get("lines") || "", (value) => go(here, { lines: value })),
       choice("Layers", [["", "folded"], ["all", "all"]], at.query.get("layers") || "", (value) => go(here, { layers: value })),
       h("label", {}, "Search ", box), ...matches.controls),
@@ -78,7 +78,7 @@ const timesOf = (one, names, compiler) => Promise.all(names.map(async (framework
 
 // The profiled calls of a program, of one study: this run's before the reference's, and those with their operations first.
 function callsOf(workload, framework, compiler) {
-  const matches = DATA.timeline.calls.filter((call) => call.workload === workload && call.framework === framework && (!compiler || call.compiler === compiler))
+  const matches = having(DATA.timeline.calls, { workload, framework, ...(compiler ? { compiler } : {}) })
     .sort((a, b) => isOther(a) - isOther(b) || none(a.profile) - none(b.profile));
   return matches.filter((call) => call.study === matches[0].study);
 }

@@ -26,7 +26,7 @@ function releasePlot(rows) {
   const low = Math.min(...times) / 1.15, high = Math.max(...times) * 1.3, width = wide(BESIDE), left = 56, top = 22, foot = 190;
   const x = (place) => left + 14 + (width - left - 44) * place / Math.max(1, at - 1), y = logScale(low, high, foot, top);
   const plot = drawing(width, foot + 72, `Milliseconds a call of ${names.map(title).join(" and ")} in ${places.length} releases, from ${number(Math.min(...times))} to ${number(Math.max(...times))} ms; a table has the steps`);
-  for (const ms of ticks(low, high, true, 5)) plot.append(s("line", { x1: left, x2: width - 8, y1: y(ms), y2: y(ms), stroke: "#ddd" }), words(left - 6, y(ms) + 4, short(ms), "end"));
+  plot.append(...levels(ticks(low, high, true, 5), y, left, width - 8));
   plot.append(words(4, 12, "ms a call, logarithmic"));
   for (const { project, version, at: place, gap } of places) {
     plot.append(s("text", { transform: `translate(${x(place) + 4} ${foot + 14}) rotate(-50)`, "text-anchor": "end" }, version));
@@ -34,7 +34,7 @@ function releasePlot(rows) {
   }
   const labels = [];
   for (const name of names) for (const project of unique(places.map((place) => place.project))) {
-    const found = places.filter((place) => place.project === project).map((place) => [place, rows.find((row) => row.framework === name && row.project === project && row.version === place.version)]).filter(([, row]) => row && row.status !== "unsupported");
+    const found = places.filter((place) => place.project === project).map((place) => [place, having(rows, { framework: name, project, version: place.version })[0]]).filter(([, row]) => row && row.status !== "unsupported");
     const ink = colour(name), about = (row) => `${title(name)}, ${project} ${row.version}: ${none(row.ms) ? row.status : `${number(row.ms)} ms`}${row.change ? `, ${row.change}` : ""}${signed(row)}`;
     plot.append(s("polyline", { points: found.filter(([, row]) => row.ms > 0).map(([place, row]) => `${x(place.at)},${y(row.ms)}`).join(" "), fill: "none", stroke: ink, "stroke-width": 1.5 }));
     for (const [place, row] of found) {
@@ -91,7 +91,6 @@ const regionTable = (caption, regions, more = []) => table(caption, [
 ], regions);
 
 function answerOf(row) {
-  const code = (text, label) => h("pre", { class: "scroll log", tabindex: "0", role: "region", "aria-label": label }, text);
   const sides = row.other ? [row.compiler, row.other] : [title(row.subject), title(row.baseline)];
   return [
     h("h3", {}, [row.kind === "fault" ? "Fault" : "Cause", row.compiler, row.kind === "fault" ? title(row.subject) : sides.join(" / ")].join(", "), sign(row)),
@@ -100,8 +99,8 @@ function answerOf(row) {
     row.regions.length ? regionTable("Regions of the cause", row.regions, [
       ["Slower's operations", (region) => h("code", { class: "lines" }, region.subject.join("\n")), "wide"], ["Faster's operations", (region) => h("code", { class: "lines" }, region.baseline.join("\n")), "wide"],
     ]) : null,
-    ...(row.reduced ? [h("h4", {}, "The smallest program that shows it"), code(row.reduced, "Reduced program")] : []),
+    ...(row.reduced ? [h("h4", {}, "The smallest program that shows it"), preformatted("Reduced program", row.reduced)] : []),
     ...(row.script ? [h("h4", {}, "What to file: a script that exits with 1 while the fault is there"),
-      h("button", { type: "button", click: () => save(`${row.name}.py`, row.script, "text/x-python") }, "Save reproduce.py"), code(row.script, "Script")] : []),
+      h("button", { type: "button", click: () => save(`${row.name}.py`, row.script, "text/x-python") }, "Save reproduce.py"), preformatted("Script", row.script)] : []),
   ];
 }

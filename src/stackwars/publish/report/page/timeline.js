@@ -6,7 +6,7 @@ async function timeline(at) {
   const workload = calls.some((call) => call.workload === at.parts[1]) ? at.parts[1] : calls[0].workload;
   const here = { parts: ["timeline", workload], query: at.query };
   const own = calls.filter((call) => call.workload === workload), compilers = unique(own.map((call) => call.compiler));
-  const compiler = compilers.includes(at.query.get("compiler")) ? at.query.get("compiler") : compilers[0];
+  const compiler = oneOf(at, "compiler", compilers);
   const shown = await Promise.all(own.filter((call) => call.compiler === compiler).map(async (call) =>
     ({ ...call, ...(call.profile ? await unpack(call.profile) : { operations: [], spans: [] }) })));
   const timed = shown.filter((call) => call.spans.length), traced = !timed.length ? null : h("button", { type: "button", click: () =>
@@ -15,7 +15,7 @@ async function timeline(at) {
     h("h2", {}, `Timeline: ${titleOf(workload)}`),
     h("div", { class: "bar" }, control,
       choice("Workload", unique(DATA.timeline.calls.map((call) => call.workload)).map((name) => [name, titleOf(name)]), workload, (value) => { location.hash = address(["timeline", value], at.query); }),
-      choice("Compiler", compilers.map((name) => [name, name]), compiler, (value) => go(here, { compiler: value })), traced),
+      choice("Compiler", compilers, compiler, (value) => go(here, { compiler: value })), traced),
     from, h("p", {}, aboutCalls(shown)),
     legend(Object.values(DATA.timeline.classes).map((kind) => [part(1, 1, 12, 12, kind), kind.title])),
     bars(shown),

@@ -1,6 +1,6 @@
 // The comparisons of the pair on the CPU that have a ratio, this run's before the reference's.
-const ofPair = (workload, quantity, compiler = "") => DATA.comparisons.filter((row) => row.workload === workload && row.quantity === quantity && row.device === "cpu" && !none(row.ratio) &&
-  row.subject === DATA.pair.subject && row.baseline === DATA.pair.baseline && (row.compiler || "") === compiler).sort((a, b) => isOther(a) - isOther(b));
+const ofPair = (workload, quantity, compiler) => having(DATA.comparisons, { ...DATA.pair, workload, quantity, compiler, device: "cpu" })
+  .filter((row) => !none(row.ratio)).sort((a, b) => isOther(a) - isOther(b));
 // The ratio of both programs in each compiler.
 const inCompilers = (workload) => Object.keys(DATA.compilers).flatMap((name) => ofPair(workload, "replay", name).slice(0, 1));
 const compilerTitle = (name) => DATA.compilers[name]?.title || name;
@@ -12,7 +12,7 @@ const onMachines = ({ kinds }, unit = "") => kinds.map((one) => `${[number(one.r
 
 // The cause of the gap between the pair's programs: in the native compiler, or else in another one.
 function causeOf(workload) {
-  const pair = Object.values(DATA.pair), found = DATA.causes.filter((row) => row.workload === workload && row.verdict === "cause" && pair.includes(row.subject) && pair.includes(row.baseline));
+  const pair = Object.values(DATA.pair), found = having(DATA.causes, { workload, verdict: "cause" }).filter((row) => pair.includes(row.subject) && pair.includes(row.baseline));
   return found.sort((a, b) => (a.compiler !== DATA.native) - (b.compiler !== DATA.native))[0];
 }
 
@@ -40,7 +40,7 @@ function sentencesOf(workload) {
     const [first] = (cause.reason || "").split(/ this (?!layout)/), ends = none(cause.closed_low) || none(cause.closed_high) ? "" : ` [${whole(cause.closed_low)}, ${whole(cause.closed_high)}]`;
     result.push(`In ${compilerTitle(cause.compiler)}, where ${title(cause.subject)}'s program is slower, the cause is ${cause.what} (${cause.places}), without which ${whole(cause.closed)} %${ends} of the gap is gone${first && ": "}${first}.${signed(cause)}`);
   }
-  const effects = DATA.effects.filter((row) => row.workload === workload && row.subset === "all" && !none(row.factor)).sort((a, b) => b.factor - a.factor), largest = effects[0]?.largest;
+  const effects = having(DATA.effects, { workload, subset: "all" }).filter((row) => !none(row.factor)).sort((a, b) => b.factor - a.factor), largest = effects[0]?.largest;
   const named = effects.some((row) => row.effect === largest) ? `${largest} is the largest` : "none is clearly the largest";
   if (effects.length) result.push(`Typical effect on a time, over all frontends and compilers: ${effects.map((row) => `${row.effect} ${number(row.factor)}`).join(", ")} (${named}).${signed(effects[0])}`);
   return result;
@@ -57,9 +57,8 @@ async function why(at) {
   const known = Object.keys(DATA.why), workload = known.includes(at.parts[1]) ? at.parts[1] : known[0];
   if (!workload) return [h("h2", {}, "Why"), missing("No two frontends were compared.", "make paper")];
   const { subject, baseline } = DATA.pair, compilers = inCompilers(workload), page = { ...await unpack(DATA.why[workload]), ...DATA.pair, compilers, options: optionsOf(compilers) };
-  const answers = DATA.explained.filter((row) => row.workload === workload);
-  const released = DATA.releases.filter((row) => row.workload === workload), steps = released.filter((row) => row.change);
-  const every = DATA.comparisons.filter((row) => row.workload === workload), compared = every.filter((row) => row.device === "cpu" && !none(row.ratio));
+  const [answers, released, every] = [DATA.explained, DATA.releases, DATA.comparisons].map((rows) => having(rows, { workload }));
+  const steps = released.filter((row) => row.change), compared = every.filter((row) => row.device === "cpu" && !none(row.ratio));
   const here = { parts: ["why", workload], query: at.query };
   return [
     h("h2", {}, `Why: ${titleOf(workload)}, ${title(subject)} over ${title(baseline)}`),
@@ -81,7 +80,7 @@ async function why(at) {
     ...onTargets(every, workload),
     ...numbers(workload),
     h("h3", {}, "What measures this again"),
-    page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": text }, command))),
+    page.commands.map(([text, command]) => h("div", {}, h("p", {}, `${text}:`), preformatted(text, command, "scroll"))),
     h("p", {}, `Measured at revision ${DATA.meta.git_revision}: git checkout ${DATA.meta.git_revision} has its sources.`),
   ];
 }
@@ -122,12 +121,12 @@ function switched({ options, compilers }, workload, answers) {
 
 function byClass(workload, at) {
   const head = h("h3", {}, "Difference by class of operation"), { subject, baseline } = DATA.pair, sidesIn = (compiler) => [baseline, subject].map((name) => callsOf(workload, name, compiler)[0]);
-  const compilers = unique(DATA.timeline.calls.filter((call) => call.workload === workload).map((call) => call.compiler)).filter((compiler) => sidesIn(compiler).every(Boolean));
+  const compilers = unique(having(DATA.timeline.calls, { workload }).map((call) => call.compiler)).filter((compiler) => sidesIn(compiler).every(Boolean));
   if (!compilers.length) return [head, missing("No call of both programs was profiled.", "make paper")];
   const compiler = oneOf(at, "compiler", compilers), sides = sidesIn(compiler), [{ run, reference }] = sides;
   const rows = Object.entries(DATA.timeline.classes).map(([name, kind]) => ({ ...kind, ms: sides.map((call) => call[`${name}_ms`]), reference })).filter(({ ms }) => !ms.some(none));
   const signedMs = (ms) => `${ms < 0 ? "\u2212" : "+"}${number(Math.abs(ms))} ms`;
-  return [head, h("div", { class: "bar" }, choice("compiler", compilers.map((name) => [name, name]), compiler, (value) => go(at, { compiler: value }))),
+  return [head, h("div", { class: "bar" }, choice("compiler", compilers, compiler, (value) => go(at, { compiler: value }))),
     beside(msBars(rows.map((row) => ({ label: `${row.title}${signed(row)}`, from: 0, to: row.ms[1] - row.ms[0], ink: row.colour, about: signedMs(row.ms[1] - row.ms[0]) })), `ms, ${title(subject)} \u2212 ${title(baseline)}`),
       table(`A profiled call in ${compiler}${run ? `, run ${run}` : ""}`, [["Class", "title"], [`${title(baseline)}, ms`, (row) => number(row.ms[0]), "number"],
         [`${title(subject)}, ms`, (row) => number(row.ms[1]), "number"], ["Difference, ms", (row) => number(row.ms[1] - row.ms[0]), "number"]], rows)),
@@ -135,7 +134,7 @@ function byClass(workload, at) {
 }
 
 function closedBy({ subject, baseline }, workload, answers) {
-  const head = h("h3", {}, "What closes the gap"), searched = DATA.causes.filter((row) => row.workload === workload);
+  const head = h("h3", {}, "What closes the gap"), searched = having(DATA.causes, { workload });
   const command = `make explain PROGRAM=${workload} FRONTENDS=${baseline},${subject}`;
   return [head, searched.length ? causeTable("Gaps between replayed programs, and their causes", unnamed(searched).map(({ ratio, low, high, ...row }) => row)) : h("p", {}, "No two of its programs differ by more than the bound in one compiler."),
     answers.length ? h("p", {}, "Answers of make explain, in a measurement of their own: ", listOf(answers.map((row) => h("span", {}, link([row.title, row.compiler, row.other].filter(Boolean).join(", "), ["explained", row.name]), sign(row)))), ".") : null,
@@ -189,7 +188,7 @@ async function longest(workload) {
 
 function byRun(compared, workload) {
   const head = h("h3", {}, "How noisy this number is"), { subject, baseline } = DATA.pair;
-  const pooled = compared.filter((row) => row.quantity === "steady" && row.subject === subject && row.baseline === baseline && row.each.length);
+  const pooled = having(compared, { quantity: "steady", subject, baseline }).filter((row) => row.each.length);
   const rows = pooled.flatMap(({ each: every, reference }) => unique(every.map(([run]) => run)).map((run) => {
     const each = every.filter(([of]) => of === run), log = each.reduce((sum, [, , ratio]) => sum + Math.log(ratio), 0) / each.length;
     return { ...DATA.pair, run: run || "this run", ratio: Math.exp(log), each, machine: DATA.kinds[run], reference };
@@ -225,13 +224,13 @@ function others(compared) {
 }
 
 function onTargets(compared, workload) {
-  const { subject, baseline } = DATA.pair, memory = DATA.compiled.filter((row) => row.workload === workload && row.variant === "base" && [subject, baseline].includes(row.framework));
+  const { subject, baseline } = DATA.pair, memory = having(DATA.compiled, { workload, variant: "base" }).filter((row) => [subject, baseline].includes(row.framework));
   const head = h("h3", {}, "Does it fit, and who needs more"), place = (device, compiler) => `On ${device} (${compiler})`, amounts = { more: "more", less: "less", same: "as much, within 1 %" };
   if (!memory.length) return [head, missing("Its programs were compiled for no target.", `make paper WORKLOADS=${workload}`)];
   const needs = (row) => `${title(row.framework)}: ${row.verdict || row.status}${none(row.hbm_bytes) ? "" : ` and needs ${mib(row.hbm_bytes)} MiB`}`;
   const fits = unique(memory.map((row) => place(row.target, row.compiler))).map((on) => {
     const sides = [baseline, subject].flatMap((name) => memory.filter((row) => row.framework === name && place(row.target, row.compiler) === on));
-    const both = compared.find((row) => row.quantity === "hbm" && row.variant === "base" && row.subject === subject && row.baseline === baseline && place(row.device, row.compiler) === on);
+    const both = having(compared, { quantity: "hbm", variant: "base", subject, baseline }).find((row) => place(row.device, row.compiler) === on);
     return `${on}: ${sides.map(needs).join(", ")}${amounts[both?.verdict] ? `; ${title(subject)} needs ${amounts[both.verdict]}` : ""}.${signed(sides[0])}`;
   });
   return [head, noTpuTime(), h("ul", {}, fits.map((text) => h("li", {}, text))), compiledTable("Memory on the targets", unnamed(memory))];
@@ -243,7 +242,7 @@ const TIMES = { native: ["steady_ms", "the frameworks' own calls, in processes t
 
 function numbers(workload) {
   const { subject, baseline } = DATA.pair, calls = DATA.timeline.calls.map((call) => ({ ...call, mode: "profile" })), key = (row) => `${row.study} ${row.compiler}`;
-  const every = [...DATA.cells, ...calls].filter((row) => row.workload === workload && row.device === "cpu");
+  const every = having([...DATA.cells, ...calls], { workload, device: "cpu" });
   const rows = Object.entries(TIMES).flatMap(([mode, [column, what]]) => {
     const own = every.filter((row) => row.mode === mode && !none(row[column]));
     return unique(own.map(key)).flatMap((group) => {
