@@ -261,7 +261,7 @@ def test_the_command_ends_with_pages_of_the_pooled_reference(tmp_path, monkeypat
     (tmp_path / "results" / "reference").mkdir(parents=True)
     monkeypatch.setattr(accept, "REPOSITORY", tmp_path)
     monkeypatch.setattr(accept, "accept", lambda *_: (IDENTITY, 2))
-    monkeypatch.setattr(pages.reference_tables, "write", pool)
+    monkeypatch.setattr(pages.tables, "write", pool)
     monkeypatch.setattr(pages.decide, "write", lambda *_: steps.append("claims"))
     monkeypatch.setattr(pages, "write", lambda repository, _: steps.append(repository))
     monkeypatch.setattr(accept, "write_answer", lambda *_: steps.append("answer"))
