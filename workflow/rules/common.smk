@@ -2,6 +2,7 @@
 
 from snakemake.exceptions import WorkflowError
 
+from stackwars.measure import workloads
 from stackwars.study.claims import definitions
 from stackwars.study.results.folder import FIGURES, TABLES
 from stackwars.study.config import ConfigError, ordered, overridden, validate
@@ -11,7 +12,6 @@ from stackwars.study.workflow.claim_jobs import ClaimJobs
 from stackwars.study.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
 from stackwars.study.workflow.jobs import KINDS
 from stackwars.study.workflow.kinds import step_digest
-from stackwars.measure import workloads
 
 try:
     config = ordered(
