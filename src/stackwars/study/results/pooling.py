@@ -20,6 +20,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -105,12 +107,19 @@ def level(total: int, count_decided: Callable[[float], int]) -> float:
         decided = count
 
 
-class RunTable(NamedTuple):
+@dataclass(frozen=True)
+class RunTable:
     """A table of one run: its name, the kind of its machine, and the table."""
 
     run: str
     machine: str
     table: pd.DataFrame
+
+    @cached_property
+    def rows(self) -> list[tuple[tuple, Row]]:
+        """Rows of the table by their keys, with the run and the machine: made once for every pool that has the run."""
+        places = {"run": self.run, "machine": self.machine}
+        return [(schema.key_of(row), row | places) for row in self.table.to_dict("records")]
 
 
 class RunValue(NamedTuple):
@@ -139,9 +148,9 @@ def pool(tables: Sequence[RunTable]) -> pd.DataFrame:
     be pooled (it is exact, of a single round, or of one run of each kind in no family) follows `_newest`.
     """
     by_key: dict[tuple, list[Row]] = {}
-    for run, machine, table in tables:
-        for row in table.to_dict("records"):
-            by_key.setdefault(schema.key_of(row), []).append(row | {"run": run, "machine": machine})
+    for table in tables:
+        for key, row in table.rows:
+            by_key.setdefault(key, []).append(row)
     rows = {key: _comparable(of_key) for key, of_key in by_key.items()}
     known = {key: [row for row in some if not is_missing(row["error"])] for key, some in rows.items()}
     values = {

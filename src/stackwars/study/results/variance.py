@@ -122,7 +122,7 @@ def held_out(accepted: list[Run]) -> pd.DataFrame:
         pooled = pooling.pool([one for one in run_tables if one is not left_out])
         pooled = pooled[pooled["machine"] == left_out.machine]
         others = {key_of(row): row for row in pooled[pooled["predicted_low"].notna()].to_dict("records")}
-        both = [(row, others.get(key_of(row))) for row in left_out.table.to_dict("records")]
+        both = [(row, others.get(key)) for key, row in left_out.rows]
         inside = [
             other["predicted_low"] <= row["ratio"] <= other["predicted_high"]
             for row, other in both
